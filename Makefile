@@ -1,0 +1,45 @@
+# `make demo` and `make test` do all their own set-up; `make help` lists the rest.
+PY := .venv/bin/python
+WORKERS ?= auto
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: help setup demo test lint types unit test-real test-full fmt lock coverage
+
+help: ## this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
+
+setup: ## make .venv (done by every other target)
+	@scripts/setup
+
+demo: setup ## see an agent answer, no account needed
+	@.venv/bin/openclaw demo
+
+test: lint types unit ## everything that needs pip only, under 5 minutes
+
+lint: setup
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+types: setup
+	$(PY) -m mypy
+
+unit: setup
+	$(PY) -m pytest -n $(WORKERS) -m "not real and not full" tests
+
+test-real: setup ## against servers and clients from npm and heavy wheels; installs them into a cache outside the checkout
+	$(PY) scripts/real_parts.py
+	$(PY) -m pytest -n $(WORKERS) -m "real" tests
+
+test-full: setup ## browser, keychain, soak, long fuzzing: run by hand before calling something finished
+	$(PY) scripts/real_parts.py --full
+	$(PY) -m pytest -m "full" --timeout 3600 tests
+
+coverage: setup ## what the tests touch
+	$(PY) -m pytest -n $(WORKERS) -m "not real and not full" --cov --cov-report term tests
+
+fmt: setup ## format and fix what ruff can
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+lock: ## pin every version with its hashes (needs uv)
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml requirements/dev.in -o requirements/dev.lock

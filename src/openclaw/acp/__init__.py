@@ -1,0 +1,1 @@
+"""OpenClaw as an agent inside editors."""

@@ -1,0 +1,1 @@
+"""The agent: a loop that is a function, and the prompt, compaction and state around it."""

@@ -1,0 +1,1 @@
+"""The command line: a stub that imports the standard library alone, and one module per command."""

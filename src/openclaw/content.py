@@ -1,0 +1,104 @@
+"""What conversations are made of: content blocks and messages, as plain values.
+
+Owns the shapes that models, sessions, tools and surfaces share, and their JSON form (camelCase, `type` and `role` tags;
+bytes as base64). Knows nothing of any vendor's wire. `Framed` marks text that `security/external.py` has framed: framing is
+idempotent by this type, never by looking at the text, and only that module makes one.
+"""
+
+from typing import Any
+
+import msgspec
+
+
+class Framed(str):
+    """Text from outside, already inside its untrusted-content frame."""
+
+    __slots__ = ()
+
+
+class Text(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
+    text: str
+
+
+class Image(msgspec.Struct, frozen=True, tag_field="type", tag="image", rename="camel"):
+    data: bytes
+    mime_type: str
+
+
+class Audio(msgspec.Struct, frozen=True, tag_field="type", tag="audio", rename="camel"):
+    data: bytes
+    mime_type: str
+
+
+class File(msgspec.Struct, frozen=True, tag_field="type", tag="file", rename="camel"):
+    """A file under the media root, for what a model cannot take in directly; models see a sentence that names it."""
+
+    path: str
+    name: str
+    mime_type: str
+    size: int
+
+
+class Thinking(msgspec.Struct, frozen=True, tag_field="type", tag="thinking"):
+    text: str
+    # Some vendors sign reasoning and want the signature back with it.
+    signature: str = ""
+
+
+class ToolCall(msgspec.Struct, frozen=True, tag_field="type", tag="toolCall"):
+    id: str
+    name: str
+    arguments: dict[str, Any]
+    # Set when the model's argument text was not a JSON object: the call then fails with this sentence, without running.
+    fault: str = ""
+
+
+class Usage(msgspec.Struct, frozen=True, rename="camel"):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+        )
+
+
+Block = Text | Image | Audio | File
+AssistantBlock = Text | Thinking | ToolCall
+
+
+class UserMessage(msgspec.Struct, frozen=True, tag_field="role", tag="user"):
+    content: tuple[Block, ...]
+
+
+class AssistantMessage(msgspec.Struct, frozen=True, tag_field="role", tag="assistant", rename="camel"):
+    content: tuple[AssistantBlock, ...]
+    model: str = ""
+    usage: Usage = Usage()
+    stop_reason: str = ""
+
+    @property
+    def text(self) -> str:
+        return "".join(block.text for block in self.content if isinstance(block, Text))
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        return tuple(block for block in self.content if isinstance(block, ToolCall))
+
+
+class ToolMessage(msgspec.Struct, frozen=True, tag_field="role", tag="toolResult", rename="camel"):
+    call_id: str
+    name: str
+    content: tuple[Block, ...]
+    is_error: bool = False
+
+
+Message = UserMessage | AssistantMessage | ToolMessage
+
+
+def text_of(blocks: tuple[Block, ...]) -> str:
+    """The text blocks of `blocks`, one under the other."""
+    return "\n".join(block.text for block in blocks if isinstance(block, Text))

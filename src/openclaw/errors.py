@@ -1,0 +1,144 @@
+"""One tree for everything that can go wrong, so that every error says what, where and what to do.
+
+    OpenClawError               anything of ours; exit code 1
+    ├── UsageError              the command line or an argument is wrong; exit code 2
+    ├── ConfigError             the config file is wrong; exit code 2; carries every problem found
+    ├── AddressError            security/egress refuses to dial an address
+    ├── SecretError             a secret reference cannot be resolved; never carries a value
+    ├── StoreError              a file of ours (sessions, tokens, media) cannot be read or written
+    ├── ProcessError            a program cannot be started
+    ├── MediaError              an attachment is refused
+    ├── ModelError              a model provider failed for good
+    ├── AuthError               authorization failed
+    │   └── SignInNeededError   a person has to sign in; carries the command to run
+    ├── ProtocolError           the other side broke the protocol (remote fault)
+    │   └── RpcError            the other side answered with a JSON-RPC error
+    └── TransportError          the link to a server failed
+        ├── ConnectError        it never came up: nothing was sent
+        ├── LinkLostError       it broke; `maybe_sent` says whether the request may have been processed
+        ├── HttpStatusError     an HTTP answer that is not the one asked for
+        ├── SessionExpiredError 404 on an MCP session id: surely not processed
+        └── DeadlineError       no answer in time
+
+`message` is one sentence for a person; `hint` is the next step, also one sentence. Neither ever holds a secret value.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+class OpenClawError(Exception):
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}" if self.hint else self.message
+
+
+class UsageError(OpenClawError):
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One fault of a config file. Line and column start at 1; 0 means the place is not known."""
+
+    message: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    path: str = ""
+    hint: str = ""
+
+    def __str__(self) -> str:
+        place = ":".join([self.file, *(str(n) for n in (self.line, self.column) if n)])
+        text = f"{self.path}: {self.message}" if self.path else self.message
+        text = f"{place}: {text}" if place else text
+        return f"{text} {self.hint}" if self.hint else text
+
+
+class ConfigError(OpenClawError):
+    exit_code = 2
+
+    def __init__(self, problems: list[Problem] | tuple[Problem, ...]) -> None:
+        super().__init__("\n".join(str(p) for p in problems))
+        self.problems = tuple(problems)
+
+
+class AddressError(OpenClawError):
+    pass
+
+
+class SecretError(OpenClawError):
+    pass
+
+
+class StoreError(OpenClawError):
+    pass
+
+
+class ProcessError(OpenClawError):
+    pass
+
+
+class MediaError(OpenClawError):
+    pass
+
+
+class ModelError(OpenClawError):
+    pass
+
+
+class AuthError(OpenClawError):
+    pass
+
+
+class SignInNeededError(AuthError):
+    pass
+
+
+class ProtocolError(OpenClawError):
+    pass
+
+
+class RpcError(ProtocolError):
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+
+class TransportError(OpenClawError):
+    pass
+
+
+class ConnectError(TransportError):
+    pass
+
+
+class LinkLostError(TransportError):
+    def __init__(self, message: str, *, hint: str = "", maybe_sent: bool = True) -> None:
+        super().__init__(message, hint=hint)
+        self.maybe_sent = maybe_sent
+
+
+class HttpStatusError(TransportError):
+    def __init__(
+        self, status: int, message: str, *, hint: str = "", headers: dict[str, str] | None = None, body: bytes = b""
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.headers = headers or {}
+        self.body = body
+
+
+class SessionExpiredError(TransportError):
+    pass
+
+
+class DeadlineError(TransportError):
+    pass

@@ -1,0 +1,1 @@
+"""The long-lived process: control socket, HTTP port, hot reload."""

@@ -1,0 +1,1 @@
+"""OpenClaw as one tool of any MCP client."""

@@ -1,0 +1,87 @@
+"""The contract every model provider keeps: one streamed answer to one request, as our own events.
+
+A provider never raises past this contract (CancelledError excepted): failure is a final `Done` with `error`. Every stream
+ends with exactly one `Done`. Retries, Retry-After, deadlines and the vendor's wire are the provider's own business;
+which provider serves an agent, and fallbacks, are decided elsewhere.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from openclaw.content import Message, ToolCall, Usage
+from openclaw.tool import Tool
+
+StopReason = Literal["end", "tools", "length", "refused", "cancelled", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    model: str
+    system: str
+    messages: Sequence[Message]
+    tools: Sequence[Tool] = ()
+    max_tokens: int | None = None
+    # Seconds for the whole answer; None means the provider's own default.
+    timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    text: str
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallStart:
+    index: int
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallDelta:
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallEnd:
+    index: int
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something a waiting person wants to know: a retry, a fallback."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """`error` is one sentence with its next step; `retryable` says whether another model may be tried instead."""
+
+    stop_reason: StopReason
+    usage: Usage = Usage()
+    error: str = ""
+    retryable: bool = False
+    model: str = ""
+
+
+ModelEvent = TextDelta | ReasoningDelta | ToolCallStart | ToolCallDelta | ToolCallEnd | Notice | Done
+
+
+class Provider(Protocol):
+    """`name` is the part before the slash in `provider/model`."""
+
+    name: str
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]: ...
+
+    async def close(self) -> None: ...

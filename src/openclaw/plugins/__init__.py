@@ -1,0 +1,1 @@
+"""The plugin contract and its loader."""

@@ -1,0 +1,1 @@
+"""The pure half of every conversation with a server: no sockets, no clock, no asyncio."""

@@ -1,0 +1,39 @@
+"""What an HTTP transport asks of whoever holds the credentials for one server.
+
+`auth/session.py` implements it for OAuth; `StaticAuthorizer` serves API keys. The transport never sees a token store.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from openclaw.errors import AuthError
+
+
+class Authorizer(Protocol):
+    async def headers(self) -> Mapping[str, str]:
+        """Credential headers for the next request, refreshed first when they are about to expire. Parallel calls stay parallel."""
+        ...
+
+    async def challenged(self, status: int, headers: Mapping[str, str], sent: Mapping[str, str]) -> bool:
+        """The server answered 401 or 403 to a request that carried `sent`.
+
+        True: credentials changed, send the request once more. False: this is not ours to mend (report the status).
+        Raises SignInNeededError when a person has to act, AuthError when authorization failed for good.
+        """
+        ...
+
+
+class StaticAuthorizer:
+    """A fixed bearer value (`apiKey`). A 401 is reported and never starts OAuth."""
+
+    def __init__(self, token: str) -> None:
+        self._headers = {"Authorization": f"Bearer {token}"}
+
+    async def headers(self) -> Mapping[str, str]:
+        return self._headers
+
+    async def challenged(self, status: int, headers: Mapping[str, str], sent: Mapping[str, str]) -> bool:
+        raise AuthError(
+            f"The server answered {status} to the configured API key.",
+            hint="Check `apiKey` (or the Authorization header) of this server in openclaw.json.",
+        )

@@ -1,0 +1,1 @@
+"""Conversations that survive: append-only events behind one Store interface."""

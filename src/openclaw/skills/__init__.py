@@ -1,0 +1,1 @@
+"""SKILL.md files: discovery, gating, the prompt section and the commands they declare."""

@@ -1,0 +1,99 @@
+"""The contracts between parts: what a tool is, who offers tools, who adds text to the prompt, why a tool is missing.
+
+`agent` and `mcp` meet here and nowhere else. A Tool is data plus one callable; only `tools/invoke.py` calls it.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from openclaw.content import Block, Text
+
+Kind = Literal["native", "plugin", "mcp"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a call gave. `content` is for the model; `details` are for us, never for the model, dropped on compaction."""
+
+    content: tuple[Block, ...]
+    is_error: bool = False
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def error(cls, message: str, **details: Any) -> "ToolResult":
+        return cls((Text(message),), is_error=True, details={"error": True, **details})
+
+
+def _ignore(message: str) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """What a running tool may know about the call. `progress` shows a sentence to the person who waits."""
+
+    agent: str
+    session: str
+    workspace: Path
+    call_id: str = ""
+    progress: Callable[[str], None] = _ignore
+
+
+Run = Callable[[dict[str, Any], Invocation], Awaitable[ToolResult]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Something a model can call.
+
+    `run` gets arguments that already satisfy `parameters`, and reports failure as a ToolResult with `is_error`; it raises
+    nothing but CancelledError (invoke.py turns anything else into an error result and logs it). `parameters` is JSON Schema
+    text, kept raw: it is decoded only by who needs it. `origin` is the plugin id or the server name, empty for native tools.
+    """
+
+    name: str
+    description: str
+    parameters: msgspec.Raw
+    run: Run
+    kind: Kind = "native"
+    origin: str = ""
+    label: str = ""
+    read_only: bool = False
+    # Seconds; None leaves the deadline to the tool itself (MCP calls: progress may extend theirs).
+    timeout: float | None = 60.0
+
+
+def parameters(schema: Mapping[str, Any]) -> msgspec.Raw:
+    """A JSON Schema given as a mapping, in the raw form a Tool keeps."""
+    return msgspec.Raw(msgspec.json.encode(schema))
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """A tool that is not offered: its name (or a pattern such as `server__*`), why, and where that was decided."""
+
+    name: str
+    reason: str
+    where: str = ""
+
+
+class ToolSource(Protocol):
+    """A part that offers tools to agents: native tools, a plugin, the MCP engine. None of these raise."""
+
+    def tools(self, agent: str) -> Sequence[Tool]: ...
+
+    def absences(self, agent: str) -> Sequence[Absence]: ...
+
+    async def settle(self, agent: str, patience: float) -> None:
+        """Wait at most `patience` seconds for tools that are still being discovered. Ends at once when none are."""
+        ...
+
+
+class ContextSource(Protocol):
+    """A part that adds text to the system prompt. What it returns is already escaped, framed and bounded."""
+
+    def context(self, agent: str) -> str: ...

@@ -1,0 +1,1 @@
+"""Native tools, and the one place that calls any tool."""

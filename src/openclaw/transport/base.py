@@ -1,0 +1,88 @@
+"""The one contract of all transports: an async context manager with two ends.
+
+A `Transport` is a recipe; `open(sink)` starts the process or the HTTP session, yields a live `Link`, and on exit ends all of it
+within bounded time. The owner's end is the `Link` (send, cancel); the other end is the `Sink`, which is called synchronously
+in the event loop, with no queue and no task between the bytes and the caller that waits for them.
+
+Owns no JSON-RPC correlation (connection.py does) and no lifecycle (mcp/supervisor.py does).
+"""
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from openclaw.errors import TransportError
+
+TransportKind = Literal["stdio", "streamable-http", "sse", "memory"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """One encoded JSON-RPC message and what a transport must know about it without decoding it.
+
+    `id` is set for requests only. `name` is the tool, prompt or resource the request is about (Mcp-Name). `headers` are
+    the per-request headers of the 2026-07-28 revision (Mcp-Param-*, trace context); stdio ignores them.
+    """
+
+    data: bytes
+    method: str = ""
+    id: int | None = None
+    name: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Sink(Protocol):
+    """Where a link delivers. None of these may raise or block."""
+
+    def received(self, data: bytes, origin: int | None) -> None:
+        """One message, undecoded. `origin` is the id of the request whose own stream carried it; None on a shared stream."""
+        ...
+
+    def failed(self, request_id: int, error: Exception) -> None:
+        """This one request will get no answer. Its neighbours are not touched."""
+        ...
+
+    def closed(self, error: TransportError | None) -> None:
+        """The whole link is gone (process exit, end of input). Called once; never for one dropped HTTP connection."""
+        ...
+
+
+class Link(Protocol):
+    kind: TransportKind
+    # The process id of a stdio server.
+    pid: int | None
+    # The MCP session id of a legacy HTTP server: a secret, never logged whole.
+    mcp_session_id: str | None
+
+    async def send(self, message: Outgoing) -> None:
+        """Hand over one message.
+
+        stdio and memory: returns once it is written or buffered (waits under back-pressure).
+        HTTP: a request's exchange runs in the caller's own task and returns when its stream has ended; by then everything it
+        brought, or its failure, has been given to the sink. Raises TransportError for notifications and responses that
+        could not be sent; failure of a request goes to `sink.failed` only. Cancelling the caller closes that exchange alone.
+        """
+        ...
+
+    def cancel(self, request_id: int) -> bool:
+        """Nobody waits for this request any more. True when the transport itself told the server (by closing the
+        response stream); False asks the connection to send `notifications/cancelled`."""
+        ...
+
+    def established(self, version: str) -> None:
+        """Negotiation is over: `version` goes into MCP-Protocol-Version from here on, and the stream for messages the server sends
+        unasked is opened where the revision has one."""
+        ...
+
+    def reset(self) -> None:
+        """Forget the MCP session id, to initialise again on the same link after a 404."""
+        ...
+
+
+class Transport(Protocol):
+    kind: TransportKind
+
+    def open(self, sink: Sink) -> AbstractAsyncContextManager[Link]:
+        """Raises ConnectError (nothing was sent) or ProcessError when it cannot start."""
+        ...
