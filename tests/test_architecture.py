@@ -30,8 +30,6 @@ FENCES: dict[str, set[str]] = {
     "aiohttp": {"net", "gateway", "auth"},
     "msgspec": set(PLACE),
     "uvloop": {"cli"},
-    "click": {"cli", "commands"},
-    "rich": {"cli", "commands"},
     "prompt_toolkit": {"cli"},
     "keyring": {"auth", "secrets"},
     "cryptography": {"auth"},

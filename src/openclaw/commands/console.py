@@ -1,0 +1,74 @@
+"""Where a command prints: stdout, stderr, JSON or text, with or without colour, in this process or at a gateway's far end.
+
+Owns the few terminal habits we have (bold, dim, a table, one question). Everything a server sent must have passed
+`security/external.py` before it gets here.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+Write = Callable[[str], None]
+Ask = Callable[[str], Awaitable[str | None]]
+
+
+async def _nobody(question: str) -> str | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """`ask` puts a question to a person and gives None when nobody is there to answer."""
+
+    out: Write
+    err: Write
+    width: int = 80
+    colour: bool = False
+    # stderr is a terminal that a person watches: progress may be shown there.
+    interactive: bool = False
+    ask: Ask = _nobody
+
+    def line(self, text: str = "") -> None:
+        self.out(text + "\n")
+
+    def note(self, text: str) -> None:
+        """Something for the person, not for a pipe."""
+        self.err(text + "\n")
+
+    def data(self, value: Any) -> None:
+        self.out(to_json(value) + "\n")
+
+    def bold(self, text: str) -> str:
+        return self._style("1", text)
+
+    def dim(self, text: str) -> str:
+        return self._style("2", text)
+
+    def good(self, text: str) -> str:
+        return self._style("32", text)
+
+    def bad(self, text: str) -> str:
+        return self._style("31", text)
+
+    def _style(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
+
+    def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Columns as wide as their widest cell; the last one is cut at the edge of the screen."""
+        if not rows:
+            return
+        widths = [max(len(str(row[i])) for row in [head, *rows]) for i in range(len(head))]
+        room = max(self.width - sum(widths[:-1]) - 2 * (len(widths) - 1), 20)
+        for number, row in enumerate([head, *rows]):
+            cells = [f"{cell!s:<{width}}" for cell, width in zip(row[:-1], widths, strict=False)]
+            last = str(row[-1])
+            cells.append(last if len(last) <= room else last[: room - 1] + "…")
+            text = "  ".join(cells).rstrip()
+            self.line(self.dim(text) if number == 0 else text)
+
+
+def to_json(value: Any) -> str:
+    """Indented JSON of structs, dataclasses and plain data."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

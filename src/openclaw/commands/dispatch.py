@@ -1,0 +1,82 @@
+"""From words to a finished command: parse, load the handler, run it, turn every failure into one sentence and an exit code.
+
+The same function serves a terminal, a gateway that runs a command for a terminal, and `/…` in chat. Exit codes: 0 done, 1 the work
+failed, 2 usage or config.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Literal, Protocol
+
+from openclaw import __version__
+from openclaw.app import App
+from openclaw.commands.console import Console
+from openclaw.commands.parse import Parsed, help_text, parse
+from openclaw.commands.table import ROOT, SHARED
+from openclaw.config.paths import Paths
+from openclaw.errors import ConfigError, OpenClawError
+from openclaw.redact import redact
+
+Surface = Literal["terminal", "control", "chat", "http"]
+
+_log = logging.getLogger(__name__)
+
+
+class OpenApp(Protocol):
+    def __call__(self) -> AbstractAsyncContextManager[App]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a command may use. `open_app` gives the running App of a gateway, or makes one for this command alone."""
+
+    console: Console
+    paths: Paths
+    env: Mapping[str, str]
+    cwd: Path
+    open_app: OpenApp
+    surface: Surface = "terminal"
+
+
+Handler = Callable[[Context, Parsed], Awaitable[int]]
+
+
+async def dispatch(words: Sequence[str], context: Context) -> int:
+    """Run one command line. Raises nothing but CancelledError."""
+    console = context.console
+    try:
+        parsed = parse(ROOT, words, SHARED)
+        if parsed.flag("version"):
+            console.line(f"openclaw {__version__}")
+            return 0
+        if parsed.flag("help") or parsed.command.children:
+            console.line(help_text(ROOT, parsed, SHARED, console.width))
+            return 0
+        return await handler(parsed)(context, parsed)
+    except ConfigError as error:
+        for problem in error.problems:
+            console.note(redact(f"{console.bad('config:')} {problem}"))
+        return error.exit_code
+    except OpenClawError as error:
+        console.note(redact(f"{console.bad('error:')} {error}"))
+        return error.exit_code
+    except asyncio.CancelledError:
+        raise
+    except Exception as error:
+        # A fault of ours: the traceback is for the log, one sentence for the person.
+        _log.debug("command failed", exc_info=error)
+        console.note(
+            redact(f"{console.bad('error:')} {type(error).__name__}: {error} (run with --log-level debug for details)")
+        )
+        return 1
+
+
+def handler(parsed: Parsed) -> Handler:
+    module, _, name = parsed.command.handler.partition(":")
+    found: Handler = getattr(import_module(module), name)
+    return found

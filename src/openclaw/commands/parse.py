@@ -1,0 +1,273 @@
+"""Command lines as data: a tree of `Command` values, and one parser for all surfaces.
+
+Serves `openclaw …` in a terminal, the same words sent to a gateway, and `/mcp …` typed in chat. Owns the grammar (subcommands,
+options anywhere, `--` ends them, repeated options, trailing words) and the help text; refuses to know what commands do.
+The standard library's parsers print and exit the process, which a gateway cannot allow. The tree itself is in table.py.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from textwrap import wrap
+from typing import Any, Literal
+
+from openclaw.errors import UsageError
+
+# Words nearer than this are offered as "did you mean"; below it a suggestion is noise.
+_NEAR = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """`--name VALUE`, or a flag when `value` is empty. `many` collects repeats into a tuple."""
+
+    name: str
+    help: str
+    value: str = ""
+    short: str = ""
+    many: bool = False
+    kind: Literal["text", "int", "float"] = "text"
+    choices: tuple[str, ...] = ()
+
+    @property
+    def flag(self) -> str:
+        return f"--{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A positional word. `rest` takes all words that remain; `verbatim` also takes options that are not ours (a command line)."""
+
+    name: str
+    help: str
+    required: bool = True
+    rest: bool = False
+    verbatim: bool = False
+    choices: tuple[str, ...] = ()
+
+    @property
+    def usage(self) -> str:
+        word = self.name.upper() + (" …" if self.rest else "")
+        return word if self.required else f"[{word}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One word of the command tree. `handler` is `module:function`, loaded when it is run; a group has children instead.
+
+    `default` names the child that runs when none is given. `local` marks commands that belong to this terminal or process
+    and are never sent to a gateway.
+    """
+
+    name: str
+    summary: str
+    handler: str = ""
+    details: str = ""
+    options: tuple[Option, ...] = ()
+    arguments: tuple[Argument, ...] = ()
+    children: tuple["Command", ...] = ()
+    default: str = ""
+    local: bool = False
+
+    def child(self, name: str) -> "Command | None":
+        return next((c for c in self.children if c.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What was asked for: the command, the words that lead to it, and its values by option or argument name."""
+
+    command: Command
+    trail: tuple[str, ...]
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def text(self, name: str) -> str:
+        return str(self.values.get(name) or "")
+
+    def flag(self, name: str) -> bool:
+        return bool(self.values.get(name))
+
+    def number(self, name: str) -> float | None:
+        value = self.values.get(name)
+        return None if value is None else float(value)
+
+    def many(self, name: str) -> tuple[str, ...]:
+        return tuple(self.values.get(name) or ())
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """A `did you mean` sentence, or nothing."""
+    found = get_close_matches(word, known, n=1, cutoff=_NEAR)
+    return f"Did you mean {found[0]}?" if found else ""
+
+
+def parse(root: Command, words: Sequence[str], shared: Sequence[Option] = ()) -> Parsed:
+    """Read `words` against the tree under `root`. `shared` options may stand anywhere. Raises UsageError."""
+    command, trail, rest = _descend(root, words, shared)
+    options = {o.flag: o for o in (*shared, *command.options)} | {
+        o.short: o for o in (*shared, *command.options) if o.short
+    }
+    values: dict[str, Any] = {}
+    positional: list[str] = []
+    verbatim = any(a.verbatim for a in command.arguments)
+    queue = list(rest)
+    while queue:
+        word = queue.pop(0)
+        if word == "--":
+            positional += queue
+            break
+        if not word.startswith("-") or word == "-" or _is_number(word):
+            positional.append(word)
+            continue
+        option, inline = _option(word, options)
+        if option is None:
+            if verbatim and positional:
+                positional.append(word)
+                continue
+            hint = nearest(word, list(options)) or f"Try: {_line(root, trail)} --help"
+            raise UsageError(f"{_line(root, trail)}: there is no option {word.split('=')[0]}.", hint=hint)
+        _take(option, inline, queue, values)
+    if not values.get("help"):
+        values |= _positional(command, positional, _line(root, trail))
+    return Parsed(command, trail, values)
+
+
+def _descend(
+    root: Command, words: Sequence[str], shared: Sequence[Option]
+) -> tuple[Command, tuple[str, ...], tuple[str, ...]]:
+    """Follow subcommand words; options before them are kept for the command that is found."""
+    command, trail = root, ()
+    kept: list[str] = []
+    queue = list(words)
+    asked_help = False
+    while command.children and queue:
+        word = queue[0]
+        fallback = command.child(command.default) if command.default else None
+        known = (*shared, *(fallback.options if fallback else ()))
+        if word.startswith("-"):
+            kept.append(queue.pop(0))
+            asked_help = asked_help or word in ("-h", "--help")
+            option = next((o for o in known if word in (o.flag, o.short)), None)
+            if option is not None and option.value and queue:
+                kept.append(queue.pop(0))
+            continue
+        child = command.child(word)
+        if child is None:
+            if fallback and fallback.arguments:
+                break
+            hint = nearest(word, [c.name for c in command.children]) or f"Try: {_line(root, trail)} --help"
+            raise UsageError(f"{_line(root, trail)}: there is no command {word!r}.", hint=hint)
+        command, trail = child, (*trail, child.name)
+        queue.pop(0)
+    if command.children and command.default and not asked_help:
+        command = command.child(command.default) or command
+        trail = (*trail, command.name)
+    return command, trail, (*kept, *queue)
+
+
+def _option(word: str, options: Mapping[str, Option]) -> tuple[Option | None, str | None]:
+    if word in options:
+        return options[word], None
+    if word.startswith("--") and "=" in word:
+        name, _, value = word.partition("=")
+        return options.get(name), value
+    if not word.startswith("--") and len(word) > 2 and (short := options.get(word[:2])) is not None and short.value:
+        return short, word[2:]
+    return None, None
+
+
+def _take(option: Option, inline: str | None, queue: list[str], values: dict[str, Any]) -> None:
+    if not option.value:
+        if inline is not None:
+            raise UsageError(f"{option.flag} takes no value.")
+        values[option.name] = True
+        return
+    if inline is None:
+        if not queue:
+            raise UsageError(f"{option.flag} needs a value: {option.flag} {option.value}")
+        inline = queue.pop(0)
+    if option.choices and inline not in option.choices:
+        raise UsageError(f"{option.flag} is one of {', '.join(option.choices)}; {inline!r} is not.")
+    value: Any = inline
+    if option.kind != "text":
+        try:
+            value = int(inline) if option.kind == "int" else float(inline)
+        except ValueError:
+            raise UsageError(f"{option.flag} needs a number; {inline!r} is not one.") from None
+    if option.many:
+        values[option.name] = (*values.get(option.name, ()), value)
+    else:
+        values[option.name] = value
+
+
+def _positional(command: Command, words: list[str], line: str) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for argument in command.arguments:
+        if argument.rest:
+            if argument.required and not words:
+                raise UsageError(f"{line}: {argument.usage} is missing.", hint=f"Try: {line} --help")
+            values[argument.name], words = tuple(words), []
+        elif words:
+            word = words.pop(0)
+            if argument.choices and word not in argument.choices:
+                hint = nearest(word, argument.choices)
+                raise UsageError(f"{line}: {argument.usage} is one of {', '.join(argument.choices)}.", hint=hint)
+            values[argument.name] = word
+        elif argument.required:
+            raise UsageError(f"{line}: {argument.usage} is missing.", hint=f"Try: {line} --help")
+    if words:
+        raise UsageError(f"{line}: {words[0]!r} is one word too many.", hint=f"Try: {line} --help")
+    return values
+
+
+def _is_number(word: str) -> bool:
+    return word[1:].replace(".", "", 1).isdigit()
+
+
+def _line(root: Command, trail: Sequence[str]) -> str:
+    return " ".join((root.name, *trail))
+
+
+def usage(root: Command, parsed: Parsed) -> str:
+    """`openclaw mcp call TOOL [WORDS …] [options]`."""
+    command = parsed.command
+    words = [_line(root, parsed.trail)]
+    if command.children:
+        words.append("COMMAND")
+    words += [a.usage for a in command.arguments]
+    return " ".join(words + (["[options]"] if command.options else []))
+
+
+def help_text(root: Command, parsed: Parsed, shared: Sequence[Option], width: int = 80) -> str:
+    """The page `--help` prints."""
+    command = parsed.command
+    lines = [f"Usage: {usage(root, parsed)}", "", command.summary]
+    if command.details:
+        lines += ["", *command.details.strip().splitlines()]
+    blocks: list[tuple[str, list[tuple[str, str]]]] = [
+        ("Commands", [(c.name, c.summary) for c in command.children]),
+        ("Arguments", [(a.name.upper(), a.help) for a in command.arguments]),
+        ("Options", [(_option_usage(o), o.help) for o in command.options]),
+        ("Everywhere", [(_option_usage(o), o.help) for o in shared]),
+    ]
+    for title, rows in blocks:
+        if rows:
+            lines += ["", f"{title}:", *_columns(rows, width)]
+    return "\n".join(lines)
+
+
+def _option_usage(option: Option) -> str:
+    short = f"{option.short}, " if option.short else ""
+    return f"{short}{option.flag}" + (f" {option.value}" if option.value else "")
+
+
+def _columns(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
+    left = min(max(len(name) for name, _ in rows), 30)
+    for name, text in rows:
+        head = f"  {name:<{left}}  "
+        body = wrap(text, max(width - left - 4, 30)) or [""]
+        if len(name) > left:
+            yield f"  {name}"
+            head = " " * (left + 4)
+        yield head + body[0]
+        yield from (" " * (left + 4) + line for line in body[1:])

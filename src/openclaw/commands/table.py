@@ -1,0 +1,167 @@
+"""The command tree: every word a user can type after `openclaw`, as data.
+
+Handlers are named, not imported, so that reading this table costs nothing. docs/reference/cli.md is generated from it.
+"""
+
+from openclaw.commands.parse import Argument, Command, Option
+
+JSON = Option("json", "Print JSON instead of text.")
+AGENT = Option("agent", "The agent to use; the default agent when left out.", value="ID")
+
+SHARED = (
+    Option("config", "Read this file instead of ~/.openclaw/openclaw.json.", value="FILE"),
+    Option("local", "Do the work in this process even when a gateway is running."),
+    Option("log-level", "How much to log to stderr.", value="LEVEL", choices=("debug", "info", "warning", "error")),
+    Option("log-json", "Log one JSON object a line."),
+    Option("no-color", "No colours, as with NO_COLOR=1."),
+    Option("version", "Print the version and exit."),
+    Option("help", "Show this help.", short="-h"),
+)
+
+_AGENT = Command(
+    "agent",
+    "Ask an agent and print its answer.",
+    handler="openclaw.commands.agent:run",
+    details="""\
+The answer streams to stdout as it comes; tool calls are shown on stderr.
+Example: openclaw agent -m "what files are in docs?"\
+""",
+    options=(
+        Option("message", "What to say. `-` reads it from stdin.", value="TEXT", short="-m"),
+        AGENT,
+        Option("session-key", "Continue this conversation; a new one when left out.", value="KEY"),
+        Option("attach", "Send a file along (repeat for more).", value="FILE", many=True),
+        Option("timeout", "Stop after this many seconds.", value="SECONDS", kind="float"),
+        JSON,
+    ),
+    arguments=(Argument("words", "What to say, when -m is not used.", required=False, rest=True),),
+)
+
+_CHAT = Command(
+    "chat",
+    "Talk with an agent in this terminal.",
+    handler="openclaw.cli.chat:run",
+    details="Type /help for commands. Ctrl-C stops the answer, Ctrl-D leaves.",
+    options=(AGENT, Option("session-key", "The conversation to continue.", value="KEY")),
+    local=True,
+)
+
+_SESSIONS = Command(
+    "sessions",
+    "List, show, export and delete conversations.",
+    default="list",
+    children=(
+        Command(
+            "list",
+            "List conversations, the newest first.",
+            handler="openclaw.commands.sessions:list_sessions",
+            options=(
+                AGENT,
+                Option("active", "Only those used in the last MIN minutes.", value="MIN", kind="float"),
+                Option("store", "Which store to read.", value="STORE", choices=("file",)),
+                JSON,
+            ),
+        ),
+        Command(
+            "show",
+            "Print one conversation.",
+            handler="openclaw.commands.sessions:show",
+            arguments=(Argument("key", "The session key, as `sessions list` shows it."),),
+            options=(JSON,),
+        ),
+        Command(
+            "export",
+            "Print one conversation as JSON lines.",
+            handler="openclaw.commands.sessions:export",
+            arguments=(Argument("key", "The session key, as `sessions list` shows it."),),
+        ),
+        Command(
+            "delete",
+            "Delete one conversation for good.",
+            handler="openclaw.commands.sessions:delete",
+            arguments=(Argument("key", "The session key, as `sessions list` shows it."),),
+            options=(JSON,),
+        ),
+    ),
+)
+
+_PATH = Argument("path", 'Where in the file: agents.defaults.model.primary, or a["key.with.dots"].b.')
+_CONFIG = Command(
+    "config",
+    "Check, read and change openclaw.json.",
+    children=(
+        Command(
+            "validate",
+            "Check the file and report every problem at once.",
+            handler="openclaw.commands.config:validate",
+            options=(JSON,),
+        ),
+        Command(
+            "get",
+            "Print one value (secrets are not shown).",
+            handler="openclaw.commands.config:get",
+            arguments=(_PATH,),
+        ),
+        Command(
+            "set",
+            "Change one value and keep every comment.",
+            handler="openclaw.commands.config:set_value",
+            details="The value is JSON5; a word that is not is taken as text.",
+            arguments=(_PATH, Argument("value", "The new value.")),
+        ),
+        Command("schema", "Print the JSON Schema of the file.", handler="openclaw.commands.config:schema"),
+        Command("path", "Print where the file is.", handler="openclaw.commands.config:path"),
+    ),
+)
+
+_TOOLS = Command(
+    "tools",
+    "List the tools an agent has, and explain the ones it has not.",
+    default="list",
+    children=(
+        Command(
+            "list", "List the tools an agent has.", handler="openclaw.commands.tools:list_tools", options=(AGENT, JSON)
+        ),
+        Command(
+            "explain",
+            "Say which rule in which file admits or hides a tool.",
+            handler="openclaw.commands.tools:explain",
+            arguments=(Argument("name", "The tool."),),
+            options=(AGENT, JSON),
+        ),
+    ),
+)
+
+ROOT = Command(
+    "openclaw",
+    "A personal agent whose tools come from any MCP server.",
+    details="Start with: openclaw demo",
+    children=(
+        _AGENT,
+        _CHAT,
+        Command("demo", "See an agent use a tool and answer.", handler="openclaw.cli.demo:run", local=True),
+        Command(
+            "status",
+            "Show config, model, agents and servers at a glance.",
+            handler="openclaw.commands.status:run",
+            options=(JSON,),
+        ),
+        Command(
+            "doctor",
+            "Check everything and say how to fix what is wrong.",
+            handler="openclaw.commands.doctor:run",
+            options=(JSON,),
+        ),
+        _SESSIONS,
+        _CONFIG,
+        _TOOLS,
+        Command(
+            "completion",
+            "Print a completion script for your shell.",
+            handler="openclaw.commands.completion:run",
+            details='Example: eval "$(openclaw completion bash)"',
+            arguments=(Argument("shell", "Your shell.", choices=("bash", "zsh", "fish")),),
+            local=True,
+        ),
+    ),
+)
