@@ -1,0 +1,165 @@
+"""Server-sent events, incrementally: bytes in, events out, the same events however the bytes were split.
+
+Owns line endings (CR, LF, CRLF), the byte order mark, comments, `event`, `data`, `id`, `retry`, and a bound on one event.
+What it cannot use it skips and says so through `skipped`; it never raises. Costs linear time for events of any size.
+Reconnecting, and what an event means, belong to the HTTP transports.
+"""
+
+import sys
+from collections.abc import Callable
+
+import msgspec
+
+_BOM = b"\xef\xbb\xbf"
+# A number of milliseconds this long is decades: nobody means it.
+_MAX_RETRY_DIGITS = 12
+
+
+class SseEvent(msgspec.Struct, frozen=True, gc=False):
+    """One block of the stream.
+
+    `id` and `retry` (milliseconds) are None when the block did not name them. A block without data is given too when it
+    names an id or a retry time: `data` is then empty, and there is no message in it.
+    """
+
+    event: str
+    data: str
+    id: str | None = None
+    retry: int | None = None
+
+
+def _ignore(reason: str) -> None:
+    return None
+
+
+class SseParser:
+    """`last_event_id` and `retry` hold what the stream said last, for whoever reconnects.
+
+    A block of more than `max_event_bytes` is dropped whole while it arrives, so that it costs no memory.
+    """
+
+    def __init__(self, *, max_event_bytes: int = sys.maxsize, skipped: Callable[[str], None] = _ignore) -> None:
+        self.last_event_id: str | None = None
+        self.retry: int | None = None
+        self._max = max_event_bytes
+        self._skipped = skipped
+        # None once the first bytes have been looked at for a byte order mark.
+        self._start: bytes | None = b""
+        # A CR ended the last line: an LF that follows belongs to it.
+        self._after_cr = False
+        # The line that has not ended yet, in pieces, so that a long one is joined once.
+        self._pieces: list[bytes] = []
+        self._line_bytes = 0
+        self._comment = False
+        # The block that has not ended yet.
+        self._block_bytes = 0
+        self._too_long = False
+        self._event = ""
+        self._data: list[str] = []
+        self._id: str | None = None
+        self._retry: int | None = None
+
+    def feed(self, data: bytes) -> list[SseEvent]:
+        events: list[SseEvent] = []
+        data = self._after_mark(data)
+        if self._after_cr and data:
+            self._after_cr = False
+            if data.startswith(b"\n"):
+                data = data[1:]
+        if not data:
+            return events
+        if b"\r" in data:
+            self._after_cr = data.endswith(b"\r")
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *ended, rest = data.split(b"\n")
+        for piece in ended:
+            self._take(piece)
+            self._end_line(events)
+        if rest:
+            self._take(rest)
+        return events
+
+    def _after_mark(self, data: bytes) -> bytes:
+        """`data` without the byte order mark that a stream may begin with; nothing while that cannot be told yet."""
+        if self._start is None:
+            return data
+        start = self._start + data
+        if len(start) < len(_BOM) and _BOM.startswith(start):
+            self._start = start
+            return b""
+        self._start = None
+        return start.removeprefix(_BOM)
+
+    def _take(self, piece: bytes) -> None:
+        if not self._line_bytes:
+            self._comment = piece.startswith(b":")
+        self._line_bytes += len(piece)
+        if self._comment or self._too_long:
+            return
+        if self._block_bytes + self._line_bytes > self._max:
+            self._too_long = True
+            self._pieces.clear()
+            self._data.clear()
+            return
+        self._pieces.append(piece)
+
+    def _end_line(self, events: list[SseEvent]) -> None:
+        length, self._line_bytes = self._line_bytes, 0
+        if not length:
+            self._pieces.clear()
+            self._end_block(events)
+        elif self._comment:
+            self._comment = False
+        elif not self._too_long:
+            self._block_bytes += length
+            line = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+            self._pieces.clear()
+            self._field(line)
+
+    def _field(self, line: bytes) -> None:
+        colon = line.find(b":")
+        if colon < 0:
+            name, start = line, len(line)
+        else:
+            name, start = line[:colon], colon + 1
+            if line.startswith(b" ", start):
+                start += 1
+        # A view: the value of a long line is copied once, by the decoder.
+        value = str(memoryview(line)[start:], "utf-8", "replace")
+        match name:
+            case b"data":
+                self._data.append(value)
+            case b"event":
+                self._event = value
+            case b"id":
+                if "\0" in value:
+                    self._skipped("an event id with a null character was ignored")
+                else:
+                    self._id = value
+            case b"retry":
+                if value.isascii() and value.isdigit() and len(value) <= _MAX_RETRY_DIGITS:
+                    self._retry = int(value)
+                else:
+                    self._skipped("a retry time that is not a whole number was ignored")
+            case _:
+                self._skipped("a field with an unknown name was ignored")
+
+    def _end_block(self, events: list[SseEvent]) -> None:
+        if self._id is not None:
+            self.last_event_id = self._id
+        if self._retry is not None:
+            self.retry = self._retry
+        if self._too_long:
+            self._skipped(f"an event of more than {self._max} bytes was dropped")
+        elif self._data or self._id is not None or self._retry is not None:
+            data = self._data[0] if len(self._data) == 1 else "\n".join(self._data)
+            events.append(SseEvent(self._event or "message", data, self._id, self._retry))
+        self._clear()
+
+    def _clear(self) -> None:
+        self._block_bytes = 0
+        self._too_long = False
+        self._event = ""
+        self._data = []
+        self._id = None
+        self._retry = None
