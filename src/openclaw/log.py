@@ -1,0 +1,189 @@
+"""Logging for the whole process: one line an event, in words or as JSON, with no secret, no escape code and no forged line in it.
+
+Owns where log lines go and what they look like; modules log through `logging.getLogger(__name__)` and pass data with `extra=`.
+Every line is cleaned (escape sequences removed, control and invisible characters made visible) and then masked by `redact.py`.
+Tracebacks appear at level debug only; above it an exception is one sentence. Nothing here raises into the caller.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any, TextIO
+
+from openclaw.errors import UsageError
+from openclaw.redact import redact
+
+LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+
+# Short enough to read, long enough that two sessions of one store do not share it (48 bits).
+_HASH_CHARACTERS = 12
+# A server chooses what it writes to stderr: one event must not fill a disk or a screen.
+_LONGEST_TEXT = 16_384
+
+# Whole escape sequences (ECMA-48: CSI, OSC, DCS and the short ones), 7-bit and 8-bit. A string sequence that is never
+# closed loses its introducer only. Each alternative stops at the next introducer, which keeps this linear.
+ESCAPE_SEQUENCE = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*+[ -/]*+[@-~]?"
+    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x90\x98\x9c-\x9f]*+(?:\x07|\x1b\\|\x9c)"
+    r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x90\x98\x9c-\x9f]*+(?:\x1b\\|\x9c)"
+    r"|\x1b[ -/]*+[0-~]?"
+)
+# Control characters, line and paragraph separators, bidi and zero-width controls, tag characters, lone surrogates.
+_INVISIBLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+_installed: list[logging.Handler] = []
+
+
+def configure(
+    *, level: str = "info", json_lines: bool = False, stream: TextIO | None = None, file: Path | None = None
+) -> None:
+    """Send log lines to `stream` (stderr unless given) and, when `file` is given, to that file too (mode 0600, appended).
+
+    Replaces what an earlier call set up. Other packages' loggers are heard from warning up. A file that cannot be opened costs one
+    warning, not the program.
+    """
+    number = LEVELS.get(level.lower())
+    if number is None:
+        raise UsageError(f"There is no log level '{one_line(level)}'.", hint=f"Use one of {', '.join(LEVELS)}.")
+    reset()
+    line = JsonLine(tracebacks=number <= logging.DEBUG) if json_lines else Line(tracebacks=number <= logging.DEBUG)
+    _install(_Stream(stream or sys.stderr), line)
+    logging.getLogger("openclaw").setLevel(number)
+    logging.getLogger().setLevel(max(number, logging.WARNING))
+    if file is not None:
+        try:
+            _install(_Stream(_open_private(file), owned=True), line)
+        except OSError as error:
+            logging.getLogger(__name__).warning("No log file at %s: %s.", file, error.strerror)
+
+
+def reset() -> None:
+    """Take away what `configure` installed."""
+    while _installed:
+        handler = _installed.pop()
+        logging.getLogger().removeHandler(handler)
+        handler.close()
+
+
+def short_hash(session_key: str) -> str:
+    """How a session key appears in logs and audit records: stable, and not the key."""
+    return hashlib.sha256(session_key.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARACTERS]
+
+
+def one_line(text: str, limit: int = _LONGEST_TEXT) -> str:
+    """`text` as part of a line: escape sequences removed, control and invisible characters shown as escapes, bounded."""
+    dropped = len(text) - limit
+    if dropped > 0:
+        text = text[:limit]
+    if not (text.isascii() and text.isprintable()):
+        text = _INVISIBLE.sub(_show, ESCAPE_SEQUENCE.sub("", text))
+    return f"{text}… ({dropped} more characters)" if dropped > 0 else text
+
+
+def _show(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode("ascii")
+
+
+class Line(logging.Formatter):
+    """`2026-01-31T12:00:00.123Z INFO openclaw.mcp.manager: message key=value`."""
+
+    def __init__(self, *, tracebacks: bool) -> None:
+        super().__init__()
+        self._tracebacks = tracebacks
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = f"{_time(record)} {record.levelname} {record.name}: {one_line(_message(record))}"
+        data = "".join(f" {one_line(key)}={one_line(str(value))}" for key, value in _extra(record).items())
+        fault = _fault(record)
+        text = redact(f"{text}{data}" + (f": {one_line(fault)}" if fault else ""))
+        return f"{text}\n{_traceback(self, record)}" if self._tracebacks and record.exc_info else text
+
+
+class JsonLine(logging.Formatter):
+    """The same as one JSON object: `time`, `level`, `logger`, `message`, then the event's own fields, `error` and `traceback`."""
+
+    def __init__(self, *, tracebacks: bool) -> None:
+        super().__init__()
+        self._tracebacks = tracebacks
+
+    def format(self, record: logging.LogRecord) -> str:
+        event: dict[str, Any] = {"time": _time(record), "level": record.levelname.lower(), "logger": record.name}
+        event["message"] = redact(one_line(_message(record)))
+        for key, value in _extra(record).items():
+            plain = value is None or isinstance(value, bool | int | float)
+            event.setdefault(redact(one_line(key)), value if plain else redact(one_line(str(value))))
+        if fault := _fault(record):
+            event["error"] = redact(one_line(fault))
+        if self._tracebacks and record.exc_info:
+            event["traceback"] = _traceback(self, record)
+        return json.dumps(event)
+
+
+class _Stream(logging.StreamHandler[TextIO]):
+    """Writes lines, and keeps quiet when nobody can take them (a closed terminal, a full disk)."""
+
+    def __init__(self, stream: TextIO, *, owned: bool = False) -> None:
+        super().__init__(stream)
+        self._owned = owned
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        return None
+
+    def close(self) -> None:
+        super().close()
+        if self._owned:
+            try:
+                self.stream.close()
+            except OSError:
+                pass
+
+
+def _install(handler: logging.Handler, line: logging.Formatter) -> None:
+    handler.setFormatter(line)
+    logging.getLogger().addHandler(handler)
+    _installed.append(handler)
+
+
+def _open_private(file: Path) -> TextIO:
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    return open(descriptor, "a", encoding="utf-8", errors="backslashreplace")
+
+
+def _time(record: logging.LogRecord) -> str:
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{int(record.msecs):03d}Z"
+
+
+def _message(record: logging.LogRecord) -> str:
+    try:
+        return record.getMessage()
+    except Exception:
+        # A wrong format string must not cost the event; an argument whose own __str__ fails is left out.
+        return str(record.msg)
+
+
+def _extra(record: logging.LogRecord) -> dict[str, object]:
+    return {key: value for key, value in vars(record).items() if key not in _STANDARD}
+
+
+def _fault(record: logging.LogRecord) -> str:
+    if not record.exc_info or record.exc_info[1] is None:
+        return ""
+    error = record.exc_info[1]
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
+    """The traceback, each line indented so that no text inside it can pass for an event of its own."""
+    assert record.exc_info
+    lines = formatter.formatException(record.exc_info).splitlines()
+    return redact("\n".join(f"  {one_line(line)}" for line in lines))

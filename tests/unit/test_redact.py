@@ -1,0 +1,189 @@
+"""What `redact` hides, in which forms, and what it leaves alone."""
+
+import base64
+import json
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from openclaw.redact import MASK, looks_secret, redact, remember
+
+# The register belongs to the process: each test remembers values of its own that stand in no other test.
+secrets = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Z"]), min_size=8, max_size=40).map(
+    lambda text: f"q7{text}Zx"
+)
+
+
+def test_a_remembered_value_is_masked_wherever_it_stands() -> None:
+    remember("hunter2-tiger")
+    assert redact("user hunter2-tiger said hunter2-tiger.") == f"user {MASK} said {MASK}."
+
+
+@given(secret=secrets, before=st.binary(max_size=4), after=st.binary(max_size=4))
+@settings(max_examples=100, deadline=None)
+def test_a_remembered_value_is_masked_in_every_form(secret: str, before: bytes, after: bytes) -> None:
+    remember(secret)
+    data = secret.encode()
+    for form in (
+        secret,
+        json.dumps(secret),
+        json.dumps(secret, ensure_ascii=False),
+        json.dumps({"inner": json.dumps({"x": secret})}),
+        repr(secret),
+        quote(secret, safe=""),
+        quote(secret),
+        quote_plus(secret),
+    ):
+        assert MASK in redact(f"<{form}>")
+        assert secret not in redact(f"<{form}>")
+    for encode in (base64.standard_b64encode, base64.urlsafe_b64encode):
+        shown = redact(encode(before + data + after).decode())
+        # What surrounds the secret stays, and at most one character of it at either end, which mixes with its neighbour's bits.
+        assert MASK in shown
+        assert len(shown.replace(MASK, "").rstrip("=")) <= (len(before) + len(after)) * 8 // 6 + 4
+
+
+def test_basic_credentials_are_masked_although_the_user_name_shifts_the_encoding() -> None:
+    remember("correct-horse-battery")
+    for user in ("a", "bo", "eve", "mallory"):
+        encoded = base64.b64encode(f"{user}:correct-horse-battery".encode()).decode()
+        assert MASK in redact(f"sent {encoded}")
+
+
+def test_each_long_line_of_a_multi_line_secret_is_masked_on_its_own() -> None:
+    remember("first-line-of-the-key-0001\nsecond-line-of-the-key-0002\n}")
+    assert redact("log: second-line-of-the-key-0002 }") == f"log: {MASK} }}"
+
+
+def test_of_two_overlapping_secrets_no_part_stays() -> None:
+    remember("overlap-alpha-beta")
+    remember("beta-gamma-overlap")
+    assert redact("[overlap-alpha-beta-gamma-overlap]") == f"[{MASK}]"
+
+
+def test_a_longer_secret_hides_the_shorter_one_inside_it() -> None:
+    remember("inner-value-9")
+    remember("outer-inner-value-9-outer")
+    assert redact("x outer-inner-value-9-outer y") == f"x {MASK} y"
+
+
+@pytest.mark.parametrize("short", ["", " ", "a", "xyz", "  q "])
+def test_a_value_too_short_to_be_a_secret_is_ignored(short: str) -> None:
+    remember(short)
+    assert redact("a quick xyz q text") == "a quick xyz q text"
+
+
+def test_old_values_make_room_when_too_many_are_remembered() -> None:
+    for number in range(1_200):
+        remember(f"rotating-token-{number:05d}-rotating")
+    assert redact("rotating-token-01199-rotating") == MASK
+    assert redact("rotating-token-00000-rotating") == "rotating-token-00000-rotating"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("key sk-abcdefghijklmnop1234 end", "key [REDACTED] end"),
+        ("sk-ant-api03-AbCdEfGhIjKlMnOp", "[REDACTED]"),
+        ("ghp_0123456789abcdef0123456789abcdef0123", "[REDACTED]"),
+        ("github_pat_11ABCDEFG0123456789_abcdefgh", "[REDACTED]"),
+        ("xoxb-123456789012-abcdef", "[REDACTED]"),
+        ("id AKIAIOSFODNN7EXAMPLE.", "id [REDACTED]."),
+        ("AIzaSyA-1234567890abcdefghijklmnopqrstu", "[REDACTED]"),
+        ("tvly-dev-abcdefgh", "[REDACTED]"),
+        ("jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl!", "jwt [REDACTED]!"),
+        ("Authorization: Bearer abc.def-ghi_123", "Authorization: Bearer [REDACTED]"),
+        ("authorization: basic dXNlcjpwYXNz", "authorization: basic [REDACTED]"),
+        ('{"Authorization": "Token abcdef"}', '{"Authorization": "Token [REDACTED]"}'),
+        ("got Bearer abcdefgh12345678, retry", "got Bearer [REDACTED], retry"),
+        ("https://me:pa@ss@host.example/x", "https://[REDACTED]@host.example/x"),
+        ("postgres://app@db/x", "postgres://[REDACTED]@db/x"),
+        ("GET /x?token=abc&page=2", "GET /x?token=[REDACTED]&page=2"),
+        ("?access_token=abc#top", "?access_token=[REDACTED]"),
+        ("/callback?code=abc&state=s", "/callback?code=[REDACTED]&state=s"),
+        ("DB_PASSWORD=letmein now", "DB_PASSWORD=[REDACTED] now"),
+        ('client_secret = "let me in"', 'client_secret = "[REDACTED] me in"'),
+        ('{"apiKey": "a b c", "n": 1}', '{"apiKey": "[REDACTED]", "n": 1}'),
+        ('{\\"password\\": \\"a b\\"}', '{\\"password\\": \\"[REDACTED]\\"}'),
+        ("X-Api-Key: 12345", "X-Api-Key: [REDACTED]"),
+        ("Set-Cookie: sid=1; Path=/", "Set-Cookie: [REDACTED]"),
+        (
+            "a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nb",
+            "a\n[REDACTED]\nb",
+        ),
+        ("-----BEGIN PRIVATE KEY-----\nMIIE never closed", "[REDACTED]"),
+    ],
+)
+def test_usual_key_shapes_are_masked_without_being_remembered(text: str, shown: str) -> None:
+    assert redact(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "The token: expired. Ask for a secret: none.",
+        "exit code=1, 17 tokens=5",
+        "task-force sk-1 risk-assessment-of-the-project",
+        "see https://example.org/a@b?x=1",
+        "SGVsbG8gd29ybGQ=",
+        "def bearer(x): pass",
+        "日本語 🙂 ok",
+    ],
+)
+def test_ordinary_text_is_left_alone(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "eyJ",
+        "eyJaaaaaaaaa.",
+        "://",
+        "://a@",
+        "sk-",
+        "Bearer ",
+        "password=",
+        '"token":"',
+        "-----BEGIN PRIVATE KEY-----",
+        "x" * 9,
+    ],
+)
+def test_hostile_repetition_does_not_hang(piece: str) -> None:
+    """A quadratic pattern would need hours for this much; the hang guard would end the test."""
+    redact(piece * (1_000_000 // len(piece)))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "secret"),
+    [
+        ("GITHUB_TOKEN", "plain", True),
+        ("apiKey", "abc", True),
+        ("linkedinPassword", "pw", True),
+        ("AWS_SECRET_ACCESS_KEY", "abc", True),
+        ("X-Api-Key", "abc", True),
+        ("Authorization", "abc", True),
+        ("HOME", "ghp_0123456789abcdef0123456789abcdef0123", True),
+        ("", "--key=sk-abcdefghijklmnop1234", True),
+        ("", "https://user:pass@example.org/", True),
+        ("DATA", "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF", True),
+        ("GITHUB_TOKEN", "secret://gcp/github-token", False),
+        ("GITHUB_TOKEN", "${GITHUB_TOKEN}", False),
+        ("Authorization", "Bearer ${TOKEN}", False),
+        ("apiKey", "$OPENAI_API_KEY", False),
+        ("TOKEN_FILE", "/run/token", False),
+        ("TOKEN_URL", "https://example.org/token", False),
+        ("USE_TOKEN", "true", False),
+        ("MAX_TOKEN", "4096", False),
+        ("GITHUB_TOKEN", "", False),
+        ("KEYBOARD", "de", False),
+        ("PATH", "/usr/bin:/bin", False),
+        ("", "-y", False),
+        ("", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", False),
+    ],
+)
+def test_a_credential_in_plain_sight_is_recognised(key: str, value: str, secret: bool) -> None:
+    assert looks_secret(key, value) is secret
