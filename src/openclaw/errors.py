@@ -8,6 +8,7 @@
     ├── StoreError              a file of ours (sessions, tokens, media) cannot be read or written
     ├── ProcessError            a program cannot be started
     ├── MediaError              an attachment is refused
+    ├── PathError               a file tool refuses a path, or cannot use what is there
     ├── ModelError              a model provider failed for good
     ├── AuthError               authorization failed
     │   └── SignInNeededError   a person has to sign in; carries the command to run
@@ -86,6 +87,10 @@ class ProcessError(OpenClawError):
 
 
 class MediaError(OpenClawError):
+    pass
+
+
+class PathError(OpenClawError):
     pass
 
 

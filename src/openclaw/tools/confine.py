@@ -1,0 +1,262 @@
+"""Which paths the file tools may touch, and the only way they open one.
+
+Owns the promise that a file tool stays inside its roots: the workspace and the extra roots (read and write), and the readable
+roots (results kept for the model: read only, and framed when read). A path anywhere else is refused, absolute or not. The
+config file, its includes and the state directory are refused even when a root contains them; a root that itself lies
+inside a refused directory was chosen on purpose and stays usable.
+
+Real paths decide, symbolic links included, and what is checked is what is opened: a resolved path is walked from its root one
+name at a time through directory descriptors that follow no link, so nothing swapped in between leads elsewhere (needs
+`dir_fd`: Linux and macOS). Refused places are recognised by device and inode as well as by name, which also holds where
+the file system ignores case or normalises Unicode. Opening never blocks: pipes, devices and sockets are refused. Writes
+replace the file whole.
+
+Does not confine `exec`, and cannot know a second hard link to a file inside the state directory. Every call blocks: files.py
+runs them in threads.
+"""
+
+import errno
+import os
+import secrets
+import stat
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclaw.errors import PathError
+
+_DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+# Without O_NONBLOCK, opening a pipe nobody writes to would wait for ever.
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+Identity = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A resolved path: `parts` lead from `root` (a real path) without any link. `shown` is how messages name it."""
+
+    root: str
+    parts: tuple[str, ...]
+    shown: str
+    kept: bool = False
+
+    @property
+    def real(self) -> str:
+        return os.path.join(self.root, *self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An open regular file. `kept` says it lies under a readable root, so its text is untrusted."""
+
+    descriptor: int
+    size: int
+    shown: str
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """`roots` besides the workspace, `readable` roots, and what is `refused` wherever it lies."""
+
+    roots: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
+    refused: tuple[Path, ...] = ()
+
+    def locate(self, path: str, workspace: Path) -> Place:
+        """Where `path` really is. Raises PathError when that is outside every root or in a refused place."""
+        asked = _asked(path, workspace)
+        home = os.path.realpath(workspace)
+        try:
+            real = os.path.realpath(asked)
+        except (OSError, ValueError) as error:
+            raise PathError(f"{show(path)} is not a usable path.") from error
+        kept = {os.path.realpath(root) for root in self.readable}
+        root = _longest(real, {home, *(os.path.realpath(root) for root in self.roots), *kept})
+        if root is None:
+            raise PathError(
+                f"{show(path)} is outside the workspace.", hint=f"File tools work inside {show(home)} only."
+            )
+        for place in (os.path.realpath(place) for place in self.refused):
+            if _inside(real, place) and _inside(place, root):
+                raise _refused(path)
+        relative = os.path.relpath(real, root)
+        parts = () if relative == os.curdir else tuple(relative.split(os.sep))
+        shown = os.path.relpath(real, home) if _inside(real, home) else real
+        return Place(root, parts, show(shown), kept=root in kept)
+
+    @contextmanager
+    def file(self, path: str, workspace: Path) -> Iterator[Opened]:
+        """The regular file at `path`, open for reading while the block runs."""
+        place = self.locate(path, workspace)
+        with _explained(place.shown), self._parent(place, create=False) as parent:
+            self._regular(place, os.stat(place.parts[-1], dir_fd=parent, follow_symlinks=False))
+            descriptor = os.open(place.parts[-1], _READ, dir_fd=parent)
+            try:
+                found = self._regular(place, os.fstat(descriptor))
+                yield Opened(descriptor, found.st_size, place.shown, place.kept)
+            finally:
+                os.close(descriptor)
+
+    @contextmanager
+    def directory(self, path: str, workspace: Path) -> Iterator[tuple[int, Place]]:
+        """The directory at `path`, open while the block runs."""
+        place = self.locate(path, workspace)
+        with _explained(place.shown), self._walked(place.root, place.parts, create=False) as descriptor:
+            yield descriptor, place
+
+    def replace(self, path: str, workspace: Path, data: bytes) -> Place:
+        """Put a file with `data` at `path`, whole or not at all. Missing parent directories are made; the mode is kept."""
+        place = self.locate(path, workspace)
+        if place.kept:
+            raise PathError(f"{place.shown} is kept for reading only.")
+        with _explained(place.shown), self._parent(place, create=True) as parent:
+            name = place.parts[-1]
+            try:
+                mode = stat.S_IMODE(self._regular(place, os.stat(name, dir_fd=parent, follow_symlinks=False)).st_mode)
+            except FileNotFoundError:
+                mode = None
+            _replace(parent, name, data, mode)
+        return place
+
+    def identities(self) -> frozenset[Identity]:
+        """Device and inode of every refused place that exists."""
+        found = set()
+        for place in self.refused:
+            try:
+                status = os.stat(place)
+            except OSError:
+                continue
+            found.add((status.st_dev, status.st_ino))
+        return frozenset(found)
+
+    @contextmanager
+    def _parent(self, place: Place, *, create: bool) -> Iterator[int]:
+        if not place.parts:
+            raise PathError(f"{place.shown} is a directory.")
+        with self._walked(place.root, place.parts[:-1], create=create) as descriptor:
+            yield descriptor
+
+    @contextmanager
+    def _walked(self, root: str, parts: tuple[str, ...], *, create: bool) -> Iterator[int]:
+        refused = self.identities()
+        descriptor = os.open(root, _DIRECTORY)
+        try:
+            self._admit(descriptor, refused, root)
+            for part in parts:
+                below = _step(descriptor, part, create=create)
+                os.close(descriptor)
+                descriptor = below
+                self._admit(descriptor, refused, part)
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    @staticmethod
+    def _admit(descriptor: int, refused: frozenset[Identity], name: str) -> None:
+        status = os.fstat(descriptor)
+        if (status.st_dev, status.st_ino) in refused:
+            raise _refused(name)
+
+    def _regular(self, place: Place, status: os.stat_result) -> os.stat_result:
+        if stat.S_ISDIR(status.st_mode):
+            raise PathError(f"{place.shown} is a directory.")
+        if stat.S_ISLNK(status.st_mode):
+            raise PathError(f"{place.shown} changed while it was opened.")
+        if not stat.S_ISREG(status.st_mode):
+            raise PathError(f"{place.shown} is not a regular file.")
+        if (status.st_dev, status.st_ino) in self.identities():
+            raise _refused(place.shown)
+        return status
+
+
+def show(path: str) -> str:
+    """A path as text for a message. Anybody may choose a file name: characters that could forge a line or hide are escaped."""
+    return "".join(c if _plain(c) else c.encode("unicode_escape").decode("ascii") for c in path)
+
+
+def _plain(character: str) -> bool:
+    # Joiners are part of ordinary emoji and scripts; every other control, format and surrogate character is not shown as it is.
+    return character in "\u200c\u200d" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def _asked(path: str, workspace: Path) -> str:
+    if "\0" in path:
+        raise PathError(f"{show(path)} is not a usable path: it holds a NUL character.")
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError as error:
+        raise PathError(f"{show(path)} is not a usable path: it holds half of a surrogate pair.") from error
+    expanded = os.path.expanduser(path) if path == "~" or path.startswith("~/") else path
+    return os.path.join(workspace, expanded)
+
+
+def _inside(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
+
+
+def _longest(real: str, roots: set[str]) -> str | None:
+    """The closest root, so that a readable root inside the workspace stays read-only."""
+    return max((root for root in roots if _inside(real, root)), key=len, default=None)
+
+
+def _refused(path: str) -> PathError:
+    return PathError(f"{show(path)} belongs to OpenClaw's own config or state, which file tools never touch.")
+
+
+def _step(descriptor: int, part: str, *, create: bool) -> int:
+    try:
+        return os.open(part, _DIRECTORY, dir_fd=descriptor)
+    except FileNotFoundError:
+        if not create:
+            raise
+    try:
+        os.mkdir(part, dir_fd=descriptor)
+    except FileExistsError:
+        # Somebody else made it meanwhile; if that is a link, the open below refuses it.
+        pass
+    return os.open(part, _DIRECTORY, dir_fd=descriptor)
+
+
+def _replace(parent: int, name: str, data: bytes, mode: int | None) -> None:
+    temporary = f".openclaw-{secrets.token_hex(8)}.tmp"
+    descriptor = os.open(temporary, _CREATE, 0o666, dir_fd=parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        os.replace(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+    except BaseException:
+        os.unlink(temporary, dir_fd=parent)
+        raise
+
+
+_SENTENCES: dict[int, str] = {
+    errno.ENOENT: "does not exist.",
+    errno.EACCES: "may not be opened by this user.",
+    errno.EPERM: "may not be changed by this user.",
+    errno.EISDIR: "is a directory.",
+    errno.ENOTDIR: "is not a directory, or one of its parents is not.",
+    # Only a link that appeared after the path was resolved, or a loop of links, meets O_NOFOLLOW.
+    errno.ELOOP: "leads through a symbolic link that cannot be followed.",
+    errno.ENXIO: "is not a regular file.",
+    errno.ENOSPC: "cannot be written: the disk is full.",
+    errno.EROFS: "cannot be written: the file system is read-only.",
+    errno.ENAMETOOLONG: "is too long for a file name.",
+}
+
+
+@contextmanager
+def _explained(shown: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        sentence = _SENTENCES.get(error.errno or 0, f"cannot be used: {error.strerror or type(error).__name__}.")
+        raise PathError(f"{shown} {sentence}") from error
