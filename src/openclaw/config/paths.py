@@ -1,0 +1,67 @@
+"""Every place of ours as one frozen value, worked out from an environment and created by nobody here.
+
+Owns the layout of the state directory: what another OpenClaw may own too (`openclaw.json`, `skills/`) stays where it is, tokens are
+under `mcp/tokens`, and everything else of ours is under `py/`. The rules for the environment are in `places.py`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclaw.config import places
+from openclaw.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    home: Path
+    state_dir: Path
+    config_file: Path
+    # All we write, except tokens and the config file itself.
+    data_dir: Path
+    tokens_dir: Path
+    media_dir: Path
+    sessions_file: Path
+    logs_dir: Path
+    audit_dir: Path
+    # Tool lists, negotiated eras: what may be deleted at any time.
+    cache_dir: Path
+    # Pinned tool definitions: what may not.
+    pins_file: Path
+    locks_dir: Path
+    skills_dir: Path
+    # Where agents work when neither config nor the command names a workspace.
+    workspace_dir: Path
+    history_file: Path
+    gateway_token_file: Path
+    runtime_dir: Path
+    control_socket: Path
+
+
+def find_paths(env: Mapping[str, str], *, config: str = "", cwd: str = "") -> Paths:
+    """`config` is the value of `--config`; relative paths are taken from `cwd`, else from the working directory."""
+    home = places.home(env)
+    if not home:
+        raise UsageError("No home directory is known.", hint="Set HOME, or OPENCLAW_HOME.")
+    state = Path(places.state_dir(env, cwd))
+    data = state / "py"
+    return Paths(
+        home=Path(home),
+        state_dir=state,
+        config_file=Path(places.config_file(env, config, cwd)),
+        data_dir=data,
+        tokens_dir=state / "mcp" / "tokens",
+        media_dir=data / "media",
+        sessions_file=data / "sessions.sqlite",
+        logs_dir=data / "logs",
+        audit_dir=data / "audit",
+        cache_dir=data / "cache",
+        pins_file=data / "pins.json",
+        locks_dir=data / "locks",
+        skills_dir=state / "skills",
+        workspace_dir=data / "workspace",
+        history_file=data / "history",
+        gateway_token_file=data / "gateway.token",
+        runtime_dir=Path(places.runtime_dir(env)),
+        control_socket=Path(places.control_socket(env, config, cwd)),
+    )
