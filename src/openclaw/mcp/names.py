@@ -1,0 +1,67 @@
+"""How a server's tool is called in a model's list.
+
+Owns the two forms (`{prefix}__{tool}` and `mcp_{prefix}_{tool}`), the characters and length models accept, and who yields when
+two would have one name. A name is never taken apart again: registry.py maps it back.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Literal
+
+from openclaw.config.servers import EngineOptions, ServerSpec
+
+Form = Literal["prefix__tool", "mcp_prefix_tool"]
+
+# The strictest bound among model vendors.
+MAX_NAME = 64
+# A prefix longer than this gives way when the whole would be too long, so that the tool's own name stays readable.
+MAX_PREFIX = 30
+_OUTSIDE = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def form_for(spec: ServerSpec, options: EngineOptions) -> Form:
+    """The section a server is configured in decides, unless `mcp.toolNames` forces one form everywhere."""
+    if options.tool_names != "by-section":
+        return options.tool_names
+    return "mcp_prefix_tool" if spec.section == "agents" else "prefix__tool"
+
+
+def base_name(form: Form, prefix: str, tool: str) -> str:
+    """The name before collisions are looked at: safe characters only, at most MAX_NAME of them."""
+    prefix, tool = _OUTSIDE.sub("-", prefix), _OUTSIDE.sub("-", tool)
+    name = _join(form, prefix, tool)
+    if len(name) > MAX_NAME:
+        name = _join(form, prefix[:MAX_PREFIX], tool)
+    return name[:MAX_NAME]
+
+
+def _join(form: Form, prefix: str, tool: str) -> str:
+    return f"mcp_{prefix}_{tool}" if form == "mcp_prefix_tool" else f"{prefix}__{tool}"
+
+
+class Claims:
+    """Names given out so far. A name once given stays with its holder until it is released; policy ignores case, so case twins
+    are one name here too."""
+
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self._taken = {name.lower() for name in reserved}
+
+    def claim(self, base: str) -> str:
+        """`base` when it is free, else the first free of `base-2`, `base-3`, …"""
+        name, number = base, 1
+        while name.lower() in self._taken:
+            number += 1
+            suffix = f"-{number}"
+            name = base[: MAX_NAME - len(suffix)] + suffix
+        self._taken.add(name.lower())
+        return name
+
+    def claim_exactly(self, name: str) -> bool:
+        """Take `name` as it is; False when somebody has it."""
+        if name.lower() in self._taken:
+            return False
+        self._taken.add(name.lower())
+        return True
+
+    def release(self, name: str) -> None:
+        self._taken.discard(name.lower())

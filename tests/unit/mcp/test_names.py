@@ -1,0 +1,110 @@
+"""Tool names: both forms, the characters and length models accept, and who yields on a collision."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.mcp.glob import first_match, matches
+from openclaw.mcp.names import Claims, base_name, form_for
+
+
+@pytest.mark.parametrize(
+    ("section", "tool_names", "form"),
+    [
+        ("mcp", "by-section", "prefix__tool"),
+        ("plugin", "by-section", "prefix__tool"),
+        ("agents", "by-section", "mcp_prefix_tool"),
+        ("agents", "prefix__tool", "prefix__tool"),
+        ("mcp", "mcp_prefix_tool", "mcp_prefix_tool"),
+    ],
+)
+def test_the_section_decides_the_form_unless_one_is_forced(section, tool_names, form) -> None:
+    assert form_for(ServerSpec("s", section=section), EngineOptions(tool_names=tool_names)) == form
+
+
+@pytest.mark.parametrize(
+    ("form", "prefix", "tool", "name"),
+    [
+        ("prefix__tool", "tavily", "search", "tavily__search"),
+        ("mcp_prefix_tool", "linkedin", "get_feed", "mcp_linkedin_get_feed"),
+        ("prefix__tool", "github-mcp", "repos/list.all", "github-mcp__repos-list-all"),
+        ("prefix__tool", "Überserver", "naïve tool", "-berserver__na-ve-tool"),
+        ("prefix__tool", "p" * 40, "read_everything_there_is_to_read", "p" * 30 + "__read_everything_there_is_to_read"),
+        ("prefix__tool", "s", "t" * 100, "s__" + "t" * 61),
+    ],
+)
+def test_names_have_safe_characters_and_a_bounded_length(form, prefix, tool, name) -> None:
+    assert base_name(form, prefix, tool) == name
+
+
+@settings(max_examples=200)
+@given(st.sampled_from(["prefix__tool", "mcp_prefix_tool"]), st.text(), st.text())
+def test_any_text_becomes_a_name_every_vendor_accepts(form, prefix, tool) -> None:
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", base_name(form, prefix, tool))
+
+
+@settings(max_examples=100)
+@given(st.lists(st.text(alphabet="aAbB-2", min_size=1, max_size=70), max_size=30))
+def test_claimed_names_never_collide_and_stay_in_bounds(bases) -> None:
+    claims = Claims(["Read"])
+    names = [claims.claim(base[:64]) for base in bases]
+    assert len({name.lower() for name in [*names, "read"]}) == len(bases) + 1
+    assert all(len(name) <= 64 for name in names)
+
+
+def test_a_native_name_a_case_twin_and_an_ambiguous_join_get_a_suffix() -> None:
+    claims = Claims(["exec"])
+    bases = [
+        "exec",
+        "s__Go",
+        "s__go",
+        base_name("mcp_prefix_tool", "a_b", "c"),
+        base_name("mcp_prefix_tool", "a", "b_c"),
+    ]
+    assert [claims.claim(base) for base in bases] == ["exec-2", "s__Go", "s__go-2", "mcp_a_b_c", "mcp_a_b_c-2"]
+
+
+def test_a_suffix_shortens_a_name_that_is_already_as_long_as_allowed() -> None:
+    claims = Claims()
+    assert [claims.claim("x" * 64) for _ in range(3)] == ["x" * 64, "x" * 62 + "-2", "x" * 62 + "-3"]
+
+
+def test_a_released_name_is_free_again() -> None:
+    claims = Claims()
+    claims.claim("A")
+    assert not claims.claim_exactly("a")
+    claims.release("A")
+    assert claims.claim_exactly("a")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "fits"),
+    [
+        ("read_*", "read_file", True),
+        ("read_*", "unread_file", False),
+        ("*", "", True),
+        ("a*b*c", "a-b-b-c", True),
+        ("a*b*c", "acb", False),
+        ("ab*ba", "aba", False),
+        ("Read", "read", False),
+        ("file:///docs/*.md", "file:///docs/deep/a.md", True),
+        ("a?[b]", "a?[b]", True),
+    ],
+)
+def test_a_star_stands_for_any_run_and_nothing_else_is_special(pattern, text, fits) -> None:
+    assert matches(pattern, text) is fits
+
+
+@settings(max_examples=200)
+@given(st.text(alphabet="ab*", max_size=8), st.text(alphabet="ab", max_size=12))
+def test_matching_agrees_with_a_regular_expression(pattern, text) -> None:
+    expression = ".*".join(re.escape(piece) for piece in pattern.split("*"))
+    assert matches(pattern, text) == bool(re.fullmatch(expression, text))
+
+
+def test_the_first_matching_pattern_is_named() -> None:
+    assert first_match(["x", "re*", "*"], "read") == "re*"
+    assert first_match([], "read") is None
