@@ -1,0 +1,171 @@
+"""One HTTP/1.1 connection: a protocol that carries one exchange at a time, with back-pressure and no task of its own.
+
+Owns waking the one waiter, pausing the peer while nobody reads, and turning a broken link into one typed error. Knows nothing of
+URLs, redirects or pools. `dial.py` makes connections; `client.py` uses them.
+"""
+
+import asyncio
+import socket
+from typing import Final, cast
+
+from openclaw.errors import LinkLostError, OpenClawError
+from openclaw.net.http1 import Head, ResponseParser
+
+# Body bytes that may wait unread before the peer is paused, and how far they must fall before it goes on.
+HIGH_WATER: Final = 1024 * 1024
+LOW_WATER: Final = 256 * 1024
+
+
+class Connection(asyncio.Protocol):
+    """Between `start` and `end` it belongs to one exchange. `peer` is the address that was checked and dialled."""
+
+    def __init__(self, label: str, peer: str, sock: socket.socket | None = None) -> None:
+        # What errors call the other side: an origin, never a whole URL.
+        self.label = label
+        self.peer = peer
+        self.used = False
+        # When it became idle (loop time), for the pool.
+        self.idle_since = 0.0
+        self._loop = asyncio.get_running_loop()
+        self._socket = sock
+        self._transport: asyncio.Transport | None = None
+        self._parser: ResponseParser | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self._error: OpenClawError | None = None
+        self._closed = False
+        self._paused = False
+        self._waiting_bytes = 0
+
+    # asyncio.Protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # uvloop's transports are no subclass of asyncio's, so this cannot be an isinstance check.
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        parser = self._parser
+        if parser is None:
+            # Bytes nobody asked for: the server is out of step.
+            self.abort()
+            return
+        try:
+            parser.feed(data)
+        except OpenClawError as error:
+            self.abort(error)
+            return
+        self._waiting_bytes += len(data)
+        if self._waiting_bytes > HIGH_WATER and not self._paused and self._transport is not None:
+            self._paused = True
+            self._transport.pause_reading()
+        self._wake()
+
+    def eof_received(self) -> None:
+        if self._parser is not None:
+            self._parser.feed_eof()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._closed = True
+        if self._parser is not None and exc is None:
+            self._parser.feed_eof()
+        self._transport = None
+        self._wake()
+
+    # For the client
+
+    @property
+    def alive(self) -> bool:
+        transport = self._transport
+        return not self._closed and transport is not None and not transport.is_closing()
+
+    def quiet(self) -> bool:
+        """Whether the kernel holds nothing from the peer: no end of stream that the event loop has not seen yet."""
+        if self._socket is None:
+            return True
+        try:
+            self._socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def start(self, parser: ResponseParser, head: bytes, body: bytes | None) -> None:
+        """Write one request; the answer goes into `parser` as it comes."""
+        transport = self._transport
+        if transport is None or self._closed:
+            raise LinkLostError(f"The connection to {self.label} was closed.", maybe_sent=False)
+        self._parser = parser
+        self._waiting_bytes = 0
+        transport.write(head + body if body else head)
+
+    async def head(self, parser: ResponseParser) -> Head:
+        """The head of the answer. Ends when it has come, or raises what broke the link."""
+        while parser.head is None:
+            if self._error is not None:
+                raise self._error
+            if self._closed:
+                raise self._lost()
+            await self._wait()
+        return parser.head
+
+    async def piece(self, parser: ResponseParser) -> bytes | None:
+        """The next raw piece of the body; None at its end. Ends when there is one, or raises what broke the link."""
+        while True:
+            if parser.pieces:
+                data = parser.pieces.popleft()
+                # Framing is counted as it comes in but never taken out, so an empty queue means zero.
+                self._waiting_bytes = self._waiting_bytes - len(data) if parser.pieces else 0
+                if self._paused and self._waiting_bytes < LOW_WATER:
+                    self._resume()
+                return data
+            if parser.finished:
+                return None
+            if self._error is not None:
+                raise self._error
+            if self._closed:
+                raise self._lost()
+            await self._wait()
+
+    def end(self) -> bool:
+        """The exchange is over. True: the connection may carry another one; otherwise it has been closed."""
+        parser, self._parser = self._parser, None
+        self.used = True
+        if self._paused:
+            self._resume()
+        if parser is not None and parser.reusable and self.alive:
+            return True
+        self.abort()
+        return False
+
+    def abort(self, error: OpenClawError | None = None) -> None:
+        """Close at once. Who waits gets `error`, or hears that the link was lost."""
+        if error is not None and self._error is None:
+            self._error = error
+        transport, self._transport = self._transport, None
+        self._closed = True
+        if transport is not None:
+            transport.abort()
+        self._wake()
+
+    def _lost(self) -> LinkLostError:
+        return LinkLostError(
+            f"{self.label} closed the connection before its answer was complete.",
+            hint="The request may have been processed.",
+        )
+
+    def _resume(self) -> None:
+        self._paused = False
+        if self._transport is not None:
+            self._transport.resume_reading()
+
+    async def _wait(self) -> None:
+        self._waiter = waiter = self._loop.create_future()
+        try:
+            await waiter
+        finally:
+            self._waiter = None
+
+    def _wake(self) -> None:
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)

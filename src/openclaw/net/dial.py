@@ -1,0 +1,232 @@
+"""From a target to a live connection: resolve, check every address, connect to one that passed, tunnel, TLS.
+
+The egress check stands here, where the socket is made, so that names, literal addresses, odd spellings and redirects all meet it, and
+the address that was checked is the address that is dialled. A proxy is the operator's choice and is dialled as such; what it is asked
+for is checked as far as it can be seen. Raises ConnectError or AddressError; nothing has been sent when it does.
+"""
+
+import asyncio
+import socket
+import ssl
+import threading
+from collections.abc import Sequence
+from typing import Final
+
+from openclaw.errors import AddressError, ConnectError, OpenClawError
+from openclaw.net import tls
+from openclaw.net.connection import Connection
+from openclaw.net.http1 import ResponseParser, encode_head
+from openclaw.net.proxy import Proxy
+from openclaw.security.egress import Rules, Target, check_dial, literal_address
+
+# When one address does not answer, the next is tried beside it after this long (RFC 8305 recommends 250 ms).
+STAGGER: Final = 0.25
+# More addresses than this for one name only cost time.
+MAX_ADDRESSES: Final = 8
+# A peer that vanished without a word is noticed after about a minute: three probes, 10 s apart, after 30 s of silence.
+KEEPALIVE_IDLE: Final = 30
+KEEPALIVE_INTERVAL: Final = 10
+KEEPALIVE_PROBES: Final = 3
+
+_PROXY_RULES = Rules(allow_loopback=True, allow_private=True, allow_link_local=True, allow_plain_http=True)
+
+
+async def dial(target: Target, rules: Rules, *, proxy: Proxy | None, context: ssl.SSLContext | None) -> Connection:
+    """Open a connection to `target`. The caller bounds the time; cancelling leaves nothing open."""
+    if proxy is None:
+        sock, peer = await _connect(target, rules)
+    else:
+        # Behind a proxy only a literal address can be judged; names are the proxy's to resolve.
+        if (literal := literal_address(target.host)) is not None:
+            check_dial(target, literal, rules)
+        elif target.scheme == "http" and not rules.allow_plain_http:
+            raise AddressError(f"{target.origin} would be sent unencrypted.", hint="Use an https:// URL.")
+        sock, peer = await _connect(proxy.target, _PROXY_RULES)
+    try:
+        if proxy is not None and target.scheme == "https":
+            await _tunnel(sock, target, proxy)
+        return await _attach(sock, target, "" if proxy is not None else peer, context)
+    except BaseException:
+        sock.close()
+        raise
+
+
+async def _attach(sock: socket.socket, target: Target, peer: str, context: ssl.SSLContext | None) -> Connection:
+    loop = asyncio.get_running_loop()
+
+    def make() -> Connection:
+        return Connection(target.origin, peer, sock)
+
+    try:
+        if context is None:
+            _, connection = await loop.create_connection(make, sock=sock)
+        else:
+            name = target.host.removesuffix(".")
+            _, connection = await loop.create_connection(make, sock=sock, ssl=context, server_hostname=name)
+    except ssl.SSLError as error:
+        raise tls.describe(error, target.origin) from None
+    except (OSError, EOFError) as error:
+        raise ConnectError(f"{target.origin} broke off the connection: {_reason(error)}.") from None
+    return connection
+
+
+async def _connect(target: Target, rules: Rules) -> tuple[socket.socket, str]:
+    """A connected socket and the address it leads to; every address is checked, and refused ones are never dialled."""
+    addresses = await resolve(target)
+    allowed: list[tuple[int, str]] = []
+    refusal: AddressError | None = None
+    for family, address in addresses:
+        try:
+            check_dial(target, address, rules)
+            allowed.append((family, address))
+        except AddressError as error:
+            refusal = AddressError(f"{target.origin} is refused: {error.message}", hint=error.hint)
+    if refusal is not None and not allowed:
+        raise refusal
+    return await _race(target, allowed)
+
+
+async def _race(target: Target, addresses: Sequence[tuple[int, str]]) -> tuple[socket.socket, str]:
+    """Connect to the addresses in order, each given a head start; the first that answers wins."""
+    failures: list[OSError] = []
+    running: dict[asyncio.Task[socket.socket], str] = {}
+    waiting = list(addresses)
+    try:
+        while waiting or running:
+            if waiting:
+                family, address = waiting.pop(0)
+                running[asyncio.create_task(_connect_one(family, address, target.port))] = address
+            done, _ = await asyncio.wait(
+                running, timeout=STAGGER if waiting else None, return_when=asyncio.FIRST_COMPLETED
+            )
+            for task in done:
+                address = running.pop(task)
+                error = task.exception()
+                if error is None:
+                    return task.result(), address
+                if not isinstance(error, OSError):
+                    raise error
+                failures.append(error)
+    finally:
+        for task in running:
+            task.cancel()
+        for late in await asyncio.gather(*running, return_exceptions=True):
+            if isinstance(late, socket.socket):
+                late.close()
+    raise _unreachable(target, failures[0] if failures else None)
+
+
+async def _connect_one(family: int, address: str, port: int) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        _keep_alive(sock)
+        await asyncio.get_running_loop().sock_connect(sock, (address, port))
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def _keep_alive(sock: socket.socket) -> None:
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    # The names differ between systems; where one is missing, the system's own default stands.
+    for name, value in (
+        ("TCP_KEEPIDLE", KEEPALIVE_IDLE),
+        ("TCP_KEEPALIVE", KEEPALIVE_IDLE),
+        ("TCP_KEEPINTVL", KEEPALIVE_INTERVAL),
+        ("TCP_KEEPCNT", KEEPALIVE_PROBES),
+    ):
+        if hasattr(socket, name):
+            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+async def resolve(target: Target) -> list[tuple[int, str]]:
+    """Family and address for a host, in the system's order of preference. Raises ConnectError when there is none."""
+    host = target.host
+    if host.removesuffix(".").endswith("localhost") and literal_address(host) is not None:
+        return [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")]
+    if (literal := literal_address(host)) is not None:
+        return [(socket.AF_INET if literal.version == 4 else socket.AF_INET6, str(literal))]
+    try:
+        found = await _lookup(host, target.port)
+    except socket.gaierror as error:
+        text = "cannot be resolved" if error.errno != socket.EAI_AGAIN else "cannot be resolved at the moment"
+        raise ConnectError(f"The host name {host} {text}.", hint="Check the URL and the network.") from None
+    except (OSError, UnicodeError):
+        raise ConnectError(f"The host name {host} cannot be resolved.", hint="Check the URL and the network.") from None
+    addresses = list(dict.fromkeys((family, address) for family, address in found))
+    if not addresses:
+        raise ConnectError(f"The host name {host} has no address.")
+    return addresses[:MAX_ADDRESSES]
+
+
+async def _lookup(host: str, port: int) -> list[tuple[int, str]]:
+    """getaddrinfo in a thread of its own: a name server that hangs must not hold up another server's lookup in a shared
+    pool, nor, since the thread is a daemon, our exit."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[list[tuple[int, str]]] = loop.create_future()
+
+    def finish(result: list[tuple[int, str]] | None, error: Exception | None) -> None:
+        if future.done():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result or [])
+
+    def work() -> None:
+        result, failure = None, None
+        try:
+            # Bytes keep the standard library from loading its IDNA tables; the name is ASCII already.
+            entries = socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
+            result = [(int(family), str(address[0])) for family, _, _, _, address in entries]
+        except (OSError, UnicodeError) as error:
+            failure = error
+        try:
+            loop.call_soon_threadsafe(finish, result, failure)
+        except RuntimeError:
+            # The loop has closed: nobody waits for this name any more.
+            return
+
+    threading.Thread(target=work, name="openclaw-resolve", daemon=True).start()
+    return await future
+
+
+async def _tunnel(sock: socket.socket, target: Target, proxy: Proxy) -> None:
+    """Ask an HTTP proxy for a connection to the target. Nothing of the request itself is sent before the proxy agreed."""
+    loop = asyncio.get_running_loop()
+    host = f"[{target.host}]" if ":" in target.host else target.host
+    where = f"{host}:{target.port}"
+    headers = {"Proxy-Authorization": proxy.authorization} if proxy.authorization else {}
+    parser = ResponseParser("CONNECT")
+    try:
+        await loop.sock_sendall(sock, encode_head("CONNECT", where, where, headers, None))
+        while parser.head is None:
+            # Nothing after the head can be lost here: behind the proxy's answer it is our turn to speak.
+            data = await loop.sock_recv(sock, 4096)
+            if not data:
+                raise ConnectError(f"The proxy {proxy.target.origin} closed the connection.")
+            parser.feed(data)
+    except OpenClawError:
+        raise
+    except OSError as error:
+        raise ConnectError(f"The proxy {proxy.target.origin} broke off: {_reason(error)}.") from None
+    if parser.head.status != 200:
+        hint = "Check the user name and password in HTTPS_PROXY." if parser.head.status == 407 else ""
+        raise ConnectError(
+            f"The proxy {proxy.target.origin} answered {parser.head.status} when asked for {target.origin}.", hint=hint
+        )
+
+
+def _unreachable(target: Target, error: OSError | None) -> ConnectError:
+    if isinstance(error, ConnectionRefusedError):
+        return ConnectError(f"Nothing listens at {target.origin}.", hint="Is the server running?")
+    return ConnectError(f"{target.origin} cannot be reached: {_reason(error)}.")
+
+
+def _reason(error: BaseException | None) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return "the connection was closed"

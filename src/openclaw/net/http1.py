@@ -1,0 +1,325 @@
+"""HTTP/1.1 on the wire, without sockets: request heads to bytes, response bytes to a head and body pieces.
+
+Owns framing (Content-Length, chunked, until close), its bounds, and what may be kept alive. Refuses whatever could be read in two
+ways: conflicting lengths, unknown transfer codings, header injection. Any split of the bytes gives the same answer.
+`connection.py` feeds it; `body.py` undoes content codings.
+"""
+
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Final
+
+from openclaw.errors import ProtocolError, TransportError
+
+# Heads of real servers stay far below this; a head that grows without end is an attack.
+MAX_HEAD: Final = 64 * 1024
+# A chunk size line carries a few hex digits and perhaps an extension.
+MAX_CHUNK_LINE: Final = 4 * 1024
+# 100 Continue, 102 and 103 may come before the answer, but not for ever.
+MAX_INTERIM: Final = 16
+
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: .*)?", re.DOTALL)
+_BODYLESS = frozenset((204, 205, 304))
+
+
+class Headers(Mapping[str, str]):
+    """Response headers: names in any case, repeated ones joined by a comma (`Set-Cookie` apart)."""
+
+    __slots__ = ("_values", "cookies")
+
+    def __init__(self, values: dict[str, str], cookies: tuple[str, ...] = ()) -> None:
+        """`values` has lower-case names already."""
+        self._values = values
+        self.cookies = cookies
+
+    def __getitem__(self, name: str) -> str:
+        return self._values[name.lower()]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"Headers({', '.join(self._values)})"
+
+
+class Head:
+    """The first part of a response."""
+
+    __slots__ = ("headers", "minor", "status")
+
+    def __init__(self, status: int, minor: int, headers: Headers) -> None:
+        self.status = status
+        self.minor = minor
+        self.headers = headers
+
+
+# Framing is ours alone: a second opinion in a configured header would split the message in two.
+_OURS = frozenset(("host", "content-length", "transfer-encoding", "connection", "upgrade", "expect", "te", "trailer"))
+
+
+@lru_cache(maxsize=512)
+def _name(name: str) -> str:
+    if name.lower() in _OURS:
+        raise TransportError(f"The header {name} cannot be set.", hint="Remove it from `headers` of this server.")
+    if not _TOKEN.fullmatch(name):
+        raise TransportError(f"{name[:80]!a} is not a header name.", hint="Check `headers` of this server.")
+    return name
+
+
+def encode_head(method: str, path: str, authority: str, headers: Mapping[str, str], length: int | None) -> bytes:
+    """A request head. `path` is taken from a parsed URL and is clean; headers are checked here, for injection above all."""
+    lines = [f"{method} {path} HTTP/1.1\r\nHost: {authority}\r\n"]
+    lines += [f"{_name(name)}: {value}\r\n" for name, value in headers.items()]
+    if length is not None:
+        lines.append(f"Content-Length: {length}\r\n")
+    text = "".join(lines)
+    expected = len(lines) + 1
+    if text.count("\r") != expected or text.count("\n") != expected or "\0" in text:
+        raise TransportError("A header value contains a line break or NUL.", hint="Check `headers` of this server.")
+    try:
+        return (text + "\r\n").encode("latin-1")
+    except UnicodeEncodeError:
+        raise TransportError(
+            "A header value contains characters that HTTP cannot carry.", hint="Check `headers` of this server."
+        ) from None
+
+
+class ResponseParser:
+    """One response. Feed bytes; take `head` once it is there and body pieces from `pieces`; `finished` says the body is whole.
+
+    Raises ProtocolError at the first byte that breaks the rules; the connection is then of no further use.
+    """
+
+    __slots__ = (
+        "_buffer",
+        "_chunked",
+        "_interim",
+        "_method",
+        "_remaining",
+        "_scanned",
+        "_trailers",
+        "_until_close",
+        "excess",
+        "finished",
+        "head",
+        "pieces",
+        "started",
+    )
+
+    def __init__(self, method: str) -> None:
+        self._method = method
+        self._buffer = b""
+        self._scanned = 0
+        self._interim = 0
+        self._chunked = False
+        self._until_close = False
+        self._trailers = False
+        # Bytes still to come of the body or of the current chunk; -1: a chunk line is due, -2: the line end after a chunk.
+        self._remaining = 0
+        self.head: Head | None = None
+        self.pieces: deque[bytes] = deque()
+        self.finished = False
+        self.started = False
+        # Bytes arrived after the end: the server is out of step, so the connection must not be used again.
+        self.excess = False
+
+    def feed(self, data: bytes) -> None:
+        self.started = True
+        if self.head is None:
+            rest = self._feed_head(data)
+            if rest is None:
+                return
+            data = rest
+        if self.finished:
+            self.excess = self.excess or bool(data)
+        elif self._chunked:
+            self._feed_chunks(data)
+        elif self._until_close:
+            if data:
+                self.pieces.append(data)
+        elif data:
+            self._feed_counted(data)
+
+    def feed_eof(self) -> None:
+        """The peer closed its side. Ends a body that runs until close; anything else is left unfinished."""
+        if self.head is not None and self._until_close:
+            self.finished = True
+
+    @property
+    def reusable(self) -> bool:
+        """Whether the connection may carry another request."""
+        head = self.head
+        if head is None or not self.finished or self.excess or self._until_close:
+            return False
+        options = head.headers.get("connection", "").lower()
+        return "close" not in options if head.minor == 1 else "keep-alive" in options
+
+    def _feed_head(self, data: bytes) -> bytes | None:
+        """Collect the head; what follows it, once it is whole."""
+        if self._buffer:
+            data = self._buffer + data
+        while True:
+            end, size = data.find(b"\r\n\r\n", self._scanned), 4
+            bare = data.find(b"\n\n", self._scanned, end if end >= 0 else len(data))
+            if bare >= 0:
+                end, size = bare, 2
+            if end < 0:
+                self._check_prefix(data)
+                self._buffer = data
+                self._scanned = max(0, len(data) - 3)
+                return None
+            if end > MAX_HEAD:
+                raise ProtocolError("The server sent an HTTP head that is too long.")
+            head = _parse_head(data[:end])
+            data = data[end + size :]
+            self._scanned = 0
+            if head.status >= 200 or head.status == 101:
+                break
+            self._interim += 1
+            if self._interim > MAX_INTERIM:
+                raise ProtocolError("The server sent interim HTTP answers without end.")
+        self._buffer = b""
+        self._begin_body(head)
+        return data
+
+    def _check_prefix(self, data: bytes) -> None:
+        if len(data) > MAX_HEAD:
+            raise ProtocolError("The server sent an HTTP head that is too long.")
+        if not b"HTTP/1.".startswith(data[:7]):
+            raise ProtocolError(
+                "The server did not answer with HTTP/1.1.", hint="Check the URL, its scheme and its port."
+            )
+
+    def _begin_body(self, head: Head) -> None:
+        if head.status == 101:
+            raise ProtocolError("The server switched protocols without being asked.")
+        self.head = head
+        get = head.headers.get
+        coding = get("transfer-encoding", "").strip().lower()
+        if self._method == "HEAD" or head.status in _BODYLESS:
+            self.finished = True
+        elif coding and coding != "identity":
+            if coding != "chunked":
+                raise ProtocolError("The server used a transfer coding that was not asked for.")
+            self._chunked = True
+            self._remaining = -1
+        elif (length := get("content-length")) is not None:
+            self._remaining = _content_length(length)
+            self.finished = self._remaining == 0
+        elif self._method == "CONNECT":
+            self.finished = True
+        else:
+            self._until_close = True
+
+    def _feed_counted(self, data: bytes) -> None:
+        remaining = self._remaining - len(data)
+        if remaining > 0:
+            self.pieces.append(data)
+        elif remaining == 0:
+            self.pieces.append(data)
+            self.finished = True
+        else:
+            self.pieces.append(data[: self._remaining])
+            self.finished = self.excess = True
+            remaining = 0
+        self._remaining = remaining
+
+    def _feed_chunks(self, data: bytes) -> None:
+        if self._buffer:
+            data = self._buffer + data
+            self._buffer = b""
+        position, end = 0, len(data)
+        while position < end or self._trailers:
+            if self._trailers:
+                self._feed_trailers(data[position:])
+                return
+            if self._remaining > 0:
+                take = min(self._remaining, end - position)
+                self.pieces.append(data if take == end else data[position : position + take])
+                position += take
+                self._remaining -= take
+                if self._remaining == 0:
+                    self._remaining = -2
+                continue
+            line_end = data.find(b"\n", position)
+            if line_end < 0:
+                if end - position > MAX_CHUNK_LINE:
+                    raise ProtocolError("The server sent a chunk line that is too long.")
+                self._buffer = data[position:]
+                return
+            line = data[position:line_end].rstrip(b"\r")
+            position = line_end + 1
+            if self._remaining == -2:
+                if line:
+                    raise ProtocolError("The server sent a chunk longer than it said.")
+                self._remaining = -1
+            else:
+                self._remaining = _chunk_size(line)
+                if self._remaining == 0:
+                    self._trailers = True
+
+    def _feed_trailers(self, data: bytes) -> None:
+        """Skip trailers up to the empty line that ends the response."""
+        position = 0
+        while True:
+            line_end = data.find(b"\n", position)
+            if line_end < 0:
+                if len(data) - position > MAX_CHUNK_LINE:
+                    raise ProtocolError("The server sent a trailer that is too long.")
+                self._buffer = data[position:]
+                return
+            line = data[position:line_end].rstrip(b"\r")
+            position = line_end + 1
+            if not line:
+                self._trailers = False
+                self.finished = True
+                self.excess = position < len(data)
+                return
+
+
+def _parse_head(block: bytes) -> Head:
+    lines = block.decode("latin-1").split("\n")
+    match = _STATUS_LINE.fullmatch(block[: len(lines[0])].rstrip(b"\r"))
+    if match is None:
+        raise ProtocolError("The server did not answer with HTTP/1.1.", hint="Check the URL, its scheme and its port.")
+    values: dict[str, str] = {}
+    cookies: list[str] = []
+    for line in lines[1:]:
+        name, colon, value = line.partition(":")
+        name = name.lower()
+        value = value.strip(" \t\r")
+        if not colon or not name or name[0] in " \t" or name[-1] in " \t" or "\r" in value or "\0" in line:
+            raise ProtocolError("The server sent a malformed HTTP header.")
+        if name == "set-cookie":
+            cookies.append(value)
+        elif name not in values:
+            values[name] = value
+        elif name == "content-length":
+            if values[name] != value:
+                raise ProtocolError("The server sent two different lengths for one answer.")
+        else:
+            values[name] = f"{values[name]}, {value}"
+    return Head(int(match[2]), int(match[1]), Headers(values, tuple(cookies)))
+
+
+# More digits than any body has; keeps int() cheap and the number printable.
+_MAX_DIGITS = 15
+
+
+def _content_length(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or len(text) > _MAX_DIGITS:
+        raise ProtocolError("The server sent a length that is not a number.")
+    return int(text)
+
+
+def _chunk_size(line: bytes) -> int:
+    digits = line.partition(b";")[0].strip()
+    if not digits or len(digits) > _MAX_DIGITS or not all(c in b"0123456789abcdefABCDEF" for c in digits):
+        raise ProtocolError("The server sent a chunk size that is not a number.")
+    return int(digits, 16)

@@ -1,0 +1,73 @@
+"""Idle connections, kept for a moment and handed out again, newest first.
+
+A connection idle for longer than `MAX_IDLE` is never reused: a server may be closing it at that very moment, and a POST on it could
+then be neither known to be processed nor sent again. There is no limit on connections in use: nobody waits for a neighbour.
+"""
+
+import asyncio
+from typing import Final
+
+from openclaw.net.connection import Connection
+
+# Node's servers close idle connections after 5 s; the usual default elsewhere is longer.
+MAX_IDLE: Final = 4.0
+# Enough for a server's calls in flight; more idle ones only hold descriptors.
+MAX_IDLE_PER_ORIGIN: Final = 64
+
+
+class Pool:
+    def __init__(self) -> None:
+        self._idle: dict[str, list[Connection]] = {}
+        self._reaper: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    def take(self, origin: str) -> Connection | None:
+        """An idle connection that was alive when the event loop last looked, else None."""
+        idle = self._idle.get(origin)
+        if not idle:
+            return None
+        oldest = asyncio.get_running_loop().time() - MAX_IDLE
+        while idle:
+            connection = idle.pop()
+            if connection.alive and connection.idle_since > oldest:
+                return connection
+            connection.abort()
+        return None
+
+    def put(self, origin: str, connection: Connection) -> None:
+        """Keep a connection whose exchange has ended."""
+        idle = self._idle.setdefault(origin, [])
+        if self._closed or len(idle) >= MAX_IDLE_PER_ORIGIN:
+            connection.abort()
+            return
+        loop = asyncio.get_running_loop()
+        connection.idle_since = loop.time()
+        idle.append(connection)
+        if self._reaper is None:
+            self._reaper = loop.call_later(MAX_IDLE, self._reap)
+
+    def close(self) -> None:
+        self._closed = True
+        if self._reaper is not None:
+            self._reaper.cancel()
+            self._reaper = None
+        for idle in self._idle.values():
+            for connection in idle:
+                connection.abort()
+        self._idle.clear()
+
+    def _reap(self) -> None:
+        loop = asyncio.get_running_loop()
+        oldest = loop.time() - MAX_IDLE
+        self._reaper = None
+        for origin, idle in list(self._idle.items()):
+            fresh = [connection for connection in idle if connection.alive and connection.idle_since > oldest]
+            for connection in idle:
+                if connection not in fresh:
+                    connection.abort()
+            if fresh:
+                self._idle[origin] = fresh
+            else:
+                del self._idle[origin]
+        if self._idle:
+            self._reaper = loop.call_later(MAX_IDLE, self._reap)

@@ -1,0 +1,74 @@
+"""TLS settings of one client: verification, extra certificate authorities, client certificates.
+
+Refuses files it cannot load with the path in the message. The default context is made once per process: reading the system's
+certificates takes tens of milliseconds.
+"""
+
+import ssl
+from dataclasses import dataclass
+from functools import lru_cache
+
+from openclaw.errors import ConnectError
+
+
+@dataclass(frozen=True, slots=True)
+class TlsOptions:
+    """Paths are to PEM files. `ca_cert` adds to the system's authorities; `client_key` may be inside `client_cert`."""
+
+    verify: bool = True
+    ca_cert: str = ""
+    client_cert: str = ""
+    client_key: str = ""
+
+
+def make_context(options: TlsOptions) -> ssl.SSLContext:
+    """A context for `options`. Raises ConnectError when a file cannot be used."""
+    return _default_context() if options == TlsOptions() else _build(options)
+
+
+@lru_cache(maxsize=1)
+def _default_context() -> ssl.SSLContext:
+    return _build(TlsOptions())
+
+
+def _build(options: TlsOptions) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    if not options.verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if options.ca_cert:
+        try:
+            context.load_verify_locations(cafile=options.ca_cert)
+        except (OSError, ssl.SSLError) as error:
+            raise ConnectError(
+                f"The certificate authority file {options.ca_cert} cannot be loaded: {_reason(error)}.",
+                hint="It has to be a PEM file.",
+            ) from None
+    if options.client_cert:
+        try:
+            context.load_cert_chain(options.client_cert, options.client_key or None, password="")
+        except (OSError, ssl.SSLError, ValueError) as error:
+            raise ConnectError(
+                f"The client certificate {options.client_cert} cannot be loaded: {_reason(error)}.",
+                hint="Give PEM files, the key without a passphrase.",
+            ) from None
+    return context
+
+
+def describe(error: ssl.SSLError, origin: str) -> ConnectError:
+    """One sentence for a failed handshake."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return ConnectError(
+            f"The TLS certificate of {origin} is not trusted: {error.verify_message.rstrip('.')}.",
+            hint="Name its authority in `caCert`, or set `sslVerify: false` for a server you control.",
+        )
+    return ConnectError(f"The TLS handshake with {origin} failed: {_reason(error)}.")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ssl.SSLError):
+        return str(error.reason or "not valid PEM").lower().replace("_", " ")
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return "not valid PEM"
