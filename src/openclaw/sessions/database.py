@@ -1,0 +1,218 @@
+"""The session file: plain, blocking calls on one SQLite connection. For one thread; sqlite.py runs it in its own.
+
+Owns the durability settings, every SQL statement and the translation of SQLite's faults into one sentence. Each write is one
+transaction, and is on the disk when the call returns. Several processes may have the file open.
+"""
+
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclaw.errors import StoreError
+from openclaw.sessions.event import Event, Said, decode, is_start
+from openclaw.sessions.migrations import migrate, version_of
+from openclaw.sessions.private import make_file
+from openclaw.sessions.store import SessionInfo, Transcript, entry, wrong_agent
+
+# Seconds to wait for another process that writes: each write takes milliseconds, so this much means it is stuck.
+BUSY_SECONDS = 15.0
+# Seconds between attempts where SQLite itself does not wait: while another process creates the file.
+_RETRY_SECONDS = 0.01
+
+_HINTS = {
+    "SQLITE_READONLY": ("it cannot be written", "Check the permissions of the file and of its directory."),
+    "SQLITE_CANTOPEN": ("it cannot be opened", "Check that the path is a file in a directory you may write to."),
+    "SQLITE_PERM": ("it cannot be opened", "Check the permissions of the file and of its directory."),
+    "SQLITE_FULL": ("the disk is full", "Free some space; nothing of this turn was stored."),
+    "SQLITE_IOERR": ("the disk refused to read or write", "Check that the disk is healthy and has room."),
+    "SQLITE_NOTADB": ("it is not a session store", "Move it away; a new one is made at the next turn."),
+    "SQLITE_CORRUPT": ("it is damaged", "Move it away, with its -wal and -shm files, or restore a copy."),
+    "SQLITE_BUSY": ("another process keeps it locked", "Try again, or end the process that holds it."),
+    "SQLITE_TOOBIG": ("a message is too large for it", "Send smaller attachments."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """One turn's events for one session, and what to call the session if it is new."""
+
+    key: str
+    agent: str
+    new_id: str
+    at: float
+    events: Sequence[tuple[Event, bytes]]
+
+
+class Database:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+
+    def recent(self, key: str, agent: str) -> list[Event]:
+        """The events a model's history is made of. Refuses a session of another agent."""
+        with self._reading() as connection:
+            if connection is None:
+                return []
+            row = connection.execute("SELECT number, agent, base FROM sessions WHERE key = ?", (key,)).fetchone()
+            if row is None:
+                return []
+            number, owner, base = row
+            if owner != agent:
+                raise wrong_agent(owner, agent)
+            rows = connection.execute(
+                "SELECT body FROM events WHERE session = ? AND seq >= ? ORDER BY seq", (number, base)
+            ).fetchall()
+        return [decode(body) for (body,) in rows]
+
+    def append(self, turn: Append) -> None:
+        at_ms = round(turn.at * 1000)
+        with self._writing() as connection:
+            connection.execute(
+                "INSERT INTO sessions (key, id, agent, created_ms, updated_ms, events, messages, base)"
+                " VALUES (?, ?, ?, ?, ?, 0, 0, 0) ON CONFLICT (key) DO NOTHING",
+                (turn.key, turn.new_id, turn.agent, at_ms, at_ms),
+            )
+            number, seq, base = connection.execute(
+                "SELECT number, events, base FROM sessions WHERE key = ?", (turn.key,)
+            ).fetchone()
+            for event, body in turn.events:
+                seq += 1
+                base = seq if is_start(event) else base
+                connection.execute(
+                    "INSERT INTO events (session, seq, at_ms, body) VALUES (?, ?, ?, ?)", (number, seq, at_ms, body)
+                )
+            said = sum(isinstance(event, Said) for event, _ in turn.events)
+            connection.execute(
+                "UPDATE sessions SET updated_ms = ?, events = ?, messages = messages + ?, base = ? WHERE number = ?",
+                (at_ms, seq, said, base, number),
+            )
+
+    def list(self, agent: str | None, since: float | None) -> tuple[SessionInfo, ...]:
+        with self._reading() as connection:
+            if connection is None:
+                return ()
+            rows = connection.execute(
+                f"SELECT {_INFO} FROM sessions WHERE (?1 IS NULL OR agent = ?1) AND (?2 IS NULL OR updated_ms >= ?2)"
+                " ORDER BY updated_ms DESC, number DESC",
+                (agent, None if since is None else round(since * 1000)),
+            ).fetchall()
+        return tuple(_info(*row) for row in rows)
+
+    def transcript(self, key: str) -> Transcript | None:
+        with self._reading() as connection:
+            if connection is None:
+                return None
+            found = connection.execute(f"SELECT number, {_INFO} FROM sessions WHERE key = ?", (key,)).fetchone()
+            if found is None:
+                return None
+            number, *info = found
+            rows = connection.execute(
+                "SELECT seq, at_ms, body FROM events WHERE session = ? ORDER BY seq", (number,)
+            ).fetchall()
+        return Transcript(_info(*info), tuple(entry(seq, at_ms / 1000, decode(body)) for seq, at_ms, body in rows))
+
+    def delete(self, key: str) -> bool:
+        if not self._path.exists():
+            return False
+        with self._writing() as connection:
+            gone = connection.execute("DELETE FROM sessions WHERE key = ?", (key,)).rowcount > 0
+        with self._faults():
+            # The log of recent writes still holds what was deleted. Another process's reader may prevent this; then its
+            # own next checkpoint does it.
+            self._open().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return gone
+
+    def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with self._faults():
+                connection.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+        """One consistent view. None when there is no file yet: looking at an empty store leaves nothing behind."""
+        if self._connection is None and not self._path.exists():
+            yield None
+            return
+        with self._transaction("BEGIN") as connection:
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._transaction("BEGIN IMMEDIATE") as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+        with self._faults():
+            connection = self._open()
+            connection.execute(begin)
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            give_up = time.monotonic() + BUSY_SECONDS
+            while self._connection is None:
+                try:
+                    self._connection = self._connect()
+                except sqlite3.OperationalError as error:
+                    if _name(error) != "SQLITE_BUSY" or time.monotonic() > give_up:
+                        raise
+                    time.sleep(_RETRY_SECONDS)
+        return self._connection
+
+    def _connect(self) -> sqlite3.Connection:
+        make_file(self._path)
+        connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        try:
+            # Asked before anything is written: a file that is not ours stays as it is.
+            version_of(connection, self._path)
+            connection.execute("PRAGMA journal_mode = WAL")
+            # FULL: a commit returns when the disk has it, also if the power fails next.
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            # Deleted conversations are overwritten, not only unlinked.
+            connection.execute("PRAGMA secure_delete = ON")
+            migrate(connection, self._path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise store_error(self._path, error) from error
+        except OSError as error:
+            raise StoreError(
+                f"The session store {self._path} cannot be used: {error.strerror or error}.",
+                hint="Check that the path is in a directory you may write to.",
+            ) from error
+
+
+_INFO = "key, id, agent, created_ms, updated_ms, messages"
+
+
+def _info(key: str, id: str, agent: str, created_ms: int, updated_ms: int, messages: int) -> SessionInfo:
+    return SessionInfo(key, id, agent, created_ms / 1000, updated_ms / 1000, messages)
+
+
+def store_error(path: Path, error: sqlite3.Error) -> StoreError:
+    what, hint = _HINTS.get(_name(error), (str(error), "Run `openclaw doctor`."))
+    return StoreError(f"The session store {path} cannot be used: {what}.", hint=hint)
+
+
+def _name(error: sqlite3.Error) -> str:
+    """SQLite's primary result code: extended ones (SQLITE_IOERR_WRITE) carry it as their first two words."""
+    return "_".join(str(getattr(error, "sqlite_errorname", "")).split("_")[:2])

@@ -1,0 +1,34 @@
+"""Session keys: which strings are legal, and how an agent and a caller's own word become one key.
+
+A key is a value, never a path: stores keep it in a column and name files by its hash. Every key made here starts with
+`agent:<id>:`, and with the caller's namespace after it, so that no caller can name another's conversation.
+Logs show `openclaw.log.short_hash(key)` instead of the key.
+"""
+
+from openclaw.errors import UsageError
+
+
+def check_key(key: str) -> str:
+    """`key` itself when a store can hold it. Any text is legal, the empty one too; half a character is not text."""
+    try:
+        key.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            f"A session key cannot hold a lone surrogate (character {error.start + 1} of the key is one).",
+            hint="Use a key that is valid Unicode text.",
+        ) from None
+    return key
+
+
+def session_key(agent: str, key: str, namespace: str = "") -> str:
+    """`agent:<agent>:<key>`, or `agent:<agent>:<namespace>:<key>` for callers that get a namespace of their own.
+
+    Without a namespace a key that already starts with `agent:<agent>:` is taken as it is: people copy it from a list.
+    """
+    for word, what in ((agent, "agent id"), (namespace, "session namespace")):
+        if ":" in word:
+            raise UsageError(f"The {what} {word!r} holds a colon.", hint="Colons separate the parts of a session key.")
+    prefix = f"agent:{agent}:"
+    if namespace:
+        return check_key(f"{prefix}{namespace}:{key}")
+    return check_key(key if key.startswith(prefix) else prefix + key)

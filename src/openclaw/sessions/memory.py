@@ -1,0 +1,82 @@
+"""Sessions in memory: the same store without a file, for embedding and for tests. Gone with the process."""
+
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+from openclaw.sessions.event import Entry, Event, Said, decode
+from openclaw.sessions.key import check_key
+from openclaw.sessions.lock import KeyLocks
+from openclaw.sessions.store import SessionInfo, Transcript, entry, new_session_id, unknown_session, wrong_agent
+from openclaw.sessions.turn import Turn
+
+
+@dataclass(slots=True)
+class _Session:
+    info: SessionInfo
+    entries: list[Entry] = field(default_factory=list)
+
+
+class MemoryStore:
+    """A Store for one process."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.time, new_id: Callable[[], str] = new_session_id) -> None:
+        self._clock = clock
+        self._new_id = new_id
+        self._locks = KeyLocks()
+        self._sessions: dict[str, _Session] = {}
+
+    @asynccontextmanager
+    async def turn(self, key: str, agent: str) -> AsyncIterator[Turn]:
+        check_key(key)
+
+        async def write(events: Sequence[tuple[Event, bytes]]) -> None:
+            self._append(key, agent, [decode(raw) for _, raw in events])
+
+        async with self._locks.hold(key):
+            session = self._sessions.get(key)
+            if session is not None and session.info.agent != agent:
+                raise wrong_agent(session.info.agent, agent)
+            turn = Turn(key, agent, [e.event for e in session.entries] if session else [], write)
+            try:
+                yield turn
+                await turn.commit()
+            finally:
+                turn.end()
+
+    async def list(self, *, agent: str | None = None, active_within: float | None = None) -> tuple[SessionInfo, ...]:
+        since = None if active_within is None else self._clock() - active_within
+        found = [
+            session.info
+            for session in self._sessions.values()
+            if (agent is None or session.info.agent == agent) and (since is None or session.info.updated >= since)
+        ]
+        found.sort(key=lambda info: info.updated)
+        return tuple(reversed(found))
+
+    async def show(self, key: str) -> Transcript:
+        session = self._sessions.get(check_key(key))
+        if session is None:
+            raise unknown_session(key)
+        return Transcript(session.info, tuple(session.entries))
+
+    async def delete(self, key: str) -> bool:
+        check_key(key)
+        async with self._locks.hold(key):
+            return self._sessions.pop(key, None) is not None
+
+    async def close(self) -> None:
+        return None
+
+    def _append(self, key: str, agent: str, events: Sequence[Event]) -> None:
+        # Whole milliseconds, as the file keeps them.
+        now = round(self._clock() * 1000) / 1000
+        session = self._sessions.get(key)
+        if session is None:
+            session = _Session(SessionInfo(key, self._new_id(), agent, now, now, 0))
+            self._sessions[key] = session
+        for event in events:
+            session.entries.append(entry(len(session.entries) + 1, now, event))
+        said = sum(isinstance(event, Said) for event in events)
+        session.info = replace(session.info, updated=now, messages=session.info.messages + said)

@@ -1,0 +1,91 @@
+"""Sessions in a SQLite file: the store every process on this machine shares.
+
+The asynchronous shell of database.py: its calls run one after another in a thread of their own, so the event loop never waits for
+the disk, and a call that has begun is waited for even when its caller is cancelled (a half-known outcome helps nobody).
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from openclaw.sessions.database import Append, Database
+from openclaw.sessions.event import Event
+from openclaw.sessions.key import check_key
+from openclaw.sessions.lock import FileLocks
+from openclaw.sessions.store import SessionInfo, Transcript, new_session_id, unknown_session
+from openclaw.sessions.turn import Turn
+
+_T = TypeVar("_T")
+
+
+class SqliteStore:
+    """A Store. Nothing is opened or made before the first call that needs it. Serves one event loop."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Callable[[], float] = time.time,
+        new_id: Callable[[], str] = new_session_id,
+    ) -> None:
+        self.path = path
+        self._clock = clock
+        self._new_id = new_id
+        self._locks = FileLocks(path.with_name(f"{path.name}.locks"))
+        self._database = Database(path)
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sessions")
+
+    @asynccontextmanager
+    async def turn(self, key: str, agent: str) -> AsyncIterator[Turn]:
+        check_key(key)
+
+        async def write(events: Sequence[tuple[Event, bytes]]) -> None:
+            batch = Append(key, agent, self._new_id(), self._clock(), events)
+            await self._run(lambda: self._database.append(batch))
+
+        async with self._locks.hold(key):
+            turn = Turn(key, agent, await self._run(lambda: self._database.recent(key, agent)), write)
+            try:
+                yield turn
+                await turn.commit()
+            finally:
+                turn.end()
+
+    async def list(self, *, agent: str | None = None, active_within: float | None = None) -> tuple[SessionInfo, ...]:
+        since = None if active_within is None else self._clock() - active_within
+        return await self._run(lambda: self._database.list(agent, since))
+
+    async def show(self, key: str) -> Transcript:
+        check_key(key)
+        transcript = await self._run(lambda: self._database.transcript(key))
+        if transcript is None:
+            raise unknown_session(key)
+        return transcript
+
+    async def delete(self, key: str) -> bool:
+        check_key(key)
+        async with self._locks.hold(key):
+            return await self._run(lambda: self._database.delete(key))
+
+    async def close(self) -> None:
+        await self._run(self._database.close)
+        self._thread.shutdown()
+
+    async def _run(self, work: Callable[[], _T]) -> _T:
+        """Do blocking work in the store's thread. Cancelled, it first lets work that was handed over come to its end."""
+        done = asyncio.wrap_future(self._thread.submit(work))
+        try:
+            return await asyncio.shield(done)
+        except asyncio.CancelledError:
+            while not done.done():
+                try:
+                    await asyncio.wait({done})
+                except asyncio.CancelledError:
+                    continue
+            # Looked at, so that a failure nobody waits for any more is not reported as forgotten.
+            done.exception()
+            raise

@@ -1,0 +1,85 @@
+"""The interface of a session store, and the values it answers with.
+
+Two implementations: sqlite.py (a file shared by processes) and memory.py. Neither raises anything but StoreError, UsageError
+(a key that is not text) and CancelledError.
+"""
+
+import secrets
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from openclaw.errors import StoreError
+from openclaw.log import one_line
+from openclaw.sessions.event import Entry, Event
+from openclaw.sessions.turn import Turn
+
+# Keys may be a megabyte long; a sentence about one is not.
+_SHOWN_KEY = 80
+# 128 bits: session ids never meet.
+_ID_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """One line of `openclaw sessions`. Times are seconds since 1970; `messages` counts all that were ever said."""
+
+    key: str
+    id: str
+    agent: str
+    created: float
+    updated: float
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A whole session, everything before compactions and resets included."""
+
+    info: SessionInfo
+    entries: tuple[Entry, ...]
+
+
+class Store(Protocol):
+    def turn(self, key: str, agent: str) -> AbstractAsyncContextManager[Turn]:
+        """One turn at a time per session, whatever process asks. Waiting for the one before may be cancelled.
+
+        A key that belongs to another agent is refused.
+        """
+        ...
+
+    async def list(self, *, agent: str | None = None, active_within: float | None = None) -> tuple[SessionInfo, ...]:
+        """The sessions, last used first; only those used within so many seconds when `active_within` is given."""
+        ...
+
+    async def show(self, key: str) -> Transcript:
+        """Raises StoreError when there is no such session."""
+        ...
+
+    async def delete(self, key: str) -> bool:
+        """Forget a session, after the turn it may be in. False when there was none."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+def new_session_id() -> str:
+    return secrets.token_hex(_ID_BYTES)
+
+
+def entry(seq: int, at: float, event: Event) -> Entry:
+    """Ids are the event's number in its session: stable, and unique where they are used."""
+    return Entry(f"{seq:08x}", f"{seq - 1:08x}" if seq > 1 else None, at, event)
+
+
+def unknown_session(key: str) -> StoreError:
+    return StoreError(
+        f"There is no session with the key {one_line(key, _SHOWN_KEY)!r}.", hint="`openclaw sessions` lists them."
+    )
+
+
+def wrong_agent(owner: str, agent: str) -> StoreError:
+    return StoreError(
+        f"This session belongs to agent {owner!r}; agent {agent!r} cannot continue it.",
+        hint="Use another session key.",
+    )

@@ -1,0 +1,70 @@
+"""One turn of one conversation: what was said before, and what is about to be added.
+
+A Turn exists while its session is locked for it (`async with store.turn(…)`). What it collects reaches the store all at once
+and is durable when `commit` returns; leaving the block commits too, and leaving it by an exception drops what was not committed.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from openclaw.content import Message
+from openclaw.sessions.event import Compaction, Custom, Event, Reset, Said, encode, history
+
+Write = Callable[[Sequence[tuple[Event, bytes]]], Awaitable[None]]
+
+
+class Turn:
+    """`append`, `compact`, `reset` and `note` raise StoreError at once for what could not be read back later."""
+
+    def __init__(self, key: str, agent: str, events: Sequence[Event], write: Write) -> None:
+        self.key = key
+        self.agent = agent
+        self._stored = list(events)
+        self._staged: list[tuple[Event, bytes]] = []
+        self._write = write
+        self._ended = False
+
+    def history(self) -> list[Message]:
+        """The conversation as a model sees it next, with what this turn has added so far."""
+        return history([*self._stored, *(event for event, _ in self._staged)])
+
+    def append(self, *messages: Message) -> None:
+        self._stage(*(Said(message) for message in messages))
+
+    def compact(self, summary: str, kept: Sequence[Message] = ()) -> None:
+        """From here on the history is `summary` as a user message (none when it is empty), then `kept`."""
+        self._stage(Compaction(summary, tuple(kept)))
+
+    def reset(self) -> None:
+        self._stage(Reset())
+
+    def note(self, name: str, data: Any = None) -> None:
+        """Keep something beside the conversation. `data` is anything JSON can hold; no model sees it."""
+        self._stage(Custom(name, data))
+
+    async def commit(self) -> None:
+        """Make everything added so far durable.
+
+        A StoreError means that nothing of it was stored, and it may be tried again. Cancelled, it ends when the store knows:
+        all of it was stored, or nothing.
+        """
+        if self._ended:
+            raise RuntimeError("This turn has ended; its session is no longer locked.")
+        batch, self._staged = self._staged, []
+        if not batch:
+            return
+        try:
+            await self._write(batch)
+        except Exception:
+            self._staged = batch + self._staged
+            raise
+        self._stored += [event for event, _ in batch]
+
+    def end(self) -> None:
+        """For the store: the lock is about to be given up."""
+        self._ended = True
+
+    def _stage(self, *events: Event) -> None:
+        if self._ended:
+            raise RuntimeError("This turn has ended; its session is no longer locked.")
+        self._staged += [(event, encode(event)) for event in events]

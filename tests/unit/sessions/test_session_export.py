@@ -1,0 +1,63 @@
+"""A session as JSON Lines."""
+
+import json
+
+from openclaw.content import AssistantMessage, Image, Text, ToolCall, UserMessage
+from openclaw.sessions.event import Compaction, Custom, Reset, Said
+from openclaw.sessions.export import jsonl
+from openclaw.sessions.store import SessionInfo, Transcript, entry
+
+
+def test_an_export_is_a_header_and_one_line_an_event() -> None:
+    call = AssistantMessage((ToolCall("c1", "read", {"path": "a"}),), model="p/m")
+    events = [
+        Said(UserMessage((Text("hi\n"), Image(b"\x00", "image/png")))),
+        Said(call),
+        Compaction("short", (call,)),
+        Reset(),
+        Custom("n", [1]),
+    ]
+    info = SessionInfo("agent:main:k", "abc", "main", 1_700_000_000.25, 1_700_000_001.0, 2)
+
+    lines = list(jsonl(Transcript(info, tuple(entry(n, 1_700_000_000.25 + n, e) for n, e in enumerate(events, 1)))))
+
+    message = {
+        "role": "assistant",
+        "content": [{"type": "toolCall", "id": "c1", "name": "read", "arguments": {"path": "a"}, "fault": ""}],
+        "model": "p/m",
+        "usage": {"inputTokens": 0, "outputTokens": 0, "cachedTokens": 0},
+        "stopReason": "",
+    }
+    hi = {
+        "role": "user",
+        "content": [{"type": "text", "text": "hi\n"}, {"type": "image", "data": "AA==", "mimeType": "image/png"}],
+    }
+    assert [json.loads(line) for line in lines] == [
+        {"type": "session", "version": 4, "id": "abc", "timestamp": "2023-11-14T22:13:20.250Z"},
+        {"type": "message", "id": "00000001", "parentId": None, "timestamp": "2023-11-14T22:13:21.250Z", "message": hi},
+        {
+            "type": "message",
+            "id": "00000002",
+            "parentId": "00000001",
+            "timestamp": "2023-11-14T22:13:22.250Z",
+            "message": message,
+        },
+        {
+            "type": "compaction",
+            "id": "00000003",
+            "parentId": "00000002",
+            "timestamp": "2023-11-14T22:13:23.250Z",
+            "summary": "short",
+            "kept": [message],
+        },
+        {"type": "reset", "id": "00000004", "parentId": "00000003", "timestamp": "2023-11-14T22:13:24.250Z"},
+        {
+            "type": "custom",
+            "id": "00000005",
+            "parentId": "00000004",
+            "timestamp": "2023-11-14T22:13:25.250Z",
+            "name": "n",
+            "data": [1],
+        },
+    ]
+    assert not any("\n" in line for line in lines)

@@ -1,0 +1,352 @@
+"""What every session store promises, shown on both: the file and the memory."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from openclaw.content import (
+    AssistantMessage,
+    File,
+    Framed,
+    Image,
+    Message,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolMessage,
+    Usage,
+    UserMessage,
+)
+from openclaw.errors import StoreError, UsageError
+from openclaw.sessions.event import Compaction, Custom, Entry, Reset, Said
+from openclaw.sessions.memory import MemoryStore
+from openclaw.sessions.sqlite import SqliteStore
+from openclaw.sessions.store import SessionInfo, Store, Transcript
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(params=["file", "memory"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> AsyncIterator[Store]:
+    numbers = iter(range(1, 1_000))
+
+    def new_id() -> str:
+        return f"id-{next(numbers)}"
+
+    made: Store = (
+        SqliteStore(tmp_path / "state" / "sessions.sqlite3", clock=clock, new_id=new_id)
+        if request.param == "file"
+        else MemoryStore(clock=clock, new_id=new_id)
+    )
+    yield made
+    await made.close()
+
+
+def user(text: str) -> UserMessage:
+    return UserMessage((Text(text),))
+
+
+def assistant(text: str) -> AssistantMessage:
+    return AssistantMessage((Text(text),))
+
+
+async def history(store: Store, key: str) -> list[Message]:
+    async with store.turn(key, "main") as turn:
+        return turn.history()
+
+
+async def say(store: Store, key: str, *messages: Message, agent: str = "main") -> None:
+    async with store.turn(key, agent) as turn:
+        turn.append(*messages)
+
+
+async def test_a_later_turn_sees_what_earlier_turns_said(store: Store) -> None:
+    conversation: list[Message] = [
+        UserMessage(
+            (Text("look"), Image(b"\x89PNG\x00", "image/png"), File("/m/a.pdf", "a.pdf", "application/pdf", 3))
+        ),
+        AssistantMessage(
+            (Thinking("hm", "sig"), Text("wait"), ToolCall("c1", "read", {"path": "a", "n": [1, None, {"x": 2.5}]})),
+            model="p/m",
+            usage=Usage(10, 5, 1),
+            stop_reason="tools",
+        ),
+        ToolMessage("c1", "read", (Text("no such file"),), is_error=True),
+        assistant("It is not there."),
+    ]
+    await say(store, "k", *conversation[:2])
+    await say(store, "k", *conversation[2:])
+
+    assert await history(store, "k") == conversation
+
+
+async def test_a_turn_sees_its_own_messages_before_they_are_stored(store: Store) -> None:
+    async with store.turn("k", "main") as turn:
+        turn.append(user("a"), assistant("b"))
+        assert turn.history() == [user("a"), assistant("b")]
+
+
+async def test_a_committed_part_of_a_turn_is_stored_before_the_turn_ends(store: Store) -> None:
+    async with store.turn("k", "main") as turn:
+        turn.append(user("a"))
+        await turn.commit()
+        assert [e.event for e in (await store.show("k")).entries] == [Said(user("a"))]
+        turn.append(assistant("b"))
+
+    assert await history(store, "k") == [user("a"), assistant("b")]
+
+
+async def test_a_turn_that_fails_keeps_what_it_committed_and_drops_the_rest(store: Store) -> None:
+    with pytest.raises(ZeroDivisionError):
+        async with store.turn("k", "main") as turn:
+            turn.append(user("kept"))
+            await turn.commit()
+            turn.append(user("dropped"))
+            raise ZeroDivisionError
+
+    assert await history(store, "k") == [user("kept")]
+
+
+async def test_a_turn_that_adds_nothing_makes_no_session(store: Store) -> None:
+    async with store.turn("k", "main"):
+        pass
+
+    assert await store.list() == ()
+
+
+async def test_an_ended_turn_takes_nothing_more(store: Store) -> None:
+    async with store.turn("k", "main") as turn:
+        pass
+
+    with pytest.raises(RuntimeError, match="has ended"):
+        turn.append(user("late"))
+    with pytest.raises(RuntimeError, match="has ended"):
+        await turn.commit()
+
+
+async def test_history_after_a_compaction_is_the_summary_then_what_was_kept_then_what_followed(store: Store) -> None:
+    await say(store, "k", user("old"), assistant("older"), user("recent"))
+    async with store.turn("k", "main") as turn:
+        turn.compact("They spoke of old things.", [user("recent")])
+        turn.append(assistant("new"))
+
+    assert await history(store, "k") == [user("They spoke of old things."), user("recent"), assistant("new")]
+
+
+async def test_a_compaction_without_a_summary_keeps_only_the_messages_named(store: Store) -> None:
+    await say(store, "k", user("old"), assistant("b"))
+    async with store.turn("k", "main") as turn:
+        turn.compact("", [assistant("b")])
+
+    assert await history(store, "k") == [assistant("b")]
+
+
+async def test_history_after_a_reset_is_empty_and_the_transcript_is_whole(store: Store) -> None:
+    await say(store, "k", user("old"))
+    async with store.turn("k", "main") as turn:
+        turn.reset()
+    assert await history(store, "k") == []
+    await say(store, "k", user("new"))
+
+    assert await history(store, "k") == [user("new")]
+    assert [e.event for e in (await store.show("k")).entries] == [Said(user("old")), Reset(), Said(user("new"))]
+
+
+async def test_notes_are_kept_and_no_model_sees_them(store: Store) -> None:
+    async with store.turn("k", "main") as turn:
+        turn.note("verbose", {"level": 2})
+        turn.append(user("a"))
+
+    assert await history(store, "k") == [user("a")]
+    assert (await store.show("k")).entries[0].event == Custom("verbose", {"level": 2})
+
+
+async def test_a_transcript_shows_every_event_with_its_place_and_time(store: Store, clock: Clock) -> None:
+    await say(store, "k", user("a"), assistant("b"))
+    clock.now = 1_001.5
+    async with store.turn("k", "main") as turn:
+        turn.compact("s")
+
+    assert await store.show("k") == Transcript(
+        SessionInfo("k", "id-1", "main", created=1_000.0, updated=1_001.5, messages=2),
+        (
+            Entry("00000001", None, 1_000.0, Said(user("a"))),
+            Entry("00000002", "00000001", 1_000.0, Said(assistant("b"))),
+            Entry("00000003", "00000002", 1_001.5, Compaction("s")),
+        ),
+    )
+
+
+async def test_sessions_are_listed_last_used_first_by_agent_and_by_use(store: Store, clock: Clock) -> None:
+    await say(store, "one", user("a"), agent="main")
+    clock.now += 60
+    await say(store, "two", user("b"), agent="other")
+    clock.now += 60
+    await say(store, "three", user("c"), agent="main")
+    clock.now += 10
+
+    assert [s.key for s in await store.list()] == ["three", "two", "one"]
+    assert [s.key for s in await store.list(agent="main")] == ["three", "one"]
+    assert [s.key for s in await store.list(active_within=90)] == ["three", "two"]
+    assert [s.key for s in await store.list(agent="main", active_within=90)] == ["three"]
+    assert await store.list(agent="nobody") == ()
+
+
+async def test_a_deleted_session_is_gone_and_its_key_is_free_again(store: Store) -> None:
+    await say(store, "k", user("a"))
+    await say(store, "other", user("b"))
+
+    assert await store.delete("k") is True
+    assert await store.delete("k") is False
+    assert [s.key for s in await store.list()] == ["other"]
+    await say(store, "k", user("c"), agent="another")
+    assert (await store.show("k")).info.agent == "another"
+
+
+async def test_showing_an_unknown_session_says_how_to_find_one(store: Store) -> None:
+    with pytest.raises(StoreError, match=r"There is no session with the key 'nope'\..*openclaw sessions"):
+        await store.show("nope")
+
+
+async def test_an_agent_cannot_continue_the_session_of_another(store: Store) -> None:
+    await say(store, "k", user("a"), agent="main")
+
+    with pytest.raises(StoreError, match="belongs to agent 'main'"):
+        async with store.turn("k", "intruder"):
+            pass
+
+
+async def test_turns_of_one_session_run_one_after_another(store: Store) -> None:
+    """Each of twenty tasks reads the history, lets the others run, and adds one message: none is lost."""
+
+    async def add(number: int) -> None:
+        async with store.turn("k", "main") as turn:
+            before = len(turn.history())
+            await asyncio.sleep(0)
+            turn.append(user(f"{before}"))
+
+    await asyncio.gather(*(add(n) for n in range(20)))
+
+    assert await history(store, "k") == [user(f"{n}") for n in range(20)]
+
+
+async def test_turns_of_different_sessions_run_at_the_same_time(store: Store) -> None:
+    async with store.turn("a", "main") as first, store.turn("b", "main") as second:
+        first.append(user("a"))
+        second.append(user("b"))
+
+    assert await history(store, "a") == [user("a")]
+    assert await history(store, "b") == [user("b")]
+
+
+async def test_waiting_for_a_turn_can_be_cancelled_and_leaves_the_session_usable(store: Store) -> None:
+    async def wait() -> None:
+        async with store.turn("k", "main"):
+            raise AssertionError("the first turn still runs")
+
+    async with store.turn("k", "main") as turn:
+        waiting = asyncio.create_task(wait())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        turn.append(user("a"))
+
+    assert await history(store, "k") == [user("a")]
+
+
+async def test_deleting_waits_for_the_turn_that_runs(store: Store) -> None:
+    async with store.turn("k", "main") as turn:
+        deleting = asyncio.create_task(store.delete("k"))
+        await asyncio.sleep(0)
+        turn.append(user("a"))
+        await turn.commit()
+        assert not deleting.done()
+
+    assert await deleting is True
+    assert await store.list() == ()
+
+
+async def test_framed_text_is_stored_as_the_text_it_is(store: Store) -> None:
+    await say(store, "k", ToolMessage("c", "fetch", (Text(Framed("<<<frame>>>")),)))
+
+    assert await history(store, "k") == [ToolMessage("c", "fetch", (Text("<<<frame>>>"),))]
+
+
+@pytest.mark.parametrize("key", ["", "../../etc/passwd", "a\0b", "/", "CON", "k" * 1_048_576, "é", "e\u0301", "K"])
+async def test_any_text_is_a_session_key(store: Store, key: str) -> None:
+    await say(store, key, user("a"))
+
+    assert [s.key for s in await store.list()] == [key]
+    assert await history(store, key) == [user("a")]
+
+
+async def test_keys_that_look_alike_are_different_sessions(store: Store) -> None:
+    keys = ["a", "A", "a ", "a\0", "\0a", "é", "e\u0301", "а", ""]
+    for key in keys:
+        await say(store, key, user(f"{key!r}"))
+
+    assert [await history(store, key) for key in keys] == [[user(f"{key!r}")] for key in keys]
+
+
+async def test_half_a_character_is_no_session_key(store: Store) -> None:
+    with pytest.raises(UsageError, match=r"lone surrogate \(character 2 of the key"):
+        async with store.turn("a\ud800", "main"):
+            pass
+    with pytest.raises(UsageError, match="lone surrogate"):
+        await store.show("\udfff")
+    with pytest.raises(UsageError, match="lone surrogate"):
+        await store.delete("\udfff")
+
+
+async def test_half_a_character_in_a_message_is_refused_at_once_and_the_turn_goes_on(store: Store) -> None:
+    async with store.turn("k", "main") as turn:
+        with pytest.raises(StoreError, match="lone surrogate"):
+            turn.append(user("\ud800"))
+        turn.append(user("fine"))
+
+    assert await history(store, "k") == [user("fine")]
+
+
+async def test_arguments_nested_too_deep_to_be_read_back_are_refused(store: Store) -> None:
+    deep: dict[str, object] = {}
+    for _ in range(100_000):
+        deep = {"a": [deep]}
+
+    async with store.turn("k", "main") as turn:
+        with pytest.raises(StoreError, match="200 levels"):
+            turn.append(AssistantMessage((ToolCall("c", "t", deep),)))
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    said=st.dictionaries(
+        st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["Cs"])), max_size=5
+    )
+)
+async def test_every_key_finds_its_own_words_again(store: Store, said: dict[str, str]) -> None:
+    for key, text in said.items():
+        await say(store, key, user(text))
+
+    found = {key: (await history(store, key))[-1:] for key in said}
+    for key in said:
+        assert await store.delete(key)
+    assert found == {key: [user(text)] for key, text in said.items()}
+    assert await store.list() == ()
