@@ -1,0 +1,139 @@
+"""What is remembered about a server between runs: its revision, its tools, and what they looked like when first seen.
+
+Two small files a server under the state directory: `cache/` may be deleted at any time, `pins/` holds what a person trusted. The
+file name is a digest of what identifies the server; a cache made with other credentials is not used, for a server may show each
+account other tools. A file that cannot be read counts as absent and one that cannot be written costs a warning: neither stops a
+server. Without a directory everything is remembered in the process alone.
+"""
+
+import contextlib
+import hashlib
+import logging
+import os
+import secrets
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from openclaw.config.servers import ServerSpec
+from openclaw.mcp.pins import Pin
+
+_log = logging.getLogger(__name__)
+# Bumped when the meaning of a field changes: older files are then ignored.
+_FORMAT = 1
+_SALT_BYTES = 16
+
+
+class Remembered(msgspec.Struct, rename="camel"):
+    """`names` holds only the names that had to differ from the usual form."""
+
+    revision: str = ""
+    transport: str = ""
+    tools: list[Raw] = []
+    names: dict[str, str] = {}
+
+
+class Pins(msgspec.Struct):
+    """`told` are digests of changes that were already announced."""
+
+    tools: dict[str, Pin] = {}
+    told: list[str] = []
+
+
+class _CacheFile(msgspec.Struct, rename="camel"):
+    format: int
+    salt: str
+    account: str
+    remembered: Remembered
+
+
+class _PinFile(msgspec.Struct):
+    format: int
+    server: str
+    pins: Pins
+
+
+T = TypeVar("T")
+
+
+class Cache:
+    """Blocking, but small: a file is read once a start and written when something changed."""
+
+    def __init__(self, directory: Path | None = None) -> None:
+        self._directory = directory
+        self._remembered: dict[str, Remembered] = {}
+        self._pins: dict[str, Pins] = {}
+
+    def recall(self, spec: ServerSpec) -> Remembered:
+        """What is known of this server; empty when it was never seen with these credentials."""
+        if self._directory is None:
+            return self._remembered.get(_account(spec, ""), Remembered())
+        file = _read(self._file("cache", spec), _CacheFile)
+        if file is None or file.format != _FORMAT or file.account != _account(spec, file.salt):
+            return Remembered()
+        return file.remembered
+
+    def remember(self, spec: ServerSpec, remembered: Remembered) -> None:
+        if self._directory is None:
+            self._remembered[_account(spec, "")] = remembered
+            return
+        salt = secrets.token_hex(_SALT_BYTES)
+        _write(self._file("cache", spec), _CacheFile(_FORMAT, salt, _account(spec, salt), remembered))
+
+    def pins(self, spec: ServerSpec) -> Pins:
+        if self._directory is None:
+            return self._pins.get(_identity(spec), Pins())
+        file = _read(self._file("pins", spec), _PinFile)
+        return Pins() if file is None or file.format != _FORMAT else file.pins
+
+    def pin(self, spec: ServerSpec, pins: Pins) -> None:
+        if self._directory is None:
+            self._pins[_identity(spec)] = pins
+            return
+        _write(self._file("pins", spec), _PinFile(_FORMAT, spec.name, pins))
+
+    def _file(self, kind: str, spec: ServerSpec) -> Path:
+        assert self._directory is not None
+        return self._directory / kind / f"{_identity(spec)}.json"
+
+
+def _identity(spec: ServerSpec) -> str:
+    """The same server, whatever its credentials and settings: a name, who owns it, and where it is."""
+    place = [spec.command, *spec.args, spec.cwd] if spec.command else [spec.url]
+    return _digest([spec.name, spec.owner, place], "")[:32]
+
+
+def _account(spec: ServerSpec, salt: str) -> str:
+    """The server and everything it may tell accounts apart by. Salted: it covers secret values."""
+    return _digest([_identity(spec), spec.env, spec.headers, spec.api_key, spec.auth], salt)
+
+
+def _digest(value: object, salt: str) -> str:
+    return hashlib.sha256(salt.encode() + msgspec.json.encode(value)).hexdigest()
+
+
+def _read(path: Path, kind: type[T]) -> T | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        _log.warning("Ignoring %s: %s", path, error)
+        return None
+
+
+def _write(path: Path, value: object) -> None:
+    """Replace the file whole, readable by its owner only."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(msgspec.json.encode(value))
+        os.replace(temporary, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        _log.warning("Nothing is remembered in %s: %s", path, error.strerror)

@@ -1,0 +1,108 @@
+"""A tool as its server describes it, kept as the bytes that came; decoded only by who needs a part of it.
+
+Owns what makes a description usable at all: a name, a schema that is one, no duplicates. Everything it refuses is named with a
+reason, for `tools explain`. Holding 100,000 of these is cheap: two slots each and a view on the page they came in.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from openclaw.errors import ProtocolError
+from openclaw.protocol.jsonrpc import parse
+
+# The specification's own bound on tool names.
+MAX_TOOL_NAME = 128
+NOTHING = Raw(b"null")
+NO_ARGUMENTS = Raw(b'{"type":"object"}')
+
+
+class Details(msgspec.Struct, frozen=True, rename="camel"):
+    """The parts of a description that matter here. An absent part is JSON null."""
+
+    title: str | None = None
+    description: str | None = None
+    input_schema: Raw = NOTHING
+    output_schema: Raw = NOTHING
+    annotations: Raw = NOTHING
+    execution: Raw = NOTHING
+
+
+class Definition(msgspec.Struct, frozen=True, gc=False):
+    """`name` is the server's own; `raw` the whole description as JSON."""
+
+    name: str
+    raw: Raw
+
+    def details(self) -> Details:
+        return msgspec.json.decode(self.raw, type=Details)
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """A tool that cannot be offered, and why, as the end of a sentence that starts with its name."""
+
+    name: str
+    reason: str
+
+
+class Reading(msgspec.Struct, frozen=True):
+    definitions: tuple[Definition, ...]
+    refusals: tuple[Refusal, ...]
+
+
+class _Named(msgspec.Struct):
+    name: str
+
+
+class _Execution(msgspec.Struct, rename="camel"):
+    task_support: str = ""
+
+
+def is_null(raw: Raw) -> bool:
+    return bytes(memoryview(raw)[:4]) in (b"null", b"")
+
+
+def schema_of(details: Details) -> Raw:
+    """The input schema; a tool that gives none takes no arguments."""
+    return NO_ARGUMENTS if is_null(details.input_schema) else details.input_schema
+
+
+def read_definitions(items: Sequence[Raw]) -> Reading:
+    """Sort what a server listed into usable tools and refusals. Of two tools with one name neither is usable."""
+    definitions: list[Definition] = []
+    refusals: list[Refusal] = []
+    for item in items:
+        try:
+            name = parse(item, _Named).name
+        except ProtocolError:
+            refusals.append(Refusal("(unnamed)", "it is listed without a name"))
+            continue
+        fault = _fault(name, item)
+        if fault:
+            refusals.append(Refusal(name[:MAX_TOOL_NAME], fault))
+        else:
+            definitions.append(Definition(name, item))
+    counts = Counter(definition.name for definition in definitions)
+    doubled = {name for name, count in counts.items() if count > 1}
+    if doubled:
+        definitions = [definition for definition in definitions if definition.name not in doubled]
+        refusals += [Refusal(name, f"the server lists {counts[name]} tools of this name") for name in sorted(doubled)]
+    return Reading(tuple(definitions), tuple(refusals))
+
+
+def _fault(name: str, item: Raw) -> str:
+    """What makes this description unusable; empty when nothing does."""
+    if not name or len(name) > MAX_TOOL_NAME:
+        return f"its name has {len(name)} characters (1 to {MAX_TOOL_NAME} are allowed)"
+    try:
+        details = parse(item, Details)
+        if not is_null(details.execution) and parse(details.execution, _Execution).task_support == "required":
+            return "it can only run as a task, which is not supported"
+        if not is_null(details.annotations):
+            parse(details.annotations, dict[str, Any])
+    except ProtocolError as error:
+        return f"its description is malformed: {error.message}"
+    return ""

@@ -1,0 +1,80 @@
+"""What is remembered between runs: per server and account, in files that may be lost or damaged without harm."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from msgspec import Raw
+
+from openclaw.config.servers import AuthSpec, ServerSpec
+from openclaw.mcp.cache import Cache, Pins, Remembered
+from openclaw.mcp.pins import Pin
+
+SPEC = ServerSpec("web", transport="streamable-http", url="https://example.com/mcp", api_key="k-one")
+KNOWN = Remembered("2025-11-25", "sse", [Raw(b'{"name":"a"}')], {"a": "web__a-2"})
+PINS = Pins({"a": Pin("A.", Raw(b'{"type":"object"}'))}, ["d1"])
+
+
+@pytest.fixture(params=["files", "memory"])
+def cache(request, tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "mcp" if request.param == "files" else None)
+
+
+def test_an_unknown_server_has_no_past(cache: Cache) -> None:
+    assert (cache.recall(SPEC), cache.pins(SPEC)) == (Remembered(), Pins())
+
+
+def test_what_is_remembered_is_recalled(cache: Cache) -> None:
+    cache.remember(SPEC, KNOWN)
+    cache.pin(SPEC, PINS)
+    assert (cache.recall(SPEC), cache.pins(SPEC)) == (KNOWN, PINS)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(SPEC, api_key="k-two"),
+        replace(SPEC, headers=(("X-Tenant", "2"),)),
+        replace(SPEC, auth=AuthSpec(client_id="c")),
+        replace(SPEC, url="https://example.com/other"),
+        replace(SPEC, owner="research"),
+        replace(SPEC, name="web2"),
+    ],
+)
+def test_another_account_or_server_does_not_see_the_tools(cache: Cache, other: ServerSpec) -> None:
+    cache.remember(SPEC, KNOWN)
+    assert cache.recall(other) == Remembered()
+
+
+def test_pins_outlive_a_changed_credential_but_not_another_address(cache: Cache) -> None:
+    cache.pin(SPEC, PINS)
+    assert cache.pins(replace(SPEC, api_key="k-two")) == PINS
+    assert cache.pins(replace(SPEC, url="https://example.net/mcp")) == Pins()
+
+
+def test_files_are_private_and_hold_no_credential(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.remember(SPEC, KNOWN)
+    cache.pin(SPEC, PINS)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert sorted(path.parent.name for path in files) == ["cache", "pins"]
+    assert {oct(path.stat().st_mode & 0o777) for path in files} == {"0o600"}
+    assert not [path for path in files if b"k-one" in path.read_bytes()]
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"format": 99}', b"\xff" * 10])
+def test_a_damaged_file_counts_as_absent(tmp_path: Path, damage: bytes) -> None:
+    cache = Cache(tmp_path)
+    cache.remember(SPEC, KNOWN)
+    cache.pin(SPEC, PINS)
+    for path in tmp_path.rglob("*.json"):
+        path.write_bytes(damage)
+    assert (cache.recall(SPEC), cache.pins(SPEC)) == (Remembered(), Pins())
+
+
+def test_a_directory_that_cannot_be_written_costs_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").write_text("in the way")
+    Cache(tmp_path / "file").remember(SPEC, KNOWN)
+    assert "Nothing is remembered in" in caplog.text
+    assert os.listdir(tmp_path) == ["file"]
