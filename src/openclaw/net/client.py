@@ -1,152 +1,56 @@
 """The one HTTP client: every outgoing request of the product goes through `HttpClient`, and so through the egress check.
 
-Owns redirects (each hop checked again, credentials and custom headers dropped when the origin changes, never from https to http),
-reuse of connections, deadlines and bounds on what is read. A client belongs to one server or provider: its cookies, certificates and
-connections are shared with nobody. There is no default time limit on an exchange, since streams live long: callers give `timeout`.
+Owns reuse of connections, redirects, deadlines and cookies. A client belongs to one server or provider: its cookies, certificates and
+connections are shared with nobody. An exchange has no time limit of its own, since streams live long: callers give `timeout`.
 
     async with HttpClient(ClientOptions(rules=OPERATOR)) as client:
         async with client.stream("POST", url, headers={...}, body=b"...") as response:
             async for piece in response.chunks(): ...
 
-Errors: AddressError (refused), ConnectError (never sent), LinkLostError (`maybe_sent`), DeadlineError, ProtocolError (not HTTP, too large).
-`dial.py` makes connections, `http1.py` reads the wire. No error names more of a URL than its origin.
+Raises AddressError (refused), ConnectError (never sent), LinkLostError (`maybe_sent`), DeadlineError, ProtocolError (not HTTP, too large).
+No message names more of a URL than its origin. `dial.py` makes connections, `http1.py` reads the wire, `redirect.py` decides hops.
 """
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urljoin
 
-from openclaw.errors import AddressError, ConnectError, DeadlineError, LinkLostError, ProtocolError, TransportError
-from openclaw.net.body import Inflater, coding_of
+from openclaw.errors import ConnectError, DeadlineError, LinkLostError
 from openclaw.net.connection import Connection
 from openclaw.net.cookies import CookieJar
 from openclaw.net.dial import dial
-from openclaw.net.http1 import Head, Headers, ResponseParser, encode_head
+from openclaw.net.http1 import ResponseParser, encode_fields, encode_request
 from openclaw.net.pool import Pool
 from openclaw.net.proxy import Proxy, ProxyRules
+from openclaw.net.redirect import STATUSES, Request, redirected
+from openclaw.net.response import Fetched, Response
 from openclaw.net.tls import TlsOptions, make_context
-from openclaw.security.egress import Rules, Target, check_dial, check_url, narrowed, parse_url
+from openclaw.security.egress import Rules, check_dial, check_url
 
-MAX_REDIRECTS: Final = 3
 # The default bound of `fetch`: metadata documents and token answers are far smaller.
 DEFAULT_LIMIT: Final = 256 * 1024
+# Sets of header lines remembered in encoded form; a client has a handful of them.
+MAX_REMEMBERED_HEADERS: Final = 64
 
-_REDIRECTS = frozenset((301, 302, 303, 307, 308))
 # Safe to send twice: a stale connection costs one more attempt instead of an error.
 _REPEATABLE = frozenset(("GET", "HEAD", "DELETE", "OPTIONS"))
-# All that may follow a redirect to another origin: what describes the message, nothing that says who we are.
-_PUBLIC_HEADERS = frozenset(("accept", "accept-encoding", "content-type", "user-agent"))
+_WITH_BODY = frozenset(("POST", "PUT", "PATCH"))
 
 
 @dataclass(frozen=True, slots=True)
 class ClientOptions:
     rules: Rules = Rules()
     tls: TlsOptions = TlsOptions()
+    # None by default; `ProxyRules.from_environment(os.environ)` takes those of the environment.
     proxies: ProxyRules = ProxyRules()
     # Seconds for name, connection, proxy and TLS together.
     connect_timeout: float = 10.0
     # Remember cookies per origin, as load balancers with sticky sessions need.
     cookies: bool = False
     user_agent: str = "openclaw"
-
-
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """A response read whole."""
-
-    status: int
-    headers: Headers
-    url: str
-    body: bytes
-
-
-class Response:
-    """An answer whose body may still be coming. `url` is where it came from, after redirects."""
-
-    __slots__ = ("_connection", "_deadline", "_parser", "_pool", "_target", "headers", "status", "url")
-
-    def __init__(
-        self,
-        head: Head,
-        target: Target,
-        connection: Connection,
-        parser: ResponseParser,
-        pool: Pool,
-        deadline: asyncio.TimerHandle | None,
-    ) -> None:
-        self.status = head.status
-        self.headers = head.headers
-        self.url = target.url
-        self._target = target
-        self._connection: Connection | None = connection
-        self._parser = parser
-        self._pool = pool
-        self._deadline = deadline
-
-    @property
-    def origin(self) -> str:
-        return self._target.origin
-
-    async def read(self, limit: int) -> bytes:
-        """The whole body, decompressed. Raises ProtocolError beyond `limit` bytes."""
-        parser = self._parser
-        if parser.finished and len(parser.pieces) == 1 and "content-encoding" not in self.headers:
-            # The usual small answer came in one piece with its head.
-            piece = parser.pieces.popleft()
-            if len(piece) > limit:
-                raise self._too_large(limit)
-            return piece
-        pieces: list[bytes] = []
-        size = 0
-        async for piece in self.chunks():
-            size += len(piece)
-            if size > limit:
-                raise self._too_large(limit)
-            pieces.append(piece)
-        return b"".join(pieces)
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """The body piece by piece, decompressed, as it arrives. Ends at its end; raises LinkLostError when it is cut off."""
-        connection = self._connection
-        if connection is None:
-            raise TransportError("The response was closed before it was read.")
-        coding = coding_of(self.headers.get("content-encoding"))
-        inflater = Inflater(coding) if coding else None
-        while (piece := await connection.piece(self._parser)) is not None:
-            if inflater is None:
-                yield piece
-            else:
-                for part in inflater.feed(piece):
-                    yield part
-        if inflater is not None:
-            inflater.finish()
-
-    def close(self) -> None:
-        """Give the connection back when the whole body has arrived, read or not; else close it. Harmless when repeated."""
-        connection, self._connection = self._connection, None
-        if connection is None:
-            return
-        if self._deadline is not None:
-            self._deadline.cancel()
-        if connection.end():
-            self._pool.put(self._target.origin, connection)
-
-    def _too_large(self, limit: int) -> ProtocolError:
-        return ProtocolError(f"The answer of {self.origin} is larger than {limit} bytes.")
-
-
-@dataclass(slots=True)
-class _Request:
-    method: str
-    target: Target
-    headers: Mapping[str, str]
-    body: bytes | None
-    rules: Rules
-    hops: int = 0
 
 
 class HttpClient:
@@ -156,6 +60,7 @@ class HttpClient:
         self._context: ssl.SSLContext | None = None
         self._jar = CookieJar() if self.options.cookies else None
         self._defaults = {"User-Agent": self.options.user_agent, "Accept-Encoding": "gzip, deflate"}
+        self._encoded: dict[tuple[tuple[str, str], ...], bytes] = {}
 
     async def __aenter__(self) -> "HttpClient":
         return self
@@ -210,7 +115,9 @@ class HttpClient:
         `timeout` is in seconds for the whole exchange, body included. Redirects have been followed.
         """
         rules = self.options.rules
-        request = _Request(method, check_url(url, rules), headers or {}, body, rules)
+        if body is None and method in _WITH_BODY:
+            body = b""
+        request = Request(method, check_url(url, rules), headers or {}, body, rules)
         if timeout is None:
             return await self._follow(request, None)
         ends = asyncio.get_running_loop().time() + timeout
@@ -220,28 +127,20 @@ class HttpClient:
         except TimeoutError:
             raise DeadlineError(f"{request.target.origin} did not answer within {timeout:g} s.") from None
 
-    async def _follow(self, request: _Request, ends: float | None) -> Response:
+    async def _follow(self, request: Request, ends: float | None) -> Response:
+        """One exchange after the other, until one is not redirected."""
         while True:
-            response, peer = await self._exchange(request, ends)
-            if response.status not in _REDIRECTS:
-                return response
-            location = response.headers.get("location")
-            if location is None:
-                return response
-            response.close()
-            request = _redirected(request, response.status, location, peer)
-
-    async def _exchange(self, request: _Request, ends: float | None) -> tuple[Response, str]:
-        """One request and the head of its answer, redirects not followed; and the address that answered."""
-        target = request.target
-        proxy = self.options.proxies.choose(target)
-        head = self._encode(request, proxy)
-        while True:
-            connection = await self._connect(request, proxy)
+            target = request.target
+            proxy = self.options.proxies.choose(target)
+            encoded = self._encode(request, proxy)
+            # Redirects go the long way: there the address of a kept connection is checked again.
+            connection = None if request.hops else self._pool.take_warm(target.origin)
+            if connection is None:
+                connection = await self._connect(request, proxy)
             parser = ResponseParser(request.method)
             try:
-                connection.start(parser, head, request.body)
-                answer = await connection.head(parser)
+                connection.start(parser, encoded)
+                head = await connection.head(parser)
             except BaseException as error:
                 connection.abort()
                 # A connection kept from before may have died meanwhile: that is no verdict about the server.
@@ -249,12 +148,17 @@ class HttpClient:
                 if stale and request.method in _REPEATABLE:
                     continue
                 raise
-            if self._jar is not None:
-                self._jar.store(target, answer.headers.cookies)
+            if self._jar is not None and head.cookies:
+                self._jar.store(target, head.cookies)
             expiry = _expire_at(ends, connection) if ends is not None else None
-            return Response(answer, target, connection, parser, self._pool, expiry), connection.peer
+            response = Response(head, target, connection, parser, self._pool, expiry)
+            if head.status not in STATUSES or (location := head.fields.get("location")) is None:
+                return response
+            response.close()
+            request = redirected(request, head.status, location, connection.peer)
 
-    async def _connect(self, request: _Request, proxy: Proxy | None) -> Connection:
+    async def _connect(self, request: Request, proxy: Proxy | None) -> Connection:
+        """A connection to the target, kept from before or new."""
         target = request.target
         while (connection := self._pool.take(target.origin)) is not None:
             if not connection.quiet():
@@ -279,20 +183,31 @@ class HttpClient:
             self._context = await asyncio.to_thread(make_context, self.options.tls)
         return self._context
 
-    def _encode(self, request: _Request, proxy: Proxy | None) -> bytes:
-        target, body = request.target, request.body
-        given = {name.lower() for name in request.headers}
-        headers = {name: value for name, value in self._defaults.items() if name.lower() not in given}
-        headers.update(request.headers)
-        if self._jar is not None and "cookie" not in given and (cookie := self._jar.header(target)):
-            headers["Cookie"] = cookie
-        path = target.path
-        if proxy is not None and target.scheme == "http":
-            path = target.url
-            if proxy.authorization:
-                headers["Proxy-Authorization"] = proxy.authorization
-        length = len(body) if body is not None else (0 if request.method in ("POST", "PUT", "PATCH") else None)
-        return encode_head(request.method, path, target.authority, headers, length)
+    def _encode(self, request: Request, proxy: Proxy | None) -> bytes:
+        target = request.target
+        absolute = proxy is not None and target.scheme == "http"
+        extra: dict[str, str] = {}
+        if self._jar is not None and (cookie := self._jar.header(target)):
+            extra["Cookie"] = cookie
+        if absolute and proxy is not None and proxy.authorization:
+            extra["Proxy-Authorization"] = proxy.authorization
+        fields = self._fields({**extra, **request.headers} if extra else request.headers)
+        return encode_request(
+            request.method, target.url if absolute else target.path, target.authority, fields, request.body
+        )
+
+    def _fields(self, headers: Mapping[str, str]) -> bytes:
+        """Header lines with our defaults, remembered: most requests of a client carry the same ones."""
+        key = tuple(headers.items())
+        encoded = self._encoded.get(key)
+        if encoded is None:
+            given = {name.lower() for name in headers}
+            missing = {name: value for name, value in self._defaults.items() if name.lower() not in given}
+            encoded = encode_fields({**missing, **headers})
+            if len(self._encoded) >= MAX_REMEMBERED_HEADERS:
+                self._encoded.clear()
+            self._encoded[key] = encoded
+        return encoded
 
 
 class _Stream:
@@ -315,25 +230,6 @@ class _Stream:
     async def __aexit__(self, *_: object) -> None:
         if self._response is not None:
             self._response.close()
-
-
-def _redirected(request: _Request, status: int, location: str, peer: str) -> _Request:
-    """The request for the next hop, or the reason why there is none."""
-    origin = request.target.origin
-    if request.hops >= MAX_REDIRECTS:
-        raise ProtocolError(f"{origin} redirects more than {MAX_REDIRECTS} times.", hint="Check the URL.")
-    target = parse_url(urljoin(request.target.url, location))
-    if request.target.scheme == "https" and target.scheme == "http":
-        raise AddressError(f"{origin} redirects to an unencrypted URL, which is not followed.")
-    rules, headers = request.rules, request.headers
-    if target.origin != origin:
-        rules = narrowed(rules, peer or None)
-        headers = {name: value for name, value in headers.items() if name.lower() in _PUBLIC_HEADERS}
-    check_url(target.url, rules)
-    method, body = request.method, request.body
-    if status == 303 and method != "HEAD":
-        method, body = "GET", None
-    return _Request(method, target, headers, body, rules, request.hops + 1)
 
 
 def _expire_at(ends: float, connection: Connection) -> asyncio.TimerHandle:

@@ -89,24 +89,25 @@ class Connection(asyncio.Protocol):
             return False
         return False
 
-    def start(self, parser: ResponseParser, head: bytes, body: bytes | None) -> None:
+    def start(self, parser: ResponseParser, request: bytes) -> None:
         """Write one request; the answer goes into `parser` as it comes."""
         transport = self._transport
         if transport is None or self._closed:
             raise LinkLostError(f"The connection to {self.label} was closed.", maybe_sent=False)
         self._parser = parser
         self._waiting_bytes = 0
-        transport.write(head + body if body else head)
+        transport.write(request)
 
     async def head(self, parser: ResponseParser) -> Head:
         """The head of the answer. Ends when it has come, or raises what broke the link."""
-        while parser.head is None:
+        while (head := parser.head) is None:
             if self._error is not None:
                 raise self._error
             if self._closed:
                 raise self._lost()
-            await self._wait()
-        return parser.head
+            self._waiter = self._loop.create_future()
+            await self._waiter
+        return head
 
     async def piece(self, parser: ResponseParser) -> bytes | None:
         """The next raw piece of the body; None at its end. Ends when there is one, or raises what broke the link."""
@@ -124,7 +125,8 @@ class Connection(asyncio.Protocol):
                 raise self._error
             if self._closed:
                 raise self._lost()
-            await self._wait()
+            self._waiter = self._loop.create_future()
+            await self._waiter
 
     def end(self) -> bool:
         """The exchange is over. True: the connection may carry another one; otherwise it has been closed."""
@@ -157,13 +159,6 @@ class Connection(asyncio.Protocol):
         self._paused = False
         if self._transport is not None:
             self._transport.resume_reading()
-
-    async def _wait(self) -> None:
-        self._waiter = waiter = self._loop.create_future()
-        try:
-            await waiter
-        finally:
-            self._waiter = None
 
     def _wake(self) -> None:
         waiter = self._waiter

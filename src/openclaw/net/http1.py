@@ -21,42 +21,42 @@ MAX_CHUNK_LINE: Final = 4 * 1024
 MAX_INTERIM: Final = 16
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: .*)?", re.DOTALL)
+_STATUS_LINE = re.compile(r"HTTP/1\.([01]) ([1-9][0-9]{2})(?: [^\r\0]*)?")
 _BODYLESS = frozenset((204, 205, 304))
 
 
 class Headers(Mapping[str, str]):
-    """Response headers: names in any case, repeated ones joined by a comma (`Set-Cookie` apart)."""
+    """Response headers: names in any case, repeated ones joined by a comma (`Set-Cookie` is kept apart)."""
 
-    __slots__ = ("_values", "cookies")
+    __slots__ = ("_fields",)
 
-    def __init__(self, values: dict[str, str], cookies: tuple[str, ...] = ()) -> None:
-        """`values` has lower-case names already."""
-        self._values = values
-        self.cookies = cookies
+    def __init__(self, fields: dict[str, str]) -> None:
+        """`fields` has lower-case names already."""
+        self._fields = fields
 
     def __getitem__(self, name: str) -> str:
-        return self._values[name.lower()]
+        return self._fields[name.lower()]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
+        return iter(self._fields)
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self._fields)
 
     def __repr__(self) -> str:
-        return f"Headers({', '.join(self._values)})"
+        return f"Headers({', '.join(self._fields)})"
 
 
 class Head:
-    """The first part of a response."""
+    """The first part of a response. Names in `fields` are lower case; `cookies` are the Set-Cookie lines."""
 
-    __slots__ = ("headers", "minor", "status")
+    __slots__ = ("cookies", "fields", "minor", "status")
 
-    def __init__(self, status: int, minor: int, headers: Headers) -> None:
+    def __init__(self, status: int, minor: int, fields: dict[str, str], cookies: tuple[str, ...]) -> None:
         self.status = status
         self.minor = minor
-        self.headers = headers
+        self.fields = fields
+        self.cookies = cookies
 
 
 # Framing is ours alone: a second opinion in a configured header would split the message in two.
@@ -72,22 +72,25 @@ def _name(name: str) -> str:
     return name
 
 
-def encode_head(method: str, path: str, authority: str, headers: Mapping[str, str], length: int | None) -> bytes:
-    """A request head. `path` is taken from a parsed URL and is clean; headers are checked here, for injection above all."""
-    lines = [f"{method} {path} HTTP/1.1\r\nHost: {authority}\r\n"]
-    lines += [f"{_name(name)}: {value}\r\n" for name, value in headers.items()]
-    if length is not None:
-        lines.append(f"Content-Length: {length}\r\n")
-    text = "".join(lines)
-    expected = len(lines) + 1
-    if text.count("\r") != expected or text.count("\n") != expected or "\0" in text:
+def encode_fields(headers: Mapping[str, str]) -> bytes:
+    """Header lines, checked: names are tokens, no value can end its line and begin another."""
+    text = "".join([f"{_name(name)}: {value}\r\n" for name, value in headers.items()])
+    if text.count("\r") != len(headers) or text.count("\n") != len(headers) or "\0" in text:
         raise TransportError("A header value contains a line break or NUL.", hint="Check `headers` of this server.")
     try:
-        return (text + "\r\n").encode("latin-1")
+        return text.encode("latin-1")
     except UnicodeEncodeError:
         raise TransportError(
             "A header value contains characters that HTTP cannot carry.", hint="Check `headers` of this server."
         ) from None
+
+
+def encode_request(method: str, path: str, authority: str, fields: bytes, body: bytes | None) -> bytes:
+    """A whole request. `path` and `authority` come from a parsed URL and are clean; `fields` from `encode_fields`."""
+    start = f"{method} {path} HTTP/1.1\r\nHost: {authority}\r\n".encode("ascii")
+    if body is not None:
+        return b"%b%bContent-Length: %d\r\n\r\n%b" % (start, fields, len(body), body)
+    return b"%b%b\r\n" % (start, fields)
 
 
 class ResponseParser:
@@ -157,7 +160,10 @@ class ResponseParser:
         head = self.head
         if head is None or not self.finished or self.excess or self._until_close:
             return False
-        options = head.headers.get("connection", "").lower()
+        options = head.fields.get("connection")
+        if options is None:
+            return head.minor == 1
+        options = options.lower()
         return "close" not in options if head.minor == 1 else "keep-alive" in options
 
     def _feed_head(self, data: bytes) -> bytes | None:
@@ -200,8 +206,8 @@ class ResponseParser:
         if head.status == 101:
             raise ProtocolError("The server switched protocols without being asked.")
         self.head = head
-        get = head.headers.get
-        coding = get("transfer-encoding", "").strip().lower()
+        fields = head.fields
+        coding = fields.get("transfer-encoding", "").lower()
         if self._method == "HEAD" or head.status in _BODYLESS:
             self.finished = True
         elif coding and coding != "identity":
@@ -209,7 +215,7 @@ class ResponseParser:
                 raise ProtocolError("The server used a transfer coding that was not asked for.")
             self._chunked = True
             self._remaining = -1
-        elif (length := get("content-length")) is not None:
+        elif (length := fields.get("content-length")) is not None:
             self._remaining = _content_length(length)
             self.finished = self._remaining == 0
         elif self._method == "CONNECT":
@@ -283,29 +289,40 @@ class ResponseParser:
                 return
 
 
+@lru_cache(maxsize=512)
+def _field_name(name: str) -> str:
+    if not _TOKEN.fullmatch(name):
+        raise ProtocolError("The server sent a malformed HTTP header.")
+    return name.lower()
+
+
 def _parse_head(block: bytes) -> Head:
-    lines = block.decode("latin-1").split("\n")
-    match = _STATUS_LINE.fullmatch(block[: len(lines[0])].rstrip(b"\r"))
-    if match is None:
+    text = block.decode("latin-1")
+    lines = text.split("\r\n")
+    breaks = len(lines) - 1
+    if text.count("\n") != breaks or text.count("\r") != breaks:
+        # Some servers end lines with a bare line feed; a bare carriage return is nobody's line end.
+        lines = [line.removesuffix("\r") for line in text.split("\n")]
+    status = _STATUS_LINE.fullmatch(lines[0])
+    if status is None:
         raise ProtocolError("The server did not answer with HTTP/1.1.", hint="Check the URL, its scheme and its port.")
-    values: dict[str, str] = {}
-    cookies: list[str] = []
+    fields: dict[str, str] = {}
+    cookies: tuple[str, ...] = ()
     for line in lines[1:]:
         name, colon, value = line.partition(":")
-        name = name.lower()
-        value = value.strip(" \t\r")
-        if not colon or not name or name[0] in " \t" or name[-1] in " \t" or "\r" in value or "\0" in line:
+        if not colon or "\r" in value or "\0" in value:
             raise ProtocolError("The server sent a malformed HTTP header.")
+        name = _field_name(name)
+        value = value.strip(" \t")
         if name == "set-cookie":
-            cookies.append(value)
-        elif name not in values:
-            values[name] = value
-        elif name == "content-length":
-            if values[name] != value:
-                raise ProtocolError("The server sent two different lengths for one answer.")
-        else:
-            values[name] = f"{values[name]}, {value}"
-    return Head(int(match[2]), int(match[1]), Headers(values, tuple(cookies)))
+            cookies += (value,)
+        elif name not in fields:
+            fields[name] = value
+        elif name != "content-length":
+            fields[name] = f"{fields[name]}, {value}"
+        elif fields[name] != value:
+            raise ProtocolError("The server sent two different lengths for one answer.")
+    return Head(int(status[2]), int(status[1]), fields, cookies)
 
 
 # More digits than any body has; keeps int() cheap and the number printable.

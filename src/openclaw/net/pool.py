@@ -13,6 +13,8 @@ from openclaw.net.connection import Connection
 MAX_IDLE: Final = 4.0
 # Enough for a server's calls in flight; more idle ones only hold descriptors.
 MAX_IDLE_PER_ORIGIN: Final = 64
+# A connection in use this short a while ago needs no second look: the event loop would have seen it close.
+WARM: Final = 0.001
 
 
 class Pool:
@@ -20,6 +22,13 @@ class Pool:
         self._idle: dict[str, list[Connection]] = {}
         self._reaper: asyncio.TimerHandle | None = None
         self._closed = False
+
+    def take_warm(self, origin: str) -> Connection | None:
+        """A connection that was in use a moment ago, else None."""
+        idle = self._idle.get(origin)
+        if idle and idle[-1].alive and idle[-1].idle_since > asyncio.get_running_loop().time() - WARM:
+            return idle.pop()
+        return None
 
     def take(self, origin: str) -> Connection | None:
         """An idle connection that was alive when the event loop last looked, else None."""

@@ -6,7 +6,7 @@ only an address that passed. Addresses that carry an IPv4 address inside an IPv6
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Literal
@@ -49,17 +49,16 @@ class Target:
     host: str
     port: int
     path: str
+    # What the Host header says: the port only when it is not the scheme's own.
+    authority: str = field(init=False)
+    # Scheme, host and port: all of a URL that may be shown, since paths and queries can hold secrets.
+    origin: str = field(init=False)
 
-    @property
-    def authority(self) -> str:
-        """What the Host header says: the port only when it is not the scheme's own."""
+    def __post_init__(self) -> None:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if DEFAULT_PORTS[self.scheme] == self.port else f"{host}:{self.port}"
-
-    @property
-    def origin(self) -> str:
-        """Scheme, host and port: all of a URL that may be shown, since paths and queries can hold secrets."""
-        return f"{self.scheme}://{self.authority}"
+        authority = host if DEFAULT_PORTS[self.scheme] == self.port else f"{host}:{self.port}"
+        object.__setattr__(self, "authority", authority)
+        object.__setattr__(self, "origin", f"{self.scheme}://{authority}")
 
     @property
     def url(self) -> str:

@@ -1,0 +1,51 @@
+"""What a redirect may do. Pure: one request and one answer in, the next request or a refusal out.
+
+Each hop is checked again; credentials and custom headers stay with their origin; https never becomes http; another origin may not be on
+a nearer network than the one that sent us there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urljoin
+
+from openclaw.errors import AddressError, ProtocolError
+from openclaw.security.egress import Rules, Target, check_url, narrowed, parse_url
+
+MAX_REDIRECTS: Final = 3
+STATUSES: Final = frozenset((301, 302, 303, 307, 308))
+
+# All that may follow a redirect to another origin: what describes the message, nothing that says who we are.
+_PUBLIC_HEADERS = frozenset(("accept", "accept-encoding", "content-type", "user-agent"))
+
+
+@dataclass(slots=True)
+class Request:
+    method: str
+    target: Target
+    headers: Mapping[str, str]
+    body: bytes | None
+    rules: Rules
+    hops: int = 0
+
+
+def redirected(request: Request, status: int, location: str, peer: str) -> Request:
+    """The request for the next hop. `peer` is the address that answered, empty behind a proxy.
+
+    POST stays POST on 301 and 302, as the standard allows: an MCP message turned into a GET would mean nothing.
+    """
+    origin = request.target.origin
+    if request.hops >= MAX_REDIRECTS:
+        raise ProtocolError(f"{origin} redirects more than {MAX_REDIRECTS} times.", hint="Check the URL.")
+    target = parse_url(urljoin(request.target.url, location))
+    if request.target.scheme == "https" and target.scheme == "http":
+        raise AddressError(f"{origin} redirects to an unencrypted URL, which is not followed.", hint="Check the URL.")
+    rules, headers = request.rules, request.headers
+    if target.origin != origin:
+        rules = narrowed(rules, peer or None)
+        headers = {name: value for name, value in headers.items() if name.lower() in _PUBLIC_HEADERS}
+    check_url(target.url, rules)
+    if status == 303 and request.method != "HEAD":
+        headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}
+        return Request("GET", target, headers, None, rules, request.hops + 1)
+    return Request(request.method, target, headers, request.body, rules, request.hops + 1)
