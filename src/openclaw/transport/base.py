@@ -39,6 +39,10 @@ class Sink(Protocol):
         """One message, undecoded. `origin` is the id of the request whose own stream carried it; None on a shared stream."""
         ...
 
+    def awaits(self, request_id: int) -> bool:
+        """Whether this request still lacks its answer. A stream that ended without it is resumed, or the request fails."""
+        ...
+
     def failed(self, request_id: int, error: Exception) -> None:
         """This one request will get no answer. Its neighbours are not touched."""
         ...
