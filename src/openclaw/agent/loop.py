@@ -1,0 +1,302 @@
+"""The agent loop, a function: model → tools → model, until the model stops, a turn limit, a deadline or a cancel.
+
+Owns the order of events, which calls run side by side, and the promise that the transcript stays valid however a run ends:
+each message is handed to `on_message` as soon as it is whole, and every tool call gets a result. Opens nothing: the
+model, the tools, the call of a tool, the event sink and the clock are arguments. Tool errors never end a run; a model error ends it as a
+value. Raises CancelledError when cancelled, after the transcript is closed, and what `on_message` raises. Next: draft.py
+(one answer being collected), agent.py (what is passed in).
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from openclaw.agent.draft import Draft
+from openclaw.agent.events import (
+    MessageEnd,
+    Notice,
+    ReasoningDelta,
+    RunEnd,
+    RunReason,
+    RunStart,
+    Sink,
+    TextDelta,
+    ToolEnd,
+    ToolProgress,
+    ToolStart,
+    TurnStart,
+)
+from openclaw.agent.transcript import answer, unanswered
+from openclaw.content import AssistantMessage, Message, ToolCall, Usage
+from openclaw.models import provider
+from openclaw.models.provider import Done, ModelEvent, ModelRequest
+from openclaw.tool import Invocation, Tool, ToolResult
+
+log = logging.getLogger(__name__)
+
+# Model calls in one run. Long enough for real work, short enough that a model going in circles costs little.
+MAX_TURNS = 50
+# Calls of one message that run at once. Servers have their own, higher limits; this one is for processes and files.
+PARALLEL_CALLS = 16
+
+ProviderStream = Callable[[ModelRequest], AsyncIterator[ModelEvent]]
+Invoke = Callable[[ToolCall, Invocation], Awaitable[ToolResult]]
+OnMessage = Callable[[Message], Awaitable[None]]
+# Gets the messages about to be sent and returns what to send (and to go on from) instead: compaction.
+Prepare = Callable[[Sequence[Message]], Awaitable[Sequence[Message]]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """`messages` ends with what the user said. `deadline` is seconds for the whole run."""
+
+    agent: str
+    session_key: str
+    model: str
+    system: str
+    messages: Sequence[Message]
+    workspace: Path
+    max_turns: int = MAX_TURNS
+    deadline: float | None = None
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """How a run ended and what it produced. `error` is a sentence whenever the reason is not `done`."""
+
+    reason: RunReason
+    messages: tuple[Message, ...]
+    usage: Usage
+    calls: tuple[ToolEnd, ...] = ()
+    error: str = ""
+
+    @property
+    def text(self) -> str:
+        """What the model said last."""
+        last = next((m for m in reversed(self.messages) if isinstance(m, AssistantMessage)), None)
+        return last.text if last else ""
+
+
+async def _unchanged(messages: Sequence[Message]) -> Sequence[Message]:
+    return messages
+
+
+async def _forget(message: Message) -> None:
+    return None
+
+
+async def run(
+    request: RunRequest,
+    *,
+    provider_stream: ProviderStream,
+    tools: Callable[[], Sequence[Tool]],
+    invoke: Invoke,
+    sink: Sink,
+    clock: Callable[[], float],
+    on_message: OnMessage = _forget,
+    prepare: Prepare = _unchanged,
+) -> RunOutcome:
+    """Run until it ends. `tools` is asked before each model call: servers come and go meanwhile."""
+    state = _Run(request, provider_stream, tools, invoke, sink, clock, on_message, prepare, list(request.messages))
+    sink(RunStart(request.agent, request.model, request.session_key))
+    try:
+        reason, error = await _within(request.deadline, state)
+    except asyncio.CancelledError:
+        try:
+            await _to_the_end(state.close_quietly())
+        finally:
+            sink(RunEnd("cancelled", state.usage))
+        raise
+    except Exception as fault:
+        sink(RunEnd("error", state.usage, str(fault)))
+        raise
+    sink(RunEnd(reason, state.usage, error))
+    return RunOutcome(reason, tuple(state.produced), state.usage, tuple(state.ended.values()), error)
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run while it goes on. `messages` is what the model sees, `produced` what this run added."""
+
+    request: RunRequest
+    provider_stream: ProviderStream
+    tools: Callable[[], Sequence[Tool]]
+    invoke: Invoke
+    sink: Sink
+    clock: Callable[[], float]
+    on_message: OnMessage
+    prepare: Prepare
+    messages: list[Message]
+    produced: list[Message] = field(default_factory=list)
+    usage: Usage = Usage()
+    draft: Draft | None = None
+    started: dict[str, float] = field(default_factory=dict)
+    ended: dict[str, ToolEnd] = field(default_factory=dict)
+    room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(PARALLEL_CALLS))
+
+    async def turns(self) -> tuple[RunReason, str]:
+        for number in range(1, self.request.max_turns + 1):
+            self.messages = list(await self.prepare(self.messages))
+            self.sink(TurnStart(number))
+            offered = tuple(self.tools())
+            message, done = await self.answer(offered)
+            calls = message.tool_calls
+            if message.content:
+                await self.record(message)
+            else:
+                self.sink(MessageEnd(message, final=True))
+            if not calls:
+                return self.verdict(message, done)
+            await self.call_all(calls, {tool.name: tool.label for tool in offered})
+        return "turn-limit", f"The run was stopped after {self.request.max_turns} model calls."
+
+    async def answer(self, offered: tuple[Tool, ...]) -> tuple[AssistantMessage, Done]:
+        """One answer of the model. A provider that breaks its contract counts as one that failed."""
+        used = frozenset(call.id for m in self.messages if isinstance(m, AssistantMessage) for call in m.tool_calls)
+        draft = self.draft = Draft(used)
+        stream = self.provider_stream(
+            ModelRequest(self.request.model, self.request.system, self.messages, offered, self.request.max_tokens)
+        )
+        done = Done("error", error="The model's answer ended without being complete.")
+        try:
+            async for event in stream:
+                if isinstance(event, Done):
+                    done = event
+                    break
+                self.show(event, draft)
+        except Exception as error:
+            log.error("the model provider raised %s", type(error).__name__)
+            done = Done("error", error=f"The model provider failed: {error}")
+        finally:
+            await _close(stream)
+        self.draft = None
+        self.usage += done.usage
+        return draft.message(done, self.request.model), done
+
+    def show(self, event: ModelEvent, draft: Draft) -> None:
+        draft.add(event)
+        match event:
+            case provider.TextDelta(text=text):
+                self.sink(TextDelta(text))
+            case provider.ReasoningDelta(text=text) if text:
+                self.sink(ReasoningDelta(text))
+            case provider.Notice(text=text):
+                self.sink(Notice(text))
+            case _:
+                pass
+
+    def verdict(self, message: AssistantMessage, done: Done) -> tuple[RunReason, str]:
+        match done.stop_reason:
+            case "error":
+                return "error", done.error or "The model failed and gave no reason."
+            case "cancelled":
+                return "cancelled", done.error or "The model's answer was cancelled."
+            case "refused" if not message.text:
+                return "error", done.error or "The model declined to answer."
+            case "length":
+                self.sink(Notice("The answer stops here: the model reached its output limit."))
+        return "done", ""
+
+    async def call_all(self, calls: tuple[ToolCall, ...], labels: dict[str, str]) -> None:
+        """Run the calls side by side; their results join the transcript in the order of the calls."""
+        if len(calls) == 1:
+            await self.call(calls[0], labels)
+        else:
+            async with asyncio.TaskGroup() as group:
+                for call in calls:
+                    group.create_task(self.call(call, labels))
+        for call in calls:
+            await self.record(answer(call, self.ended[call.id].result))
+
+    async def call(self, call: ToolCall, labels: dict[str, str]) -> None:
+        async with self.room:
+            self.started[call.id] = self.clock()
+            self.sink(ToolStart(call, labels.get(call.name, "")))
+            try:
+                result = await self.invoke(call, self.invocation(call))
+            except Exception as error:
+                log.error("calling %s raised %s", call.name, type(error).__name__)
+                result = ToolResult.error(f"{call.name} failed: {error}")
+            self.end(call, result)
+
+    def invocation(self, call: ToolCall) -> Invocation:
+        return Invocation(
+            agent=self.request.agent,
+            session=self.request.session_key,
+            workspace=self.request.workspace,
+            call_id=call.id,
+            progress=lambda text: self.sink(ToolProgress(call.id, text)),
+        )
+
+    def end(self, call: ToolCall, result: ToolResult) -> None:
+        self.ended[call.id] = ToolEnd(call, result, self.clock() - self.started[call.id])
+        self.sink(self.ended[call.id])
+
+    async def record(self, message: Message) -> None:
+        await _to_the_end(self.keep(message))
+
+    async def keep(self, message: Message) -> None:
+        await self.on_message(message)
+        self.messages.append(message)
+        self.produced.append(message)
+        if isinstance(message, AssistantMessage):
+            self.sink(MessageEnd(message, final=not message.tool_calls))
+
+    async def close(self, why: str) -> None:
+        """Make the transcript valid after the run was cut: keep what was said, and give every open call a result."""
+        if self.draft is not None:
+            message = self.draft.message(Done("cancelled"), self.request.model)
+            self.draft = None
+            if message.content:
+                await self.keep(message)
+        for call in unanswered(self.messages):
+            ended = self.ended.get(call.id)
+            result = ended.result if ended else ToolResult.error(why)
+            if ended is None and call.id in self.started:
+                self.end(call, result)
+            await self.keep(answer(call, result))
+
+    async def close_quietly(self) -> None:
+        """The same when cancelled: a store that fails now must not hide the cancellation."""
+        try:
+            await self.close("The call was cancelled.")
+        except Exception as error:
+            log.error("a cancelled run could not be recorded: %s", error)
+
+
+async def _within(deadline: float | None, state: _Run) -> tuple[RunReason, str]:
+    try:
+        async with asyncio.timeout(deadline) as limit:
+            return await state.turns()
+    except TimeoutError:
+        if not limit.expired():
+            raise
+    await _to_the_end(state.close("The call was stopped: the run's time was over."))
+    return "deadline", f"The answer was not complete after {deadline:g} seconds."
+
+
+async def _close(stream: AsyncIterator[ModelEvent]) -> None:
+    """End a provider's generator now, not when it is collected: it may hold a connection."""
+    close: Callable[[], Awaitable[None]] | None = getattr(stream, "aclose", None)
+    if close is not None:
+        await close()
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """Wait for `work` even when cancelled meanwhile, so that a message is recorded or not, never half. Then be cancelled."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+        except Exception:
+            break
+    if cancelled is not None and not task.cancelled() and task.exception() is None:
+        raise cancelled
+    task.result()
