@@ -1,0 +1,166 @@
+"""The MCP tools of one agent: which are offered, under what names, and why the others are not. Pure.
+
+A registry is made from the agent's specs and fed each server's toolset as it changes. It applies the server's filter, gives every
+tool its name once (names.py) and keeps it until the tool goes, and maps a name back to server and tool. It calls nothing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.mcp.definition import Definition, Refusal
+from openclaw.mcp.glob import first_match
+from openclaw.mcp.names import Claims, base_name, form_for
+from openclaw.mcp.pins import Change
+from openclaw.tool import Absence
+
+
+@dataclass(frozen=True, slots=True)
+class Toolset:
+    """What is known of a server's tools at one moment. `utilities` are tools of ours that the server's abilities make possible."""
+
+    offered: tuple[Definition, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    changes: tuple[Change, ...] = ()
+    utilities: tuple[Definition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One tool under the name a model calls it by."""
+
+    name: str
+    spec: ServerSpec
+    definition: Definition
+    is_utility: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Names that came and went with one update."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Shelf:
+    """What one server contributes."""
+
+    spec: ServerSpec
+    # Tools that had another name than the usual one when last seen, by tool.
+    usual_exceptions: Mapping[str, str]
+    toolset: Toolset = field(default_factory=Toolset)
+    entries: dict[str, Entry] = field(default_factory=dict)
+
+
+class Registry:
+    def __init__(
+        self,
+        specs: Sequence[ServerSpec],
+        options: EngineOptions,
+        *,
+        reserved: Iterable[str] = (),
+        remembered: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        """`reserved` are names of native and plugin tools; `remembered` the unusual names of last time, by server."""
+        self._options = options
+        self._claims = Claims(reserved)
+        self._shelves = {spec.name: _Shelf(spec, (remembered or {}).get(spec.name, {})) for spec in specs}
+        self._by_name: dict[str, Entry] = {}
+
+    def update(self, server: str, toolset: Toolset) -> Difference:
+        """Take over a server's present toolset. Tools that stay keep their names."""
+        shelf = self._shelves[server]
+        shelf.toolset = toolset
+        wanted = {d.name: Entry("", shelf.spec, d) for d in toolset.offered if not filtered_by(shelf.spec, d.name)}
+        for utility in toolset.utilities:
+            if utility.name not in wanted and not filtered_by(shelf.spec, utility.name):
+                wanted[utility.name] = Entry("", shelf.spec, utility, is_utility=True)
+        gone = [tool for tool in shelf.entries if tool not in wanted]
+        removed = tuple(self._drop(shelf, tool) for tool in gone)
+        added: list[str] = []
+        # In order of their own names, so that who gets a suffix does not depend on the order a server lists its tools in.
+        for tool in sorted(wanted):
+            known = shelf.entries.get(tool)
+            name = known.name if known else self._name(shelf, tool)
+            entry = Entry(name, shelf.spec, wanted[tool].definition, wanted[tool].is_utility)
+            shelf.entries[tool] = self._by_name[name] = entry
+            if known is None:
+                added.append(name)
+        shelf.entries = {tool: shelf.entries[tool] for tool in sorted(shelf.entries)}
+        return Difference(tuple(added), removed)
+
+    def forget(self, server: str, tool: str) -> str | None:
+        """Take one tool out; the name it had, None when it was not there."""
+        shelf = self._shelves[server]
+        return self._drop(shelf, tool) if tool in shelf.entries else None
+
+    def entry(self, name: str) -> Entry | None:
+        return self._by_name.get(name)
+
+    def named(self, server: str, tool: str) -> str | None:
+        """The name a server's tool goes by here."""
+        shelf = self._shelves.get(server)
+        entry = shelf.entries.get(tool) if shelf else None
+        return entry.name if entry else None
+
+    def entries(self, server: str | None = None) -> list[Entry]:
+        """In the order servers are configured, then by tool."""
+        shelves = self._shelves.values() if server is None else [self._shelves[server]]
+        return [entry for shelf in shelves for entry in shelf.entries.values()]
+
+    def unusual_names(self, server: str) -> dict[str, str]:
+        """Tools whose name had to differ from the usual form, to be given the same name next time."""
+        shelf = self._shelves[server]
+        return {tool: entry.name for tool, entry in shelf.entries.items() if entry.name != self.base(server, tool)}
+
+    def base(self, server: str, tool: str) -> str:
+        """The usual name of a tool, before collisions."""
+        spec = self._shelves[server].spec
+        return base_name(form_for(spec, self._options), spec.tool_prefix or spec.name, tool)
+
+    def absences(self, server: str) -> list[Absence]:
+        """Every tool of a server that is known and not offered."""
+        shelf = self._shelves[server]
+        spec, toolset = shelf.spec, shelf.toolset
+        absent = [
+            Absence(self.base(server, d.name), f"The tool is left out: {reason}.", spec.where)
+            for d in (*toolset.offered, *toolset.utilities)
+            if (reason := filtered_by(spec, d.name))
+        ]
+        absent += [
+            Absence(self.base(server, refusal.name), f"The tool is unusable: {refusal.reason}.", spec.where)
+            for refusal in toolset.refusals
+        ]
+        absent += [
+            Absence(
+                self.base(server, change.tool),
+                f"The server changed the tool so that calls valid before may fail. Look at it with `mcp status {server}` "
+                f"and accept it with `mcp trust {server}`.",
+                spec.where,
+            )
+            for change in toolset.changes
+            if change.held
+        ]
+        return absent
+
+    def _name(self, shelf: _Shelf, tool: str) -> str:
+        remembered = shelf.usual_exceptions.get(tool)
+        if remembered and self._claims.claim_exactly(remembered):
+            return remembered
+        return self._claims.claim(self.base(shelf.spec.name, tool))
+
+    def _drop(self, shelf: _Shelf, tool: str) -> str:
+        entry = shelf.entries.pop(tool)
+        del self._by_name[entry.name]
+        self._claims.release(entry.name)
+        return entry.name
+
+
+def filtered_by(spec: ServerSpec, tool: str) -> str:
+    """Why the server's toolFilter leaves a tool out; empty when it does not."""
+    if spec.tool_include and first_match(spec.tool_include, tool) is None:
+        return "toolFilter.include does not name it"
+    pattern = first_match(spec.tool_exclude, tool)
+    return "" if pattern is None else f"toolFilter.exclude has '{pattern}'"

@@ -1,0 +1,72 @@
+"""A number of places, taken in turn: calls in flight on one server, starters at one time, servers running at all.
+
+Taking a free place costs no suspension. Whoever leaves hands the place straight to the one who waits longest.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+
+class Turnstile:
+    def __init__(self, places: int, *, queue: int | None = None) -> None:
+        """At most `places` inside, at most `queue` waiting (None: any number)."""
+        self._free = places
+        self._queue = queue
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    def try_enter(self) -> bool:
+        """Take a place if one is free and nobody waits for it."""
+        if self._free > 0:
+            self._free -= 1
+            return True
+        return False
+
+    @property
+    def is_full(self) -> bool:
+        """Whether not even waiting is possible."""
+        return self._free == 0 and self._queue is not None and len(self._waiting) >= self._queue
+
+    async def enter(self) -> None:
+        """Take a place, waiting for one as long as it takes. Cancelling gives up the turn."""
+        if self.try_enter():
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                # The place was handed over in the same moment: pass it on.
+                self.leave()
+            else:
+                self._waiting.remove(turn)
+            raise
+
+    def leave(self) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
+
+    @asynccontextmanager
+    async def place(self, *, at_most: float) -> AsyncIterator[None]:
+        """Hold a place for the body, but never longer than `at_most` seconds: who is slow goes on without one."""
+        await self.enter()
+        held = True
+
+        def give_back() -> None:
+            nonlocal held
+            if held:
+                held = False
+                self.leave()
+
+        timer = asyncio.get_running_loop().call_later(at_most, give_back)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            give_back()
