@@ -218,15 +218,17 @@ class _Parser:
             self.no_name_after(match.end(), "a number")
             return Scalar(self.source, offset, match.end(), self.number(match.group(), offset))
         word = _NAME.match(self.text, offset)
-        if word and word.group() in _WORDS:
-            self.no_name_after(word.end(), "a value")
-            return Scalar(self.source, offset, word.end(), _WORDS[word.group()])
-        self.expected(offset, "a value", "Text must stand in quotes." if word else "")
+        if word is None or word.group() not in _WORDS:
+            self.expected(offset, "a value", "Text must stand in quotes." if word else "")
+        self.no_name_after(word.end(), "a value")
+        return Scalar(self.source, offset, word.end(), _WORDS[word.group()])
 
     def no_name_after(self, offset: int, what: str) -> None:
         if offset < len(self.text) and (self.text[offset] == "." or _continues_name(self.text[offset])):
             self.fail(
-                offset, f"{self.found(offset)} cannot be part of {what}.", "Text must stand in quotes; 010 is written 10."
+                offset,
+                f"{self.found(offset)} cannot be part of {what}.",
+                "Text must stand in quotes; 010 is written 10.",
             )
 
     def number(self, text: str, offset: int) -> int | float:

@@ -37,31 +37,31 @@ class Paths:
     runtime_dir: Path
     control_socket: Path
 
-
-def find_paths(env: Mapping[str, str], *, config: str = "", cwd: str = "") -> Paths:
-    """`config` is the value of `--config`; relative paths are taken from `cwd`, else from the working directory."""
-    home = places.home(env)
-    if not home:
-        raise UsageError("No home directory is known.", hint="Set HOME, or OPENCLAW_HOME.")
-    state = Path(places.state_dir(env, cwd))
-    data = state / "py"
-    return Paths(
-        home=Path(home),
-        state_dir=state,
-        config_file=Path(places.config_file(env, config, cwd)),
-        data_dir=data,
-        tokens_dir=state / "mcp" / "tokens",
-        media_dir=data / "media",
-        sessions_file=data / "sessions.sqlite",
-        logs_dir=data / "logs",
-        audit_dir=data / "audit",
-        cache_dir=data / "cache",
-        pins_file=data / "pins.json",
-        locks_dir=data / "locks",
-        skills_dir=state / "skills",
-        workspace_dir=data / "workspace",
-        history_file=data / "history",
-        gateway_token_file=data / "gateway.token",
-        runtime_dir=Path(places.runtime_dir(env)),
-        control_socket=Path(places.control_socket(env, config, cwd)),
-    )
+    @classmethod
+    def from_env(cls, env: Mapping[str, str], *, config: str = "", cwd: str = "") -> "Paths":
+        """`config` is the value of `--config`; relative paths are taken from `cwd`, else from the working directory."""
+        home = places.home(env)
+        if not home:
+            raise UsageError("No home directory is known.", hint="Set HOME, or OPENCLAW_HOME.")
+        state = Path(places.state_dir(env, cwd))
+        data = state / "py"
+        return cls(
+            home=Path(home),
+            state_dir=state,
+            config_file=Path(places.config_file(env, config, cwd)),
+            data_dir=data,
+            tokens_dir=state / "mcp" / "tokens",
+            media_dir=data / "media",
+            sessions_file=data / "sessions.sqlite",
+            logs_dir=data / "logs",
+            audit_dir=data / "audit",
+            cache_dir=data / "cache",
+            pins_file=data / "pins.json",
+            locks_dir=data / "locks",
+            skills_dir=state / "skills",
+            workspace_dir=data / "workspace",
+            history_file=data / "history",
+            gateway_token_file=data / "gateway.token",
+            runtime_dir=Path(places.runtime_dir(env)),
+            control_socket=Path(places.control_socket(env, config, cwd)),
+        )

@@ -43,7 +43,10 @@ def runtime_dir(env: "Mapping[str, str]") -> str:
     user = str(os.getuid()) if hasattr(os, "getuid") else env.get("USERNAME", "user")
     candidates = [env.get("XDG_RUNTIME_DIR", ""), f"/run/user/{user}" if os.path.isdir(f"/run/user/{user}") else ""]
     for parent in candidates:
-        if os.path.isabs(parent) and len(os.fsencode(parent)) + len("/openclaw/") + _socket_bytes() <= SOCKET_PATH_BYTES:
+        if (
+            os.path.isabs(parent)
+            and len(os.fsencode(parent)) + len("/openclaw/") + _socket_bytes() <= SOCKET_PATH_BYTES
+        ):
             return os.path.join(parent, "openclaw")
     temporary = env.get("TMPDIR", "") or env.get("TEMP", "") or "/tmp"
     place = os.path.join(temporary, f"openclaw-{user}")

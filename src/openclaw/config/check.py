@@ -1,0 +1,363 @@
+"""A file against the types of `sections.py`: every problem at once, each with its place.
+
+Owns the walk over tree and types, which msgspec alone cannot do: it stops at the first error and knows no positions. The walk also puts
+variables in, because only the types know which fields hold secrets. What is wrong is left out of the result, so that the rest can still be
+checked. Rules between fields are in `rules.py`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from math import isfinite
+from typing import Any
+
+from msgspec import inspect
+
+from openclaw.config import variables
+from openclaw.config.dotted import Path, format_path
+from openclaw.config.entry import PluginConfig, ServerEntry, keys
+from openclaw.config.json5 import Array, Member, Node, Object, Scalar
+from openclaw.config.sections import Env, Root
+from openclaw.errors import Problem
+
+# The one plugin whose settings are ours to check: the MCP engine.
+PLUGIN_CONFIG: Path = ("plugins", "entries", "mcp-client", "config")
+# Sections of another OpenClaw. Not ours, and not misspellings of ours.
+FOREIGN_SECTIONS = keys(
+    "accessGroups acp approvals attachments auth bindings broadcast browser channels cloudWorkers commands cron desktop diagnostics "
+    "discovery hooks mcpServers memory messages meta nodeHost proxy security surfaces talk telemetry transcripts tts ui update web wizard "
+    "worktree worktrees"
+)
+# A longer list of known keys would not be read.
+_KEYS_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Unset:
+    """A setting that names variables which are not set."""
+
+    path: Path
+    names: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Checked:
+    """What a walk found. `data` holds what is right, with variables put in; `root` is its typed form."""
+
+    data: dict[str, Any] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+    ignored: list[Path] = field(default_factory=list)
+    unset: list[Unset] = field(default_factory=list)
+    # Paths with a problem, so that rules between fields do not report the same fault again.
+    faulty: list[Path] = field(default_factory=list)
+
+
+class _Omitted:
+    """Stands for a value that was wrong or whose variable is not set."""
+
+
+_OMITTED = _Omitted()
+
+
+def check(tree: Node, env: Mapping[str, str]) -> Checked:
+    """The whole file. Never raises: what is wrong is in `problems`."""
+    walk = _Walk(env)
+    data = walk.value(tree, _type(Root), ())
+    walk.found.data = data if isinstance(data, dict) else {}
+    return walk.found
+
+
+def check_entry(name: str, tree: Node, env: Mapping[str, str]) -> Checked:
+    """One server entry by itself, as a command or an editor hands it over. Its variables come from `env` alone."""
+    walk = _Walk(env)
+    data = walk.value(tree, _type(ServerEntry), ("mcp", "servers", name))
+    walk.found.data = data if isinstance(data, dict) else {}
+    return walk.found
+
+
+def server_of(path: Path) -> Path | None:
+    """The path of the server entry that `path` is in, if it is in one."""
+    for index, key in enumerate(path[:-1]):
+        if key == "servers" and (path[:index] == PLUGIN_CONFIG or path[index - 1 : index] == ("mcp",)):
+            return path[: index + 2]
+    return None
+
+
+@cache
+def _type(cls: type) -> inspect.Type:
+    return inspect.type_info(cls)
+
+
+@cache
+def _fields(cls: type) -> dict[str, inspect.Field]:
+    info = _type(cls)
+    assert isinstance(info, inspect.StructType)
+    return {field.encode_name: field for field in info.fields}
+
+
+class _Walk:
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self.found = Checked()
+        self.env = env
+
+    def problem(self, node: Node | Member, path: Path, message: str, hint: str = "") -> _Omitted:
+        self.found.problems.append(node.source.problem(node.start, message, path=format_path(path), hint=hint))
+        self.found.faulty.append(path)
+        return _OMITTED
+
+    def warning(self, node: Node | Member, path: Path, message: str, hint: str = "") -> None:
+        self.found.warnings.append(node.source.problem(node.start, message, path=format_path(path), hint=hint))
+
+    def value(self, node: Node, kind: inspect.Type, path: Path, *, secret: bool = False) -> Any:
+        match kind:
+            case inspect.Metadata():
+                return self.value(node, kind.type, path, secret=secret or bool((kind.extra or {}).get("secret")))
+            case inspect.UnionType():
+                return self.union(node, kind, path, secret=secret)
+            case inspect.StructType() if isinstance(node, Object):
+                return self.struct(node, kind.cls, path)
+            case inspect.DictType() if isinstance(node, Object):
+                return self.mapping(node, kind, path)
+            case inspect.VarTupleType() if isinstance(node, Array):
+                return self.items(node, kind.item_type, path, secret=secret)
+            case inspect.AnyType():
+                return self.anything(node, path)
+        if (
+            isinstance(node, Scalar)
+            and isinstance(node.value, str)
+            and isinstance(kind, inspect.StrType | inspect.LiteralType)
+        ):
+            text = self.text(node, path, secret=secret)
+            return text if text is _OMITTED or _fits(text, kind) else self.mismatch(node, kind, path)
+        if isinstance(node, Scalar) and not isinstance(node.value, str) and _fits(node.value, kind):
+            return node.value
+        return self.mismatch(node, kind, path)
+
+    def mismatch(self, node: Node, kind: inspect.Type, path: Path) -> _Omitted:
+        hint = ""
+        if isinstance(kind, inspect.LiteralType) and isinstance(node, Scalar) and isinstance(node.value, str):
+            hint = _nearest(node.value, [str(value) for value in kind.values])
+        found = _kind_of(node)
+        if isinstance(kind, inspect.IntType | inspect.FloatType) and found == "a number" and isinstance(node, Scalar):
+            found = str(node.value)[:40]
+        return self.problem(
+            node, path, f"expected {words_for(kind)}" + (f", found {found}." if not hint else "."), hint
+        )
+
+    def text(self, node: Scalar, path: Path, *, secret: bool) -> Any:
+        """The text with its variables. In a server entry an unset one stays as written: it stops that server, and is never sent."""
+        expanded = variables.expand(str(node.value), self.env, bare=secret)
+        if not expanded.missing:
+            return expanded.text
+        self.found.unset.append(Unset(path, expanded.missing))
+        names = " and ".join("${" + name + "}" for name in expanded.missing)
+        self.warning(
+            node, path, f"{names} is not set{_consequence(path)}", "Set it in the environment, or under env.vars."
+        )
+        return expanded.text if server_of(path) else _OMITTED
+
+    def struct(self, node: Object, cls: type, path: Path) -> Any:
+        known = _fields(cls)
+        data: dict[str, Any] = {}
+        for key, member in node.members.items():
+            here = (*path, key)
+            if key in known:
+                kind = _type(PluginConfig) if here == PLUGIN_CONFIG else known[key].type
+                value = self.value(member.value, kind, here)
+                if value is not _OMITTED:
+                    data[key] = value
+            else:
+                self.unknown(member, cls, here, data)
+        missing = [name for name, info in known.items() if info.required and name not in data]
+        if not missing:
+            return data
+        for name in missing:
+            if name not in node.members:
+                self.problem(node, path, f"expected the key {name!r}.".replace("'", '"'), _help(known[name]))
+        return _OMITTED
+
+    def unknown(self, member: Member, cls: type, path: Path, data: dict[str, Any]) -> None:
+        known = list(_fields(cls))
+        if cls is Root or path[-1] in getattr(cls, "foreign", ()):
+            self.found.ignored.append(path)
+            near = _nearest(member.key, known) if cls is Root and member.key not in FOREIGN_SECTIONS else ""
+            if near:
+                self.warning(member, path, "unknown section, ignored.", near)
+        elif cls is Env and variables.NAME.fullmatch(member.key):
+            value = self.value(member.value, inspect.StrType(), path, secret=True)
+            if value is not _OMITTED:
+                data.setdefault("vars", {}).setdefault(member.key, value)
+        elif cls is ServerEntry:
+            self.found.ignored.append(path)
+            self.warning(member, path, "unknown key, ignored.", _nearest(member.key, known))
+        else:
+            near = _nearest(member.key, known)
+            listed = "" if near and len(known) > _KEYS_SHOWN else f"; expected {_choice(known)}"
+            self.problem(member, path, f"unknown key{listed}.", near)
+
+    def mapping(self, node: Object, kind: inspect.DictType, path: Path) -> dict[str, Any]:
+        data = {}
+        for key, member in node.members.items():
+            value = self.value(member.value, kind.value_type, (*path, key))
+            if value is not _OMITTED:
+                data[key] = value
+        return data
+
+    def items(self, node: Array, kind: inspect.Type, path: Path, *, secret: bool) -> list[Any]:
+        """A list. An item whose variable is not set stays as written: dropping it could leave an allow list empty, which allows all."""
+        values = []
+        for index, item in enumerate(node.items):
+            value = self.value(item, kind, (*path, str(index)), secret=secret)
+            if value is not _OMITTED:
+                values.append(value)
+            elif (
+                isinstance(item, Scalar)
+                and isinstance(item.value, str)
+                and (*path, str(index)) not in self.found.faulty
+            ):
+                values.append(item.value)
+        return values
+
+    def anything(self, node: Node, path: Path) -> Any:
+        """Settings whose meaning is somebody else's: variables are put in, nothing is checked."""
+        if isinstance(node, Object):
+            return self.mapping(node, inspect.DictType(inspect.StrType(), inspect.AnyType()), path)
+        if isinstance(node, Array):
+            return self.items(node, inspect.AnyType(), path, secret=False)
+        return self.text(node, path, secret=False) if isinstance(node.value, str) else node.value
+
+    def union(self, node: Node, kind: inspect.UnionType, path: Path, *, secret: bool) -> Any:
+        """The one alternative that takes this kind of value; a text may be one of several words or any text."""
+        fitting = [option for option in kind.types if _takes(option, node)]
+        if len(fitting) > 1:
+            fitting = [
+                option for option in fitting if isinstance(option, inspect.StrType | inspect.FloatType)
+            ] or fitting[:1]
+        if fitting:
+            return self.value(node, fitting[0], path, secret=secret)
+        shown = [option for option in kind.types if not isinstance(option, inspect.NoneType)]
+        if len(shown) == 1:
+            return self.mismatch(node, shown[0], path)
+        return self.problem(
+            node, path, f"expected {' or '.join(words_for(option) for option in shown)}, found {_kind_of(node)}."
+        )
+
+
+def _consequence(path: Path) -> str:
+    if server_of(path):
+        return ": this server will not start."
+    if path[:2] == ("models", "providers"):
+        return ": this provider cannot be used."
+    return ": the setting is ignored."
+
+
+def _takes(kind: inspect.Type, node: Node) -> bool:
+    """Whether an alternative of a union is meant for this kind of value, right or wrong."""
+    if isinstance(kind, inspect.Metadata):
+        return _takes(kind.type, node)
+    if isinstance(node, Object):
+        return isinstance(kind, inspect.StructType | inspect.DictType | inspect.AnyType)
+    if isinstance(node, Array):
+        return isinstance(kind, inspect.VarTupleType | inspect.AnyType)
+    match node.value:
+        case None:
+            return isinstance(kind, inspect.NoneType | inspect.AnyType)
+        case bool():
+            return isinstance(kind, inspect.BoolType | inspect.AnyType)
+        case str():
+            return isinstance(kind, inspect.StrType | inspect.LiteralType | inspect.AnyType)
+    return isinstance(kind, inspect.IntType | inspect.FloatType | inspect.AnyType)
+
+
+def _fits(value: Any, kind: inspect.Type) -> bool:
+    match kind:
+        case inspect.NoneType():
+            return value is None
+        case inspect.BoolType():
+            return isinstance(value, bool)
+        case inspect.StrType():
+            return isinstance(value, str)
+        case inspect.LiteralType():
+            return value in kind.values
+        case inspect.IntType() | inspect.FloatType():
+            whole = isinstance(value, int) or (isinstance(kind, inspect.FloatType) and isinstance(value, float))
+            return whole and not isinstance(value, bool) and isfinite(value) and _within(value, kind)
+    return False
+
+
+def _within(value: float, kind: inspect.IntType | inspect.FloatType) -> bool:
+    return (
+        (kind.ge is None or value >= kind.ge)
+        and (kind.gt is None or value > kind.gt)
+        and (kind.le is None or value <= kind.le)
+        # Beyond this msgspec takes no integer, and nothing that is counted here comes near.
+        and abs(value) < 2**63
+    )
+
+
+def words_for(kind: inspect.Type) -> str:
+    """What was expected, in words."""
+    match kind:
+        case inspect.Metadata():
+            return words_for(kind.type)
+        case inspect.StructType() | inspect.DictType():
+            return "an object"
+        case inspect.VarTupleType():
+            return f"a list of {words_for(kind.item_type).removeprefix('a ').removeprefix('an ')}s"
+        case inspect.LiteralType():
+            return _choice([f'"{value}"' for value in sorted(map(str, kind.values))])
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.StrType():
+            return "a text"
+        case inspect.UnionType():
+            return " or ".join(words_for(option) for option in kind.types if not isinstance(option, inspect.NoneType))
+        case inspect.IntType() | inspect.FloatType():
+            return ("a whole number" if isinstance(kind, inspect.IntType) else "a number") + _bounds(kind)
+    return "a value"
+
+
+def _bounds(kind: inspect.IntType | inspect.FloatType) -> str:
+    if kind.le is not None:
+        return f" from {kind.ge} to {kind.le}"
+    if kind.gt is not None:
+        return f" above {kind.gt}"
+    return f" of at least {kind.ge}" if kind.ge is not None else ""
+
+
+def _kind_of(node: Node) -> str:
+    """The kind of a value, never the value itself: it could be a secret."""
+    if isinstance(node, Object):
+        return "an object"
+    if isinstance(node, Array):
+        return "a list"
+    match node.value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if node.value else "false"
+        case str():
+            return "a text"
+    return "a number"
+
+
+def _choice(words: Sequence[str]) -> str:
+    shown = sorted(words)
+    if len(shown) > _KEYS_SHOWN:
+        return f"one of {', '.join(shown[:_KEYS_SHOWN])}, …"
+    return f"{', '.join(shown[:-1])} or {shown[-1]}" if len(shown) > 1 else "".join(shown)
+
+
+def _nearest(word: str, known: Sequence[str]) -> str:
+    """A hint that names the nearest known word, whatever its case and its underscores; empty when none is near."""
+    folded = {name.replace("_", "").replace("-", "").lower(): name for name in known}
+    found = get_close_matches(word[:80].replace("_", "").replace("-", "").lower(), folded, n=1)
+    return f'Did you mean "{folded[found[0]]}"?' if found else ""
+
+
+def _help(field: inspect.Field) -> str:
+    kind = field.type
+    schema = (kind.extra_json_schema or {}) if isinstance(kind, inspect.Metadata) else {}
+    return str(schema.get("description", ""))

@@ -1,0 +1,223 @@
+"""What may be written about one MCP server, in any of the three dialects, and about the engine as a whole.
+
+Owns the names: every field and alias of `mcp.servers.<name>`, `plugins.entries.mcp-client.config.servers.<name>` and
+`agents.*.mcp.servers.<name>`. Which alias wins, what defaults each dialect has and what a spec is made of is in `servers.py`.
+"""
+
+from typing import Annotated, ClassVar, Literal
+
+import msgspec
+from msgspec import Meta, field
+
+
+def about(description: str) -> Meta:
+    return Meta(description=description)
+
+
+def secret(description: str) -> Meta:
+    """A field that holds a credential: `$NAME` as its whole value means an environment variable."""
+    return Meta(description=description, extra={"secret": True})
+
+
+def keys(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+Milliseconds = Annotated[float, Meta(ge=0)]
+Timeout = Annotated[float, Meta(gt=0)]
+Count = Annotated[int, Meta(ge=0)]
+Some = Annotated[int, Meta(ge=1)]
+
+
+class Part(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Options of every type of the schema: camelCase in the file, closed. `foreign` are keys that another OpenClaw reads: kept, ignored."""
+
+    foreign: ClassVar[frozenset[str]] = frozenset()
+
+
+class SecretRef(Part, frozen=True):
+    """A secret by reference: which kind of source, which configured provider, which secret."""
+
+    source: Annotated[Literal["env", "file", "exec", "store"], about("The kind of place the secret is in.")]
+    id: Annotated[str, about("The secret's name there: a variable, a JSON pointer, or what the program expects.")]
+    provider: Annotated[str, about("The name under `secrets.providers`.")] = "default"
+
+
+Secret = str | SecretRef
+Value = str | int | float | bool | SecretRef
+
+
+class Auth(Part, frozen=True):
+    """How to sign in to a server, when discovery alone is not enough. Any text may be a `secret://` reference."""
+
+    foreign = keys("identity authProfileId")
+
+    grant: Annotated[
+        Literal["authorization_code", "client_credentials", "enterprise"],
+        about("A person signs in, the client signs in by itself, or an identity provider vouches."),
+    ] = "authorization_code"
+    client_id: Annotated[Secret | None, secret("Client id of an application that was registered by hand.")] = None
+    client_secret: Annotated[Secret | None, secret("Its secret, for confidential clients.")] = None
+    private_key: Annotated[Secret | None, secret("PEM key that signs client assertions (private_key_jwt).")] = None
+    signing_alg: Annotated[str, about("Algorithm of those assertions, such as ES256.")] = ""
+    token_endpoint_auth_method: Annotated[
+        str, about("How the client proves itself; chosen by discovery when empty.")
+    ] = ""
+    client_metadata_url: Annotated[str, about("HTTPS address of the Client ID Metadata Document you host.")] = ""
+    authorization_server_url: Annotated[str, about("Authorization server to use instead of the discovered one.")] = ""
+    redirect_url: Annotated[str, about("Fixed loopback redirect address, for registrations that demand one.")] = ""
+    scopes: Annotated[tuple[str, ...] | str | None, about("Scopes to ask for instead of the challenged ones.")] = None
+    scope: Annotated[str | None, about("The same as `scopes`, separated by spaces.")] = None
+    idp_issuer: Annotated[str, about("Enterprise: issuer of the identity provider.")] = ""
+    idp_token_endpoint: Annotated[str, about("Enterprise: its token endpoint.")] = ""
+    idp_client_id: Annotated[Secret | None, secret("Enterprise: our client id there.")] = None
+    idp_id_token: Annotated[Secret | None, secret("Enterprise: the identity token to exchange.")] = None
+
+
+class ToolFilter(Part, frozen=True):
+    """Which of a server's tools are taken, by the names the server uses. Exact or with `*`; include first, then exclude."""
+
+    include: Annotated[tuple[str, ...], about("Only these tools. Empty: all.")] = ()
+    exclude: Annotated[tuple[str, ...], about("Not these.")] = ()
+
+
+class Resources(Part, frozen=True):
+    """Resources of a server that join the system context, framed as untrusted."""
+
+    inject: Annotated[tuple[str, ...], about("Resource addresses, exact or with `*`.")] = ()
+    max_bytes: Annotated[Count, about("Bound for all of them together.")] = 64 * 1024
+
+
+class ServerEntry(Part, frozen=True, forbid_unknown_fields=False):
+    """One MCP server. `{enabled: false}` alone removes a server that an earlier section names."""
+
+    foreign = keys("codex")
+
+    enabled: Annotated[bool, about("Whether the server is started.")] = True
+    transport: Annotated[
+        str | None,
+        about(
+            "`stdio`, `streamable-http` (also `http`) or `sse`. By default: a command is stdio, a URL is streamable-http."
+        ),
+    ] = None
+    type: Annotated[str | None, about("The same as `transport`.")] = None
+
+    command: Annotated[str | None, about("Program to start (stdio).")] = None
+    args: Annotated[tuple[Value, ...], about("Its arguments. Process listings show them: keep secrets in `env`.")] = ()
+    env: Annotated[
+        dict[str, Annotated[Value, secret("")]], about("Variables for the program, beside the few it inherits.")
+    ] = field(default_factory=dict)
+    pass_env: Annotated[tuple[str, ...], about("Names of our own variables that the program inherits too.")] = ()
+    cwd: Annotated[str | None, about("Its working directory.")] = None
+    working_directory: Annotated[str | None, about("The same as `cwd`.")] = None
+
+    url: Annotated[Secret | None, about("Address of the server (HTTP). https, unless the host is this machine.")] = None
+    headers: Annotated[dict[str, Annotated[Value, secret("")]], about("HTTP headers sent to this server only.")] = (
+        field(default_factory=dict)
+    )
+    api_key: Annotated[
+        Secret | None, secret("Sent as `Authorization: Bearer`. A 401 is then reported, never answered by OAuth.")
+    ] = None
+    auth: Annotated[Auth | Literal["oauth", "none"] | None, about('OAuth settings, or "oauth" for all defaults.')] = (
+        None
+    )
+    oauth: Annotated[Auth | None, about("The same as an `auth` object.")] = None
+    ssl_verify: Annotated[bool | None, about("Whether the server's certificate is checked. On by default.")] = None
+    ssl_verify_alias: Annotated[bool | None, about("The same as `sslVerify`.")] = field(default=None, name="ssl_verify")
+    ca_cert: Annotated[str | None, about("PEM file of a certificate authority to trust for this server.")] = None
+    client_cert: Annotated[str | None, about("PEM file of our certificate, for mutual TLS.")] = None
+    client_cert_alias: Annotated[str | None, about("The same as `clientCert`.")] = field(
+        default=None, name="client_cert"
+    )
+    client_key: Annotated[str | None, about("PEM file of its key.")] = None
+    client_key_alias: Annotated[str | None, about("The same as `clientKey`.")] = field(default=None, name="client_key")
+    allow_private: Annotated[bool, about("Whether its authorization server may be at a private address.")] = False
+
+    connection_timeout_ms: Annotated[Timeout | None, about("Time to connect. 30,000; under the plugin 10,000.")] = None
+    connect_timeout_ms: Annotated[Timeout | None, about("The same as `connectionTimeoutMs`.")] = None
+    timeout: Annotated[Timeout | None, about("The same as `connectionTimeoutMs`.")] = None
+    request_timeout_ms: Annotated[Timeout | None, about("Time for one call. 60,000; under the plugin 30,000.")] = None
+    tool_timeout: Annotated[Timeout | None, about("The same as `requestTimeoutMs`.")] = None
+    max_total_timeout_ms: Annotated[
+        Timeout | None, about("How far progress may extend a call. Ten times the call's own time.")
+    ] = None
+    restart_on_crash: Annotated[bool, about("Whether a crashed program is started again (stdio).")] = True
+    max_restarts: Annotated[Count, about("Restarts in a row before it counts as failed.")] = 5
+    health_interval_ms: Annotated[
+        Milliseconds | None, about("How often a quiet connection is probed. 30,000; 0 never.")
+    ] = None
+    tool_discovery_interval: Annotated[
+        Milliseconds | None, about("How often tools are listed again, in ms. 300,000; 0 never.")
+    ] = None
+    idle_timeout_ms: Annotated[
+        Milliseconds | None, about("Stop the program after this long without a call. Never by default.")
+    ] = None
+    lazy: Annotated[bool, about("Start at the first call instead of at once.")] = False
+    isolation: Annotated[
+        Literal["shared", "session"], about("One process or connection for all, or one for each conversation.")
+    ] = "shared"
+    trust: Annotated[
+        Literal["pin", "follow"],
+        about("Keep tool definitions as first seen until they are accepted again, or follow the server."),
+    ] = "pin"
+    supports_parallel_tool_calls: Annotated[bool | None, about("Whether calls may overlap. They may by default.")] = (
+        None
+    )
+    supports_parallel_tool_calls_alias: Annotated[bool | None, about("The same as `supportsParallelToolCalls`.")] = (
+        field(default=None, name="supports_parallel_tool_calls")
+    )
+    max_in_flight: Annotated[Some, about("Calls sent at the same time; more wait in a queue.")] = 64
+    max_message_bytes: Annotated[Some, about("Largest message taken from the server, after decompression.")] = (
+        64 * 1024 * 1024
+    )
+
+    tool_prefix: Annotated[str | None, about("Replaces the server's name in tool names.")] = None
+    tool_filter: Annotated[ToolFilter, about("Which of its tools are taken.")] = ToolFilter()
+    resources: Annotated[Resources, about("Resources that join the system context.")] = Resources()
+
+
+Servers = Annotated[dict[str, ServerEntry], about("MCP servers by name.")]
+
+
+class AgentMcp(Part, frozen=True):
+    """Servers of one agent, or of all (`agents.defaults.mcp`). Their tools are named `mcp_{server}_{tool}`."""
+
+    servers: Servers = field(default_factory=dict)
+
+
+class PluginConfig(Part, frozen=True):
+    """`plugins.entries.mcp-client.config`. Tools are named `{server}__{tool}`."""
+
+    servers: Servers = field(default_factory=dict)
+    tool_discovery_interval: Annotated[
+        Milliseconds | None, about("How often tools are listed again, in ms. 300,000; 0 never.")
+    ] = None
+    max_concurrent_servers: Annotated[Some | None, about("Servers that may run at the same time. 20.")] = None
+    debug: Annotated[bool, about("Log every message exchanged with servers, secrets masked.")] = False
+
+
+class Mcp(Part, frozen=True):
+    """The MCP engine and the servers that every agent has. Tools are named `{server}__{tool}`."""
+
+    foreign = keys("apps")
+
+    servers: Servers = field(default_factory=dict)
+    tool_names: Annotated[
+        Literal["by-section", "prefix__tool", "mcp_prefix_tool"],
+        about("How tools are named: as the section says that names the server, or one form everywhere."),
+    ] = "by-section"
+    startup_grace_ms: Annotated[Milliseconds, about("How long a gateway turn waits for servers never seen before.")] = (
+        2_000
+    )
+    max_concurrent_servers: Annotated[Some | None, about("Servers that may run at the same time. 20.")] = None
+    tool_discovery_interval: Annotated[
+        Milliseconds | None, about("How often tools are listed again, in ms. 300,000; 0 never.")
+    ] = None
+    health_interval_ms: Annotated[
+        Milliseconds | None, about("How often a quiet connection is probed. 30,000; 0 never.")
+    ] = None
+    session_idle_ttl_ms: Annotated[
+        Milliseconds | None,
+        about("Close the connections of a conversation idle for this long (`isolation: session`). Never by default."),
+    ] = None
+    debug: Annotated[bool, about("Log every message exchanged with servers, secrets masked.")] = False

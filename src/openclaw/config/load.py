@@ -1,0 +1,84 @@
+"""From a file to a `Config`: read, includes, variables, types, rules. Every problem of all files is reported at once.
+
+A missing file is an empty config, and says so. `parse_config` is the same without files, for embedding and for tests.
+Refuses anything doubtful with a ConfigError; what can be ignored safely becomes a warning of the result.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path as FilePath
+from typing import Any
+
+import msgspec
+
+from openclaw.config import variables
+from openclaw.config.check import PLUGIN_CONFIG, Checked, check
+from openclaw.config.dotted import format_path
+from openclaw.config.entry import PluginConfig
+from openclaw.config.include import read_tree
+from openclaw.config.json5 import Node, Object, Scalar, parse, plain
+from openclaw.config.loaded import Config
+from openclaw.config.paths import Paths
+from openclaw.config.rules import broken_rules
+from openclaw.config.sections import Root
+from openclaw.errors import ConfigError
+
+__all__ = ["Config", "load_config", "parse_config"]
+
+
+def load_config(paths: Paths, env: Mapping[str, str]) -> Config:
+    """The config of this installation. Raises ConfigError with every problem of every file."""
+    file = paths.config_file
+    try:
+        tree = read_tree(file)
+    except FileNotFoundError:
+        return Config(Root(), PluginConfig(), {}, file, (file,), missing=True)
+    return _config(tree.root, env, file, tuple(tree.files))
+
+
+def parse_config(text: str, *, env: Mapping[str, str] | None = None, file: str = "openclaw.json") -> Config:
+    """A config from JSON5 text. `$include` is not followed."""
+    return _config(parse(text, file), env or {}, FilePath(file), ())
+
+
+def _config(tree: Node, env: Mapping[str, str], file: FilePath, files: tuple[FilePath, ...]) -> Config:
+    checked = check(tree, {**_file_variables(tree, env), **{name: value for name, value in env.items() if value}})
+    config = Config(
+        root=msgspec.convert(checked.data, Root),
+        plugin=_plugin(checked),
+        raw=plain(tree) if isinstance(tree, Object) else {},
+        file=file,
+        files=files,
+        warnings=tuple(checked.warnings),
+        ignored=tuple(format_path(path) for path in checked.ignored),
+        unset={unset.path: unset.names for unset in checked.unset},
+        tree=tree,
+    )
+    problems = [*checked.problems, *broken_rules(config, checked.faulty)]
+    if problems:
+        raise ConfigError(sorted(problems, key=lambda problem: (problem.file, problem.line, problem.column)))
+    return config
+
+
+def _plugin(checked: Checked) -> PluginConfig:
+    data: Any = checked.data
+    for key in PLUGIN_CONFIG:
+        data = data.get(key, {})
+    return msgspec.convert(data, PluginConfig)
+
+
+def _file_variables(tree: Node, env: Mapping[str, str]) -> dict[str, str]:
+    """`env.vars`, and upper-case names under `env` itself. They may use the environment, not one another."""
+    section = tree.members.get("env") if isinstance(tree, Object) else None
+    if section is None or not isinstance(section.value, Object):
+        return {}
+    members = {key: member for key, member in section.value.members.items() if variables.NAME.fullmatch(key)}
+    named = section.value.members.get("vars")
+    if named is not None and isinstance(named.value, Object):
+        members.update(named.value.members)
+    found = {}
+    for key, member in members.items():
+        if isinstance(member.value, Scalar) and isinstance(member.value.value, str):
+            expanded = variables.expand(member.value.value, env)
+            if not expanded.missing:
+                found[key] = expanded.text
+    return found

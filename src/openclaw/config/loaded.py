@@ -1,0 +1,90 @@
+"""A config as everybody else sees it: one frozen value, and where each of its settings was written.
+
+Made by `load.py`. What an agent gets is worked out from it by `agents.py` and `servers.py`.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import Any
+
+from openclaw.config.dotted import Path, format_path, parse_path
+from openclaw.config.entry import PluginConfig
+from openclaw.config.json5 import Array, Member, Node, Object
+from openclaw.config.sections import Root
+from openclaw.errors import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """`root` is typed and has its variables put in; `raw` is the merged file as written, so that showing it shows no variable's value."""
+
+    root: Root
+    # `plugins.entries.mcp-client.config`.
+    plugin: PluginConfig
+    raw: Mapping[str, Any]
+    file: FilePath
+    # Every file that was read, the config file first even when it is missing: what to watch for changes.
+    files: tuple[FilePath, ...] = ()
+    # There is no config file; everything is at its default.
+    missing: bool = False
+    warnings: tuple[Problem, ...] = ()
+    # Keys and sections that belong to another program, or to none.
+    ignored: tuple[str, ...] = ()
+    # Settings whose variables are not set, and the names of those variables.
+    unset: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
+    tree: Node | None = field(default=None, compare=False, repr=False)
+
+    def fault(self, path: str | Path) -> str:
+        """Why what is configured at `path` cannot be used: a variable below it is not set. Empty when nothing is wrong."""
+        keys = _keys(path)
+        names = dict.fromkeys(name for at, missing in self.unset.items() if at[: len(keys)] == keys for name in missing)
+        return f"{' and '.join('${' + name + '}' for name in names)} is not set" if names else ""
+
+    def locate(self, path: str | Path) -> tuple[str, int, int]:
+        """File, line and column of a setting, or of the nearest thing above it that was written. Line 0: nothing was."""
+        keys = _keys(path)
+        found: Member | Node | None = None
+        node = self.tree
+        for key in keys:
+            step = _step(node, key)
+            if step is None:
+                break
+            found = step
+            node = step.value if isinstance(step, Member) else step
+        if found is None:
+            return str(self.file), 0, 0
+        return (found.source.file, *found.source.place(found.start))
+
+    def where(self, path: str | Path) -> str:
+        """`openclaw.json:12 mcp.servers.github`, for messages."""
+        file, line, _ = self.locate(path)
+        place = f"{os.path.basename(file)}:{line}" if line else os.path.basename(file)
+        return f"{place} {format_path(_keys(path))}"
+
+    def get(self, path: str | Path) -> Any:
+        """What was written at `path`, includes in place and variables not. Raises KeyError when nothing was."""
+        value: Any = self.raw
+        for key in _keys(path):
+            if isinstance(value, list):
+                value = value[int(key)] if key.isdigit() and int(key) < len(value) else _absent(path)
+            else:
+                value = value[key] if isinstance(value, Mapping) and key in value else _absent(path)
+        return value
+
+
+def _absent(path: str | Path) -> Any:
+    raise KeyError(format_path(_keys(path)))
+
+
+def _keys(path: str | Path) -> Path:
+    return parse_path(path) if isinstance(path, str) else path
+
+
+def _step(node: Node | None, key: str) -> Member | Node | None:
+    if isinstance(node, Object):
+        return node.members.get(key)
+    if isinstance(node, Array) and key.isdigit() and int(key) < len(node.items):
+        return node.items[int(key)]
+    return None

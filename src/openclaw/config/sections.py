@@ -1,0 +1,399 @@
+"""What may be written in openclaw.json: the sections we own, each field with its meaning.
+
+Owns the names, types and defaults; `entry.py` has those of MCP servers. Keys that another OpenClaw reads in the same sections are named in
+`foreign`, so that one file may serve both. Decides nothing: `schema.py` checks a file against these types, `agents.py` and `servers.py`
+work out what an agent gets.
+"""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, field
+
+from openclaw.config.entry import AgentMcp, Count, Mcp, Part, Secret, Some, Timeout, Value, about, keys, secret
+
+Names = tuple[str, ...]
+Port = Annotated[int, Meta(ge=0, le=65535)]
+
+
+class ToolRules(Part, frozen=True):
+    """Which tools may be used. Case does not matter, `*` is the only wildcard, `group:fs` and the like name several; deny wins."""
+
+    foreign = keys(
+        "agentToAgent byProvider codeMode elevated exec fs links loopDetection media message sandbox sessions sessions_spawn subagents "
+        "toolSearch toolsBySender web"
+    )
+
+    profile: Annotated[
+        Literal["minimal", "coding", "messaging", "full"] | None, about("A ready-made choice of tools to start from.")
+    ] = None
+    allow: Annotated[Names | None, about("Only these tools. Not together with `alsoAllow`.")] = None
+    also_allow: Annotated[Names | None, about("These tools beside those of the profile.")] = None
+    deny: Annotated[Names | None, about("Not these tools, whatever else allows them.")] = None
+
+
+class ModelChoice(Part, frozen=True):
+    """The model of an agent, and what to try when it fails."""
+
+    primary: Annotated[str | None, about("The model, as `provider/model`.")] = None
+    fallbacks: Annotated[Names, about("Models to try next, in order, as `provider/model`.")] = ()
+
+
+class AgentSettings(Part, frozen=True):
+    """Settings of one agent; under `agents.defaults`, of every agent that does not say otherwise."""
+
+    foreign = keys(
+        "agentDir blockStreamingBreak blockStreamingChunk blockStreamingCoalesce blockStreamingDefault bootstrapMaxChars cliBackends "
+        "compaction contextPruning cwd elevatedDefault embeddedPi envelopeElapsed envelopeTimestamp envelopeTimezone groupChat heartbeat "
+        "humanDelay identity imageMaxDimensionPx imageModel mediaMaxMb memory memorySearch models params pdfModel repoRoot runtime sandbox "
+        "skipBootstrap subagents thinkingDefault timeFormat tts typingIntervalSeconds typingMode userTimezone verboseDefault"
+    )
+
+    name: Annotated[str | None, about("A name for people; the id is what config and commands use.")] = None
+    model: Annotated[str | ModelChoice | None, about("The model, as `provider/model`, or with fallbacks.")] = None
+    tools: Annotated[ToolRules | None, about("Which tools it may use; only narrows what `tools` allows.")] = None
+    tool_policy: Annotated[ToolRules | None, about("The same as `tools`.")] = None
+    skills: Annotated[Names | None, about("The only skills it has. Empty: none.")] = None
+    workspace: Annotated[str | None, about("The directory it works in.")] = None
+    prompt: Annotated[str | None, about("Text added to its system prompt.")] = None
+    mcp: Annotated[AgentMcp | None, about("MCP servers of its own.")] = None
+    verbose: Annotated[bool | None, about("Whether tool results join the answer of an order. Off by default.")] = None
+    max_turns: Annotated[Some | None, about("Model requests in one run before it is stopped. 50.")] = None
+    timeout_seconds: Annotated[Timeout | None, about("Time for one run. 600.")] = None
+    context_tokens: Annotated[Some | None, about("Size of the context window, when the model's own is not known.")] = (
+        None
+    )
+    max_concurrent: Annotated[Some | None, about("Tool calls that run at the same time in one run. 8.")] = None
+
+
+class ListedAgent(AgentSettings, frozen=True):
+    """One agent of `agents.list`."""
+
+    id: Annotated[str, about("Its id: lower-case letters, digits, `_` and `-`.")] = ""
+    default: Annotated[bool, about("Whether it answers when none is named.")] = False
+
+
+class Agents(Part, frozen=True):
+    """Agents and what they share. `list` and `entries` may both be used; ids are unique over both."""
+
+    foreign = keys("ownership")
+
+    defaults: Annotated[AgentSettings, about("Settings of every agent that does not say otherwise.")] = AgentSettings()
+    list: Annotated[tuple[ListedAgent, ...], about("Agents, one after the other, each with its `id`.")] = ()
+    entries: Annotated[dict[str, AgentSettings], about("Agents by id.")] = field(default_factory=dict)
+    default: Annotated[str | None, about("The id of the agent that answers when none is named. `main`.")] = None
+
+
+class Model(Part, frozen=True):
+    """What a provider's model can do, when its wire does not tell."""
+
+    foreign = keys("api compat contextTokens cost headers")
+
+    id: Annotated[str, about("The model's name on the wire.")]
+    name: Annotated[str, about("A name for people.")] = ""
+    context_window: Annotated[Some | None, about("Tokens it can take in.")] = None
+    max_tokens: Annotated[Some | None, about("Tokens it can answer with.")] = None
+    input: Annotated[Names, about("What it takes: text, image, audio.")] = ("text",)
+    reasoning: Annotated[bool, about("Whether it thinks before it answers.")] = False
+
+
+Api = Literal[
+    "openai-completions",
+    "anthropic-messages",
+    "openai-responses",
+    "openai-chatgpt-responses",
+    "google-generative-ai",
+    "google-vertex",
+    "github-copilot",
+    "bedrock-converse-stream",
+    "azure-openai-responses",
+    "ollama",
+    "pi-messages",
+    "scripted",
+]
+
+
+class ModelProvider(Part, frozen=True):
+    """An endpoint that serves models."""
+
+    foreign = keys("auth authHeader injectNumCtxForOpenAICompat request")
+
+    base_url: Annotated[str | None, about("Address of its API, such as `http://127.0.0.1:11434/v1`.")] = None
+    api_key: Annotated[Secret | None, secret("Its key.")] = None
+    api: Annotated[
+        Api | None,
+        about(
+            "The wire it speaks. With a `baseUrl`: openai-completions. We speak it and anthropic-messages; `scripted` replays a file."
+        ),
+    ] = None
+    headers: Annotated[dict[str, Annotated[Value, secret("")]], about("HTTP headers sent with every request.")] = field(
+        default_factory=dict
+    )
+    models: Annotated[tuple[str | Model, ...], about("Its models, by name or with what they can do.")] = ()
+    timeout_seconds: Annotated[Timeout | None, about("Time for one answer. 600.")] = None
+    max_retries: Annotated[Count | None, about("Attempts after a 429 or 5xx. 4.")] = None
+    script: Annotated[str | None, about("File of turns that a `scripted` provider replays.")] = None
+
+
+class Models(Part, frozen=True):
+    """Where models come from."""
+
+    mode: Annotated[
+        Literal["merge", "replace"], about("Beside the providers found in the environment, or instead of them.")
+    ] = "merge"
+    providers: Annotated[dict[str, ModelProvider], about("Providers by the name that stands before the slash.")] = (
+        field(default_factory=dict)
+    )
+
+
+class GatewayAuth(Part, frozen=True):
+    """Who may use the gateway's HTTP port."""
+
+    foreign = keys("allowTailscale rateLimit trustedProxy")
+
+    mode: Annotated[
+        Literal["token", "password", "trusted-proxy", "none"] | None,
+        about("How callers prove themselves. A token is always asked for."),
+    ] = None
+    token: Annotated[Secret | None, secret("The bearer token. Without one, a random one is made at first start.")] = (
+        None
+    )
+    password: Annotated[Secret | None, secret("A password taken as a bearer token too.")] = None
+
+
+class Gateway(Part, frozen=True):
+    """The long-lived process."""
+
+    foreign = keys(
+        "controlUi customBindHost discovery http mode nodes publicOrigin reload remote tailscale tls trustedProxies"
+    )
+
+    port: Annotated[Port, about("HTTP port.")] = 28789
+    bind: Annotated[str, about("`loopback`, `lan` (every address of this machine) or one address.")] = "loopback"
+    auth: Annotated[GatewayAuth, about("Who may use the HTTP port.")] = GatewayAuth()
+    allowed_hosts: Annotated[Names, about("Further Host headers to accept, for a gateway behind a name.")] = ()
+    allowed_origins: Annotated[Names, about("Web origins that may call the HTTP port.")] = ()
+    tools: Annotated[ToolRules, about("Which tools may be used through the gateway; only narrows.")] = ToolRules()
+
+
+class PluginEntry(Part, frozen=True):
+    """One plugin."""
+
+    foreign = keys("hooks llm subagent")
+
+    enabled: Annotated[bool | None, about("Whether it is loaded. On by default.")] = None
+    config: Annotated[dict[str, Any], about("Its own settings, checked by the plugin.")] = field(default_factory=dict)
+    env: Annotated[dict[str, Annotated[Value, secret("")]], about("Variables it may read.")] = field(
+        default_factory=dict
+    )
+    api_key: Annotated[Secret | None, secret("A key it may read.")] = None
+
+
+class PluginLoad(Part, frozen=True):
+    """Where plugins are looked for, beside installed packages."""
+
+    paths: Annotated[Names, about("Python files or directories to load plugins from.")] = ()
+
+
+class Plugins(Part, frozen=True):
+    """Extensions in Python. The MCP engine is the bundled plugin `mcp-client`."""
+
+    foreign = keys("installs slots")
+
+    enabled: Annotated[bool, about("Whether plugins other than the bundled ones are loaded at all.")] = True
+    entries: Annotated[dict[str, PluginEntry], about("Plugins by id.")] = field(default_factory=dict)
+    load: Annotated[PluginLoad, about("Where plugins are looked for.")] = PluginLoad()
+    allow: Annotated[Names | None, about("Only these plugins.")] = None
+    deny: Annotated[Names, about("Not these plugins.")] = ()
+
+
+class SkillEntry(Part, frozen=True):
+    """One skill."""
+
+    enabled: Annotated[bool | None, about("Whether it is offered.")] = None
+    api_key: Annotated[Secret | None, secret("Value of the variable the skill names as its primary one.")] = None
+    env: Annotated[dict[str, Annotated[Value, secret("")]], about("Variables for the skill.")] = field(
+        default_factory=dict
+    )
+    config: Annotated[dict[str, Any], about("Its own settings.")] = field(default_factory=dict)
+
+
+class SkillLoad(Part, frozen=True):
+    """Where skills are looked for, beside the usual directories."""
+
+    foreign = keys("allowSymlinkTargets watch watchDebounceMs")
+
+    extra_dirs: Annotated[Names, about("Further directories, lowest in precedence.")] = ()
+
+
+class SkillLimits(Part, frozen=True):
+    """Bounds of what skills may take."""
+
+    max_candidates_per_root: Annotated[Count, about("Directories looked at below one root.")] = 300
+    max_skills_loaded_per_source: Annotated[Count, about("Skills taken from one root.")] = 200
+    max_skills_in_prompt: Annotated[Count, about("Skills named in the prompt.")] = 150
+    max_skills_prompt_chars: Annotated[Count, about("Characters of the prompt they may take.")] = 18_000
+    max_skill_file_bytes: Annotated[Count, about("Size of one SKILL.md.")] = 256_000
+
+
+class Skills(Part, frozen=True):
+    """Instructions an agent may read."""
+
+    foreign = keys("install")
+
+    allow_bundled: Annotated[Names | None, about("The only bundled skills that are offered.")] = None
+    load: Annotated[SkillLoad, about("Where skills are looked for.")] = SkillLoad()
+    entries: Annotated[dict[str, SkillEntry], about("Settings by skill.")] = field(default_factory=dict)
+    limits: Annotated[SkillLimits, about("Bounds of what skills may take.")] = SkillLimits()
+
+
+class SecretProvider(Part, frozen=True):
+    """A named place that `{source, provider, id}` and `secret://exec/NAME/…` refer to."""
+
+    foreign = keys("allowInsecurePath allowSymlinkCommand pluginIntegration")
+
+    source: Annotated[Literal["env", "file", "exec", "store"], about("The kind of place.")]
+    allowlist: Annotated[Names | None, about("env: the only variables that may be read.")] = None
+    path: Annotated[str | None, about("file: where it is; ours alone and 0600.")] = None
+    mode: Annotated[
+        Literal["json", "singleValue"], about("file: one JSON document, or the secret and nothing else.")
+    ] = "json"
+    command: Annotated[str | None, about("exec: absolute path of the program.")] = None
+    args: Annotated[Names, about("exec: its arguments; `{id}` stands for the secret's name.")] = ()
+    env: Annotated[dict[str, str], about("exec: variables for the program.")] = field(default_factory=dict)
+    pass_env: Annotated[Names, about("exec: names of our variables that it inherits too.")] = ()
+    trusted_dirs: Annotated[Names | None, about("exec: the program must be in one of these.")] = None
+    json_only: Annotated[bool, about("exec: speak the JSON protocol; otherwise what it prints is the secret.")] = True
+    timeout_ms: Annotated[Timeout, about("Time to answer.")] = 5_000
+    no_output_timeout_ms: Annotated[Timeout | None, about("exec: time without a byte of output.")] = None
+    max_bytes: Annotated[Some, about("file: bound of its size.")] = 1024 * 1024
+    max_output_bytes: Annotated[Some, about("exec: bound of its output.")] = 1024 * 1024
+
+
+class SecretDefaults(Part, frozen=True):
+    """Which provider a reference means that names none."""
+
+    env: Annotated[str, about("For source env.")] = "default"
+    file: Annotated[str, about("For source file.")] = "default"
+    exec: Annotated[str, about("For source exec.")] = "default"
+    store: Annotated[str, about("For source store.")] = "default"
+
+
+class Gcp(Part, frozen=True):
+    """Google Secret Manager."""
+
+    project: Annotated[str | None, about("Project of `secret://gcp/NAME`; else the credentials' own.")] = None
+
+
+class Aws(Part, frozen=True):
+    """AWS Secrets Manager."""
+
+    region: Annotated[str | None, about("Region; else by the usual AWS rules.")] = None
+    profile: Annotated[str | None, about("Profile of the shared credentials file.")] = None
+    endpoint_url: Annotated[str | None, about("Another endpoint, such as a private one.")] = None
+
+
+class Vault(Part, frozen=True):
+    """HashiCorp Vault or OpenBao."""
+
+    address: Annotated[str | None, about("Its address; else VAULT_ADDR.")] = None
+    namespace: Annotated[str | None, about("Namespace; else VAULT_NAMESPACE.")] = None
+    token: Annotated[Secret | None, secret("Token; else VAULT_TOKEN. Not a reference to Vault itself.")] = None
+    role_id: Annotated[Secret | None, secret("AppRole: role id.")] = None
+    secret_id: Annotated[Secret | None, secret("AppRole: secret id.")] = None
+
+
+class Secrets(Part, frozen=True):
+    """Where secrets come from."""
+
+    foreign = keys("resolution")
+
+    providers: Annotated[dict[str, SecretProvider], about("Named places.")] = field(default_factory=dict)
+    defaults: Annotated[SecretDefaults, about("Which of them a reference means that names none.")] = SecretDefaults()
+    gcp: Annotated[Gcp, about("Google Secret Manager.")] = Gcp()
+    aws: Annotated[Aws, about("AWS Secrets Manager.")] = Aws()
+    vault: Annotated[Vault, about("HashiCorp Vault or OpenBao.")] = Vault()
+    timeout_ms: Annotated[Timeout, about("Time to resolve one reference.")] = 10_000
+
+
+class Session(Part, frozen=True):
+    """Conversations."""
+
+    foreign = keys(
+        "agentToAgent dmScope groupScope identityLinks idleMinutes mainKey maintenance reset resetByChannel resetByType scope sendPolicy "
+        "threadBindings typingIntervalSeconds typingMode"
+    )
+
+    store: Annotated[str, about("`file` or `memory`.")] = "file"
+
+
+class Logging(Part, frozen=True):
+    """What is logged, and where."""
+
+    foreign = keys("consoleLevel consoleStyle maxFileBytes redactPatterns redactSensitive")
+
+    level: Annotated[
+        Literal["silent", "fatal", "error", "warn", "info", "debug", "trace"] | None,
+        about("The least important lines to log. info."),
+    ] = None
+    file: Annotated[str | None, about("The gateway's log file.")] = None
+    json: Annotated[bool, about("One JSON object a line.")] = False
+
+
+class Transcription(Part, frozen=True):
+    """An OpenAI-compatible `/audio/transcriptions` endpoint."""
+
+    base_url: Annotated[str, about("Its address, such as `http://127.0.0.1:8000/v1`.")]
+    api_key: Annotated[Secret | None, secret("Its key.")] = None
+    model: Annotated[str, about("The model to ask for.")] = "whisper-1"
+    language: Annotated[str | None, about("Language of the recordings; else found out.")] = None
+    timeout_seconds: Annotated[Timeout, about("Time for one recording.")] = 120
+
+
+class Audio(Part, frozen=True):
+    """Sound in and out."""
+
+    transcription: Annotated[
+        Transcription | None, about("Turns audio into text. Without it, audio is kept as a file.")
+    ] = None
+    output: Annotated[Literal["block", "resource"], about("How orders return audio.")] = "block"
+
+
+class Media(Part, frozen=True):
+    """Attachments."""
+
+    audio: Annotated[Audio, about("Sound in and out.")] = Audio()
+
+
+class TokenStore(Part, frozen=True):
+    """OAuth tokens at rest."""
+
+    key: Annotated[
+        Secret | None, secret("The key that encrypts them, by `secret://` reference. Else the system's keychain.")
+    ] = None
+
+
+class Env(Part, frozen=True):
+    """Variables for `${NAME}`, used when the environment itself has none of that name. Upper-case names may also stand here directly."""
+
+    foreign = keys("shellEnv")
+
+    vars: Annotated[dict[str, str], about("Values by name.")] = field(default_factory=dict)
+
+
+class Root(Part, frozen=True, forbid_unknown_fields=False):
+    """openclaw.json. Sections that are not named here belong to another program: they are kept and ignored."""
+
+    schema: Annotated[str | None, about("Address of the schema, for editors.")] = field(default=None, name="$schema")
+    agents: Annotated[Agents, about("Agents and what they share.")] = Agents()
+    models: Annotated[Models, about("Where models come from.")] = Models()
+    tools: Annotated[ToolRules, about("Which tools any agent may use.")] = ToolRules()
+    mcp: Annotated[Mcp, about("The MCP engine and the servers that every agent has.")] = Mcp()
+    gateway: Annotated[Gateway, about("The long-lived process.")] = Gateway()
+    plugins: Annotated[Plugins, about("Extensions in Python.")] = Plugins()
+    skills: Annotated[Skills, about("Instructions an agent may read.")] = Skills()
+    secrets: Annotated[Secrets, about("Where secrets come from.")] = Secrets()
+    session: Annotated[Session, about("Conversations.")] = Session()
+    logging: Annotated[Logging, about("What is logged, and where.")] = Logging()
+    media: Annotated[Media, about("Attachments.")] = Media()
+    token_store: Annotated[TokenStore, about("OAuth tokens at rest.")] = TokenStore()
+    env: Annotated[Env, about("Variables for `${NAME}`.")] = Env()

@@ -1,0 +1,42 @@
+"""`${NAME}`, `$${NAME}` and, in secret fields, a bare `$NAME`: text that takes part of itself from the environment.
+
+Pure: the variables are an argument. A value that is put in is not looked at again. An empty variable counts as unset, as it does upstream.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_REFERENCE = re.compile(r"\$(\$?)\{([A-Z_][A-Z0-9_]*)\}")
+_BARE = re.compile(r"\$([A-Z_][A-Z0-9_]*)")
+NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """`missing` are the variables that are not set; where there are any, `text` must not be used."""
+
+    text: str
+    missing: tuple[str, ...] = ()
+
+
+def expand(text: str, variables: Mapping[str, str], *, bare: bool = False) -> Expanded:
+    """`bare`: the field holds a secret, so `$NAME` as the whole text is a reference too."""
+    if "$" not in text:
+        return Expanded(text)
+    whole = _BARE.fullmatch(text) if bare else None
+    if whole:
+        value = variables.get(whole[1], "")
+        return Expanded(value) if value else Expanded(text, (whole[1],))
+    missing: list[str] = []
+
+    def put(match: re.Match[str]) -> str:
+        if match[1]:
+            return match[0][1:]
+        value = variables.get(match[2], "")
+        if not value and match[2] not in missing:
+            missing.append(match[2])
+        return value
+
+    filled = _REFERENCE.sub(put, text)
+    return Expanded(text, tuple(missing)) if missing else Expanded(filled)
