@@ -129,12 +129,16 @@ def _token(hint: str, pattern: str) -> _Shape:
     return _Shape(hint, re.compile(rf"(?<![A-Za-z0-9]){pattern}"))
 
 
-_NAMED = (
-    "password|passwd|passphrase|pwd|secret|token|api[-_]?key|access[-_]?key|private[-_]?key"
-    "|credentials?|signature|code_verifier|client_assertion"
-)
-# What may stand between a name and its value in a query, a command line, a JSON document or a header.
+# A value in a query, a command line or a header.
 _VALUE = r"[^\s\"'&;,\\<>]++"
+
+
+def _named(hint: str, name: str) -> _Shape:
+    """`name=value`, and "name": "value" also in JSON inside JSON; without quotes a colon is prose ("token: expired")."""
+    assigned = rf"({name}[\"']?\s{{0,4}}=\s{{0,4}}\\?[\"']?){_VALUE}"
+    member = rf"({name}\\?[\"']\s{{0,4}}:\s{{0,4}}\\?[\"'])(?:[^\"'\\]|\\(?![\"']))++"
+    return _Shape(hint, re.compile(f"{assigned}|{member}", re.IGNORECASE), rf"\1\2{MASK}")
+
 
 _SHAPES = (
     _Shape(
@@ -167,14 +171,16 @@ _SHAPES = (
     ),
     _Shape("bearer", re.compile(r"(\bbearer\s{1,4})[A-Za-z0-9._~+/=-]{8,}+", re.IGNORECASE), rf"\1{MASK}"),
     _Shape("cookie", re.compile(r"(\b(?:set-)?cookie[\"']?\s{0,4}:\s{0,4})[^\r\n]++", re.IGNORECASE), rf"\1{MASK}"),
-    # `name=value`, with or without quotes.
-    _Shape("=", re.compile(rf"((?:{_NAMED})[\"']?\s{{0,4}}=\s{{0,4}}\\?[\"']?){_VALUE}", re.IGNORECASE), rf"\1{MASK}"),
-    # "name": "value", also in JSON inside JSON; without quotes a colon is prose ("token: expired").
-    _Shape(
-        ":",
-        re.compile(rf"((?:{_NAMED})\\?[\"']\s{{0,4}}:\s{{0,4}}\\?[\"'])(?:[^\"'\\]|\\(?![\"']))++", re.IGNORECASE),
-        rf"\1{MASK}",
-    ),
+    _named("passw", "passw(?:or)?d"),
+    _named("passphrase", "passphrase"),
+    _named("pwd", "pwd"),
+    _named("secret", "secret"),
+    _named("token", "token"),
+    _named("key", "(?:api|access|private)[-_]?key"),
+    _named("credential", "credentials?"),
+    _named("signature", "signature"),
+    _named("code_verifier", "code_verifier"),
+    _named("client_assertion", "client_assertion"),
     _Shape(
         "api-key",
         re.compile(rf"(\b(?:x-[a-z-]{{0,24}}|)api-key\s{{0,4}}:\s{{0,4}}){_VALUE}", re.IGNORECASE),
