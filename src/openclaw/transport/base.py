@@ -9,16 +9,16 @@ Owns no JSON-RPC correlation (connection.py does) and no lifecycle (mcp/supervis
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from typing import Literal, Protocol
+
+import msgspec
 
 from openclaw.errors import TransportError
 
 TransportKind = Literal["stdio", "streamable-http", "sse", "memory"]
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(msgspec.Struct, frozen=True):
     """One encoded JSON-RPC message and what a transport must know about it without decoding it.
 
     `id` is set for requests only. `name` is the tool, prompt or resource the request is about (Mcp-Name). `headers` are
@@ -29,7 +29,7 @@ class Outgoing:
     method: str = ""
     id: int | None = None
     name: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}
 
 
 class Sink(Protocol):
