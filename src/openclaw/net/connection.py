@@ -6,6 +6,7 @@ URLs, redirects or pools. `dial.py` makes connections; `client.py` uses them.
 
 import asyncio
 import socket
+from collections.abc import Callable
 from typing import Final, cast
 
 from openclaw.errors import LinkLostError, OpenClawError
@@ -14,6 +15,8 @@ from openclaw.net.http1 import Head, ResponseParser
 # Body bytes that may wait unread before the peer is paused, and how far they must fall before it goes on.
 HIGH_WATER: Final = 1024 * 1024
 LOW_WATER: Final = 256 * 1024
+# What an answer may still bring while it is only awaited for its end.
+MAX_LINGER_BYTES: Final = 64 * 1024
 
 
 class Connection(asyncio.Protocol):
@@ -35,6 +38,9 @@ class Connection(asyncio.Protocol):
         self._closed = False
         self._paused = False
         self._waiting_bytes = 0
+        # Set while the rest of an answer is awaited only to use the connection again.
+        self._lingering: Callable[[], None] | None = None
+        self._patience: asyncio.TimerHandle | None = None
 
     # asyncio.Protocol
 
@@ -54,6 +60,9 @@ class Connection(asyncio.Protocol):
             self.abort(error)
             return
         self._waiting_bytes += len(data)
+        if self._lingering is not None:
+            self._linger_on(parser)
+            return
         if self._waiting_bytes > HIGH_WATER and not self._paused and self._transport is not None:
             self._paused = True
             self._transport.pause_reading()
@@ -68,6 +77,7 @@ class Connection(asyncio.Protocol):
         if self._parser is not None and exc is None:
             self._parser.feed_eof()
         self._transport = None
+        self._stop_lingering()
         self._wake()
 
     # For the client
@@ -139,12 +149,25 @@ class Connection(asyncio.Protocol):
         self.abort()
         return False
 
+    def linger(self, patience: float, finished: Callable[[], None]) -> None:
+        """Nobody reads any more, but the end of the answer is due: call `finished` when it has come, close after `patience` seconds."""
+        parser = self._parser
+        if parser is None or parser.finished or not self.alive:
+            finished()
+            return
+        self._lingering = finished
+        self._patience = self._loop.call_later(patience, self.abort)
+        self._waiting_bytes = 0
+        if self._paused:
+            self._resume()
+
     def abort(self, error: OpenClawError | None = None) -> None:
         """Close at once. Who waits gets `error`, or hears that the link was lost."""
         if error is not None and self._error is None:
             self._error = error
         transport, self._transport = self._transport, None
         self._closed = True
+        self._stop_lingering()
         if transport is not None:
             transport.abort()
         self._wake()
@@ -154,6 +177,22 @@ class Connection(asyncio.Protocol):
             f"{self.label} closed the connection before its answer was complete.",
             hint="The request may have been processed.",
         )
+
+    def _linger_on(self, parser: ResponseParser) -> None:
+        parser.pieces.clear()
+        if parser.finished:
+            finished = self._stop_lingering()
+            if finished is not None:
+                finished()
+        elif self._waiting_bytes > MAX_LINGER_BYTES:
+            self.abort()
+
+    def _stop_lingering(self) -> Callable[[], None] | None:
+        finished, self._lingering = self._lingering, None
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+        return finished
 
     def _resume(self) -> None:
         self._paused = False

@@ -4,8 +4,9 @@ Owns giving the connection back. `client.py` makes responses.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from openclaw.errors import ProtocolError, TransportError
 from openclaw.net.body import Inflater, coding_of
@@ -83,31 +84,79 @@ class Response:
             pieces.append(piece)
         return b"".join(pieces)
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    def chunks(self) -> AsyncIterator[bytes]:
         """The body piece by piece, decompressed, as it arrives. Raises LinkLostError when it is cut off."""
-        connection = self._connection
-        if connection is None:
+        if self._connection is None:
             raise TransportError("The response was closed before it was read.")
         coding = coding_of(self._fields.get("content-encoding"))
-        inflater = Inflater(coding) if coding else None
-        while (piece := await connection.piece(self._parser)) is not None:
-            if inflater is None:
-                yield piece
-            else:
-                for part in inflater.feed(piece):
-                    yield part
-        if inflater is not None:
-            inflater.finish()
+        pieces = _Pieces(self._connection, self._parser)
+        return _Inflated(pieces, Inflater(coding)) if coding else pieces
 
     def close(self) -> None:
         """Give the connection back when the whole body has arrived, read or not; else close it. Harmless when repeated."""
+        connection = self._detach()
+        if connection is not None:
+            self._give_back(connection)
+
+    def release(self, patience: float) -> None:
+        """`close` for who has all he wants of a stream: its end may take `patience` seconds to arrive, and nobody waits for it."""
+        connection = self._detach()
+        if connection is not None:
+            connection.linger(patience, partial(self._give_back, connection))
+
+    def _detach(self) -> Connection | None:
         connection, self._connection = self._connection, None
-        if connection is None:
-            return
         if self._expiry is not None:
             self._expiry.cancel()
+        return connection
+
+    def _give_back(self, connection: Connection) -> None:
         if connection.end():
             self._pool.put(self._target.origin, connection)
 
     def _too_large(self, limit: int) -> ProtocolError:
         return ProtocolError(f"The answer of {self.origin} is larger than {limit} bytes.")
+
+
+class _Pieces:
+    """A body as it is on the wire. Not a generator: one that is left half read would need a task of its own to be closed."""
+
+    __slots__ = ("_connection", "_parser")
+
+    def __init__(self, connection: Connection, parser: ResponseParser) -> None:
+        self._connection = connection
+        self._parser = parser
+
+    def __aiter__(self) -> "_Pieces":
+        return self
+
+    async def __anext__(self) -> bytes:
+        piece = await self._connection.piece(self._parser)
+        if piece is None:
+            raise StopAsyncIteration
+        return piece
+
+
+class _Inflated:
+    """A body with its content coding undone."""
+
+    __slots__ = ("_inflater", "_pending", "_pieces")
+
+    def __init__(self, pieces: _Pieces, inflater: Inflater) -> None:
+        self._pieces = pieces
+        self._inflater = inflater
+        self._pending: Iterator[bytes] = iter(())
+
+    def __aiter__(self) -> "_Inflated":
+        return self
+
+    async def __anext__(self) -> bytes:
+        while True:
+            for part in self._pending:
+                return part
+            try:
+                piece = await anext(self._pieces)
+            except StopAsyncIteration:
+                self._inflater.finish()
+                raise
+            self._pending = self._inflater.feed(piece)

@@ -1,0 +1,127 @@
+"""One MCP endpoint over HTTP: every request to it, with its headers and credentials, and what 401, 403 and 429 mean.
+
+Owns which headers go out (configured ones give way to those of the protocol and the authorizer), asking the authorizer when
+challenged, waiting out a Retry-After, and turning any other status into `HttpStatusError` with a bounded body. Credentials are
+offered at the configured origin only: a challenge from elsewhere, after a redirect, is reported and never answered.
+Both HTTP transports send through it; what an answer holds is theirs to read.
+"""
+
+import asyncio
+import calendar
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from openclaw.errors import HttpStatusError, OpenClawError
+from openclaw.net.client import HttpClient
+from openclaw.net.response import Response
+from openclaw.protocol.authorizer import Authorizer
+from openclaw.security.egress import parse_url
+
+# Of an error's body: enough for any JSON-RPC error, and to tell one kind of server from another.
+MAX_ERROR_BODY: Final = 64 * 1024
+# A server that sends a status and then no body must not hold up the verdict for long.
+ERROR_BODY_PATIENCE: Final = 5.0
+# A rate limit that asks for more than this is an answer, not a pause.
+MAX_RETRY_AFTER: Final = 60.0
+MAX_RATE_LIMIT_WAITS: Final = 3
+
+# Names that are ours to set; a configured header of the same name would only contradict.
+_OURS = frozenset(
+    ("accept", "content-type", "mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id")
+)
+
+
+class Endpoint:
+    def __init__(
+        self, client: HttpClient, url: str, *, headers: Mapping[str, str], authorizer: Authorizer | None = None
+    ) -> None:
+        self.client = client
+        self.url = url
+        self.origin = parse_url(url).origin
+        self._authorizer = authorizer
+        dropped = _OURS | {"authorization"} if authorizer is not None else _OURS
+        self._headers = {name: value for name, value in headers.items() if name.lower() not in dropped}
+
+    async def request(
+        self, method: str, headers: Mapping[str, str], body: bytes | None = None, *, url: str | None = None
+    ) -> Response:
+        """An answer with a status below 300; the caller closes it. Raises HttpStatusError, AuthError, or what the client raises.
+
+        Sends again only what was surely not processed: after a challenge that the authorizer met (once for each status), and after
+        a 429 whose Retry-After is short.
+        """
+        target = url or self.url
+        challenges: set[int] = set()
+        waits = 0
+        while True:
+            sent = await self._authorizer.headers() if self._authorizer is not None else {}
+            response = await self.client.open(method, target, headers={**self._headers, **headers, **sent}, body=body)
+            status = response.status
+            if status < 300:
+                return response
+            try:
+                if status in (401, 403) and status not in challenges and await self._met(response, sent):
+                    challenges.add(status)
+                    continue
+                pause = retry_after(response.headers.get("retry-after"), time.time()) if status == 429 else None
+                if pause is None or pause > MAX_RETRY_AFTER or waits >= MAX_RATE_LIMIT_WAITS:
+                    raise await self._refusal(response)
+            finally:
+                response.close()
+            waits += 1
+            await asyncio.sleep(pause)
+
+    async def _met(self, response: Response, sent: Mapping[str, str]) -> bool:
+        if self._authorizer is None or response.origin != self.origin:
+            return False
+        return await self._authorizer.challenged(response.status, response.headers, sent)
+
+    async def _refusal(self, response: Response) -> HttpStatusError:
+        status, origin = response.status, response.origin
+        hint = _HINTS.get(status, "")
+        if origin != self.origin:
+            hint = f"{self.origin} redirects there; credentials are not sent to another origin: configure the new URL."
+        body = await read_excerpt(response)
+        return HttpStatusError(
+            status, f"{origin} answered {status}.", hint=hint, headers=dict(response.headers), body=body
+        )
+
+
+_HINTS = {
+    401: "Check the credentials of this server, or sign in.",
+    403: "The credentials of this server do not allow this.",
+    404: "Check the URL of this server.",
+    405: "Check the URL and the transport of this server.",
+    429: "The server limits how often it may be called; try again later.",
+}
+
+
+async def read_excerpt(response: Response) -> bytes:
+    """What can be had of an error's body: its beginning, as far as it arrives in time. Never raises."""
+    pieces: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(ERROR_BODY_PATIENCE):
+            async for piece in response.chunks():
+                pieces.append(piece)
+                size += len(piece)
+                if size >= MAX_ERROR_BODY:
+                    break
+    except (OpenClawError, TimeoutError):
+        # The status is the verdict; its explanation is optional.
+        pass
+    return b"".join(pieces)[:MAX_ERROR_BODY]
+
+
+def retry_after(value: str | None, now: float) -> float | None:
+    """Seconds to wait, from a Retry-After header in either of its forms; None when there is none to honour."""
+    if not value:
+        return None
+    text = value.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        return max(0.0, calendar.timegm(time.strptime(text, "%a, %d %b %Y %H:%M:%S GMT")) - now)
+    except ValueError:
+        return None

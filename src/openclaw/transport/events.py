@@ -1,0 +1,78 @@
+"""An event stream over HTTP that outlives its connections: reads events from one response after another, as one stream.
+
+Owns the last event id, the server's `retry` time, and how long to wait before the next connection. Which request opens that
+connection, and when to stop trying, is decided by the transports.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from openclaw.errors import LinkLostError
+from openclaw.net.response import Response
+from openclaw.protocol.sse import SseParser
+
+log = logging.getLogger(__name__)
+
+# The first pause when the server names none, doubled with each attempt that brought nothing.
+FIRST_PAUSE: Final = 1.0
+LONGEST_PAUSE: Final = 60.0
+# Enough to reach the longest pause.
+MAX_DOUBLINGS: Final = 6
+# A server may ask for longer pauses than our own, but a stream nobody reads for an hour is as good as closed.
+LONGEST_RETRY: Final = 600.0
+# How long the end of a stream may take to arrive after the last event anybody wants, to use its connection again.
+LINGER: Final = 1.0
+
+
+def is_event_stream(response: Response) -> bool:
+    return response.media_type == "text/event-stream"
+
+
+class EventStream:
+    """`deliver` gets the name and the data of each event; `enough` says that nothing more is wanted from the stream."""
+
+    def __init__(
+        self, deliver: Callable[[str, str], None], *, enough: Callable[[], bool], max_event_bytes: int, label: str
+    ) -> None:
+        self.last_event_id: str | None = None
+        # Blocks read so far, whether or not they held a message: a sign of life.
+        self.count = 0
+        self._deliver = deliver
+        self._enough = enough
+        self._max_event_bytes = max_event_bytes
+        self._label = label
+        self._retry: float | None = None
+
+    async def read(self, response: Response) -> None:
+        """Deliver events until this response ends, breaks off, or nothing more is wanted; then give the response up."""
+        parser = SseParser(max_event_bytes=self._max_event_bytes, skipped=self._skipped)
+        try:
+            async for piece in response.chunks():
+                for event in parser.feed(piece):
+                    self.count += 1
+                    if event.id is not None:
+                        self.last_event_id = event.id
+                    if event.retry is not None:
+                        self._retry = min(event.retry / 1000, LONGEST_RETRY)
+                    if event.data:
+                        self._deliver(event.event, event.data)
+                if self._enough():
+                    break
+        except LinkLostError:
+            log.debug("The event stream of %s broke off.", self._label)
+        finally:
+            if self._enough():
+                response.release(LINGER)
+            else:
+                response.close()
+
+    def pause(self, failures: int) -> float:
+        """Seconds to wait before the next connection; `failures` counts those in a row that brought nothing."""
+        own = min(FIRST_PAUSE * 2.0 ** min(failures, MAX_DOUBLINGS), LONGEST_PAUSE)
+        if self._retry is None:
+            return own
+        return self._retry if failures == 0 else max(self._retry, own)
+
+    def _skipped(self, reason: str) -> None:
+        log.warning("In the event stream of %s %s.", self._label, reason)

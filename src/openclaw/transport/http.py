@@ -1,0 +1,322 @@
+"""Streamable HTTP: one POST per message, answered by JSON or by an event stream; a GET stream for what the server says unasked.
+
+Owns the MCP session id, the headers of each revision, resuming a broken stream with Last-Event-ID, and the end of the session.
+An exchange runs in its caller's task and fails alone: no dropped connection, time-out or odd answer touches a neighbour. Nothing
+is sent twice unless it was surely not processed (`endpoint.py`). Negotiation, and what follows a 404 on a session, are decided above.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Final
+
+from openclaw.errors import (
+    ConnectError,
+    HttpStatusError,
+    LinkLostError,
+    OpenClawError,
+    ProtocolError,
+    SessionExpiredError,
+)
+from openclaw.net.client import ClientOptions, HttpClient
+from openclaw.net.response import Response
+from openclaw.protocol.authorizer import Authorizer
+from openclaw.transport.base import Outgoing, Sink, TransportKind
+from openclaw.transport.endpoint import Endpoint
+from openclaw.transport.events import EventStream, is_event_stream
+
+log = logging.getLogger(__name__)
+
+# The first revision without sessions and without a GET stream; revisions are dates and compare as text.
+MODERN: Final = "2026-07-28"
+# How long the goodbye to a server may take.
+CLOSE_PATIENCE: Final = 2.0
+# Connections in a row that may bring nothing before a broken call is given up.
+RESUME_ATTEMPTS: Final = 5
+DEFAULT_MAX_MESSAGE: Final = 64 * 1024 * 1024
+
+_POST: Final = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+# Compression would let a proxy or middleware hold events back until its buffer is full.
+_GET: Final = {"Accept": "text/event-stream", "Accept-Encoding": "identity"}
+# A session id has visible ASCII only; the bound keeps a hostile one out of every later request.
+_SESSION_ID = re.compile(r"[\x21-\x7e]{1,1024}")
+
+
+class HttpTransport:
+    """A recipe for links to one URL. `headers` are the configured ones; `authorizer` knows the credentials, if there are any."""
+
+    kind: TransportKind = "streamable-http"
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        options: ClientOptions,
+        headers: Mapping[str, str] | None = None,
+        authorizer: Authorizer | None = None,
+        max_message_bytes: int = DEFAULT_MAX_MESSAGE,
+    ) -> None:
+        self._url = url
+        self._options = options
+        self._headers = dict(headers or {})
+        self._authorizer = authorizer
+        self._max_message_bytes = max_message_bytes
+
+    @asynccontextmanager
+    async def open(self, sink: Sink) -> AsyncIterator["HttpLink"]:
+        """A link whose first message makes the first connection. Leaving it ends the MCP session within bounded time."""
+        async with HttpClient(self._options) as client:
+            endpoint = Endpoint(client, self._url, headers=self._headers, authorizer=self._authorizer)
+            link = HttpLink(endpoint, sink, self._max_message_bytes)
+            try:
+                yield link
+            finally:
+                await link.close()
+
+
+class HttpLink:
+    kind: TransportKind = "streamable-http"
+    pid: int | None = None
+
+    def __init__(self, endpoint: Endpoint, sink: Sink, max_message_bytes: int) -> None:
+        self.mcp_session_id: str | None = None
+        self._endpoint = endpoint
+        self._sink = sink
+        self._max_message_bytes = max_message_bytes
+        self._version = ""
+        self._running: dict[int, asyncio.Task[object]] = {}
+        # Requests whose exchange was ended by `cancel`, until their task has noticed.
+        self._dropped: set[int] = set()
+        self._listener: asyncio.Task[None] | None = None
+
+    async def send(self, message: Outgoing) -> None:
+        if message.id is None:
+            await self._tell(message)
+            return
+        task = asyncio.current_task()
+        assert task is not None
+        id, cancelling = message.id, task.cancelling()
+        self._running[id] = task
+        try:
+            await self._exchange(message, id)
+        except asyncio.CancelledError:
+            if id not in self._dropped or task.uncancel() > cancelling:
+                raise
+        except OpenClawError as error:
+            self._fail(id, error)
+        finally:
+            del self._running[id]
+            self._dropped.discard(id)
+
+    def cancel(self, request_id: int) -> bool:
+        task = self._running.get(request_id)
+        # A sink may cancel from inside `received`, in the very task of the exchange: that one is about to return by itself.
+        if task is not None and request_id not in self._dropped and task is not asyncio.current_task():
+            self._dropped.add(request_id)
+            task.cancel()
+        return self._modern
+
+    def established(self, version: str) -> None:
+        self._version = version
+        self._stop_listening()
+        if not self._modern:
+            self._listener = asyncio.create_task(self._listen(), name="mcp-http-listen")
+
+    def reset(self) -> None:
+        self.mcp_session_id = None
+        self._version = ""
+        self._stop_listening()
+
+    async def close(self) -> None:
+        """End the streams and the MCP session. Never raises; bounded."""
+        listener = self._listener
+        self._stop_listening()
+        for id in list(self._running):
+            self._fail(id, LinkLostError("The connection was closed on our side."))
+            self.cancel(id)
+        if listener is not None:
+            await asyncio.wait([listener])
+        if self.mcp_session_id is not None:
+            try:
+                async with asyncio.timeout(CLOSE_PATIENCE):
+                    response = await self._endpoint.request("DELETE", self._session_headers())
+                    response.close()
+            except (OpenClawError, TimeoutError) as error:
+                # 405: the server ends sessions by itself. Anything else is its business too, now that we leave.
+                log.debug("The MCP session was not ended politely: %s", error)
+
+    # One message
+
+    @property
+    def _modern(self) -> bool:
+        return self._version >= MODERN
+
+    def _fail(self, id: int, error: Exception) -> None:
+        if self._sink.awaits(id):
+            self._sink.failed(id, error)
+
+    def _session_headers(self) -> dict[str, str]:
+        headers = {}
+        if self._version:
+            headers["MCP-Protocol-Version"] = self._version
+        if self.mcp_session_id is not None:
+            headers["Mcp-Session-Id"] = self.mcp_session_id
+        return headers
+
+    def _message_headers(self, message: Outgoing) -> dict[str, str]:
+        version = message.headers.get("MCP-Protocol-Version", self._version)
+        if version >= MODERN:
+            return {**_POST, "MCP-Protocol-Version": version, **message.headers}
+        return {**_POST, **self._session_headers(), **message.headers}
+
+    async def _post(self, message: Outgoing) -> Response:
+        headers = self._message_headers(message)
+        try:
+            return await self._endpoint.request("POST", headers, message.data)
+        except HttpStatusError as error:
+            if "Mcp-Session-Id" in headers and _says_session_is_gone(error):
+                raise SessionExpiredError("The server no longer knows the MCP session.") from None
+            raise
+
+    async def _tell(self, message: Outgoing) -> None:
+        """Send what has no answer: any success will do."""
+        response = await self._post(message)
+        response.close()
+
+    async def _exchange(self, message: Outgoing, id: int) -> None:
+        try:
+            response = await self._post(message)
+        except HttpStatusError as error:
+            # Once a revision is agreed, an error in JSON-RPC form says more than its status. Before that, the status decides.
+            if self._version and _is_json(error):
+                self._sink.received(error.body, id)
+            raise
+        if message.method == "initialize":
+            self._adopt_session(response)
+        stream: EventStream | None = None
+        try:
+            if response.media_type == "application/json":
+                self._sink.received(await response.read(self._max_message_bytes), id)
+            elif is_event_stream(response):
+                stream = self._stream(id)
+                await stream.read(response)
+            else:
+                raise ProtocolError(
+                    f"{response.origin} answered {response.status} with {_kind(response)} instead of JSON or an event stream.",
+                    hint="Check that the URL is an MCP endpoint.",
+                )
+        finally:
+            response.close()
+        if stream is not None:
+            await self._resume(stream, id)
+        elif self._sink.awaits(id):
+            raise ProtocolError(f"{response.origin} answered with JSON that does not answer the request.")
+
+    def _adopt_session(self, response: Response) -> None:
+        id = response.headers.get("mcp-session-id")
+        if id is not None and not _SESSION_ID.fullmatch(id):
+            response.close()
+            raise ProtocolError(f"{response.origin} sent an MCP session id that is not visible ASCII.")
+        self.mcp_session_id = id
+
+    # Streams
+
+    def _stream(self, origin: int | None) -> EventStream:
+        def deliver(event: str, data: str) -> None:
+            if event == "message":
+                self._sink.received(data.encode("utf-8", "surrogatepass"), origin)
+
+        def enough() -> bool:
+            return origin is not None and not self._sink.awaits(origin)
+
+        return EventStream(deliver, enough=enough, max_event_bytes=self._max_message_bytes, label=self._endpoint.origin)
+
+    async def _get(self, stream: EventStream) -> Response:
+        headers = {**_GET, **self._session_headers()}
+        if stream.last_event_id is not None:
+            headers["Last-Event-ID"] = stream.last_event_id
+        response = await self._endpoint.request("GET", headers)
+        if not is_event_stream(response):
+            response.close()
+            raise ProtocolError(f"{response.origin} answered a GET with {_kind(response)} instead of an event stream.")
+        return response
+
+    async def _resume(self, stream: EventStream, id: int) -> None:
+        """Go on with a request's stream that ended before its answer came, for as long as the server brings anything."""
+        failures = 0
+        while self._sink.awaits(id):
+            if stream.last_event_id is None or self._modern:
+                raise LinkLostError(
+                    f"{self._endpoint.origin} ended its answer before it was complete.",
+                    hint="The request may have been processed.",
+                )
+            if failures >= RESUME_ATTEMPTS:
+                raise LinkLostError(
+                    f"The answer of {self._endpoint.origin} broke off and could not be resumed.",
+                    hint="The request may have been processed.",
+                )
+            await asyncio.sleep(stream.pause(failures))
+            seen = stream.count
+            try:
+                await stream.read(await self._get(stream))
+            except (ConnectError, LinkLostError) as error:
+                log.debug("Resuming a stream: %s", error)
+            except HttpStatusError as error:
+                if not _is_passing(error):
+                    raise LinkLostError(
+                        f"The answer of {self._endpoint.origin} broke off and it answered {error.status} to resuming it.",
+                        hint="The request may have been processed.",
+                    ) from None
+            failures = failures + 1 if stream.count == seen else 0
+
+    async def _listen(self) -> None:
+        """Read what the server says unasked, connecting again for as long as the link lives; ends where there is no such stream."""
+        stream = self._stream(None)
+        failures = 0
+        while True:
+            seen = stream.count
+            try:
+                await stream.read(await self._get(stream))
+            except HttpStatusError as error:
+                if not _is_passing(error):
+                    log.debug("No stream for the server's own messages: %s", error)
+                    return
+            except ProtocolError as error:
+                log.debug("No stream for the server's own messages: %s", error)
+                return
+            except OpenClawError as error:
+                log.debug("The stream for the server's own messages: %s", error)
+            # The pause grows only while connections bring nothing at all.
+            failures = failures + 1 if stream.count == seen else 0
+            await asyncio.sleep(stream.pause(failures))
+
+    def _stop_listening(self) -> None:
+        if self._listener is not None:
+            self._listener.cancel()
+            self._listener = None
+
+
+def _says_session_is_gone(error: HttpStatusError) -> bool:
+    """404 as the specification has it; or 400 with a word about sessions, as servers built on the official examples answer after a
+    restart. Either way the message was refused before anything looked at it."""
+    if error.status == 404:
+        return True
+    text = error.body.lower()
+    return error.status == 400 and (b"session" in text or b"not initialized" in text)
+
+
+def _is_passing(error: HttpStatusError) -> bool:
+    """Whether the same request may succeed a little later."""
+    return error.status == 429 or (error.status >= 500 and error.status != 501)
+
+
+def _is_json(error: HttpStatusError) -> bool:
+    return error.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
+
+
+def _kind(response: Response) -> str:
+    """A content type, safe to show: what is not a plain type is not repeated."""
+    kind = response.media_type
+    return kind if re.fullmatch(r"[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,60}", kind) else "no known content type"
