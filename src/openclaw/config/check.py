@@ -16,7 +16,7 @@ from msgspec import inspect
 
 from openclaw.config import variables
 from openclaw.config.dotted import Path, format_path
-from openclaw.config.entry import PluginConfig, ServerEntry, keys
+from openclaw.config.entry import PluginConfig, SecretRef, ServerEntry, keys
 from openclaw.config.json5 import Array, Member, Node, Object, Scalar
 from openclaw.config.sections import Env, Root
 from openclaw.errors import Problem
@@ -69,9 +69,9 @@ def check(tree: Node, env: Mapping[str, str]) -> Checked:
     return walk.found
 
 
-def check_entry(name: str, tree: Node, env: Mapping[str, str]) -> Checked:
-    """One server entry by itself, as a command or an editor hands it over. Its variables come from `env` alone."""
-    walk = _Walk(env)
+def check_entry(name: str, tree: Node) -> Checked:
+    """One server entry by itself, as a command or an editor hands it over. `${NAME}` in it is plain text, never our environment."""
+    walk = _Walk(None)
     data = walk.value(tree, _type(ServerEntry), ("mcp", "servers", name))
     walk.found.data = data if isinstance(data, dict) else {}
     return walk.found
@@ -98,7 +98,7 @@ def _fields(cls: type) -> dict[str, inspect.Field]:
 
 
 class _Walk:
-    def __init__(self, env: Mapping[str, str]) -> None:
+    def __init__(self, env: Mapping[str, str] | None) -> None:
         self.found = Checked()
         self.env = env
 
@@ -148,6 +148,8 @@ class _Walk:
 
     def text(self, node: Scalar, path: Path, *, secret: bool) -> Any:
         """The text with its variables. In a server entry an unset one stays as written: it stops that server, and is never sent."""
+        if self.env is None:
+            return node.value
         expanded = variables.expand(str(node.value), self.env, bare=secret)
         if not expanded.missing:
             return expanded.text
@@ -237,12 +239,8 @@ class _Walk:
             ] or fitting[:1]
         if fitting:
             return self.value(node, fitting[0], path, secret=secret)
-        shown = [option for option in kind.types if not isinstance(option, inspect.NoneType)]
-        if len(shown) == 1:
-            return self.mismatch(node, shown[0], path)
-        return self.problem(
-            node, path, f"expected {' or '.join(words_for(option) for option in shown)}, found {_kind_of(node)}."
-        )
+        shown = _shown(kind)
+        return self.mismatch(node, shown[0] if len(shown) == 1 else kind, path)
 
 
 def _consequence(path: Path) -> str:
@@ -302,10 +300,13 @@ def words_for(kind: inspect.Type) -> str:
     match kind:
         case inspect.Metadata():
             return words_for(kind.type)
-        case inspect.StructType() | inspect.DictType():
+        case inspect.StructType():
+            return "a secret reference" if kind.cls is SecretRef else "an object"
+        case inspect.DictType():
             return "an object"
         case inspect.VarTupleType():
-            return f"a list of {words_for(kind.item_type).removeprefix('a ').removeprefix('an ')}s"
+            item = words_for(kind.item_type)
+            return "a list of texts" if item == "a text" else f"a list, each item {item}"
         case inspect.LiteralType():
             return _choice([f'"{value}"' for value in sorted(map(str, kind.values))])
         case inspect.BoolType():
@@ -313,10 +314,19 @@ def words_for(kind: inspect.Type) -> str:
         case inspect.StrType():
             return "a text"
         case inspect.UnionType():
-            return " or ".join(words_for(option) for option in kind.types if not isinstance(option, inspect.NoneType))
+            return " or ".join(dict.fromkeys(words_for(option) for option in _shown(kind)))
         case inspect.IntType() | inspect.FloatType():
             return ("a whole number" if isinstance(kind, inspect.IntType) else "a number") + _bounds(kind)
     return "a value"
+
+
+def _shown(kind: inspect.UnionType) -> list[inspect.Type]:
+    """The alternatives worth naming: null is leaving the key out, and where any text will do a number may stand without quotes."""
+    options = [option for option in kind.types if not isinstance(option, inspect.NoneType)]
+    if any(isinstance(option, inspect.StrType) for option in options):
+        loose = inspect.IntType | inspect.FloatType | inspect.BoolType
+        options = [option for option in options if not isinstance(option, loose)]
+    return options
 
 
 def _bounds(kind: inspect.IntType | inspect.FloatType) -> str:

@@ -23,6 +23,7 @@ def keys(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+TransportName = Literal["stdio", "streamable-http", "sse"]
 Milliseconds = Annotated[float, Meta(ge=0)]
 Timeout = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=0)]
@@ -177,6 +178,23 @@ class ServerEntry(Part, frozen=True, forbid_unknown_fields=False):
 
 
 Servers = Annotated[dict[str, ServerEntry], about("MCP servers by name.")]
+
+
+_TRANSPORTS: dict[str, TransportName] = {
+    "stdio": "stdio",
+    "http": "streamable-http",
+    "streamable-http": "streamable-http",
+    "streamablehttp": "streamable-http",
+    "sse": "sse",
+}
+
+
+def transport_of(entry: ServerEntry) -> TransportName | None:
+    """The transport to try first; None when the entry names one that does not exist."""
+    named = entry.transport or entry.type
+    if named:
+        return _TRANSPORTS.get(named.strip().lower().replace("_", "-"))
+    return "streamable-http" if entry.url and not entry.command else "stdio"
 
 
 class AgentMcp(Part, frozen=True):

@@ -31,16 +31,18 @@ def load_config(paths: Paths, env: Mapping[str, str]) -> Config:
     try:
         tree = read_tree(file)
     except FileNotFoundError:
-        return Config(Root(), PluginConfig(), {}, file, (file,), missing=True)
-    return _config(tree.root, env, file, tuple(tree.files))
+        return Config(Root(), PluginConfig(), {}, file, (file,), paths.home, missing=True)
+    return _config(tree.root, env, file, files=tuple(tree.files), home=paths.home)
 
 
 def parse_config(text: str, *, env: Mapping[str, str] | None = None, file: str = "openclaw.json") -> Config:
     """A config from JSON5 text. `$include` is not followed."""
-    return _config(parse(text, file), env or {}, FilePath(file), ())
+    return _config(parse(text, file), env or {}, FilePath(file), files=(), home=None)
 
 
-def _config(tree: Node, env: Mapping[str, str], file: FilePath, files: tuple[FilePath, ...]) -> Config:
+def _config(
+    tree: Node, env: Mapping[str, str], file: FilePath, *, files: tuple[FilePath, ...], home: FilePath | None
+) -> Config:
     checked = check(tree, {**_file_variables(tree, env), **{name: value for name, value in env.items() if value}})
     config = Config(
         root=msgspec.convert(checked.data, Root),
@@ -48,6 +50,7 @@ def _config(tree: Node, env: Mapping[str, str], file: FilePath, files: tuple[Fil
         raw=plain(tree) if isinstance(tree, Object) else {},
         file=file,
         files=files,
+        home=home,
         warnings=tuple(checked.warnings),
         ignored=tuple(format_path(path) for path in checked.ignored),
         unset={unset.path: unset.names for unset in checked.unset},

@@ -27,6 +27,8 @@ class Config:
     file: FilePath
     # Every file that was read, the config file first even when it is missing: what to watch for changes.
     files: tuple[FilePath, ...] = ()
+    # What `~` means in it.
+    home: FilePath | None = None
     # There is no config file; everything is at its default.
     missing: bool = False
     warnings: tuple[Problem, ...] = ()
@@ -40,7 +42,8 @@ class Config:
         """Why what is configured at `path` cannot be used: a variable below it is not set. Empty when nothing is wrong."""
         keys = _keys(path)
         names = dict.fromkeys(name for at, missing in self.unset.items() if at[: len(keys)] == keys for name in missing)
-        return f"{' and '.join('${' + name + '}' for name in names)} is not set" if names else ""
+        shown = " and ".join("${" + name + "}" for name in names)
+        return f"{shown} {'is' if len(names) == 1 else 'are'} not set" if names else ""
 
     def locate(self, path: str | Path) -> tuple[str, int, int]:
         """File, line and column of a setting, or of the nearest thing above it that was written. Line 0: nothing was."""
@@ -62,6 +65,12 @@ class Config:
         file, line, _ = self.locate(path)
         place = f"{os.path.basename(file)}:{line}" if line else os.path.basename(file)
         return f"{place} {format_path(_keys(path))}"
+
+    def resolve(self, name: str) -> FilePath:
+        """A file or directory that the config names: `~` is the home directory, relative names start beside the config file."""
+        if self.home and (name == "~" or name.startswith("~/")):
+            return self.home / name[2:]
+        return FilePath(os.path.normpath(self.file.parent / name))
 
     def get(self, path: str | Path) -> Any:
         """What was written at `path`, includes in place and variables not. Raises KeyError when nothing was."""

@@ -1,15 +1,190 @@
 """Rules between fields, which types cannot say.
 
-Pure: works on a Config that has been read as far as it is right, and reports each broken rule with its place.
+Pure: works on a Config that has been read as far as it is right, and reports each broken rule with its place. What a rule says about one
+server entry (`entry_faults`) serves commands and editors too, which hand over entries without a file.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from ipaddress import IPv6Address, ip_address
+from urllib.parse import urlsplit
 
-from openclaw.config.dotted import Path
+from openclaw.config.check import PLUGIN_CONFIG
+from openclaw.config.dotted import Path, format_path
+from openclaw.config.entry import Auth, ServerEntry, transport_of
 from openclaw.config.loaded import Config
+from openclaw.config.sections import AgentSettings, ToolRules
 from openclaw.errors import Problem
+
+AGENT_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+# Who answers when no agent is configured, or none is named.
+DEFAULT_AGENT = "main"
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+# A fault of one entry: the key it is about, what is wrong, what to do.
+Fault = tuple[str, str, str]
 
 
 def broken_rules(config: Config, faulty: Sequence[Path]) -> list[Problem]:
-    """`faulty` are paths already reported: nothing is said again about what is above or below them."""
-    return []
+    """`faulty` are paths already reported: nothing more is said about an object with a fault in it."""
+    found = [*_agents(config), *_tools(config), *_providers(config), *_servers(config)]
+    return [
+        Problem(message, *config.locate(path), format_path(path), hint)
+        for subject, path, message, hint in found
+        if not any(fault[: len(subject)] == subject for fault in faulty)
+    ]
+
+
+# What is broken, where it is shown, what is wrong, what to do.
+_Broken = Iterator[tuple[Path, Path, str, str]]
+
+
+def _agents(config: Config) -> _Broken:
+    agents = config.root.agents
+    seen: set[str] = set()
+    listed = [(("agents", "list", str(index)), agent.id) for index, agent in enumerate(agents.list)]
+    for at, name in [*listed, *((("agents", "entries", name), name) for name in agents.entries)]:
+        place = (*at, "id") if at[1] == "list" else at
+        if not name:
+            yield at, at, 'expected the key "id".', "Every agent of agents.list has one."
+        elif not AGENT_ID.fullmatch(name):
+            yield at, place, "this is not an agent id.", "Use lower-case letters, digits, _ and -, at most 64."
+        elif name in seen:
+            yield at, place, f'the agent "{name}" is configured twice.', "Keep one of them."
+        seen.add(name)
+    known = sorted((seen | {DEFAULT_AGENT}) - {""})
+    if agents.default is not None and agents.default not in known:
+        path = ("agents", "default")
+        yield path, path, "there is no such agent.", f"Known agents: {', '.join(known)}."
+
+
+def _settings(config: Config) -> Iterator[tuple[Path, AgentSettings]]:
+    agents = config.root.agents
+    yield ("agents", "defaults"), agents.defaults
+    for index, agent in enumerate(agents.list):
+        yield ("agents", "list", str(index)), agent
+    for name, settings in agents.entries.items():
+        yield ("agents", "entries", name), settings
+
+
+def _tools(config: Config) -> _Broken:
+    layers: list[tuple[Path, ToolRules | None]] = [
+        (("tools",), config.root.tools),
+        (("gateway", "tools"), config.root.gateway.tools),
+    ]
+    for path, settings in _settings(config):
+        layers += [((*path, "tools"), settings.tools), ((*path, "toolPolicy"), settings.tool_policy)]
+        if settings.tools and settings.tool_policy:
+            yield path, (*path, "toolPolicy"), '"tools" and "toolPolicy" are the same setting.', "Keep one of them."
+    for path, rules in layers:
+        if rules and rules.allow and rules.also_allow:
+            yield path, (*path, "alsoAllow"), '"allow" and "alsoAllow" exclude each other.', "Keep one of them."
+
+
+def _providers(config: Config) -> _Broken:
+    for name, provider in config.root.models.providers.items():
+        path = ("models", "providers", name)
+        if not name or "/" in name:
+            yield path, path, "a provider's name has no slash in it.", "It stands before the slash in provider/model."
+        fault = url_fault(provider.base_url) if provider.base_url else ""
+        if fault:
+            yield path, (*path, "baseUrl"), fault, "Write an address such as https://api.example.com/v1."
+
+
+def servers(config: Config) -> Iterator[tuple[Path, ServerEntry]]:
+    """Every server entry of the file, with its path."""
+    sections = [
+        (("mcp",), config.root.mcp.servers),
+        (PLUGIN_CONFIG, config.plugin.servers),
+        *(((*path, "mcp"), settings.mcp.servers) for path, settings in _settings(config) if settings.mcp),
+    ]
+    for path, entries in sections:
+        for name, entry in entries.items():
+            yield (*path, "servers", name), entry
+
+
+def _servers(config: Config) -> _Broken:
+    for path, entry in servers(config):
+        if not path[-1].strip() or path[-1] == "__proto__" or not path[-1].isprintable():
+            yield path, path, "this is not a name for a server.", "Use letters, digits, _ and -."
+        # An unset variable stops this server alone; what it would have held cannot be judged.
+        if entry.enabled and not config.fault(path):
+            for key, message, hint in entry_faults(entry):
+                yield path, (*path, key) if key else path, message, hint
+
+
+def entry_faults(entry: ServerEntry) -> Iterator[Fault]:
+    """What is wrong with a server entry by itself."""
+    transport = transport_of(entry)
+    if transport is None:
+        key = "transport" if entry.transport else "type"
+        yield key, "unknown transport.", "Use stdio, streamable-http (or http) or sse."
+    elif transport == "stdio":
+        if not entry.command:
+            needs = (
+                "a server needs a command to start (stdio) or a url (HTTP)."
+                if entry.type is entry.transport is None
+                else ""
+            )
+            yield "", needs or "the stdio transport needs a command.", 'Add "command".'
+    elif not entry.url:
+        yield "", f"the {transport} transport needs a url.", 'Add "url".'
+    elif isinstance(entry.url, str) and "secret://" not in entry.url:
+        fault = url_fault(entry.url) or plaintext_fault(entry.url)
+        if fault:
+            yield "url", fault, "Write an address such as https://example.com/mcp."
+    if isinstance(entry.auth, Auth) and entry.oauth is not None:
+        yield "oauth", '"auth" and "oauth" are the same setting.', "Keep one of them."
+    yield from _unsendable(entry)
+
+
+def _unsendable(entry: ServerEntry) -> Iterator[Fault]:
+    """Names and values that no process and no HTTP request can carry."""
+    for name, value in entry.headers.items():
+        if not _HEADER_NAME.fullmatch(name) or (isinstance(value, str) and _CONTROL.search(value.strip("\t"))):
+            yield (
+                "headers",
+                f"{name!r} cannot be sent as an HTTP header.".replace("\\n", " "),
+                "Remove spaces and line breaks.",
+            )
+    for name, value in entry.env.items():
+        if not name or "=" in name or "\0" in name or (isinstance(value, str) and "\0" in value):
+            yield "env", "a variable's name is empty or holds =, or a value holds a NUL.", "Rename it."
+    if any("\0" in text for text in (entry.command or "", *entry.args) if isinstance(text, str)):
+        yield "args", "an argument holds a NUL character.", "Remove it."
+
+
+def url_fault(url: str) -> str:
+    """Why a text is not an HTTP address; empty when it is one."""
+    if _CONTROL.search(url) or " " in url:
+        return "an address holds no spaces and no line breaks."
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return "this is not an address."
+    if parts.scheme not in ("http", "https") or not host:
+        return "expected an address that starts with https:// or http://."
+    return ""
+
+
+def plaintext_fault(url: str) -> str:
+    """Plain http is for this machine only: anyone on the way could read the credentials and change the answers."""
+    parts = urlsplit(url)
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+        return "plain http:// is refused for any host but this machine; use https://."
+    return ""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address literal means this machine, without asking a resolver."""
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        address = ip_address(name)
+    except ValueError:
+        return False
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return (mapped or address).is_loopback

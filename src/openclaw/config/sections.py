@@ -332,7 +332,7 @@ class Logging(Part, frozen=True):
     foreign = keys("consoleLevel consoleStyle maxFileBytes redactPatterns redactSensitive")
 
     level: Annotated[
-        Literal["silent", "fatal", "error", "warn", "info", "debug", "trace"] | None,
+        Literal["silent", "fatal", "error", "warn", "warning", "info", "debug", "trace"] | None,
         about("The least important lines to log. info."),
     ] = None
     file: Annotated[str | None, about("The gateway's log file.")] = None

@@ -1,15 +1,33 @@
 """Three dialects of server config, one frozen `ServerSpec`.
 
 Owns the field names, aliases and defaults of `mcp.servers`, `plugins.entries.mcp-client.config.servers` and `agents.*.mcp.servers`, and
-which of them an agent gets. Resolves no secrets and opens nothing: `secret://` references stay as they are.
-Times are seconds from here on.
+which of them an agent gets. Resolves no secrets and opens nothing: `secret://` references stay as they are, and `{source, provider, id}`
+objects become `secret://ref/SOURCE/PROVIDER/ID`. Times are seconds from here on. The names of the fields are in `entry.py`.
 """
 
-from dataclasses import dataclass, field
-from typing import Literal
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import astuple, dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path as FilePath
+from typing import Any, Literal, TypeVar
 
+import msgspec
+
+from openclaw.config.check import PLUGIN_CONFIG, check_entry
+from openclaw.config.dotted import Path, format_path
+from openclaw.config.entry import Auth, PluginConfig, SecretRef, ServerEntry, TransportName, Value, transport_of
+from openclaw.config.json5 import parse
+from openclaw.config.loaded import Config
+from openclaw.config.rules import entry_faults
+from openclaw.config.sections import AgentSettings, Root
+from openclaw.errors import ConfigError, Problem
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 Section = Literal["mcp", "plugin", "agents"]
-TransportName = Literal["stdio", "streamable-http", "sse"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +88,7 @@ class ServerSpec:
     max_total_timeout: float = 600.0
     restart_on_crash: bool = True
     max_restarts: int = 5
+    # Zero is never, for both.
     health_interval: float = 30.0
     discovery_interval: float = 300.0
     idle_timeout: float | None = None
@@ -94,4 +113,247 @@ class EngineOptions:
     tool_names: Literal["by-section", "prefix__tool", "mcp_prefix_tool"] = "by-section"
     startup_grace: float = 2.0
     max_concurrent_servers: int = 20
+    # Seconds until the connections of an idle conversation are closed (`isolation: session`).
+    session_idle_ttl: float | None = None
     debug: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Dialect:
+    """What a section's document says when an entry says nothing. Milliseconds."""
+
+    section: Section
+    connect_ms: float
+    call_ms: float
+
+
+_MCP = _Dialect("mcp", 30_000, 60_000)
+_PLUGIN = _Dialect("plugin", 10_000, 30_000)
+_AGENTS = _Dialect("agents", 30_000, 60_000)
+_DISCOVERY_MS = 300_000.0
+_HEALTH_MS = 30_000.0
+_CONCURRENT_SERVERS = 20
+# Progress extends a call up to this many times its own time.
+_TOTAL_FACTOR = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """One object of servers in the file."""
+
+    path: Path
+    dialect: _Dialect
+    entries: Mapping[str, ServerEntry]
+    owner: str = ""
+
+
+def server_specs(config: Config, agent_id: str) -> tuple[ServerSpec, ...]:
+    """The servers of an agent: `mcp.servers`, then the plugin's, then the defaults', then its own; the later replaces the earlier whole.
+
+    `{enabled: false}` alone removes one. With the plugin `mcp-client` switched off, all of them are disabled.
+    """
+    chosen: dict[str, tuple[_Place, ServerEntry]] = {}
+    for place in _places(config, agent_id):
+        for name, entry in place.entries.items():
+            if name in chosen and chosen[name][1] != entry:
+                earlier, later = ((*at.path, name) for at in (chosen[name][0], place))
+                _log.info("MCP server '%s': %s replaces %s", name, config.where(later), config.where(earlier))
+            chosen[name] = (place, entry)
+    specs = (
+        _spec(config, place, name, entry)
+        for name, (place, entry) in chosen.items()
+        if entry.enabled or entry.command or entry.url
+    )
+    return tuple(specs if engine_enabled(config) else (replace(spec, enabled=False) for spec in specs))
+
+
+def engine_enabled(config: Config) -> bool:
+    """The plugin's switch, which holds for every section."""
+    plugin = config.root.plugins.entries.get(PLUGIN_CONFIG[2])
+    return plugin is None or plugin.enabled is not False
+
+
+def engine_options(config: Config) -> EngineOptions:
+    mcp, plugin = config.root.mcp, config.plugin
+    return EngineOptions(
+        tool_names=mcp.tool_names,
+        startup_grace=mcp.startup_grace_ms / 1000,
+        max_concurrent_servers=mcp.max_concurrent_servers or plugin.max_concurrent_servers or _CONCURRENT_SERVERS,
+        session_idle_ttl=mcp.session_idle_ttl_ms / 1000 if mcp.session_idle_ttl_ms else None,
+        debug=mcp.debug or plugin.debug,
+    )
+
+
+def read_server(name: str, value: Mapping[str, Any]) -> ServerSpec:
+    """A spec from an entry that stands in no file: typed in chat, or handed over by an editor. `${NAME}` in it is plain text.
+
+    Raises ConfigError with every problem.
+    """
+    path: Path = ("mcp", "servers", name)
+    checked = check_entry(name, parse(json.dumps(value)))
+    entry = msgspec.convert(checked.data, ServerEntry)
+    problems = checked.problems or [
+        Problem(message, path=format_path((*path, key) if key else path), hint=hint)
+        for key, message, hint in entry_faults(entry)
+    ]
+    if problems:
+        raise ConfigError([replace(problem, line=0, column=0) for problem in problems])
+    nowhere = Config(Root(), PluginConfig(), {}, FilePath())
+    return replace(_spec(nowhere, _Place(path[:-1], _MCP, {}), name, entry), where="")
+
+
+def spec_key(spec: ServerSpec) -> str:
+    """A stable name for what is at the other end: equal for specs that reach the same server in the same way, whatever they are called.
+
+    Leaves out what only we see (names, filters, timeouts). HTTP servers of different owners differ: so do their tokens.
+    """
+    link = (
+        *(spec.transport, spec.command, spec.args, spec.env, spec.pass_env, spec.cwd),
+        *(spec.url, spec.headers, spec.api_key, astuple(spec.auth) if spec.auth else None),
+        *(spec.ssl_verify, spec.ca_cert, spec.client_cert, spec.client_key, spec.allow_private),
+        spec.owner if spec.transport != "stdio" else "",
+    )
+    return sha256(json.dumps(link).encode()).hexdigest()
+
+
+def map_secrets(spec: ServerSpec, change: Callable[[str], str]) -> ServerSpec:
+    """The spec with `change` applied to every text that may name a secret: env, headers, args, url, apiKey and all of auth."""
+    auth = spec.auth
+    if auth is not None:
+        changed: dict[str, Any] = {name: change(getattr(auth, name)) for name in _AUTH_TEXTS}
+        scopes = None if auth.scopes is None else tuple(change(scope) for scope in auth.scopes)
+        auth = replace(auth, scopes=scopes, **changed)
+    return replace(
+        spec,
+        args=tuple(change(arg) for arg in spec.args),
+        env=tuple((name, change(value)) for name, value in spec.env),
+        headers=tuple((name, change(value)) for name, value in spec.headers),
+        url=change(spec.url),
+        api_key=change(spec.api_key),
+        auth=auth,
+    )
+
+
+# The texts of an AuthSpec; `grant` is a choice of ours and never a secret.
+_AUTH_TEXTS = tuple(name for name in AuthSpec.__dataclass_fields__ if name not in ("grant", "scopes"))
+
+
+def secret_text(value: Value | None) -> str:
+    """A setting as a spec holds it: numbers and switches as JSON writes them, references as `secret://ref/SOURCE/PROVIDER/ID`."""
+    if value is None:
+        return ""
+    if isinstance(value, SecretRef):
+        return f"secret://ref/{value.source}/{value.provider}/{value.id}"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _places(config: Config, agent_id: str) -> list[_Place]:
+    agents = config.root.agents
+    places = [
+        _Place(("mcp", "servers"), _MCP, config.root.mcp.servers),
+        _Place((*PLUGIN_CONFIG, "servers"), _PLUGIN, config.plugin.servers),
+    ]
+    own: list[tuple[Path, AgentSettings, str]] = [(("agents", "defaults"), agents.defaults, "")]
+    own += [
+        (("agents", "list", str(i)), agent, agent_id) for i, agent in enumerate(agents.list) if agent.id == agent_id
+    ]
+    if agent_id in agents.entries:
+        own.append((("agents", "entries", agent_id), agents.entries[agent_id], agent_id))
+    for path, settings, owner in own:
+        if settings.mcp:
+            places.append(_Place((*path, "mcp", "servers"), _AGENTS, settings.mcp.servers, owner))
+    return places
+
+
+def _spec(config: Config, place: _Place, name: str, entry: ServerEntry) -> ServerSpec:
+    path = (*place.path, name)
+    mcp, plugin = config.root.mcp, config.plugin
+    discovery = [entry.tool_discovery_interval, mcp.tool_discovery_interval, plugin.tool_discovery_interval]
+    if place.dialect.section == "plugin":
+        discovery[1:] = [plugin.tool_discovery_interval, mcp.tool_discovery_interval]
+    call_ms = _first(entry.request_timeout_ms, entry.tool_timeout, default=place.dialect.call_ms)
+    connect_ms = _first(
+        entry.connection_timeout_ms, entry.connect_timeout_ms, entry.timeout, default=place.dialect.connect_ms
+    )
+    return ServerSpec(
+        name=name,
+        section=place.dialect.section,
+        where=config.where(path),
+        owner=place.owner,
+        enabled=entry.enabled,
+        fault=config.fault(path),
+        transport=transport_of(entry) or "stdio",
+        command=_command(config, entry.command or ""),
+        args=tuple(secret_text(arg) for arg in entry.args),
+        env=tuple((key, secret_text(value)) for key, value in entry.env.items()),
+        pass_env=entry.pass_env,
+        cwd=_file(config, entry.cwd or entry.working_directory),
+        url=secret_text(entry.url),
+        headers=tuple((key, secret_text(value)) for key, value in entry.headers.items()),
+        api_key=secret_text(entry.api_key),
+        auth=_auth(entry),
+        ssl_verify=_first(entry.ssl_verify, entry.ssl_verify_alias, default=True),
+        ca_cert=_file(config, entry.ca_cert),
+        client_cert=_file(config, entry.client_cert or entry.client_cert_alias),
+        client_key=_file(config, entry.client_key or entry.client_key_alias),
+        allow_private=entry.allow_private,
+        connect_timeout=connect_ms / 1000,
+        call_timeout=call_ms / 1000,
+        max_total_timeout=_first(entry.max_total_timeout_ms, default=call_ms * _TOTAL_FACTOR) / 1000,
+        restart_on_crash=entry.restart_on_crash,
+        max_restarts=entry.max_restarts,
+        health_interval=_first(entry.health_interval_ms, mcp.health_interval_ms, default=_HEALTH_MS) / 1000,
+        discovery_interval=_first(*discovery, default=_DISCOVERY_MS) / 1000,
+        idle_timeout=entry.idle_timeout_ms / 1000 if entry.idle_timeout_ms else None,
+        lazy=entry.lazy,
+        isolation=entry.isolation,
+        trust=entry.trust,
+        parallel_calls=_first(
+            entry.supports_parallel_tool_calls, entry.supports_parallel_tool_calls_alias, default=True
+        ),
+        max_in_flight=entry.max_in_flight,
+        max_message_bytes=entry.max_message_bytes,
+        tool_prefix=entry.tool_prefix or "",
+        tool_include=entry.tool_filter.include,
+        tool_exclude=entry.tool_filter.exclude,
+        inject_resources=entry.resources.inject,
+        resources_max_bytes=entry.resources.max_bytes,
+    )
+
+
+def _auth(entry: ServerEntry) -> AuthSpec | None:
+    auth = entry.auth if isinstance(entry.auth, Auth) else entry.oauth
+    if auth is None:
+        return AuthSpec() if entry.auth == "oauth" else None
+    scopes = auth.scopes if auth.scopes is not None else auth.scope
+    return AuthSpec(
+        grant=auth.grant,
+        client_id=secret_text(auth.client_id),
+        client_secret=secret_text(auth.client_secret),
+        private_key=secret_text(auth.private_key),
+        signing_alg=auth.signing_alg,
+        token_endpoint_auth_method=auth.token_endpoint_auth_method,
+        client_metadata_url=auth.client_metadata_url,
+        authorization_server_url=auth.authorization_server_url,
+        redirect_url=auth.redirect_url,
+        scopes=tuple(scopes.split()) if isinstance(scopes, str) else scopes,
+        idp_issuer=auth.idp_issuer,
+        idp_token_endpoint=auth.idp_token_endpoint,
+        idp_client_id=secret_text(auth.idp_client_id),
+        idp_id_token=secret_text(auth.idp_id_token),
+    )
+
+
+def _first(*values: T | None, default: T) -> T:
+    return next((value for value in values if value is not None), default)
+
+
+def _file(config: Config, name: str | None) -> str:
+    return str(config.resolve(name)) if name else ""
+
+
+def _command(config: Config, command: str) -> str:
+    """Looked up in PATH when it is a bare name, so only `~/` is ours to resolve."""
+    return str(config.resolve(command)) if command.startswith("~/") else command

@@ -40,3 +40,8 @@ def expand(text: str, variables: Mapping[str, str], *, bare: bool = False) -> Ex
 
     filled = _REFERENCE.sub(put, text)
     return Expanded(text, tuple(missing)) if missing else Expanded(filled)
+
+
+def escape(text: str) -> str:
+    """Text as it must be written so that `expand` gives it back: for what people type, which never means our environment."""
+    return _REFERENCE.sub(lambda match: "$" + match[0], text)

@@ -1,0 +1,160 @@
+"""What one agent is: `agents.defaults` with the agent's own settings over them.
+
+Owns which agents exist, which answers when none is named, and how defaults and own settings meet: field by field, so that an agent with its
+own `tools.allow` keeps the defaults' `tools.deny`. Decides no policy: the tool rules are handed on as layers, each with its place in
+the file. Its servers are worked out by `servers.py`.
+"""
+
+from dataclasses import dataclass, field
+
+from openclaw.config.dotted import Path
+from openclaw.config.entry import AgentMcp
+from openclaw.config.loaded import Config
+from openclaw.config.rules import DEFAULT_AGENT
+from openclaw.config.sections import AgentSettings, ModelChoice, ToolRules
+from openclaw.errors import UsageError
+
+# Model requests in one run. A task that needs more is going in circles.
+DEFAULT_MAX_TURNS = 50
+# Seconds for one run, tools included.
+DEFAULT_TIMEOUT = 600.0
+DEFAULT_MAX_CONCURRENT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One list of a layer, and where it is written: `openclaw.json:12 tools.deny`."""
+
+    names: tuple[str, ...]
+    where: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLayer:
+    """One layer of tool policy as written; each only narrows those before it. None: the layer says nothing of the kind."""
+
+    # The setting, such as `tools` or `agents.entries.research.tools`.
+    name: str
+    profile: Rule | None = None
+    allow: Rule | None = None
+    also_allow: Rule | None = None
+    deny: Rule | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """One agent as configured, defaults filled in."""
+
+    id: str
+    name: str = ""
+    # `provider/model`; empty when none is configured: then one is looked for.
+    model: str = ""
+    fallbacks: tuple[str, ...] = ()
+    # Global, gateway (for calls that come through it), agent.
+    tools: tuple[ToolLayer, ...] = ()
+    gateway_tools: ToolLayer = ToolLayer("gateway.tools")
+    # The only skills it has; None is all of them.
+    skills: tuple[str, ...] | None = None
+    workspace: str | None = None
+    prompt: str = ""
+    verbose: bool = False
+    max_turns: int = DEFAULT_MAX_TURNS
+    timeout: float = DEFAULT_TIMEOUT
+    context_tokens: int | None = None
+    max_concurrent: int = DEFAULT_MAX_CONCURRENT
+    mcp: AgentMcp = field(default_factory=AgentMcp)
+
+
+def agent_ids(config: Config) -> tuple[str, ...]:
+    """Every agent, the default one first."""
+    first = default_agent(config)
+    return tuple(dict.fromkeys([first, *_paths(config)]))
+
+
+def default_agent(config: Config) -> str:
+    """`agents.default`, else the one of `agents.list` marked so, else `main`, else the first, else `main` with all defaults."""
+    agents = config.root.agents
+    marked = [agent.id for agent in agents.list if agent.default]
+    known = list(_paths(config))
+    if agents.default or marked:
+        return agents.default or marked[0]
+    return DEFAULT_AGENT if DEFAULT_AGENT in known or not known else known[0]
+
+
+def agent(config: Config, agent_id: str = "") -> AgentSpec:
+    """The agent of that id; the default one when it is empty. Raises UsageError when there is none."""
+    chosen = agent_id or default_agent(config)
+    if chosen not in agent_ids(config):
+        raise UsageError(f'There is no agent "{chosen}".', hint=f"Known agents: {', '.join(agent_ids(config))}.")
+    defaults = config.root.agents.defaults
+    path, own = _paths(config).get(chosen, (("agents", "entries", chosen), AgentSettings()))
+    model, fallbacks = _model(own, defaults)
+    skills = own.skills if own.skills is not None else defaults.skills
+    workspace = own.workspace or defaults.workspace
+    return AgentSpec(
+        id=chosen,
+        name=own.name or "",
+        model=model,
+        fallbacks=fallbacks,
+        tools=(_layer(config, ("tools",), config.root.tools), _agent_layer(config, path, own)),
+        gateway_tools=_layer(config, ("gateway", "tools"), config.root.gateway.tools),
+        skills=skills,
+        workspace=str(config.resolve(workspace)) if workspace else None,
+        prompt=own.prompt if own.prompt is not None else defaults.prompt or "",
+        verbose=own.verbose if own.verbose is not None else bool(defaults.verbose),
+        max_turns=own.max_turns or defaults.max_turns or DEFAULT_MAX_TURNS,
+        timeout=own.timeout_seconds or defaults.timeout_seconds or DEFAULT_TIMEOUT,
+        context_tokens=own.context_tokens or defaults.context_tokens,
+        max_concurrent=own.max_concurrent or defaults.max_concurrent or DEFAULT_MAX_CONCURRENT,
+        mcp=own.mcp or AgentMcp(),
+    )
+
+
+def _paths(config: Config) -> dict[str, tuple[Path, AgentSettings]]:
+    agents = config.root.agents
+    listed: dict[str, tuple[Path, AgentSettings]] = {
+        settings.id: (("agents", "list", str(index)), settings) for index, settings in enumerate(agents.list)
+    }
+    return listed | {name: (("agents", "entries", name), settings) for name, settings in agents.entries.items()}
+
+
+def _model(own: AgentSettings, defaults: AgentSettings) -> tuple[str, tuple[str, ...]]:
+    """An agent's own model comes without the defaults' fallbacks, unless it names only fallbacks."""
+    for settings in (own, defaults):
+        if isinstance(settings.model, str):
+            return settings.model, ()
+        if isinstance(settings.model, ModelChoice) and settings.model.primary:
+            return settings.model.primary, settings.model.fallbacks
+        if isinstance(settings.model, ModelChoice) and settings is own:
+            primary, _ = _model(AgentSettings(), defaults)
+            return primary, settings.model.fallbacks
+    return "", defaults.model.fallbacks if isinstance(defaults.model, ModelChoice) else ()
+
+
+def _layer(config: Config, path: Path, rules: ToolRules) -> ToolLayer:
+    return ToolLayer(".".join(path), **_rules(config, path, rules))
+
+
+def _agent_layer(config: Config, path: Path, own: AgentSettings) -> ToolLayer:
+    """The defaults' rules with the agent's own over them, list by list."""
+    merged: dict[str, Rule] = {}
+    for at, settings in ((("agents", "defaults"), config.root.agents.defaults), (path, own)):
+        for key, rules in (("tools", settings.tools), ("toolPolicy", settings.tool_policy)):
+            if rules is not None:
+                merged |= _rules(config, (*at, key), rules)
+    return ToolLayer(".".join((*path, "tools")), **merged)
+
+
+def _rules(config: Config, path: Path, rules: ToolRules) -> dict[str, Rule]:
+    written = {
+        "profile": (rules.profile,) if rules.profile else None,
+        "allow": rules.allow,
+        "also_allow": rules.also_allow,
+        "deny": rules.deny,
+    }
+    keys = {"also_allow": "alsoAllow"}
+    return {
+        name: Rule(names, config.where((*path, keys.get(name, name))))
+        for name, names in written.items()
+        if names is not None
+    }
