@@ -1,0 +1,351 @@
+"""A protocol peer running over any transport: calls out, answers back, requests of the server answered.
+
+Owns the deadline of every call, cancellation (the server is told), and what becomes of calls when the link breaks: each ends
+exactly once, and nothing is ever sent a second time from here. No task and no queue stands between the bytes and the caller.
+What the messages mean is the client's business (mcp/client.py); when to connect again is the supervisor's.
+"""
+
+import asyncio
+import logging
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Any, Self, assert_never
+
+from msgspec import Raw, Struct
+
+from openclaw.errors import DeadlineError, LinkLostError, OpenClawError, ProtocolError, RpcError, TransportError
+from openclaw.protocol import jsonrpc
+from openclaw.protocol.jsonrpc import Notification, Request, RequestId
+from openclaw.protocol.peer import Answered, Peer, Progressed, Refused, Stray, Unreadable
+from openclaw.transport.base import Link, Outgoing, Transport
+
+log = logging.getLogger(__name__)
+
+CANCELLED = "notifications/cancelled"
+
+# Requests of one server answered at a time. A server that asks faster than it reads our answers is not worth more memory.
+MAX_ANSWERING = 64
+# A server that does not read would otherwise keep the notice of a cancelled call waiting for ever.
+NOTICE_PATIENCE = 5.0
+
+# progress, total (None when the server does not say), message
+OnProgress = Callable[[float, float | None, str], None]
+# What answers a request of the other side: returns the result, or raises RpcError to refuse.
+Handler = Callable[[Request], Awaitable[Any]]
+OnNotification = Callable[[str, Raw], None]
+Report = Callable[[str], None]
+
+
+class _Call(Struct, eq=False):
+    method: str
+    future: asyncio.Future[Raw]
+    on_progress: OnProgress | None
+    timeout: float
+    # Loop times: when it began, when it expires, and how far progress may move that.
+    started: float
+    deadline: float
+    limit: float
+    id: int = 0
+    expired: bool = False
+    # Set while the message is being handed over, so that expiry can interrupt that too.
+    sender: asyncio.Task[Any] | None = None
+
+
+def _log_stray(reason: str) -> None:
+    log.debug("Dropped from a server: %s", reason)
+
+
+class Connection:
+    """`async with Connection(transport) as connection`: opened, used and closed by one task; called from any.
+
+    `handler` answers requests of the server (`ping` is answered without it, anything else refused when there is none);
+    `on_notification` gets every notification but progress; `report` gets one sentence for each message that was dropped.
+    Neither callback may block. `meta` is merged into the `_meta` of every request (2026-07-28).
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        handler: Handler | None = None,
+        on_notification: OnNotification | None = None,
+        report: Report = _log_stray,
+    ) -> None:
+        self.meta: Mapping[str, Any] = {}
+        self.link: Link
+        # When the other side was last heard, in loop time.
+        self.last_heard = 0.0
+        self._transport = transport
+        self._handler = handler
+        self._on_notification = on_notification
+        self._report = report
+        self._peer: Peer[_Call] = Peer()
+        self._stack = AsyncExitStack()
+        self._answering: dict[RequestId, asyncio.Task[None]] = {}
+        self._notices: set[asyncio.Task[None]] = set()
+        # One timer for all calls, set for the earliest deadline: a timer a call would cost more than the call's own work.
+        self._sweep: asyncio.TimerHandle | None = None
+        self._sweep_at = math.inf
+
+    async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        self._lost: asyncio.Future[TransportError | None] = self._loop.create_future()
+        self.last_heard = self._loop.time()
+        self.link = await self._stack.enter_async_context(self._transport.open(self))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.closed(None)
+        tasks = [*self._answering.values(), *self._notices]
+        for task in tasks:
+            task.cancel()
+        try:
+            await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            await self._stack.aclose()
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._peer.waiters)
+
+    @property
+    def is_lost(self) -> bool:
+        return self._lost.done()
+
+    async def wait_lost(self) -> TransportError | None:
+        """Until the link is gone. The error says why; None when it ended in order."""
+        return await asyncio.shield(self._lost)
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None,
+        max_total: float | None = None,
+        on_progress: OnProgress | None = None,
+        name: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> Raw:
+        """Send one request and wait for its answer.
+
+        Ends after `timeout` seconds without an answer; each progress notification starts that time anew, up to `max_total` seconds
+        in all. None waits as long as the link lives: for subscription streams only. Raises RpcError when the server refuses,
+        ProtocolError when its answer cannot be read, DeadlineError, LinkLostError (whose `maybe_sent` says whether the server
+        may have acted on it), or what the transport reports.
+        """
+        if self._lost.done():
+            raise self._gone(maybe_sent=False)
+        now = self._loop.time()
+        patience = math.inf if timeout is None else timeout
+        limit = now + (patience if max_total is None else max_total)
+        call = _Call(method, self._loop.create_future(), on_progress, patience, now, min(now + patience, limit), limit)
+        call.id = self._peer.begin(call)
+        if call.deadline < self._sweep_at:
+            self._arm(call.deadline)
+        task = asyncio.current_task()
+        assert task is not None  # a coroutine of ours runs in a task
+        cancelling = task.cancelling()
+        try:
+            meta = {"progressToken": call.id} if on_progress is not None or max_total is not None else {}
+            data = jsonrpc.encode_request(call.id, method, self._with_meta(params, meta))
+            call.sender = task
+            await self.link.send(Outgoing(data, method, call.id, name, headers or {}))
+            call.sender = None
+            return await call.future
+        except asyncio.CancelledError:
+            self._tell_cancelled(call)
+            # Ours only when we asked for it, and nobody else did as well.
+            if call.expired and task.uncancel() <= cancelling:
+                raise self._late(call) from None
+            raise
+        finally:
+            self._peer.abandon(call.id)
+            call.sender = None
+            if call.future.done() and not call.future.cancelled():
+                call.future.exception()  # seen, also when the caller left before it
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send one notification. Raises TransportError when it cannot be sent."""
+        if self._lost.done():
+            raise self._gone(maybe_sent=False)
+        await self.link.send(Outgoing(jsonrpc.encode_notification(method, params), method))
+
+    # The transport's end (base.Sink).
+
+    def received(self, data: bytes, origin: int | None) -> None:
+        self.last_heard = self._loop.time()
+        for event in self._peer.receive(data, origin):
+            match event:
+                case Answered():
+                    if not event.waiter.future.done():
+                        event.waiter.future.set_result(event.result)
+                case Refused():
+                    _fail(event.waiter, event.error)
+                case Notification():
+                    self._told(event)
+                case Progressed():
+                    self._progressed(event)
+                case Request():
+                    self._asked(event)
+                case Unreadable():
+                    self._refuse_unreadable(event)
+                case Stray():
+                    self._report(event.reason)
+                case _:
+                    assert_never(event)
+
+    def awaits(self, request_id: int) -> bool:
+        return request_id in self._peer.waiters
+
+    def failed(self, request_id: int, error: Exception) -> None:
+        call = self._peer.abandon(request_id)
+        if call is not None:
+            _fail(call, error)
+
+    def closed(self, error: TransportError | None) -> None:
+        if self._lost.done():
+            return
+        self._lost.set_result(error)
+        if self._sweep is not None:
+            self._sweep.cancel()
+        for _, call in self._peer.abandon_all():
+            _fail(call, self._gone(maybe_sent=True))
+
+    # Deadlines and cancellation.
+
+    def _arm(self, when: float) -> None:
+        if self._sweep is not None:
+            self._sweep.cancel()
+        self._sweep_at = when
+        self._sweep = None if when == math.inf else self._loop.call_at(when, self._expire)
+
+    def _expire(self) -> None:
+        # The loop may fire a timer a hair before its time.
+        now = max(self._loop.time(), self._sweep_at)
+        for call in [call for call in self._peer.waiters.values() if call.deadline <= now]:
+            self._peer.abandon(call.id)
+            call.expired = True
+            _fail(call, self._late(call))
+            if call.sender is not None:
+                call.sender.cancel()
+            else:
+                self._tell_cancelled(call)
+        self._arm(min((call.deadline for call in self._peer.waiters.values()), default=math.inf))
+
+    def _late(self, call: _Call) -> DeadlineError:
+        waited = round((call.deadline - call.started) * 1000)
+        return DeadlineError(f"No answer to {call.method} within {waited} ms.")
+
+    def _progressed(self, event: Progressed[_Call]) -> None:
+        call = event.waiter
+        # The timer stays as it is: when it fires it finds the deadline moved.
+        call.deadline = min(self._loop.time() + call.timeout, call.limit)
+        if call.on_progress is not None:
+            try:
+                call.on_progress(event.progress, event.total, event.message)
+            except Exception:
+                log.exception("A progress callback failed.")
+
+    def _tell_cancelled(self, call: _Call) -> None:
+        # `initialize` must not be cancelled (2025-11-25, basic/utilities/cancellation).
+        if self._lost.done() or call.method == "initialize" or self.link.cancel(call.id):
+            return
+        reason = "The caller's time is up." if call.expired else "The caller no longer waits."
+        notice = jsonrpc.encode_notification(CANCELLED, {"requestId": call.id, "reason": reason})
+        self._send_later(Outgoing(notice, CANCELLED))
+
+    def _send_later(self, message: Outgoing) -> None:
+        task = self._loop.create_task(self._send_notice(message))
+        self._notices.add(task)
+        task.add_done_callback(self._notices.discard)
+
+    async def _send_notice(self, message: Outgoing) -> None:
+        try:
+            async with asyncio.timeout(NOTICE_PATIENCE):
+                await self.link.send(message)
+        except (TransportError, TimeoutError) as error:
+            log.debug("A notice could not be sent: %s", error)
+
+    def _gone(self, *, maybe_sent: bool) -> LinkLostError:
+        cause = self._lost.result()
+        if cause is None:
+            return LinkLostError("The connection to the server was closed.", maybe_sent=maybe_sent)
+        return LinkLostError(cause.message, hint=cause.hint, maybe_sent=maybe_sent)
+
+    def _with_meta(self, params: Mapping[str, Any] | None, meta: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        if not meta and not self.meta:
+            return params
+        params = params or {}
+        return {**params, "_meta": {**self.meta, **params.get("_meta", {}), **meta}}
+
+    # Requests and notifications of the other side.
+
+    def _told(self, notification: Notification) -> None:
+        if notification.method == CANCELLED:
+            self._stop_answering(notification)
+        elif self._on_notification is not None:
+            try:
+                self._on_notification(notification.method, notification.params)
+            except Exception:
+                log.exception("A notification callback failed.")
+
+    def _stop_answering(self, notification: Notification) -> None:
+        try:
+            id = jsonrpc.parse(notification.params, _Cancelled).requestId
+        except ProtocolError as error:
+            self._report(f"a cancellation that cannot be read: {error}")
+            return
+        if task := self._answering.get(id):
+            task.cancel()
+
+    def _asked(self, request: Request) -> None:
+        if len(self._answering) >= MAX_ANSWERING:
+            self._report(f"a request ({request.method!r}) while {MAX_ANSWERING} others wait for our answer")
+        elif request.id in self._answering:
+            self._report(f"a request with the id of another one that is under way ({request.id!r})")
+        else:
+            task = self._loop.create_task(self._answer(request))
+            self._answering[request.id] = task
+            # Not in the task itself: one that is cancelled before its first step never runs.
+            task.add_done_callback(lambda _: self._answering.pop(request.id, None))
+
+    async def _answer(self, request: Request) -> None:
+        try:
+            await self.link.send(Outgoing(await self._answer_to(request)))
+        except TransportError as error:
+            log.debug("An answer could not be sent: %s", error)
+
+    async def _answer_to(self, request: Request) -> bytes:
+        if request.method == "ping":
+            return jsonrpc.encode_result(request.id, {})
+        if self._handler is None:
+            return jsonrpc.encode_error(request.id, jsonrpc.METHOD_NOT_FOUND, "This client does not support that.")
+        try:
+            return jsonrpc.encode_result(request.id, await self._handler(request))
+        except RpcError as error:
+            return jsonrpc.encode_error(request.id, error.code, error.message, error.data)
+        except OpenClawError as error:
+            return jsonrpc.encode_error(request.id, jsonrpc.INTERNAL_ERROR, str(error))
+        except Exception:
+            log.exception("The handler of %s failed.", request.method)
+            return jsonrpc.encode_error(request.id, jsonrpc.INTERNAL_ERROR, "Internal error")
+
+    def _refuse_unreadable(self, event: Unreadable) -> None:
+        self._report(event.reason)
+        if event.id is not None and len(self._notices) < MAX_ANSWERING:
+            error = jsonrpc.encode_error(event.id, jsonrpc.INVALID_REQUEST, "The request cannot be read.")
+            self._send_later(Outgoing(error))
+
+
+class _Cancelled(Struct):
+    requestId: RequestId
+
+
+def _fail(call: _Call, error: Exception) -> None:
+    if not call.future.done():
+        call.future.set_exception(error)

@@ -1,0 +1,121 @@
+"""Two ends in one process: for embedding a server, and for tests that need no process and no socket.
+
+`pair()` gives two transports that are each other's other side; either end may be run by a `Connection`. `MemoryTransport(serve)`
+starts `serve` anew with its own end each time it is opened, as a stdio transport starts a process. Messages are delivered in
+order, on the next turn of the event loop. Nothing is encoded or checked here.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from openclaw.errors import ConnectError, LinkLostError, TransportError
+from openclaw.transport.base import Link, Outgoing, Sink, Transport, TransportKind
+
+
+class _End:
+    """One end: a Transport that can be opened once, and the Link it yields."""
+
+    kind: TransportKind = "memory"
+    pid: int | None = None
+    mcp_session_id: str | None = None
+
+    def __init__(self) -> None:
+        self.other: _End
+        self._sink: Sink | None = None
+        # What arrived before this end was opened.
+        self._early: list[bytes] = []
+        self._gone = False
+
+    @asynccontextmanager
+    async def open(self, sink: Sink) -> AsyncIterator[Link]:
+        if self._gone or self._sink is not None:
+            raise ConnectError("The other end of the in-process connection is gone.")
+        self._loop = asyncio.get_running_loop()
+        self._sink = sink
+        for data in self._early:
+            self._loop.call_soon(self._deliver, data)
+        self._early.clear()
+        try:
+            yield self
+        finally:
+            self.hang_up(None)
+
+    async def send(self, message: Outgoing) -> None:
+        if self._gone:
+            raise LinkLostError("The other end of the in-process connection is gone.", maybe_sent=False)
+        self.other.take(message.data)
+
+    def cancel(self, request_id: int) -> bool:
+        return False
+
+    def established(self, version: str) -> None:
+        return None
+
+    def reset(self) -> None:
+        return None
+
+    def take(self, data: bytes) -> None:
+        if self._sink is None:
+            self._early.append(data)
+        else:
+            self._loop.call_soon(self._deliver, data)
+
+    def hang_up(self, error: TransportError | None) -> None:
+        """Both ends are told, after what was already on its way."""
+        for end in (self, self.other):
+            if not end._gone:
+                end._gone = True
+                if end._sink is not None:
+                    end._loop.call_soon(end._sink.closed, error)
+
+    def _deliver(self, data: bytes) -> None:
+        if self._sink is not None:
+            self._sink.received(data, None)
+
+
+def pair() -> tuple[Transport, Transport]:
+    """Two transports joined back to back. Each can be opened once."""
+    return _joined()
+
+
+def _joined() -> tuple[_End, _End]:
+    one, two = _End(), _End()
+    one.other, two.other = two, one
+    return one, two
+
+
+Serve = Callable[[Transport], Awaitable[None]]
+
+
+class MemoryTransport:
+    """Opens to a fresh run of `serve`, which gets the far end; when `serve` returns or fails, the link is lost."""
+
+    kind: TransportKind = "memory"
+
+    def __init__(self, serve: Serve) -> None:
+        self._serve = serve
+
+    def open(self, sink: Sink) -> AbstractAsyncContextManager[Link]:
+        return self._open(sink)
+
+    @asynccontextmanager
+    async def _open(self, sink: Sink) -> AsyncIterator[Link]:
+        near, far = _joined()
+        task = asyncio.ensure_future(self._run(far))
+        try:
+            async with near.open(sink) as link:
+                yield link
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _run(self, far: _End) -> None:
+        error: TransportError | None = None
+        try:
+            await self._serve(far)
+        except Exception as fault:
+            error = LinkLostError(f"The in-process server failed: {fault}")
+            raise
+        finally:
+            far.hang_up(error)
