@@ -1,0 +1,190 @@
+"""HTTP+SSE, the transport of revision 2024-11-05: one GET stream carries every answer, messages go by POST to a URL the stream names.
+
+Owns waiting for the `endpoint` event and refusing one that leads to another origin, where credentials would follow it. The stream
+is the session: when it ends the link is closed, and connecting again is the supervisor's business.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Final
+from urllib.parse import urljoin
+
+from openclaw.errors import (
+    AddressError,
+    ConnectError,
+    HttpStatusError,
+    LinkLostError,
+    OpenClawError,
+    ProtocolError,
+    TransportError,
+)
+from openclaw.net.client import ClientOptions, HttpClient
+from openclaw.net.response import Response
+from openclaw.protocol.authorizer import Authorizer
+from openclaw.security.egress import parse_url
+from openclaw.transport.base import Outgoing, Sink, TransportKind
+from openclaw.transport.endpoint import Endpoint
+from openclaw.transport.events import EventStream, is_event_stream
+from openclaw.transport.http import DEFAULT_MAX_MESSAGE
+
+log = logging.getLogger(__name__)
+
+_POST: Final = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+_GET: Final = {"Accept": "text/event-stream", "Accept-Encoding": "identity"}
+
+
+class LegacySseTransport:
+    """A recipe for links to one URL, as `HttpTransport` is."""
+
+    kind: TransportKind = "sse"
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        options: ClientOptions,
+        headers: Mapping[str, str] | None = None,
+        authorizer: Authorizer | None = None,
+        max_message_bytes: int = DEFAULT_MAX_MESSAGE,
+    ) -> None:
+        self._url = url
+        self._options = options
+        self._headers = dict(headers or {})
+        self._authorizer = authorizer
+        self._max_message_bytes = max_message_bytes
+
+    @asynccontextmanager
+    async def open(self, sink: Sink) -> AsyncIterator["LegacySseLink"]:
+        """Connects, and waits for the endpoint no longer than the connect timeout.
+
+        Raises HttpStatusError or ProtocolError when the URL is no such stream, ConnectError when it does not answer.
+        """
+        async with HttpClient(self._options) as client:
+            endpoint = Endpoint(client, self._url, headers=self._headers, authorizer=self._authorizer)
+            link = LegacySseLink(endpoint, sink, self._max_message_bytes)
+            try:
+                await link.start(self._options.connect_timeout)
+                yield link
+            finally:
+                await link.close()
+
+
+class LegacySseLink:
+    kind: TransportKind = "sse"
+    pid: int | None = None
+    mcp_session_id: str | None = None
+
+    def __init__(self, endpoint: Endpoint, sink: Sink, max_message_bytes: int) -> None:
+        self._endpoint = endpoint
+        self._sink = sink
+        self._stream = EventStream(
+            self._deliver, enough=lambda: False, max_event_bytes=max_message_bytes, label=endpoint.origin
+        )
+        self._base_url = endpoint.url
+        self._post_url: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._version = ""
+        self._reader: asyncio.Task[None] | None = None
+        self._closed = False
+
+    async def start(self, patience: float) -> None:
+        """Open the stream and wait for its first event. Raises what open() of the transport says."""
+        try:
+            async with asyncio.timeout(patience):
+                response = await self._endpoint.request("GET", _GET)
+                if not is_event_stream(response):
+                    response.close()
+                    raise ProtocolError(
+                        f"{self._endpoint.origin} answered without an event stream.",
+                        hint="Check the URL and the transport.",
+                    )
+                self._base_url = response.url
+                self._reader = asyncio.create_task(self._read(response), name="mcp-sse-read")
+                await asyncio.shield(self._post_url)
+        except TimeoutError:
+            raise ConnectError(
+                f"{self._endpoint.origin} did not name its endpoint within {patience:g} s.",
+                hint="Check that the URL is an HTTP+SSE server's stream.",
+            ) from None
+
+    async def send(self, message: Outgoing) -> None:
+        """Returns once the server has taken the message; its answer comes on the stream."""
+        headers = {**_POST, "MCP-Protocol-Version": self._version} if self._version else _POST
+        error: OpenClawError
+        try:
+            response = await self._endpoint.request("POST", headers, message.data, url=self._post_url.result())
+            response.close()
+            return
+        except OpenClawError as failure:
+            error = failure
+        forgotten: LinkLostError | None = None
+        if isinstance(error, HttpStatusError) and error.status == 404:
+            error = forgotten = LinkLostError(f"{self._endpoint.origin} no longer knows the session.", maybe_sent=False)
+        if message.id is not None and self._sink.awaits(message.id):
+            self._sink.failed(message.id, error)
+        if forgotten is not None:
+            # Nothing more will come on the stream. Told after the request itself: that one was surely not processed.
+            self._end(forgotten)
+        if message.id is None:
+            raise error
+
+    def cancel(self, request_id: int) -> bool:
+        return False
+
+    def established(self, version: str) -> None:
+        self._version = version
+
+    def reset(self) -> None:
+        self._version = ""
+
+    async def close(self) -> None:
+        """End the stream, and the session with it. Never raises."""
+        self._closed = True
+        if self._reader is not None:
+            self._reader.cancel()
+            await asyncio.wait([self._reader])
+        if self._post_url.done() and not self._post_url.cancelled():
+            # Seen by nobody when the opener gave up first.
+            self._post_url.exception()
+
+    async def _read(self, response: Response) -> None:
+        error: TransportError = LinkLostError(f"{self._endpoint.origin} ended its event stream.")
+        try:
+            await self._stream.read(response)
+        except TransportError as broken:
+            error = broken
+        except OpenClawError as broken:
+            error = LinkLostError(broken.message, hint=broken.hint)
+        self._end(error)
+
+    def _deliver(self, event: str, data: str) -> None:
+        if event == "message":
+            self._sink.received(data.encode("utf-8", "surrogatepass"), None)
+        elif event == "endpoint" and not self._post_url.done():
+            try:
+                self._post_url.set_result(self._same_origin(data))
+            except OpenClawError as error:
+                self._post_url.set_exception(error)
+
+    def _same_origin(self, reference: str) -> str:
+        try:
+            target = parse_url(urljoin(self._base_url, reference.strip()))
+        except (AddressError, ValueError):
+            raise ProtocolError(f"{self._endpoint.origin} named an endpoint that is not a URL.") from None
+        if target.origin != self._endpoint.origin:
+            raise ProtocolError(
+                f"{self._endpoint.origin} named an endpoint at another origin, which is refused.",
+                hint="Messages and credentials go to the configured origin only.",
+            )
+        return target.url
+
+    def _end(self, error: TransportError) -> None:
+        """Tell once that the link is gone; or, before it was up, tell who waits for it."""
+        if self._closed:
+            return
+        self._closed = True
+        if not self._post_url.done():
+            self._post_url.set_exception(ConnectError(f"{self._endpoint.origin} ended its event stream at once."))
+        else:
+            self._sink.closed(error)
