@@ -1,0 +1,143 @@
+"""What a text looks like: every character reduced to the ASCII letter, bracket or blank a reader would take it for.
+
+Owns the look-alikes: other scripts, mathematical and full-width letters, small capitals, letters with marks, digits for letters,
+brackets of every kind, and characters written as entities or escapes. Folded text is for comparing, never for showing:
+`external.py` finds marker look-alikes in it and changes the original only where one stands. Pure, and linear in time.
+"""
+
+import html
+import re
+import unicodedata
+
+# Stands for a letter or digit that looks like no ASCII one: it separates nothing.
+OTHER = "\x7f"
+
+# Look-alikes that no Unicode decomposition and no character name gives away, by the letter they are taken for.
+# `i` and `l` are one letter here: capital I, small L and digit 1 cannot be told apart in most typefaces.
+_LOOKS_LIKE = {
+    "a": "аАαΑɑɐᎪꓮ⍺ⲁⲀ@4ª∂",
+    "b": "ьЬвВβΒƄᏏꓐᏴⲃⲂъ",
+    "c": "сСϲϹᏟꓚⲥⲤ©¢ҁєЄς",
+    "d": "ԁԀᎠꓓժÐðđ",
+    "e": "еЕεΕɛҽᎬꓰ℮⋿ⴹəɘǝэЭ€∈ⲉⲈ3∃ξΣ",
+    "f": "ғҒƒϝϜꓝſ",
+    "g": "ɡցԌԍᏀꓖ",
+    "h": "нНΗһҺᎻꓧհⲏⲎ",
+    "j": "јЈϳᎫꓙȷ",
+    "k": "кКκΚᏦꓗⲕⲔĸ",
+    "l": "іІιΙıɩᎥӏӀᏞꓡꓲǀ│׀∣ןاוߊⲓⲒ1łⳑⳐ",
+    "m": "мМΜᎷꓟⲙⲘ",
+    "n": "пПոΝηꓠղռиИⲛⲚŋ∩",
+    "o": "оОοΟσօՕꓳⲟⲞסهة٥۵০୦௦ಂ೦ഠ๐໐၀∘○◯◦●⚪⚫øØɵθΘⵔ0",
+    "p": "рРρΡᏢꓑⲣⲢþ",
+    "q": "ԛԚզႭ",
+    "r": "гГᏒꓣⲅⲄᴦɾяЯ®",
+    "s": "ѕЅᏚꓢƨႽ§$5տ",
+    "t": "тТτΤᎢꓔⲧⲦ†⊤┬7",
+    "u": "υսՍꓴцЦ∪⋃ʋμµ",
+    "v": "νѵѴᏙꓦ∨⋁√",
+    "w": "ѡԝԜաᏔꓪωшШɯ",
+    "x": "хХχΧᏂꓫ×✕✖╳⨯ⲭⲬᚷжЖ❌",
+    "y": "уУγΥϒүҮᎩꓬყⲩⲨ",
+    "z": "ᏃꓜΖζⲍⲌʒ",
+    "<": "‹«〈《⟨⟪⟬⟮⦑❬❮❰⧼˂˱ᐸᚲ≺⪡⊰",
+    "<<": "≪",
+    "<<<": "⋘",
+    ">": "›»〉》⟩⟫⟭⟯⦒❭❯❱⧽˃˲ᐳ≻⪢⊱",
+    ">>": "≫",
+    ">>>": "⋙",
+}
+# `LATIN LETTER SMALL CAPITAL E`, `NEGATIVE SQUARED LATIN CAPITAL LETTER E`, `LATIN SMALL LETTER E WITH STROKE`, …
+_LETTER_NAME = re.compile(r"(?:LATIN|INDICATOR SYMBOL) (?:\w+ )*?LETTER (?:\w+ )*?([A-Z])(?: WITH .*)?$")
+# Ordinary text uses a few thousand characters. A text made of all of Unicode must not fill the memory for good.
+_MOST_KEPT = 65_536
+
+# Characters written out: HTML entities (also escaped twice), \u003c, \x3c, \n and %3c.
+_WRITTEN_OUT = re.compile(
+    r"&(?:amp;){0,8}(?:#0{0,16}[0-9]{1,7}|#[xX]0{0,16}[0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});?"
+    r"|\\+(?:u[0-9a-fA-F]{4}|u\{0{0,16}[0-9a-fA-F]{1,6}\}|x[0-9a-fA-F]{2}|[nrt])"
+    r"|%[0-9a-fA-F]{2}"
+)
+_LAST_CODE_POINT = 0x10FFFF
+
+
+class _Fold(dict[int, str]):
+    """Code point → what it looks like; worked out when first seen."""
+
+    def __missing__(self, code: int) -> str:
+        looks = _look(chr(code))
+        if len(self) < _MOST_KEPT:
+            self[code] = looks
+        return looks
+
+
+def _look(character: str) -> str:
+    kind = unicodedata.category(character)
+    if kind in ("Mn", "Me", "Cf", "Cs"):
+        return ""
+    if kind[0] in "ZC":
+        return " "
+    parts = unicodedata.normalize("NFKD", character)
+    if parts != character:
+        return "".join(_fold[ord(part)] for part in parts)
+    if named := _LETTER_NAME.search(unicodedata.name(character, "")):
+        return _fold[ord(named[1])]
+    return OTHER if kind[0] in "LN" or kind == "Mc" else " "
+
+
+_fold = _Fold({code: chr(code).lower() for code in range(128)})
+_fold.update({ord(character): letter for letter, like in _LOOKS_LIKE.items() for character in like})
+_fold.update({ord("i"): "l", ord("I"): "l", ord(OTHER): " "})
+# Folds what is folded already to itself, so it serves both.
+_ASCII_LETTERS = {code: _fold[code] if _fold[code].islower() else None for code in range(128)}
+
+
+def fold(text: str) -> str:
+    """`text` as it looks: lower-case ASCII, `<`, `>`, punctuation as it is, blanks, and OTHER."""
+    if _may_write_out(text):
+        text = _WRITTEN_OUT.sub(_read, text)
+    return text.translate(_fold)
+
+
+def letters(text: str) -> str:
+    """The letters of `fold(text)` alone, and faster: a first look whether it is worth folding at all."""
+    if text.isascii() and not _may_write_out(text):
+        return text.translate(_ASCII_LETTERS)
+    return fold(text).translate(_ASCII_LETTERS)
+
+
+def fold_with_places(text: str) -> tuple[str, list[int]]:
+    """`fold(text)`, and for each of its characters where in `text` it comes from; one more place at the end."""
+    pieces: list[str] = []
+    places: list[int] = []
+    start = 0
+    for found in [*_WRITTEN_OUT.finditer(text), None]:
+        stop = found.start() if found else len(text)
+        for place in range(start, stop):
+            looks = _fold[ord(text[place])]
+            pieces.append(looks)
+            places += [place] * len(looks)
+        if found:
+            looks = _read(found).translate(_fold)
+            pieces.append(looks)
+            places += [found.start()] * len(looks)
+            start = found.end()
+    return "".join(pieces), [*places, len(text)]
+
+
+def _may_write_out(text: str) -> bool:
+    return "&" in text or "\\" in text or "%" in text
+
+
+def _read(found: re.Match[str]) -> str:
+    """The character that an entity or an escape stands for."""
+    written = found[0]
+    if written[0] == "&":
+        return html.unescape("&" + written[1:].replace("amp;", "") if written[1:5] == "amp;" else written)
+    if written[0] == "%":
+        return chr(int(written[1:], 16))
+    body = written.lstrip("\\")
+    if body in ("n", "r", "t"):
+        return "\n"
+    code = int(body[1:].strip("{}"), 16)
+    return chr(code) if code <= _LAST_CODE_POINT else " "
