@@ -50,8 +50,9 @@ class AgentSpec:
     # `provider/model`; empty when none is configured: then one is looked for.
     model: str = ""
     fallbacks: tuple[str, ...] = ()
-    # Global, gateway (for calls that come through it), agent.
+    # The rules for all agents, then its own.
     tools: tuple[ToolLayer, ...] = ()
+    # Holds beside them for calls that come through the gateway.
     gateway_tools: ToolLayer = ToolLayer("gateway.tools")
     # The only skills it has; None is all of them.
     skills: tuple[str, ...] | None = None
@@ -140,8 +141,13 @@ def _agent_layer(config: Config, path: Path, own: AgentSettings) -> ToolLayer:
     merged: dict[str, Rule] = {}
     for at, settings in ((("agents", "defaults"), config.root.agents.defaults), (path, own)):
         for key, rules in (("tools", settings.tools), ("toolPolicy", settings.tool_policy)):
-            if rules is not None:
-                merged |= _rules(config, (*at, key), rules)
+            if rules is None:
+                continue
+            # The two exclude each other: an agent that has one of them means it instead of the defaults' other.
+            if rules.allow is not None or rules.also_allow is not None:
+                merged.pop("allow", None)
+                merged.pop("also_allow", None)
+            merged |= _rules(config, (*at, key), rules)
     return ToolLayer(".".join((*path, "tools")), **merged)
 
 

@@ -48,9 +48,9 @@ def read_text(file: Path) -> str:
     return _decoded(file, data)
 
 
-def read_tree(file: Path) -> "Tree":
-    """The tree of a config file with its includes in place. Raises FileNotFoundError, or ConfigError with every problem found."""
-    reading = Tree(parse(read_text(file), str(file)), [file])
+def read_tree(file: Path, text: str | None = None) -> "Tree":
+    """The tree of a config file, or of `text` in its place, with its includes. Raises FileNotFoundError or ConfigError."""
+    reading = Tree(parse(read_text(file) if text is None else text, str(file)), [file])
     roots = {os.path.dirname(os.path.realpath(file)), os.path.realpath(file.parent)}
     include = _Include(reading, roots)
     reading.root = include.resolve(reading.root, file, ())

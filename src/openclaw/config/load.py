@@ -25,11 +25,14 @@ from openclaw.errors import ConfigError
 __all__ = ["Config", "load_config", "parse_config"]
 
 
-def load_config(paths: Paths, env: Mapping[str, str]) -> Config:
-    """The config of this installation. Raises ConfigError with every problem of every file."""
+def load_config(paths: Paths, env: Mapping[str, str], *, text: str | None = None) -> Config:
+    """The config of this installation. Raises ConfigError with every problem of every file.
+
+    `text` stands for the content of the config file: what would be loaded, were it written there.
+    """
     file = paths.config_file
     try:
-        tree = read_tree(file)
+        tree = read_tree(file, text)
     except FileNotFoundError:
         return Config(Root(), PluginConfig(), {}, file, (file,), paths.home, missing=True)
     return _config(tree.root, env, file, files=tuple(tree.files), home=paths.home)
