@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 # Model calls in one run. Long enough for real work, short enough that a model going in circles costs little.
 MAX_TURNS = 50
 # Calls of one message that run at once. Servers have their own, higher limits; this one is for processes and files.
-PARALLEL_CALLS = 16
+PARALLEL_CALLS = 8
 
 ProviderStream = Callable[[ModelRequest], AsyncIterator[ModelEvent]]
 Invoke = Callable[[ToolCall, Invocation], Awaitable[ToolResult]]
@@ -62,6 +62,7 @@ class RunRequest:
     max_turns: int = MAX_TURNS
     deadline: float | None = None
     max_tokens: int | None = None
+    parallel_calls: int = PARALLEL_CALLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,9 @@ async def run(
     prepare: Prepare = _unchanged,
 ) -> RunOutcome:
     """Run until it ends. `tools` is asked before each model call: servers come and go meanwhile."""
-    state = _Run(request, provider_stream, tools, invoke, sink, clock, on_message, prepare, list(request.messages))
+    room = asyncio.Semaphore(request.parallel_calls)
+    messages = list(request.messages)
+    state = _Run(request, provider_stream, tools, invoke, sink, clock, on_message, prepare, messages, room)
     sink(RunStart(request.agent, request.model, request.session_key))
     try:
         reason, error = await _within(request.deadline, state)
@@ -131,12 +134,12 @@ class _Run:
     on_message: OnMessage
     prepare: Prepare
     messages: list[Message]
+    room: asyncio.Semaphore
     produced: list[Message] = field(default_factory=list)
     usage: Usage = Usage()
     draft: Draft | None = None
     started: dict[str, float] = field(default_factory=dict)
     ended: dict[str, ToolEnd] = field(default_factory=dict)
-    room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(PARALLEL_CALLS))
 
     async def turns(self) -> tuple[RunReason, str]:
         for number in range(1, self.request.max_turns + 1):

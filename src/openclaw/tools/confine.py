@@ -1,9 +1,9 @@
 """Which paths the file tools may touch, and the only way they open one.
 
-Owns the promise that a file tool stays inside its roots: the workspace and the extra roots (read and write), and the readable
-roots (results kept for the model: read only, and framed when read). A path anywhere else is refused, absolute or not. The
-config file, its includes and the state directory are refused even when a root contains them; a root that itself lies
-inside a refused directory was chosen on purpose and stays usable.
+Owns the promise that a file tool stays inside its roots: the workspace and the extra roots (read and write), the readable roots
+(skills: read only) and the kept roots (results and media kept for the model: read only, and framed when read). A path
+anywhere else is refused, absolute or not. The config file, its includes and the state directory are refused even when a
+root contains them; a root that itself lies inside a refused directory was chosen on purpose and stays usable.
 
 Real paths decide, symbolic links included, and what is checked is what is opened: a resolved path is walked from its root one
 name at a time through directory descriptors that follow no link, so nothing swapped in between leads elsewhere (needs
@@ -20,10 +20,11 @@ import os
 import secrets
 import stat
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from openclaw.errors import PathError
 
@@ -33,6 +34,7 @@ _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 Identity = tuple[int, int]
+Access = Literal["write", "read", "kept"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Place:
     root: str
     parts: tuple[str, ...]
     shown: str
-    kept: bool = False
+    access: Access = "write"
 
     @property
     def real(self) -> str:
@@ -51,7 +53,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An open regular file. `kept` says it lies under a readable root, so its text is untrusted."""
+    """An open regular file. `kept` says it lies under a kept root, so its text is untrusted."""
 
     descriptor: int
     size: int
@@ -61,10 +63,11 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """`roots` besides the workspace, `readable` roots, and what is `refused` wherever it lies."""
+    """`roots` besides the workspace, roots that may only be read, and what is `refused` wherever it lies."""
 
     roots: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
+    kept: tuple[Path, ...] = ()
     refused: tuple[Path, ...] = ()
 
     def locate(self, path: str, workspace: Path) -> Place:
@@ -75,8 +78,8 @@ class Fence:
             real = os.path.realpath(asked)
         except (OSError, ValueError) as error:
             raise PathError(f"{show(path)} is not a usable path.") from error
-        kept = {os.path.realpath(root) for root in self.readable}
-        root = _longest(real, {home, *(os.path.realpath(root) for root in self.roots), *kept})
+        access = self._access(home)
+        root = _longest(real, access)
         if root is None:
             raise PathError(
                 f"{show(path)} is outside the workspace.", hint=f"File tools work inside {show(home)} only."
@@ -87,7 +90,7 @@ class Fence:
         relative = os.path.relpath(real, root)
         parts = () if relative == os.curdir else tuple(relative.split(os.sep))
         shown = os.path.relpath(real, home) if _inside(real, home) else real
-        return Place(root, parts, show(shown), kept=root in kept)
+        return Place(root, parts, show(shown), access[root])
 
     @contextmanager
     def file(self, path: str, workspace: Path) -> Iterator[Opened]:
@@ -98,7 +101,7 @@ class Fence:
             descriptor = os.open(place.parts[-1], _READ, dir_fd=parent)
             try:
                 found = self._regular(place, os.fstat(descriptor))
-                yield Opened(descriptor, found.st_size, place.shown, place.kept)
+                yield Opened(descriptor, found.st_size, place.shown, place.access == "kept")
             finally:
                 os.close(descriptor)
 
@@ -112,8 +115,8 @@ class Fence:
     def replace(self, path: str, workspace: Path, data: bytes) -> Place:
         """Put a file with `data` at `path`, whole or not at all. Missing parent directories are made; the mode is kept."""
         place = self.locate(path, workspace)
-        if place.kept:
-            raise PathError(f"{place.shown} is kept for reading only.")
+        if place.access != "write":
+            raise PathError(f"{place.shown} may be read but not written.")
         with _explained(place.shown), self._parent(place, create=True) as parent:
             name = place.parts[-1]
             try:
@@ -133,6 +136,14 @@ class Fence:
                 continue
             found.add((status.st_dev, status.st_ino))
         return frozenset(found)
+
+    def _access(self, home: str) -> dict[str, Access]:
+        """Every root with what may be done in it; where roots coincide, the least."""
+        access: dict[str, Access] = {home: "write"}
+        access |= {os.path.realpath(root): "write" for root in self.roots}
+        access |= {os.path.realpath(root): "read" for root in self.readable}
+        access |= {os.path.realpath(root): "kept" for root in self.kept}
+        return access
 
     @contextmanager
     def _parent(self, place: Place, *, create: bool) -> Iterator[int]:
@@ -199,8 +210,8 @@ def _inside(path: str, directory: str) -> bool:
     return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
 
 
-def _longest(real: str, roots: set[str]) -> str | None:
-    """The closest root, so that a readable root inside the workspace stays read-only."""
+def _longest(real: str, roots: Iterable[str]) -> str | None:
+    """The closest root, so that a kept root inside the workspace stays one."""
     return max((root for root in roots if _inside(real, root)), key=len, default=None)
 
 

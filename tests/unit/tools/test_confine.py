@@ -256,12 +256,24 @@ def test_a_workspace_that_is_the_state_directory_is_refused_whole(state: Path) -
 
 def test_kept_results_are_readable_marked_and_read_only(workspace: Path, state: Path) -> None:
     results = state / "py" / "media" / "results"
-    fence = Fence(readable=(results,), refused=(state,))
+    fence = Fence(kept=(results,), refused=(state,))
 
     with fence.file(str(results / "kept.txt"), workspace) as opened:
         assert (opened.kept, opened.size) == (True, len("from a server"))
     assert write_refusal(fence, str(results / "kept.txt"), workspace) == (
-        ".openclaw/py/media/results/kept.txt is kept for reading only."
+        ".openclaw/py/media/results/kept.txt may be read but not written."
+    )
+
+
+def test_skills_are_readable_plain_and_read_only(workspace: Path, state: Path) -> None:
+    (state / "skills").mkdir()
+    (state / "skills" / "SKILL.md").write_text("how to")
+    fence = Fence(readable=(state / "skills",), refused=(state,))
+
+    with fence.file(str(state / "skills" / "SKILL.md"), workspace) as opened:
+        assert (opened.kept, opened.size) == (False, len("how to"))
+    assert write_refusal(fence, str(state / "skills" / "new.md"), workspace) == (
+        ".openclaw/skills/new.md may be read but not written."
     )
 
 
