@@ -44,7 +44,7 @@ class ResourceContents(msgspec.Struct, rename="camel", omit_defaults=True):
 
 class CallResult(msgspec.Struct, rename="camel", omit_defaults=True):
     """The answer to a tool call. `fault` is our own sentence when there was no answer; it is then the only thing set besides
-    `is_error`. `raw` is the result object as the server sent it."""
+    `is_error`. `raw` is the result object as the server sent it, absent when it sent an error."""
 
     content: list[Content] = []
     is_error: bool = False
@@ -59,6 +59,11 @@ class CallResult(msgspec.Struct, rename="camel", omit_defaults=True):
     @classmethod
     def failed(cls, sentence: str) -> "CallResult":
         return cls(is_error=True, fault=sentence)
+
+    @classmethod
+    def refused(cls, message: str) -> "CallResult":
+        """The server answered with an error: its words are content like any other, and as untrusted."""
+        return cls([Content("text", text=message)], is_error=True)
 
 
 class InputRequired(msgspec.Struct, rename="camel"):
@@ -151,4 +156,5 @@ def as_json(result: CallResult) -> dict[str, Any]:
     if not is_null(result.raw):
         whole: dict[str, Any] = msgspec.json.decode(result.raw)
         return {"content": [], **whole, "isError": result.is_error}
-    return {"content": [{"type": "text", "text": result.fault}], "isError": True}
+    content = result.content or [Content("text", text=result.fault)]
+    return {"content": msgspec.to_builtins(content), "isError": result.is_error}

@@ -1,0 +1,209 @@
+"""From an MCP server's tool to a Tool, and from its answer to what a model sees.
+
+Owns the label, the marked description, and the shape of results: all text of an answer in one untrusted frame, pictures as pictures,
+everything a model cannot take saved and described, nothing dropped in silence. Every text passes `security/external.py` here.
+Sends nothing: supervisor.py calls, this module dresses what comes back.
+"""
+
+import base64
+import binascii
+import logging
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from openclaw.content import Block, File, Image, Text
+from openclaw.errors import OpenClawError, ProtocolError
+from openclaw.mcp.definition import Details, is_null, schema_of
+from openclaw.mcp.registry import Entry
+from openclaw.mcp.results import CallResult, Content, ResourceContents
+from openclaw.protocol.jsonrpc import parse
+from openclaw.security.external import clean_label, clean_schema_strings, clean_text, frame, suspicious
+from openclaw.tool import Run, Tool, ToolResult
+
+_log = logging.getLogger(__name__)
+
+# What a model gets of one result; the whole is kept in a file.
+MAX_TEXT = 100_000
+# Long enough for the wordiest honest tools, short enough that a thousand of them fit a prompt.
+MAX_DESCRIPTION = 4_096
+MAX_LABEL = 128
+MAX_URI = 2_048
+# Picture formats every vendor takes; others are kept as files.
+PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+# The smallest bound among vendors for one picture.
+MAX_PICTURE = 5 * 1024 * 1024
+
+
+class Keeper(Protocol):
+    """Where what a model cannot take is put (media.py)."""
+
+    def save(self, data: bytes, *, mime_type: str, name: str) -> File: ...
+
+
+def tool_of(entry: Entry, run: Run) -> Tool:
+    """The Tool a model is offered. A server's hints (`readOnlyHint`, …) relax nothing."""
+    details = entry.definition.details()
+    server = clean_label(entry.spec.name, MAX_LABEL)
+    return Tool(
+        name=entry.name,
+        description=describe(server, details),
+        parameters=clean_schema_strings(schema_of(details)),
+        run=run,
+        kind="mcp",
+        origin=entry.spec.name,
+        label=f"MCP: {server}/{clean_label(entry.definition.name, MAX_LABEL)}",
+        read_only=entry.is_utility,
+        timeout=None,
+    )
+
+
+def describe(server: str, details: Details) -> str:
+    text = clean_text(details.description or details.title or "", MAX_DESCRIPTION)
+    return f"[MCP server: {server}] {text or 'No description'}"
+
+
+def failure(server: str, tool: str, sentence: str) -> ToolResult:
+    """A call that failed on our side: one sentence of ours, no words of the server in it."""
+    return ToolResult.error(f"MCP tool error ({server}/{tool}): {sentence}")
+
+
+def result_of(call: CallResult, server: str, tool: str, keeper: Keeper | None) -> ToolResult:
+    """What a model sees of an answer. `details` say where it came from."""
+    if call.fault:
+        return failure(server, tool, call.fault)
+    answer = _Answer(server, tool, keeper)
+    for item in call.content:
+        answer.take(item)
+    structure = msgspec.json.decode(call.structured_content) if call.has_structure else None
+    if structure is not None and not answer.says(structure):
+        answer.texts.append(msgspec.json.encode(structure).decode())
+    details: dict[str, Any] = {"externalContent": external(server, tool)}
+    if structure is not None:
+        details["structuredContent"] = structure
+    blocks = answer.blocks()
+    if not call.is_error:
+        return ToolResult(blocks, details=details)
+    head = Text(f"MCP tool error ({server}/{tool}):")
+    return ToolResult((head, *blocks), is_error=True, details={"error": True, **details})
+
+
+def external(server: str, tool: str) -> dict[str, Any]:
+    return {"untrusted": True, "source": "mcp_server", "server": server, "tool": tool, "wrapped": True}
+
+
+class _Answer:
+    """One answer being dressed: the texts in order, and the blocks that go beside them."""
+
+    def __init__(self, server: str, tool: str, keeper: Keeper | None) -> None:
+        self.texts: list[str] = []
+        self._beside: list[Block] = []
+        self._server = server
+        self._tool = tool
+        self._keeper = keeper
+
+    def take(self, item: Content) -> None:
+        _TAKERS.get(item.type, _Answer._unknown)(self, item)
+
+    def says(self, structure: Any) -> bool:
+        """Whether a text block already carries the structured content, as servers are asked to send it."""
+        for text in self.texts:
+            if text[:1] in '{["' or not isinstance(structure, dict | list | str):
+                try:
+                    if msgspec.json.decode(text) == structure:
+                        return True
+                except (msgspec.MsgspecError, RecursionError):
+                    continue
+        return False
+
+    def blocks(self) -> tuple[Block, ...]:
+        text = "\n".join(self.texts)
+        if not text and not self._beside:
+            return (Text(frame("(The tool returned nothing.)", source="mcp_server", sender=self._server)),)
+        if found := suspicious(text):
+            _log.warning(
+                "MCP server '%s' tool '%s' returned suspicious patterns: %s", self._server, self._tool, ", ".join(found)
+            )
+        if len(text) > MAX_TEXT:
+            text = self._cut(text)
+        return (Text(frame(text, source="mcp_server", sender=self._server)), *self._beside)
+
+    def _cut(self, text: str) -> str:
+        """The beginning of a long text, and where the whole of it is."""
+        kept = self._keep(text.encode("utf-8", "replace"), "text/plain", f"{self._server}-{self._tool}.txt")
+        rest = f"{len(text) - MAX_TEXT:,} more of {len(text):,} characters"
+        place = f"the whole text is in {kept.path}" if kept else "the whole text could not be kept"
+        return f"{text[:MAX_TEXT]}\n[… {rest}; {place}]"
+
+    def _plain(self, item: Content) -> None:
+        self.texts.append(item.text or "")
+
+    def _media(self, item: Content) -> None:
+        self._binary(item.data or "", item.mime_type or "application/octet-stream", item.type)
+
+    def _link(self, item: Content) -> None:
+        parts = [clean_label(item.title or item.name or "resource", MAX_LABEL), clean_label(item.uri or "", MAX_URI)]
+        note = clean_label(item.description or "", MAX_DESCRIPTION)
+        self.texts.append(f"[resource link: {' '.join(parts)}]" + (f" {note}" if note else ""))
+
+    def _embedded(self, item: Content) -> None:
+        try:
+            held = parse(item.resource, ResourceContents)
+        except ProtocolError:
+            self.texts.append("[an embedded resource that cannot be read]")
+            return
+        where = clean_label(held.uri, MAX_URI)
+        if held.text is not None:
+            self.texts.append(f"[resource {where}]\n{held.text}")
+        elif held.blob is not None:
+            self._binary(held.blob, held.mime_type or "application/octet-stream", f"resource {where}")
+        else:
+            self.texts.append(f"[resource {where}: empty]")
+
+    def _unknown(self, item: Content) -> None:
+        self.texts.append(f"[content of an unknown kind: {clean_label(item.type, MAX_LABEL)}]")
+
+    def _binary(self, encoded: str, mime_type: str, what: str) -> None:
+        mime = clean_label(mime_type.partition(";")[0].strip().lower(), MAX_LABEL)
+        try:
+            data = base64.b64decode(encoded, validate=True)
+        except (binascii.Error, ValueError):
+            self.texts.append(f"[{what} ({mime}) whose data is not valid base64]")
+            return
+        if mime in PICTURES and len(data) <= MAX_PICTURE:
+            self._beside.append(Image(data, mime))
+            self.texts.append(f"[{what}: {mime}, {len(data):,} bytes, shown below; it is untrusted external data too]")
+            return
+        kept = self._keep(data, mime, f"{self._server}-{self._tool}")
+        if kept is None:
+            self.texts.append(f"[{what}: {mime}, {len(data):,} bytes, which could not be kept]")
+        else:
+            self._beside.append(kept)
+            self.texts.append(f"[{what}: {mime}, {len(data):,} bytes, saved as {kept.path}]")
+
+    def _keep(self, data: bytes, mime_type: str, name: str) -> File | None:
+        if self._keeper is None:
+            return None
+        try:
+            return self._keeper.save(data, mime_type=mime_type, name=name)
+        except OpenClawError as error:
+            _log.warning("Could not keep %d bytes from MCP server '%s': %s", len(data), self._server, error)
+            return None
+
+
+_TAKERS: dict[str, Callable[[_Answer, Content], None]] = {
+    "text": _Answer._plain,
+    "image": _Answer._media,
+    "audio": _Answer._media,
+    "resource_link": _Answer._link,
+    "resource": _Answer._embedded,
+}
+
+
+def output_fault(call: CallResult, check: Callable[[Any], str | None]) -> str:
+    """Why structured content does not fit the tool's output schema; empty when it does, or when there is none to check."""
+    if call.is_error or is_null(call.structured_content):
+        return ""
+    fault = check(msgspec.json.decode(call.structured_content))
+    return f"The structured result does not fit the tool's own output schema: {fault}" if fault else ""
