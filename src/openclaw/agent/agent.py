@@ -1,0 +1,199 @@
+"""One agent: its settings, and the parts it was given, around the loop.
+
+Owns what a turn is: the session's history, made valid → compaction → the loop → every message written as it comes. The user's
+message is written together with the first thing said in reply, so that a model that cannot be reached leaves nothing behind. Which
+provider, which tool sources, which policy and which store it uses is decided by app.py; the loop itself is loop.py.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from openclaw.agent.compaction import WINDOW, Budget, compact, overhead, written_summary
+from openclaw.agent.events import Compacted, Sink
+from openclaw.agent.loop import MAX_TURNS, PARALLEL_CALLS, ProviderStream, RunOutcome, RunRequest, run
+from openclaw.agent.prompt import PromptParts, system_prompt
+from openclaw.agent.transcript import mended
+from openclaw.content import Message, ToolCall, UserMessage
+from openclaw.sessions.store import Store
+from openclaw.sessions.turn import Turn
+from openclaw.tool import Absence, ContextSource, Invocation, Tool, ToolResult, ToolSource
+from openclaw.tools.invoke import Audit, CheckerCache, PolicyDecide, invoke, unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What one agent is. `window` is the model's context in tokens; `summaries` is false for a model that cannot write one."""
+
+    id: str
+    model: str
+    workspace: Path
+    name: str = ""
+    instructions: str = ""
+    window: int = WINDOW
+    max_tokens: int | None = None
+    max_turns: int = MAX_TURNS
+    parallel_calls: int = PARALLEL_CALLS
+    summaries: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an agent works with. `skills` gives the skills section of the prompt; sources come in the order models see them."""
+
+    provider_stream: ProviderStream
+    store: Store
+    sources: Sequence[ToolSource]
+    policy_decide: PolicyDecide
+    audit: Audit
+    checker_cache: CheckerCache
+    clock: Callable[[], float]
+    today: Callable[[], date]
+    contexts: Sequence[ContextSource] = ()
+    skills: Callable[[], str] = str
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    settings: Settings
+    parts: Parts
+
+    def tools(self) -> tuple[Tool, ...]:
+        """What the model is offered now: every source's tools that policy admits. Of two with one name the first counts."""
+        agent, decide = self.settings.id, self.parts.policy_decide
+        found: dict[str, Tool] = {}
+        for source in self.parts.sources:
+            for tool in source.tools(agent):
+                if tool.name not in found and decide(tool, agent) is None:
+                    found[tool.name] = tool
+        return tuple(found.values())
+
+    def absences(self) -> tuple[Absence, ...]:
+        """Why a tool is missing: what the sources say, and what policy hides."""
+        agent, decide = self.settings.id, self.parts.policy_decide
+        told = [absence for source in self.parts.sources for absence in source.absences(agent)]
+        hidden = [
+            Absence(tool.name, refusal)
+            for source in self.parts.sources
+            for tool in source.tools(agent)
+            if (refusal := decide(tool, agent)) is not None
+        ]
+        return (*told, *hidden)
+
+    async def turn(
+        self,
+        message: UserMessage,
+        *,
+        session_key: str,
+        sink: Sink,
+        deadline: float | None = None,
+        patience: float = 0.0,
+    ) -> RunOutcome:
+        """Answer `message` in its session. Waits for the session's turn before, and `patience` seconds for tools still being found.
+
+        Raises StoreError when the session cannot be read or written, and CancelledError after the transcript is closed.
+        """
+        agent = self.settings.id
+        async with self.parts.store.turn(session_key, agent) as stored:
+            await asyncio.gather(*(source.settle(agent, patience) for source in self.parts.sources))
+            turn = _Turn(self, stored, message, self.system_prompt(), sink)
+            return await run(
+                RunRequest(
+                    agent=agent,
+                    session_key=session_key,
+                    model=self.settings.model,
+                    system=turn.system,
+                    messages=[*mended(stored.history()), message],
+                    workspace=self.settings.workspace,
+                    max_turns=self.settings.max_turns,
+                    deadline=deadline,
+                    max_tokens=self.settings.max_tokens,
+                    parallel_calls=self.settings.parallel_calls,
+                ),
+                provider_stream=self.parts.provider_stream,
+                tools=turn.offer,
+                invoke=turn.call,
+                sink=sink,
+                clock=self.parts.clock,
+                on_message=turn.write,
+                prepare=turn.prepare,
+            )
+
+    def system_prompt(self) -> str:
+        contexts = [source.context(self.settings.id) for source in self.parts.contexts]
+        return system_prompt(
+            PromptParts(
+                name=self.settings.name or self.settings.id,
+                workspace=self.settings.workspace,
+                today=self.parts.today(),
+                instructions=self.settings.instructions,
+                skills=self.parts.skills(),
+                contexts=contexts,
+            )
+        )
+
+    async def invoke(self, tool: Tool, call: ToolCall, invocation: Invocation) -> ToolResult:
+        """Call a tool with everything that belongs to a call: also for commands that reach a tool without the model."""
+        return await invoke(
+            tool,
+            call,
+            invocation,
+            policy_decide=self.parts.policy_decide,
+            checker_cache=self.parts.checker_cache,
+            audit=self.parts.audit,
+            clock=self.parts.clock,
+        )
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What the loop calls back into during one turn."""
+
+    agent: Agent
+    stored: Turn
+    message: UserMessage
+    system: str
+    sink: Sink
+    offered: dict[str, Tool] = field(default_factory=dict)
+    begun: bool = False
+
+    def offer(self) -> tuple[Tool, ...]:
+        tools = self.agent.tools()
+        self.offered = {tool.name: tool for tool in tools}
+        return tools
+
+    async def call(self, call: ToolCall, invocation: Invocation) -> ToolResult:
+        tool = self.offered.get(call.name)
+        if tool is None:
+            self.agent.parts.audit(call, invocation, None, "unknown", 0.0)
+            return unknown(call, self.offered, self.agent.absences())
+        return await self.agent.invoke(tool, call, invocation)
+
+    async def write(self, message: Message) -> None:
+        self.begin()
+        self.stored.append(message)
+        await self.stored.commit()
+
+    def begin(self) -> None:
+        if not self.begun:
+            self.stored.append(self.message)
+            self.begun = True
+
+    async def prepare(self, messages: Sequence[Message]) -> Sequence[Message]:
+        budget = Budget(self.agent.settings.window, overhead(self.system, self.agent.tools()))
+        done = await compact(messages, budget, self.summarise)
+        if done is None:
+            return messages
+        self.begin()
+        self.stored.compact(done.summary, done.kept)
+        await self.stored.commit()
+        self.sink(Compacted(done.dropped, done.summary))
+        return done.messages
+
+    async def summarise(self, messages: Sequence[Message]) -> str:
+        settings = self.agent.settings
+        if not settings.summaries:
+            return ""
+        return await written_summary(messages, settings.model, settings.window, self.agent.parts.provider_stream)

@@ -1,0 +1,133 @@
+"""The one caller of a Tool: policy → arguments against the schema → deadline → run → audit line.
+
+Owns the order of these steps and the promise that a call ends in a ToolResult: a refusal, wrong arguments, a missed deadline
+and a fault inside the tool all come back as error results that tell the model what to change. Only cancellation of
+the caller passes through. Policy and audit are callables given in: security/policy.py and security/audit.py hold the rules.
+"""
+
+import asyncio
+import difflib
+import fnmatch
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+from openclaw.content import ToolCall
+from openclaw.errors import OpenClawError
+from openclaw.schema import Checker
+from openclaw.tool import Absence, Invocation, Tool, ToolResult
+
+log = logging.getLogger(__name__)
+
+Outcome = Literal["ok", "error", "refused", "invalid", "timeout", "failed", "cancelled", "unknown"]
+# Asked for a tool and an agent. None admits it; a sentence refuses it and says which rule did.
+PolicyDecide = Callable[[Tool, str], str | None]
+
+# Compiled checkers kept. A gateway with every server of its limit offers about a thousand tools.
+CHECKERS = 4_096
+# Names offered when a model calls a tool that does not exist, and how alike they must be.
+NEAREST = 3
+LIKENESS = 0.5
+
+
+class Audit(Protocol):
+    """Writes one line about one finished call. Must not raise or block."""
+
+    def __call__(
+        self, call: ToolCall, invocation: Invocation, tool: Tool | None, outcome: Outcome, seconds: float
+    ) -> None: ...
+
+
+class CheckerCache:
+    """One compiled checker for each schema, made on the first call. Keyed by the raw schema object, which it keeps alive."""
+
+    def __init__(self) -> None:
+        self._checkers: dict[int, tuple[msgspec.Raw, Checker]] = {}
+
+    def __len__(self) -> int:
+        return len(self._checkers)
+
+    def check(self, tool: Tool, arguments: dict[str, object]) -> str | None:
+        """What is wrong with the arguments; None when nothing is."""
+        entry = self._checkers.get(id(tool.parameters))
+        if entry is None:
+            if len(self._checkers) >= CHECKERS:
+                self._checkers.pop(next(iter(self._checkers)))
+            entry = self._checkers[id(tool.parameters)] = (tool.parameters, Checker(tool.parameters))
+        return entry[1].check(arguments)
+
+
+async def invoke(
+    tool: Tool,
+    call: ToolCall,
+    invocation: Invocation,
+    *,
+    policy_decide: PolicyDecide,
+    checker_cache: CheckerCache,
+    audit: Audit,
+    clock: Callable[[], float],
+) -> ToolResult:
+    """Call `tool`. Raises CancelledError when the caller is cancelled, and nothing else."""
+    started = clock()
+    outcome: Outcome = "cancelled"
+    try:
+        refusal = policy_decide(tool, invocation.agent)
+        if refusal is not None:
+            outcome = "refused"
+            return ToolResult.error(f"{tool.name} may not be used: {refusal}")
+        fault = call.fault or checker_cache.check(tool, call.arguments)
+        if fault:
+            outcome = "invalid"
+            return ToolResult.error(f"{tool.name} was not called: {fault}")
+        outcome, result = await _run(tool, call, invocation)
+        return result
+    except Exception as error:
+        # Policy or schema themselves failed: the call is not made, and the model is told so.
+        outcome = "failed"
+        return _failed(tool, error)
+    finally:
+        audit(call, invocation, tool, outcome, clock() - started)
+
+
+def unknown(call: ToolCall, offered: Iterable[str], absences: Sequence[Absence]) -> ToolResult:
+    """The answer to a call of a tool that is not offered: why it is missing if that is known, and what there is instead."""
+    known = next((absence for absence in absences if fnmatch.fnmatchcase(call.name, absence.name)), None)
+    if known is not None:
+        where = f" ({known.where})" if known.where else ""
+        return ToolResult.error(f"{call.name} is not available: {known.reason}{where}")
+    names = {name.lower(): name for name in offered}
+    nearest = [names[name] for name in difflib.get_close_matches(call.name.lower(), names, NEAREST, LIKENESS)]
+    hint = f"Did you mean {' or '.join(nearest)}?" if nearest else "Use one of the tools you were given."
+    return ToolResult.error(f"There is no tool named {call.name}. {hint}")
+
+
+async def _run(tool: Tool, call: ToolCall, invocation: Invocation) -> tuple[Outcome, ToolResult]:
+    try:
+        if tool.timeout is None:
+            result = await tool.run(call.arguments, invocation)
+        else:
+            async with asyncio.timeout(tool.timeout) as limit:
+                result = await tool.run(call.arguments, invocation)
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        # Nobody cancelled us: something inside the tool was, and its error must not end the run.
+        return "failed", ToolResult.error(f"{tool.name} was cancelled before it finished.")
+    except TimeoutError as error:
+        if tool.timeout is not None and limit.expired():
+            return "timeout", ToolResult.error(f"{tool.name} did not finish within {tool.timeout * 1000:.0f} ms.")
+        return "failed", _failed(tool, error)
+    except Exception as error:
+        return "failed", _failed(tool, error)
+    return ("error" if result.is_error else "ok"), result
+
+
+def _failed(tool: Tool, error: Exception) -> ToolResult:
+    if isinstance(error, OpenClawError):
+        return ToolResult.error(f"{tool.name} failed: {error}")
+    log.error("tool %s raised %s", tool.name, type(error).__name__)
+    log.debug("tool %s raised", tool.name, exc_info=error)
+    return ToolResult.error(f"{tool.name} failed: {type(error).__name__}: {error}")

@@ -1,0 +1,129 @@
+"""A stage for the real loop: a model that plays a script, tools that are plain functions, and everything that happened, in order."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from openclaw.agent.events import Event
+from openclaw.agent.loop import Prepare, RunOutcome, RunRequest, run
+from openclaw.content import Message, Text, ToolCall, Usage, UserMessage
+from openclaw.models.provider import Done, ModelEvent, ModelRequest, TextDelta, ToolCallEnd
+from openclaw.tool import Invocation, Tool, ToolResult, parameters
+from openclaw.tools.invoke import CheckerCache, PolicyDecide, invoke, unknown
+
+# One turn of the model: events to stream, or an event to wait for ("the model hangs here").
+Turn = Sequence[ModelEvent | asyncio.Event]
+
+
+NO_USAGE = Usage()
+
+
+def says(text: str, usage: Usage = NO_USAGE) -> list[ModelEvent]:
+    return [TextDelta(text), Done("end", usage)]
+
+
+def calls(*wanted: ToolCall, text: str = "") -> list[ModelEvent]:
+    opening: list[ModelEvent] = [TextDelta(text)] if text else []
+    return [*opening, *(ToolCallEnd(index, call) for index, call in enumerate(wanted)), Done("tools")]
+
+
+def user(text: str) -> UserMessage:
+    return UserMessage((Text(text),))
+
+
+def tool(name: str, run: Callable[[dict[str, Any], Invocation], Awaitable[ToolResult]], **options: Any) -> Tool:
+    schema = options.pop("schema", {"type": "object"})
+    return Tool(name, f"The {name} tool.", parameters(schema), run, **options)
+
+
+def result(text: str) -> ToolResult:
+    return ToolResult((Text(text),))
+
+
+async def echo(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+    return result(f"echo {arguments.get('text', '')}")
+
+
+@dataclass
+class Script:
+    """A provider that plays one turn after another and remembers what it was asked."""
+
+    turns: list[Turn]
+    requests: list[ModelRequest] = field(default_factory=list)
+    name: str = "script"
+    waiting: asyncio.Event = field(default_factory=asyncio.Event)
+    closed: int = 0
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        # A request shares the loop's list of messages; what it held at the time is what counts.
+        self.requests.append(ModelRequest(request.model, request.system, tuple(request.messages), tuple(request.tools)))
+        try:
+            for event in self.turns[len(self.requests) - 1]:
+                if isinstance(event, asyncio.Event):
+                    self.waiting.set()
+                    await event.wait()
+                else:
+                    yield event
+        finally:
+            self.closed += 1
+
+    async def close(self) -> None:
+        return None
+
+
+@dataclass
+class Stage:
+    workspace: Path
+    tools: list[Tool] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    recorded: list[Message] = field(default_factory=list)
+    audited: list[tuple[str, str]] = field(default_factory=list)
+    decide: PolicyDecide = lambda tool, agent: None
+    on_event: Callable[[Event], None] = lambda event: None
+
+    def sink(self, event: Event) -> None:
+        self.events.append(event)
+        self.on_event(event)
+
+    async def record(self, message: Message) -> None:
+        self.recorded.append(message)
+
+    async def invoke(self, call: ToolCall, invocation: Invocation) -> ToolResult:
+        found = next((tool for tool in self.tools if tool.name == call.name), None)
+        if found is None:
+            return unknown(call, [tool.name for tool in self.tools], ())
+        return await invoke(
+            found,
+            call,
+            invocation,
+            policy_decide=self.decide,
+            checker_cache=CheckerCache(),
+            audit=lambda call, invocation, tool, outcome, seconds: self.audited.append((call.name, outcome)),
+            clock=lambda: 0.0,
+        )
+
+    async def run(
+        self, model: Script, *messages: Message, prepare: Prepare | None = None, **options: Any
+    ) -> RunOutcome:
+        request = RunRequest(
+            agent="main",
+            session_key="agent:main:test",
+            model="script/one",
+            system="Be brief.",
+            messages=messages or (user("Go."),),
+            workspace=self.workspace,
+            **options,
+        )
+        extra = {"prepare": prepare} if prepare else {}
+        return await run(
+            request,
+            provider_stream=model.stream,
+            tools=lambda: self.tools,
+            invoke=self.invoke,
+            sink=self.sink,
+            clock=lambda: 0.0,
+            on_message=self.record,
+            **extra,
+        )

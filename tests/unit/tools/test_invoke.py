@@ -1,0 +1,209 @@
+"""The one caller of tools: each step that can say no, and what the model then reads."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.content import Text, ToolCall
+from openclaw.errors import PathError
+from openclaw.tool import Absence, Invocation, Tool, ToolResult, parameters
+from openclaw.tools.invoke import CHECKERS, CheckerCache, invoke, unknown
+
+SCHEMA = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
+HERE = Invocation(agent="main", session="s", workspace=Path("."), call_id="c")
+CALL = ToolCall("c", "probe", {"count": 1})
+OK = ToolResult((Text("ok"),))
+
+
+def probe(run: Callable[[dict[str, Any], Invocation], Awaitable[ToolResult]], timeout: float | None = 60.0) -> Tool:
+    return Tool("probe", "A probe.", parameters(SCHEMA), run, timeout=timeout)
+
+
+@dataclass
+class Desk:
+    """Everything an invocation is given, with a clock that moves one second at each look."""
+
+    refusal: str | None = None
+    lines: list[tuple[ToolCall, Invocation, Tool | None, str, float]] = field(default_factory=list)
+    now: float = 0.0
+
+    def clock(self) -> float:
+        self.now += 1.0
+        return self.now
+
+    async def invoke(self, tool: Tool, call: ToolCall = CALL) -> ToolResult:
+        return await invoke(
+            tool,
+            call,
+            HERE,
+            policy_decide=lambda tool, agent: self.refusal,
+            checker_cache=CheckerCache(),
+            audit=lambda *line: self.lines.append(line),
+            clock=self.clock,
+        )
+
+
+async def fine(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+    return OK
+
+
+async def never(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+    raise AssertionError("this tool must not run")
+
+
+async def test_a_good_call_runs_once_and_leaves_one_audit_line() -> None:
+    desk, tool = Desk(), probe(fine)
+
+    assert await desk.invoke(tool) == OK
+    assert desk.lines == [(CALL, HERE, tool, "ok", 1.0)]
+
+
+async def test_a_refused_call_does_not_run() -> None:
+    desk, tool = Desk(refusal="tools.deny in openclaw.json names it."), probe(never)
+
+    assert await desk.invoke(tool) == ToolResult.error("probe may not be used: tools.deny in openclaw.json names it.")
+    assert desk.lines == [(CALL, HERE, tool, "refused", 1.0)]
+
+
+async def test_policy_comes_before_the_arguments_so_that_a_denied_tool_tells_nothing_about_itself() -> None:
+    result = await Desk(refusal="denied.").invoke(probe(never), ToolCall("c", "probe", {"count": "x"}))
+
+    assert result == ToolResult.error("probe may not be used: denied.")
+
+
+async def test_wrong_arguments_are_explained_to_the_model() -> None:
+    desk, tool = Desk(), probe(never)
+    call = ToolCall("c", "probe", {"count": "one"})
+
+    result = await desk.invoke(tool, call)
+
+    assert result.is_error
+    assert str(result.content[0].text).startswith("probe was not called: ")  # type: ignore[union-attr]
+    assert "count" in result.content[0].text  # type: ignore[union-attr]
+    assert desk.lines == [(call, HERE, tool, "invalid", 1.0)]
+
+
+async def test_a_garbled_call_is_not_made() -> None:
+    call = ToolCall("c", "probe", {}, fault="The arguments are not JSON.")
+
+    assert await Desk().invoke(probe(never), call) == ToolResult.error(
+        "probe was not called: The arguments are not JSON."
+    )
+
+
+async def test_a_deadline_ends_the_tool_and_names_the_milliseconds() -> None:
+    ended = asyncio.Event()
+
+    async def forever(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return OK
+
+    desk, tool = Desk(), probe(forever, timeout=0.01)
+
+    assert await desk.invoke(tool) == ToolResult.error("probe did not finish within 10 ms.")
+    assert ended.is_set()
+    assert desk.lines == [(CALL, HERE, tool, "timeout", 1.0)]
+
+
+@pytest.mark.parametrize("timeout", [None, 60.0])
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (PathError("x is outside the workspace."), "probe failed: x is outside the workspace."),
+        (KeyError("lost"), "probe failed: KeyError: 'lost'"),
+        (TimeoutError("its own"), "probe failed: TimeoutError: its own"),
+        (asyncio.CancelledError(), "probe was cancelled before it finished."),
+    ],
+)
+async def test_whatever_a_tool_raises_is_an_error_result(
+    error: BaseException, text: str, timeout: float | None
+) -> None:
+    async def broken(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        raise error
+
+    desk, tool = Desk(), probe(broken, timeout=timeout)
+
+    assert await desk.invoke(tool) == ToolResult.error(text)
+    assert desk.lines == [(CALL, HERE, tool, "failed", 1.0)]
+
+
+async def test_an_error_result_is_audited_as_one() -> None:
+    async def sorry(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        return ToolResult.error("Sorry.")
+
+    desk = Desk()
+
+    assert await desk.invoke(probe(sorry)) == ToolResult.error("Sorry.")
+    assert [line[3] for line in desk.lines] == ["error"]
+
+
+@pytest.mark.parametrize("timeout", [None, 60.0])
+async def test_cancelling_the_caller_cancels_the_tool_and_passes_through(timeout: float | None) -> None:
+    running = asyncio.Event()
+
+    async def forever(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        running.set()
+        await asyncio.Event().wait()
+        return OK
+
+    desk = Desk()
+    task = asyncio.create_task(desk.invoke(probe(forever, timeout=timeout)))
+    await running.wait()
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert [line[3] for line in desk.lines] == ["cancelled"]
+
+
+async def test_a_schema_that_cannot_be_used_fails_the_call_and_not_the_run() -> None:
+    desk = Desk()
+    tool = Tool("probe", "", parameters({"type": "no such type"}), never)
+
+    result = await desk.invoke(tool)
+
+    assert result.is_error
+    assert [line[3] for line in desk.lines] in (["failed"], ["invalid"])
+
+
+async def test_a_checker_is_made_once_per_schema_and_the_cache_is_bounded() -> None:
+    cache, tool = CheckerCache(), probe(fine)
+    for _ in range(3):
+        assert cache.check(tool, {"count": 1}) is None
+    assert len(cache) == 1
+
+    for number in range(CHECKERS):
+        assert cache.check(Tool(f"t{number}", "", parameters({}), fine), {}) is None
+    assert len(cache) == CHECKERS
+
+
+def test_an_unknown_tool_names_the_nearest_ones() -> None:
+    call = ToolCall("c", "Read_File", {})
+
+    assert unknown(call, ["read", "read_file", "write", "ls"], ()) == ToolResult.error(
+        "There is no tool named Read_File. Did you mean read_file or read?"
+    )
+    assert unknown(ToolCall("c", "zzz", {}), ["read"], ()) == ToolResult.error(
+        "There is no tool named zzz. Use one of the tools you were given."
+    )
+
+
+def test_a_missing_tool_says_why_it_is_missing() -> None:
+    absences = (
+        Absence("exec", "the profile does not include it.", "openclaw.json: tools.profile"),
+        Absence("git__*", "the server is starting."),
+    )
+
+    assert unknown(ToolCall("c", "exec", {}), [], absences) == ToolResult.error(
+        "exec is not available: the profile does not include it. (openclaw.json: tools.profile)"
+    )
+    assert unknown(ToolCall("c", "git__log", {}), [], absences) == ToolResult.error(
+        "git__log is not available: the server is starting."
+    )
