@@ -5,7 +5,7 @@ reason, for `tools explain`. Holding 100,000 of these is cheap: two slots each a
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,6 +13,7 @@ from msgspec import Raw
 
 from openclaw.errors import ProtocolError
 from openclaw.protocol.jsonrpc import parse
+from openclaw.schema import problems_of_schema
 
 # The specification's own bound on tool names.
 MAX_TOOL_NAME = 128
@@ -61,6 +62,10 @@ class _Execution(msgspec.Struct, rename="camel"):
     task_support: str = ""
 
 
+class _Schema(msgspec.Struct):
+    type: Any = None
+
+
 def is_null(raw: Raw) -> bool:
     return bytes(memoryview(raw)[:4]) in (b"null", b"")
 
@@ -70,8 +75,12 @@ def schema_of(details: Details) -> Raw:
     return NO_ARGUMENTS if is_null(details.input_schema) else details.input_schema
 
 
-def read_definitions(items: Sequence[Raw]) -> Reading:
-    """Sort what a server listed into usable tools and refusals. Of two tools with one name neither is usable."""
+def read_definitions(items: Sequence[Raw], known: Mapping[str, Definition] | None = None) -> Reading:
+    """Sort what a server listed into usable tools and refusals. Of two tools with one name neither is usable.
+
+    A description that is byte for byte one of `known` is that one again, without being checked a second time.
+    """
+    known = known or {}
     definitions: list[Definition] = []
     refusals: list[Refusal] = []
     for item in items:
@@ -80,8 +89,9 @@ def read_definitions(items: Sequence[Raw]) -> Reading:
         except ProtocolError:
             refusals.append(Refusal("(unnamed)", "it is listed without a name"))
             continue
-        fault = _fault(name, item)
-        if fault:
+        if name in known and known[name].raw == item:
+            definitions.append(known[name])
+        elif fault := _fault(name, item):
             refusals.append(Refusal(name[:MAX_TOOL_NAME], fault))
         else:
             definitions.append(Definition(name, item))
@@ -103,6 +113,15 @@ def _fault(name: str, item: Raw) -> str:
             return "it can only run as a task, which is not supported"
         if not is_null(details.annotations):
             parse(details.annotations, dict[str, Any])
+        schema = schema_of(details)
+        if parse(schema, _Schema).type not in (None, "object"):
+            return "its input schema is not one of an object"
+        # An output schema that cannot be used costs the check of results, not the tool.
+        return _lowered(problems_of_schema(schema))
     except ProtocolError as error:
-        return f"its description is malformed: {error.message}"
-    return ""
+        return f"its description is malformed: {error.message.rstrip('.')}"
+
+
+def _lowered(sentence: str | None) -> str:
+    """A sentence as the end of another one."""
+    return sentence[:1].lower() + sentence[1:].rstrip(".") if sentence else ""

@@ -5,14 +5,18 @@ tool its name once (names.py) and keeps it until the tool goes, and maps a name 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.mcp.definition import Definition, Refusal
 from openclaw.mcp.glob import first_match
 from openclaw.mcp.names import Claims, base_name, form_for
 from openclaw.mcp.pins import Change
+from openclaw.security.external import clean_label
 from openclaw.tool import Absence
+
+# A reason may repeat words of the server: enough of them to find the fault, no more.
+MAX_REASON = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +87,12 @@ class Registry:
         # In order of their own names, so that who gets a suffix does not depend on the order a server lists its tools in.
         for tool in sorted(wanted):
             known = shelf.entries.get(tool)
-            name = known.name if known else self._name(shelf, tool)
-            entry = Entry(name, shelf.spec, wanted[tool].definition, wanted[tool].is_utility)
-            shelf.entries[tool] = self._by_name[name] = entry
+            # An entry that did not change stays the same object, and whatever was made from it stays good.
+            entry = replace(wanted[tool], name=known.name if known else self._name(shelf, tool))
+            if entry != known:
+                shelf.entries[tool] = self._by_name[entry.name] = entry
             if known is None:
-                added.append(name)
+                added.append(entry.name)
         shelf.entries = {tool: shelf.entries[tool] for tool in sorted(shelf.entries)}
         return Difference(tuple(added), removed)
 
@@ -130,7 +135,11 @@ class Registry:
             if (reason := filtered_by(spec, d.name))
         ]
         absent += [
-            Absence(self.base(server, refusal.name), f"The tool is unusable: {refusal.reason}.", spec.where)
+            Absence(
+                self.base(server, refusal.name),
+                f"The tool is unusable: {clean_label(refusal.reason, MAX_REASON)}.",
+                spec.where,
+            )
             for refusal in toolset.refusals
         ]
         absent += [

@@ -86,22 +86,44 @@ def test_unusable_descriptions_are_refused_with_a_reason() -> None:
         {"name": "twin", "inputSchema": {"type": "object"}},
         {"name": "odd", "description": 7},
         {"name": "slow", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}},
+        {"name": "no-schema"},
+        {"name": "list", "inputSchema": {"type": "array"}},
+        {"name": "nonsense", "inputSchema": {"type": "objekt"}},
+        {"name": "text", "inputSchema": "object"},
         {"name": "hint", "inputSchema": {"type": "object"}, "annotations": []},
     ]
     reading = read_definitions([Raw(json.dumps(item).encode()) for item in items])
-    assert [definition.name for definition in reading.definitions] == ["good"]
+    assert [definition.name for definition in reading.definitions] == ["good", "no-schema"]
     assert [(refusal.name, refusal.reason) for refusal in reading.refusals] == [
         ("(unnamed)", "it is listed without a name"),
         ("", "its name has 0 characters (1 to 128 are allowed)"),
         ("x" * 128, "its name has 129 characters (1 to 128 are allowed)"),
         (
             "odd",
-            f"{MALFORMED} Expected `str | null`, got `int` - at `$.description`.",
+            f"{MALFORMED} Expected `str | null`, got `int` - at `$.description`",
         ),
         ("slow", "it can only run as a task, which is not supported"),
+        ("list", "its input schema is not one of an object"),
+        ("nonsense", "its input schema is not one of an object"),
+        ("text", f"{MALFORMED} Expected `object`, got `str`"),
         (
             "hint",
-            f"{MALFORMED} Expected `object`, got `array`.",
+            f"{MALFORMED} Expected `object`, got `array`",
         ),
         ("twin", "the server lists 2 tools of this name"),
     ]
+
+
+def test_a_schema_that_refers_to_the_network_is_refused_without_a_request() -> None:
+    item = {
+        "name": "far",
+        "inputSchema": {"type": "object", "properties": {"a": {"$ref": "https://example.com/a.json"}}},
+    }
+    (refusal,) = read_definitions([Raw(json.dumps(item).encode())]).refusals
+    assert refusal.reason.startswith("the schema cannot be used: ")
+    assert "references are never fetched" in refusal.reason
+
+
+def test_a_description_known_already_is_the_same_object_again() -> None:
+    first = read_definitions([tool().raw]).definitions[0]
+    assert read_definitions([tool().raw], {"search": first}).definitions[0] is first
