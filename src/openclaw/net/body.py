@@ -22,45 +22,50 @@ class Inflater:
 
     def __init__(self, coding: str) -> None:
         self._gzip = coding == "gzip"
-        self._inflate = zlib.decompressobj(_GZIP_WBITS if self._gzip else _ZLIB_WBITS)
-        self._started = False
-        self._empty = True
+        self._inflate = zlib.decompressobj(_GZIP_WBITS) if self._gzip else None
+        # The first bytes of a deflate body, until there are enough to see which of its two forms it has.
+        self._start = b""
+        self._fed = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Decoded pieces of `data`, none longer than STEP. Raises ProtocolError for bytes that are not compressed data."""
-        if not data:
-            return
-        self._empty = False
+        self._fed = self._fed or bool(data)
+        if self._inflate is None:
+            data = self._start = self._start + data
+            if len(data) < 2:
+                return
+            self._inflate = zlib.decompressobj(_ZLIB_WBITS if _has_zlib_header(data) else _RAW_WBITS)
         while data:
             if self._inflate.eof:
                 if not self._gzip or not data.strip(b"\0"):
                     return
-                # A gzip file may hold several members one after the other.
+                # A gzip body may hold several members one after the other.
                 self._inflate = zlib.decompressobj(_GZIP_WBITS)
-            piece = self._step(data)
+            yield from self._drain(self._inflate, data)
+            data = self._inflate.unused_data
+
+    def _drain(self, inflate: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
+        while True:
+            try:
+                piece = inflate.decompress(data, STEP)
+            except zlib.error:
+                raise ProtocolError("The server's compressed answer is damaged.") from None
             if piece:
                 yield piece
-            data = self._inflate.unconsumed_tail or self._inflate.unused_data
-            if not piece and not self._inflate.eof:
+            data = inflate.unconsumed_tail
+            # A full step may leave output behind even when all input is used up.
+            if inflate.eof or (not data and len(piece) < STEP):
                 return
 
     def finish(self) -> None:
         """The body ended. Raises ProtocolError when the compressed data did not."""
-        if not self._empty and not self._inflate.eof:
+        if self._fed and not (self._inflate is not None and self._inflate.eof):
             raise ProtocolError("The server's compressed answer ends too early.")
 
-    def _step(self, data: bytes) -> bytes:
-        try:
-            piece = self._inflate.decompress(data, STEP)
-        except zlib.error:
-            if self._gzip or self._started:
-                raise ProtocolError("The server's compressed answer is damaged.") from None
-            # Some servers send bare deflate where the standard asks for the zlib form.
-            self._inflate = zlib.decompressobj(_RAW_WBITS)
-            self._started = True
-            return self._step(data)
-        self._started = True
-        return piece
+
+def _has_zlib_header(data: bytes) -> bool:
+    """The standard asks for the zlib form of deflate; some servers send it bare. RFC 1950 says how a header looks."""
+    return data[0] & 0x0F == 8 and (data[0] * 256 + data[1]) % 31 == 0
 
 
 def coding_of(header: str | None) -> str | None:

@@ -1,0 +1,114 @@
+"""A TCP proxy for tests that breaks connections on command: after so many bytes, in slivers, or by falling silent.
+
+    async with ChaosProxy(port) as proxy:
+        proxy.plan = Chaos(cut_down=100)      # for connections made from now on
+        ... connect to proxy.port instead
+
+`down` is towards the client, `up` towards the server. It changes no byte.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Chaos:
+    # Bytes of one direction after which the connection is reset.
+    cut_up: int | None = None
+    cut_down: int | None = None
+    # Bytes of one direction after which nothing more is passed on, while everything stays open.
+    stall_up: int | None = None
+    stall_down: int | None = None
+    # Bytes passed on at a time; 0 passes on what came.
+    sliver: int = 0
+    # Reset a connection as soon as it is accepted.
+    refuse: bool = False
+
+
+class ChaosProxy:
+    def __init__(self, port: int, plan: Chaos | None = None) -> None:
+        self.plan = plan or Chaos()
+        self.port = 0
+        self.connections = 0
+        self.bytes_up = 0
+        self.bytes_down = 0
+        self._target = port
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    async def __aenter__(self) -> "ChaosProxy":
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+        self.cut()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._server.wait_closed()
+
+    def cut(self) -> None:
+        """Reset every connection that is open."""
+        for writer in self._writers:
+            writer.transport.abort()
+        self._writers.clear()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        plan = self.plan
+        self.connections += 1
+        ends = [writer]
+        self._writers.add(writer)
+        try:
+            if not plan.refuse:
+                far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
+                ends.append(far_writer)
+                self._writers.add(far_writer)
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(self._pass_on(reader, far_writer, plan, up=True))
+                    group.create_task(self._pass_on(far_reader, writer, plan, up=False))
+        except* (OSError, _Cut):
+            pass
+        finally:
+            for end in ends:
+                self._writers.discard(end)
+                end.transport.abort()
+
+    async def _pass_on(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, plan: Chaos, *, up: bool
+    ) -> None:
+        cut, stall = (plan.cut_up, plan.stall_up) if up else (plan.cut_down, plan.stall_down)
+        limit = min((bound for bound in (cut, stall) if bound is not None), default=None)
+        passed = 0
+        while limit is None or passed < limit:
+            data = await reader.read(65536)
+            if not data:
+                raise _Cut
+            if limit is not None:
+                data = data[: limit - passed]
+            step = plan.sliver or len(data)
+            for start in range(0, len(data), step):
+                writer.write(data[start : start + step])
+                await writer.drain()
+                if plan.sliver:
+                    # Lets the other side read this much before more comes.
+                    await asyncio.sleep(0)
+            passed += len(data)
+            if up:
+                self.bytes_up += len(data)
+            else:
+                self.bytes_down += len(data)
+        if cut is not None and passed >= cut:
+            raise _Cut
+        await asyncio.Event().wait()
+
+
+class _Cut(Exception):
+    pass
