@@ -1,0 +1,294 @@
+"""A turn of an agent against a real session store: what the model sees, and what the session remembers."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.agent.agent import Agent, Parts, Settings
+from openclaw.agent.events import Compacted, Event, RunEnd
+from openclaw.agent.loop import RunOutcome
+from openclaw.agent.transcript import INTERRUPTED
+from openclaw.content import AssistantMessage, Message, Text, ToolCall, ToolMessage, Usage, UserMessage
+from openclaw.errors import StoreError
+from openclaw.models import provider
+from openclaw.models.provider import Done
+from openclaw.sessions.event import Said
+from openclaw.sessions.memory import MemoryStore
+from openclaw.sessions.sqlite import SqliteStore
+from openclaw.sessions.store import Store
+from openclaw.tool import Absence, Invocation, Tool, ToolResult
+from openclaw.tools.invoke import CheckerCache
+from parts.stage import Script, calls, echo, result, says, tool, user
+
+KEY = "agent:main:test"
+
+
+@dataclass
+class Source:
+    """A part that offers tools, or says why it does not."""
+
+    offered: list[Tool] = field(default_factory=list)
+    missing: list[Absence] = field(default_factory=list)
+    waited: list[float] = field(default_factory=list)
+
+    def tools(self, agent: str) -> Sequence[Tool]:
+        return self.offered
+
+    def absences(self, agent: str) -> Sequence[Absence]:
+        return self.missing
+
+    async def settle(self, agent: str, patience: float) -> None:
+        self.waited.append(patience)
+
+
+class Context:
+    def context(self, agent: str) -> str:
+        return f"<available-mcp-servers agent={agent}>"
+
+
+@dataclass
+class Desk:
+    agent: Agent
+    store: Store
+    source: Source
+    events: list[Event]
+    audited: list[tuple[str, str]]
+
+    async def say(self, text: str, **options: Any) -> RunOutcome:
+        return await self.agent.turn(user(text), session_key=KEY, sink=self.events.append, **options)
+
+    async def remembered(self) -> list[Message]:
+        async with self.store.turn(KEY, "main") as turn:
+            return turn.history()
+
+
+@pytest.fixture(params=["memory", "file"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    store: Store = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "sessions.sqlite")
+    yield store
+    await store.close()
+
+
+def desk(store: Store, workspace: Path, model: Script, *tools: Tool, denied: str = "", **settings: Any) -> Desk:
+    events: list[Event] = []
+    audited: list[tuple[str, str]] = []
+    source = Source(list(tools))
+    parts = Parts(
+        provider_stream=model.stream,
+        store=store,
+        sources=(source,),
+        policy_decide=lambda tool, agent: "tools.deny names it." if tool.name == denied else None,
+        audit=lambda call, invocation, tool, outcome, seconds: audited.append((call.name, outcome)),
+        checker_cache=CheckerCache(),
+        clock=lambda: 0.0,
+        today=lambda: date(2026, 3, 4),
+        contexts=(Context(),),
+        skills=lambda: "<available_skills/>",
+    )
+    agent = Agent(Settings("main", "script/one", workspace, **settings), parts)
+    return Desk(agent, store, source, events, audited)
+
+
+def said(text: str, stop: str = "end") -> AssistantMessage:
+    return AssistantMessage((Text(text),), "script/one", Usage(), stop)
+
+
+async def test_the_next_turn_sees_the_one_before(store: Store, tmp_path: Path) -> None:
+    model = Script([says("Hello, Ada."), says("You are Ada.")])
+    here = desk(store, tmp_path, model)
+
+    await here.say("I am Ada.")
+    outcome = await here.say("Who am I?")
+
+    assert outcome.text == "You are Ada."
+    assert list(model.requests[1].messages) == [user("I am Ada."), said("Hello, Ada."), user("Who am I?")]
+    assert await here.remembered() == [*model.requests[1].messages, said("You are Ada.")]
+
+
+async def test_the_prompt_carries_skills_and_context(store: Store, tmp_path: Path) -> None:
+    model = Script([says("Hi.")])
+    here = desk(store, tmp_path, model, instructions="Answer in French.")
+
+    await here.say("Hello.")
+
+    prompt = model.requests[0].system
+    assert prompt == here.agent.system_prompt()
+    assert [part in prompt for part in ("<available_skills/>", "agent=main>", "French", "04 March 2026")] == [True] * 4
+
+
+async def test_tool_calls_are_remembered_with_their_results(store: Store, tmp_path: Path) -> None:
+    call = ToolCall("c", "echo", {"text": "x"})
+    here = desk(store, tmp_path, Script([calls(call), says("Done.")]), tool("echo", echo))
+
+    await here.say("Echo x.")
+
+    assert await here.remembered() == [
+        user("Echo x."),
+        AssistantMessage((call,), "script/one", Usage(), "tools"),
+        ToolMessage("c", "echo", (Text("echo x"),)),
+        said("Done."),
+    ]
+
+
+async def test_a_model_that_cannot_be_reached_leaves_nothing_behind(store: Store, tmp_path: Path) -> None:
+    here = desk(store, tmp_path, Script([[Done("error", error="No route to it.")], says("Hello.")]))
+
+    failed = await here.say("Hi.")
+    assert (failed.reason, await here.remembered()) == ("error", [])
+
+    await here.say("Hi.")
+    assert await here.remembered() == [user("Hi."), said("Hello.")]
+
+
+async def test_a_cancelled_turn_is_remembered_as_far_as_it_came(store: Store, tmp_path: Path) -> None:
+    running = asyncio.Event()
+
+    async def hang(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        running.set()
+        await asyncio.Event().wait()
+        return result("never")
+
+    call = ToolCall("c", "hang", {})
+    here = desk(store, tmp_path, Script([calls(call)]), tool("hang", hang))
+    task = asyncio.create_task(here.say("Go."))
+    await running.wait()
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert here.events[-1] == RunEnd("cancelled", Usage())
+    assert await here.remembered() == [
+        user("Go."),
+        AssistantMessage((call,), "script/one", Usage(), "tools"),
+        ToolMessage("c", "hang", (Text("The call was cancelled."),), is_error=True),
+    ]
+
+
+async def test_a_history_whose_writer_was_killed_is_mended_for_the_model(store: Store, tmp_path: Path) -> None:
+    call = ToolCall("c", "echo", {})
+    async with store.turn(KEY, "main") as turn:
+        turn.append(user("Go."), AssistantMessage((call,)))
+    model = Script([says("It was interrupted.")])
+
+    await desk(store, tmp_path, model).say("What happened?")
+
+    assert list(model.requests[0].messages) == [
+        user("Go."),
+        AssistantMessage((call,)),
+        ToolMessage("c", "echo", (Text(INTERRUPTED),), is_error=True),
+        user("What happened?"),
+    ]
+
+
+async def test_a_denied_tool_is_neither_offered_nor_callable_and_says_why(store: Store, tmp_path: Path) -> None:
+    call = ToolCall("c", "echo", {})
+    model = Script([calls(call), says("I may not.")])
+    here = desk(store, tmp_path, model, tool("echo", echo), tool("other", echo), denied="echo")
+
+    await here.say("Echo.")
+
+    assert [tool.name for tool in model.requests[0].tools] == ["other"]
+    assert (await here.remembered())[2] == ToolMessage(
+        "c", "echo", (Text("echo is not available: tools.deny names it."),), is_error=True
+    )
+    assert here.agent.absences() == (Absence("echo", "tools.deny names it."),)
+    assert here.audited == [("echo", "unknown")]
+
+
+async def test_a_tool_whose_server_is_away_says_why(store: Store, tmp_path: Path) -> None:
+    model = Script([calls(ToolCall("c", "git__log", {})), says("Later.")])
+    here = desk(store, tmp_path, model)
+    here.source.missing = [Absence("git__*", "the server git is restarting.")]
+
+    outcome = await here.say("Log.")
+
+    assert outcome.calls[0].result == ToolResult.error("git__log is not available: the server git is restarting.")
+
+
+async def test_of_two_tools_with_one_name_the_first_source_counts(store: Store, tmp_path: Path) -> None:
+    first, second = tool("echo", echo, label="native"), tool("echo", echo, label="other")
+    here = desk(store, tmp_path, Script([]), first)
+    parts = replace(here.agent.parts, sources=(Source([first]), Source([second])))
+
+    assert Agent(here.agent.settings, parts).tools() == (first,)
+
+
+async def test_a_turn_waits_for_tools_as_long_as_it_is_told(store: Store, tmp_path: Path) -> None:
+    here = desk(store, tmp_path, Script([says("Hi."), says("Hi.")]))
+
+    await here.say("Hello.", patience=2.0)
+    await here.say("Hello.")
+
+    assert here.source.waited == [2.0, 0.0]
+
+
+async def test_turns_of_one_session_come_one_after_the_other(store: Store, tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    model = Script([[gate, *says("First.")], says("Second.")])
+    here = desk(store, tmp_path, model)
+    first = asyncio.create_task(here.say("One."))
+    await model.waiting.wait()
+    second = asyncio.create_task(here.say("Two."))
+    gate.set()
+    await asyncio.gather(first, second)
+
+    assert await here.remembered() == [user("One."), said("First."), user("Two."), said("Second.")]
+
+
+async def test_a_long_conversation_is_compacted_before_the_window_is_full_and_stays_so(
+    store: Store, tmp_path: Path
+) -> None:
+    async with store.turn(KEY, "main") as turn:
+        for number in range(40):
+            turn.append(user(f"Question {number}: " + "x" * 1_200), AssistantMessage((Text(f"Answer {number}."),)))
+    model = Script([says("They asked forty things."), says("And now this."), says("Still here.")])
+    here = desk(store, tmp_path, model, window=12_000)
+
+    await here.say("One more.")
+    await here.say("And another.")
+
+    [compacted] = [event for event in here.events if isinstance(event, Compacted)]
+    assert compacted.summary.endswith("They asked forty things.")
+    assert model.requests[1].messages[0] == user(compacted.summary)
+    assert list(model.requests[2].messages) == [
+        *model.requests[1].messages,
+        said("And now this."),
+        user("And another."),
+    ]
+    everything = (await store.show(KEY)).entries
+    spoken = [e.event.message for e in everything if isinstance(e.event, Said)]
+    assert [m for m in spoken if isinstance(m, UserMessage)][-2:] == [user("One more."), user("And another.")]
+
+
+async def test_a_model_that_cannot_write_summaries_is_not_asked_for_one(store: Store, tmp_path: Path) -> None:
+    async with store.turn(KEY, "main") as turn:
+        turn.append(*(user("x" * 1_200) for _ in range(40)))
+    model = Script([says("Fine.")])
+    here = desk(store, tmp_path, model, window=12_000, summaries=False)
+
+    await here.say("Go on.")
+
+    assert len(model.requests) == 1
+    assert "no notes on it could be made" in str(model.requests[0].messages[0])
+
+
+async def test_a_session_of_another_agent_is_refused(store: Store, tmp_path: Path) -> None:
+    async with store.turn(KEY, "other") as turn:
+        turn.append(user("Mine."))
+
+    with pytest.raises(StoreError, match="belongs to agent"):
+        await desk(store, tmp_path, Script([])).say("Yours?")
+
+
+async def test_what_a_model_said_before_it_failed_is_kept(store: Store, tmp_path: Path) -> None:
+    here = desk(store, tmp_path, Script([[provider.TextDelta("Half"), Done("error", error="cut")]]))
+
+    await here.say("Go.")
+
+    assert await here.remembered() == [user("Go."), said("Half", "error")]
