@@ -26,7 +26,7 @@ PLUGIN_CONFIG: Path = ("plugins", "entries", "mcp-client", "config")
 # Sections of another OpenClaw. Not ours, and not misspellings of ours.
 FOREIGN_SECTIONS = keys(
     "accessGroups acp approvals attachments auth bindings broadcast browser channels cloudWorkers commands cron desktop diagnostics "
-    "discovery hooks mcpServers memory messages meta nodeHost proxy security surfaces talk telemetry transcripts tts ui update web wizard "
+    "discovery hooks memory messages meta nodeHost proxy security surfaces talk telemetry transcripts tts ui update web wizard "
     "worktree worktrees"
 )
 # A longer list of known keys would not be read.
@@ -185,6 +185,8 @@ class _Walk:
         if cls is Root or path[-1] in getattr(cls, "foreign", ()):
             self.found.ignored.append(path)
             near = _nearest(member.key, known) if cls is Root and member.key not in FOREIGN_SECTIONS else ""
+            if path == ("mcpServers",):
+                near = "Other programs read it; here servers stand under mcp.servers."
             if near:
                 self.warning(member, path, "unknown section, ignored.", near)
         elif cls is Env and variables.NAME.fullmatch(member.key):
