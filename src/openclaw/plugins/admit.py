@@ -1,0 +1,58 @@
+"""Which of the tools that plugins offer are taken: one pure decision, with a reason for each that is not.
+
+Native tools keep their names, then plugins in the order of their ids. Kind and origin are ours to say, because policy goes by them;
+built-in plugins are part of the product and say it themselves.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from openclaw.log import one_line
+from openclaw.tool import Absence, Tool
+
+# What every model vendor accepts as the name of a tool.
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+# Enough of a wrong name to recognise it.
+_SHOWN_NAME = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The tools of one plugin, as it gave them: anything may be in there."""
+
+    plugin: str
+    tools: Sequence[object]
+    built_in: bool = False
+
+
+def admit(offers: Sequence[Offer], reserved: Collection[str]) -> tuple[list[Tool], list[Absence]]:
+    """The tools that are taken, stamped, and the others with their reasons. `reserved` are the names of native tools."""
+    owners = {name.casefold(): "a native tool" for name in reserved}
+    tools: list[Tool] = []
+    absences: list[Absence] = []
+    for offer in offers:
+        for tool in offer.tools:
+            fault = None if offer.built_in else _fault(tool, owners)
+            if fault is not None:
+                name = one_line(str(getattr(tool, "name", offer.plugin)), _SHOWN_NAME)
+                absences.append(Absence(name, f"{fault} (plugin {offer.plugin})", f"plugins.entries.{offer.plugin}"))
+            elif isinstance(tool, Tool):
+                owners[tool.name.casefold()] = f"the plugin {offer.plugin}"
+                tools.append(tool if offer.built_in else replace(tool, kind="plugin", origin=offer.plugin))
+    return tools, absences
+
+
+def _fault(tool: object, owners: dict[str, str]) -> str | None:
+    if not isinstance(tool, Tool):
+        return f"a {type(tool).__name__} is not a Tool"
+    name: object = tool.name
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        return "its name is not 1 to 64 letters, digits, hyphens and underscores"
+    schema: object = tool.parameters
+    if not isinstance(schema, msgspec.Raw):
+        return "its parameters are not what openclaw.tool.parameters() makes of a JSON Schema"
+    owner = owners.get(name.casefold())
+    return f"the name belongs to {owner}" if owner else None

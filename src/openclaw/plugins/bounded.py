@@ -1,0 +1,91 @@
+"""Running code that is not ours: with a deadline, and with every fault turned into a PluginFault.
+
+A task that refuses to be cancelled is abandoned, and so is a thread that never ends (it dies with the process): nobody waits for them.
+"""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from openclaw.log import one_line
+from openclaw.plugins.contract import PluginFault
+from openclaw.redact import redact
+
+_T = TypeVar("_T")
+
+# Seconds a cancelled task gets to clean up before it is abandoned.
+_GRACE_SECONDS = 1.0
+# Enough of a foreign error's text to recognise it.
+_SHOWN_ERROR = 300
+
+
+async def bounded(call: Callable[[], Awaitable[_T]], seconds: float) -> _T:
+    """Await what `call` gives. Raises PluginFault for whatever goes wrong, and CancelledError only when we are cancelled."""
+    task = asyncio.create_task(_fenced(call))
+    task.add_done_callback(_look)
+    try:
+        in_time, _ = await asyncio.wait({task}, timeout=seconds)
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=_GRACE_SECONDS)
+    if not in_time:
+        raise PluginFault(f"it did not finish within {seconds:g} s")
+    if task.cancelled():
+        raise PluginFault("it cancelled itself")
+    return task.result()
+
+
+async def in_thread(work: Callable[[], _T], seconds: float) -> _T:
+    """Do blocking work in a thread that nobody has to wait for. Raises PluginFault for whatever goes wrong."""
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[_T | PluginFault] = loop.create_future()
+
+    def settle(value: _T | PluginFault) -> None:
+        if not outcome.done():
+            outcome.set_result(value)
+
+    def run() -> None:
+        value: _T | PluginFault
+        try:
+            value = work()
+        except BaseException as error:
+            value = _fault(error)
+        # The loop may be gone by now; then nobody asks any more.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, value)
+
+    threading.Thread(target=run, name="plugin", daemon=True).start()
+    try:
+        async with asyncio.timeout(seconds):
+            value = await outcome
+    except TimeoutError:
+        raise PluginFault(f"it did not finish within {seconds:g} s") from None
+    if isinstance(value, PluginFault):
+        raise value
+    return value
+
+
+async def _fenced(call: Callable[[], Awaitable[_T]]) -> _T:
+    try:
+        return await call()
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:
+        # SystemExit too: a plugin does not decide when we end.
+        raise _fault(error) from error
+
+
+def _fault(error: BaseException) -> PluginFault:
+    if isinstance(error, PluginFault):
+        return error
+    text = one_line(str(error), _SHOWN_ERROR)
+    return PluginFault(redact(f"{type(error).__name__}: {text}" if text else type(error).__name__))
+
+
+def _look(task: "asyncio.Task[_T]") -> None:
+    """So that the fault of an abandoned task is not reported as forgotten."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,64 @@
+"""What a plugin is: a module with a `plugin = ToolPlugin(…)`, whose `initialize` gives tools and hooks.
+
+A plugin runs inside our process with all our rights: isolation means that its faults stay its own, not that it cannot do harm.
+Its code must not block the event loop. loader.py keeps these promises to it: `initialize` is called once per load, hooks are
+awaited one at a time, and everything has a deadline.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from openclaw.tool import ContextSource, Tool, ToolSource
+
+# The only thing a plugin can add today.
+TOOL_SLOT = "tool"
+
+
+@dataclass(frozen=True, slots=True)
+class PluginContext:
+    """What a plugin gets to know. `config`, `env` and `api_key` are those of `plugins.entries.<id>`, secrets resolved.
+
+    `data_dir` is a directory of its own; it does not exist until the plugin makes it.
+    """
+
+    id: str
+    config: Mapping[str, Any]
+    data_dir: Path
+    host_version: str
+    log: logging.Logger
+    env: Mapping[str, str] = field(default_factory=dict)
+    api_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginHandle:
+    """What a plugin gives back.
+
+    `tools` are fixed for the life of the plugin; a `source` may change them and tell agents apart. Kind and origin of every tool
+    are set by the host. Without `on_config_change` a plugin is shut down and initialised again when its config changes.
+    """
+
+    tools: Sequence[Tool] = ()
+    source: ToolSource | None = None
+    contexts: Sequence[ContextSource] = ()
+    on_shutdown: Callable[[], Awaitable[None]] | None = None
+    on_config_change: Callable[[Mapping[str, Any]], Awaitable[None]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPlugin:
+    """`config_schema` is JSON Schema: config that does not fit it never reaches `initialize`, which may raise anything."""
+
+    label: str
+    description: str
+    initialize: Callable[[PluginContext], Awaitable[PluginHandle]]
+    slots: Sequence[str] = (TOOL_SLOT,)
+    minimum_host_version: str = ""
+    config_schema: Mapping[str, Any] | None = None
+
+
+class PluginFault(Exception):
+    """Why a plugin is not there, in words that fit after its name."""

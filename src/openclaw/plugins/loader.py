@@ -1,0 +1,301 @@
+"""Loads plugins, keeps their faults their own, and offers their tools as one ToolSource.
+
+Whether a plugin is on is one decision (`why_off`). One that raises, hangs past its deadline or asks for what we do not have is left
+out with a reason (`statuses`), and the others go on. Nothing here raises but CancelledError. Blocking code inside `initialize` does
+block us: only the import of a plugin runs in a thread of its own.
+"""
+
+import asyncio
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from openclaw import __version__
+from openclaw.plugins.admit import Offer, admit
+from openclaw.plugins.bounded import bounded, in_thread
+from openclaw.plugins.contract import PluginContext, PluginFault, PluginHandle, ToolPlugin
+from openclaw.plugins.discover import Found, in_paths, installed
+from openclaw.plugins.fitness import check_config, check_host
+from openclaw.tool import Absence, Tool, ToolSource
+
+# Seconds for a plugin to be imported, and again to be initialised: start-up of everything else does not wait for longer.
+START_SECONDS = 10.0
+# Seconds for a shutdown or a config change; a gateway that is stopped has about this long.
+HOOK_SECONDS = 5.0
+
+_log = logging.getLogger(__name__)
+
+State = Literal["loaded", "off", "missing", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class PluginSettings:
+    """`plugins.entries.<id>`, secrets resolved."""
+
+    enabled: bool | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    api_key: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PluginRules:
+    """The `plugins` section as plain values. `enabled`, `allow` and `deny` are about plugins that are not built in."""
+
+    entries: Mapping[str, PluginSettings] = field(default_factory=dict)
+    paths: Sequence[Path] = ()
+    enabled: bool = True
+    allow: Collection[str] | None = None
+    deny: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PluginStatus:
+    """One line of `openclaw doctor`. `reason` says why it is not loaded, or what a loaded one did not take."""
+
+    id: str
+    state: State
+    where: str = ""
+    label: str = ""
+    description: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What plugins are given by us. `start_seconds` is how long each may take to be ready."""
+
+    data_dir: Path
+    version: str = __version__
+    start_seconds: float = START_SECONDS
+    hook_seconds: float = HOOK_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    plugin: ToolPlugin
+    settings: PluginSettings
+    handle: PluginHandle
+
+
+def why_off(plugin_id: str, rules: PluginRules, *, built_in: bool) -> str:
+    """Why a plugin that was found is not loaded; empty when it is.
+
+    A built-in one is on unless its entry says otherwise. Any other needs an entry: being installed is not enough.
+    """
+    settings = rules.entries.get(plugin_id)
+    if settings is not None and settings.enabled is False:
+        return f"plugins.entries.{plugin_id}.enabled is false"
+    if built_in:
+        return ""
+    if not rules.enabled:
+        return "plugins.enabled is false"
+    if plugin_id in rules.deny:
+        return "plugins.deny names it"
+    if rules.allow is not None and plugin_id not in rules.allow:
+        return "plugins.allow does not name it"
+    return "" if settings is not None else f"plugins.entries.{plugin_id} is not in the config"
+
+
+async def load_plugins(
+    rules: PluginRules,
+    host: Host,
+    *,
+    built_in: Mapping[str, ToolPlugin] | None = None,
+    reserved: Collection[str] = (),
+) -> "Plugins":
+    """Load what `rules` switch on, side by side. `reserved` are the names of native tools, which no plugin can take."""
+    plugins = Plugins(host, built_in or {}, reserved)
+    try:
+        await plugins.apply(rules)
+    except BaseException:
+        await plugins.close()
+        raise
+    return plugins
+
+
+class Plugins:
+    """All plugins of one host: a ToolSource and a ContextSource. Made by `load_plugins`."""
+
+    def __init__(self, host: Host, built_in: Mapping[str, ToolPlugin], reserved: Collection[str]) -> None:
+        self._host = host
+        self._built_in = built_in
+        self._reserved = frozenset(reserved)
+        self._running: dict[str, _Running] = {}
+        self._statuses: dict[str, PluginStatus] = {}
+        self._changing = asyncio.Lock()
+
+    def statuses(self) -> tuple[PluginStatus, ...]:
+        return tuple(self._statuses[name] for name in sorted(self._statuses))
+
+    def tools(self, agent: str) -> Sequence[Tool]:
+        return admit(self._offers(agent), self._reserved)[0]
+
+    def absences(self, agent: str) -> Sequence[Absence]:
+        absences = [
+            Absence(status.id, f"the plugin {status.id} is not loaded: {status.reason}", status.where)
+            for status in self.statuses()
+            if status.state == "failed"
+        ]
+        absences += admit(self._offers(agent), self._reserved)[1]
+        for name, source in self._sources():
+            try:
+                absences += source.absences(agent)
+            except Exception as error:
+                _log.warning("plugin %s failed to say which tools are missing", name, exc_info=error)
+        return absences
+
+    async def settle(self, agent: str, patience: float) -> None:
+        async def wait(name: str, source: ToolSource) -> None:
+            try:
+                await bounded(lambda: source.settle(agent, patience), patience + self._host.hook_seconds)
+            except PluginFault as fault:
+                _log.warning("plugin %s failed while its tools were awaited: %s", name, fault)
+
+        await asyncio.gather(*(wait(name, source) for name, source in self._sources()))
+
+    def context(self, agent: str) -> str:
+        texts: list[str] = []
+        for name, running in self._running.items():
+            for part in running.handle.contexts:
+                try:
+                    texts.append(part.context(agent))
+                except Exception as error:
+                    _log.warning("plugin %s failed to add to the prompt", name, exc_info=error)
+        return "\n\n".join(text for text in texts if text)
+
+    async def apply(self, rules: PluginRules) -> None:
+        """Start, change and stop plugins until they are what `rules` say. One that did not change is left alone."""
+        async with self._changing:
+            found = await self._find(rules)
+            gone = [name for name in self._running if name not in found]
+            await asyncio.gather(*(self._stop(name) for name in gone))
+            await asyncio.gather(*(self._bring(one, rules) for one in found.values()))
+
+    async def close(self) -> None:
+        """Shut every plugin down, side by side."""
+        async with self._changing:
+            await asyncio.gather(*(self._stop(name) for name in list(self._running)))
+
+    async def _find(self, rules: PluginRules) -> dict[str, Found]:
+        """The plugins there are, by id; built in before `plugins.load.paths` before installed. Also the entries that name none."""
+        self._statuses = {}
+        found = {name: Found(name, "built in", partial(_same, plugin)) for name, plugin in self._built_in.items()}
+        in_files, unusable = in_paths(rules.paths) if rules.enabled else ([], [])
+        for place in unusable:
+            self._statuses[place.where] = PluginStatus(place.where, "failed", "plugins.load.paths", reason=place.reason)
+        candidates = in_files
+        if rules.enabled and not {*rules.entries} <= {*found, *(one.id for one in in_files)}:
+            # Reading the metadata of all installed packages takes tens of milliseconds: only when an entry asks for it.
+            try:
+                candidates = in_files + await in_thread(installed, self._host.start_seconds)
+            except PluginFault as fault:
+                _log.warning("installed plugins cannot be listed: %s", fault)
+        for one in candidates:
+            first = found.setdefault(one.id, one)
+            if first is not one:
+                _log.warning("plugin %s is also at %s; the one at %s is used", one.id, one.where, first.where)
+        for name in rules.entries:
+            if name not in found:
+                reason = "no plugin of this name is installed or under plugins.load.paths"
+                self._statuses[name] = PluginStatus(name, "missing", reason=reason)
+        return found
+
+    async def _bring(self, found: Found, rules: PluginRules) -> None:
+        """One plugin to where the rules want it."""
+        name = found.id
+        running = self._running.get(name)
+        settings = rules.entries.get(name, PluginSettings())
+        status = PluginStatus(name, "loaded", found.where)
+        off = why_off(name, rules, built_in=name in self._built_in)
+        try:
+            if off:
+                await self._stop(name)
+                status = replace(status, state="off", reason=off)
+            elif running is None:
+                plugin = await in_thread(found.load, self._host.start_seconds)
+                status = _described(status, plugin)
+                await self._start(name, plugin, settings)
+            else:
+                status = _described(status, running.plugin)
+                status = replace(status, reason=await self._change(name, running, settings))
+        except PluginFault as fault:
+            _log.warning("plugin %s is not loaded: %s", name, fault)
+            status = replace(status, state="failed", reason=str(fault))
+        self._statuses[name] = status
+
+    async def _start(self, name: str, plugin: ToolPlugin, settings: PluginSettings) -> None:
+        check_host(plugin, self._host.version)
+        check_config(plugin, settings.config)
+        context = PluginContext(
+            id=name,
+            config=settings.config,
+            data_dir=self._host.data_dir / name,
+            host_version=self._host.version,
+            log=logging.getLogger(f"openclaw.plugin.{name}"),
+            env=settings.env,
+            api_key=settings.api_key,
+        )
+        handle = await bounded(lambda: plugin.initialize(context), self._host.start_seconds)
+        if not isinstance(handle, PluginHandle):
+            raise PluginFault("its initialize gave something that is not a PluginHandle")
+        self._running[name] = _Running(plugin, settings, handle)
+
+    async def _change(self, name: str, running: _Running, settings: PluginSettings) -> str:
+        """Give a running plugin its new settings. Config it cannot use leaves it as it is; the sentence says so."""
+        if settings == running.settings:
+            return ""
+        try:
+            check_config(running.plugin, settings.config)
+        except PluginFault as fault:
+            return f"the new config was not taken: {fault}"
+        change = running.handle.on_config_change
+        if change is None or replace(settings, config=running.settings.config) != running.settings:
+            await self._stop(name)
+            await self._start(name, running.plugin, settings)
+            return ""
+        try:
+            await bounded(lambda: change(settings.config), self._host.hook_seconds)
+        except PluginFault:
+            await self._stop(name)
+            raise
+        self._running[name] = replace(running, settings=settings)
+        return ""
+
+    async def _stop(self, name: str) -> None:
+        running = self._running.pop(name, None)
+        if running is None or running.handle.on_shutdown is None:
+            return
+        try:
+            await bounded(running.handle.on_shutdown, self._host.hook_seconds)
+        except PluginFault as fault:
+            _log.warning("plugin %s did not shut down cleanly: %s", name, fault)
+
+    def _offers(self, agent: str) -> list[Offer]:
+        """Plugins in the order of their ids, the built-in ones last: their tools are the MCP servers'."""
+        offers: list[Offer] = []
+        for name in sorted(self._running, key=lambda one: (one in self._built_in, one)):
+            handle = self._running[name].handle
+            tools: list[object] = list(handle.tools)
+            if handle.source is not None:
+                try:
+                    tools += handle.source.tools(agent)
+                except Exception as error:
+                    _log.warning("plugin %s failed to list its tools", name, exc_info=error)
+            offers.append(Offer(name, tools, name in self._built_in))
+        return offers
+
+    def _sources(self) -> list[tuple[str, ToolSource]]:
+        return [(name, r.handle.source) for name, r in self._running.items() if r.handle.source is not None]
+
+
+def _same(plugin: ToolPlugin) -> ToolPlugin:
+    """How a plugin that is already here is loaded."""
+    return plugin
+
+
+def _described(status: PluginStatus, plugin: ToolPlugin) -> PluginStatus:
+    return replace(status, label=plugin.label, description=plugin.description)
