@@ -24,11 +24,15 @@ from openclaw.transport.base import Link, Outgoing, Transport
 log = logging.getLogger(__name__)
 
 CANCELLED = "notifications/cancelled"
+LISTEN = "subscriptions/listen"
 
 # Requests of one server answered at a time. A server that asks faster than it reads our answers is not worth more memory.
 MAX_ANSWERING = 64
 # A server that does not read would otherwise keep the notice of a cancelled call waiting for ever.
 NOTICE_PATIENCE = 5.0
+
+# `initialize` must not be cancelled (2025-11-25, basic/utilities/cancellation); an unanswered probe means a server too old to know it.
+_NEVER_CANCELLED = ("initialize", "server/discover")
 
 # progress, total (None when the server does not say), message
 OnProgress = Callable[[float, float | None, str], None]
@@ -252,8 +256,7 @@ class Connection:
                 log.exception("A progress callback failed.")
 
     def _tell_cancelled(self, call: _Call) -> None:
-        # `initialize` must not be cancelled (2025-11-25, basic/utilities/cancellation).
-        if self._lost.done() or call.method == "initialize" or self.link.cancel(call.id):
+        if self._lost.done() or self.link.cancel(call.id) or call.method in _NEVER_CANCELLED:
             return
         reason = "The caller's time is up." if call.expired else "The caller no longer waits."
         notice = jsonrpc.encode_notification(CANCELLED, {"requestId": call.id, "reason": reason})
@@ -302,6 +305,9 @@ class Connection:
             return
         if task := self._answering.get(id):
             task.cancel()
+        elif isinstance(id, int) and (call := self._peer.waiters.get(id)) and call.method == LISTEN:
+            # A modern server ends a subscription this way; it has no requests of its own that it could take back.
+            self.failed(id, TransportError("The server ended the subscription."))
 
     def _asked(self, request: Request) -> None:
         if len(self._answering) >= MAX_ANSWERING:
