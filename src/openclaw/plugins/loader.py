@@ -125,11 +125,12 @@ class Plugins:
         self._built_in = built_in
         self._reserved = frozenset(reserved)
         self._running: dict[str, _Running] = {}
-        self._statuses: dict[str, PluginStatus] = {}
+        self._statuses: tuple[PluginStatus, ...] = ()
         self._changing = asyncio.Lock()
 
     def statuses(self) -> tuple[PluginStatus, ...]:
-        return tuple(self._statuses[name] for name in sorted(self._statuses))
+        """Every plugin that was found or named, by id."""
+        return self._statuses
 
     def tools(self, agent: str) -> Sequence[Tool]:
         return admit(self._offers(agent), self._reserved)[0]
@@ -137,7 +138,7 @@ class Plugins:
     def absences(self, agent: str) -> Sequence[Absence]:
         absences = [
             Absence(status.id, f"the plugin {status.id} is not loaded: {status.reason}", status.where)
-            for status in self.statuses()
+            for status in self._statuses
             if status.state == "failed"
         ]
         absences += admit(self._offers(agent), self._reserved)[1]
@@ -170,23 +171,22 @@ class Plugins:
     async def apply(self, rules: PluginRules) -> None:
         """Start, change and stop plugins until they are what `rules` say. One that did not change is left alone."""
         async with self._changing:
-            found = await self._find(rules)
+            found, statuses = await self._find(rules)
             gone = [name for name in self._running if name not in found]
             await asyncio.gather(*(self._stop(name) for name in gone))
-            await asyncio.gather(*(self._bring(one, rules) for one in found.values()))
+            statuses += await asyncio.gather(*(self._bring(one, rules) for one in found.values()))
+            self._statuses = tuple(sorted(statuses, key=lambda status: status.id))
 
     async def close(self) -> None:
         """Shut every plugin down, side by side."""
         async with self._changing:
             await asyncio.gather(*(self._stop(name) for name in list(self._running)))
 
-    async def _find(self, rules: PluginRules) -> dict[str, Found]:
+    async def _find(self, rules: PluginRules) -> tuple[dict[str, Found], list[PluginStatus]]:
         """The plugins there are, by id; built in before `plugins.load.paths` before installed. Also the entries that name none."""
-        self._statuses = {}
         found = {name: Found(name, "built in", partial(_same, plugin)) for name, plugin in self._built_in.items()}
         in_files, unusable = in_paths(rules.paths) if rules.enabled else ([], [])
-        for place in unusable:
-            self._statuses[place.where] = PluginStatus(place.where, "failed", "plugins.load.paths", reason=place.reason)
+        statuses = [PluginStatus(one.where, "failed", "plugins.load.paths", reason=one.reason) for one in unusable]
         candidates = in_files
         if rules.enabled and not {*rules.entries} <= {*found, *(one.id for one in in_files)}:
             # Reading the metadata of all installed packages takes tens of milliseconds: only when an entry asks for it.
@@ -198,14 +198,12 @@ class Plugins:
             first = found.setdefault(one.id, one)
             if first is not one:
                 _log.warning("plugin %s is also at %s; the one at %s is used", one.id, one.where, first.where)
-        for name in rules.entries:
-            if name not in found:
-                reason = "no plugin of this name is installed or under plugins.load.paths"
-                self._statuses[name] = PluginStatus(name, "missing", reason=reason)
-        return found
+        nowhere = "no plugin of this name is installed or under plugins.load.paths"
+        statuses += [PluginStatus(name, "missing", reason=nowhere) for name in rules.entries if name not in found]
+        return found, statuses
 
-    async def _bring(self, found: Found, rules: PluginRules) -> None:
-        """One plugin to where the rules want it."""
+    async def _bring(self, found: Found, rules: PluginRules) -> PluginStatus:
+        """One plugin to where the rules want it, and where it then is."""
         name = found.id
         running = self._running.get(name)
         settings = rules.entries.get(name, PluginSettings())
@@ -225,7 +223,7 @@ class Plugins:
         except PluginFault as fault:
             _log.warning("plugin %s is not loaded: %s", name, fault)
             status = replace(status, state="failed", reason=str(fault))
-        self._statuses[name] = status
+        return status
 
     async def _start(self, name: str, plugin: ToolPlugin, settings: PluginSettings) -> None:
         check_host(plugin, self._host.version)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from openclaw.config import json5
 from openclaw.content import Text
 from openclaw.plugins import PluginContext, PluginHandle, ToolPlugin
 from openclaw.plugins.loader import Host, PluginRules, Plugins, PluginSettings, PluginStatus, load_plugins, why_off
@@ -83,6 +84,17 @@ async def test_the_example_is_found_by_its_path_and_counts_words(tmp_path: Path)
         ),
     )
     await plugins.close()
+
+
+async def test_the_config_in_the_examples_readme_switches_it_on(tmp_path: Path) -> None:
+    block = (EXAMPLE / "README.md").read_text().partition("```json5\n")[2].partition("```")[0]
+    section = json5.loads(block)["plugins"]
+    entries = {name: PluginSettings(**entry) for name, entry in section["entries"].items()}
+    paths = [EXAMPLE.parents[1] / path for path in section["load"]["paths"]]
+
+    plugins = await loaded(tmp_path, PluginRules(entries, paths))
+
+    assert [tool.name for tool in plugins.tools("main")] == ["word_count"]
 
 
 async def test_an_installed_plugin_is_found_by_its_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

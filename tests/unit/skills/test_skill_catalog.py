@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,8 @@ from hypothesis import strategies as st
 
 from openclaw.skills.catalog import Catalog, SkillRules, load_skills
 from openclaw.skills.command import SkillCommand, assign_commands, command_name, instructions
-from openclaw.skills.discover import Limits, Root, skill_roots
+from openclaw.skills.discover import BUNDLED, Limits, Root, skill_roots
+from openclaw.skills.frontmatter import parse, split
 from openclaw.skills.prompt import skills_prompt
 from openclaw.skills.skill import Skill, SkillFault, Skipped
 
@@ -50,6 +53,34 @@ def test_the_bundled_skill_gives_the_mcp_command_to_its_tool() -> None:
         "skillName": "mcp",
     }
     assert "<name>mcp</name>" in catalog.prompt
+
+
+def test_the_bundled_skill_says_of_itself_what_its_document_asks() -> None:
+    """Seed 000 §7.1."""
+    front, _ = split((BUNDLED / "mcp" / "SKILL.md").read_text(encoding="utf-8"))
+
+    assert parse(front) == {
+        "name": "mcp",
+        "description": "Manage and interact with remote MCP (Model Context Protocol) servers. List servers, check status,"
+        " connect new servers, and trigger authentication.\n",
+        "user-invocable": "true",
+        "command-dispatch": "tool",
+        "command-tool": "mcp_manage",
+        "command-arg-mode": "raw",
+        "metadata": {"openclaw": {"requires": {"config": ["plugins.entries.mcp-client.enabled"]}, "emoji": "🔌"}},
+    }
+
+
+def test_without_a_skill_file_yaml_is_not_loaded(tmp_path: Path) -> None:
+    script = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from openclaw.skills.catalog import SkillRules, load_skills\n"
+        "from openclaw.skills.discover import Root\n"
+        "load_skills([Root(Path(sys.argv[1]), 'managed')], SkillRules(), config={}, env={}, platform='linux')\n"
+        "print('yaml' in sys.modules)\n"
+    )
+    assert subprocess.check_output([sys.executable, "-c", script, str(tmp_path)]) == b"False\n"
 
 
 def test_the_bundled_skill_goes_with_the_plugin_switch() -> None:
