@@ -16,7 +16,7 @@ from openclaw.log import one_line
 
 # The largest honest schemas seen are about a tenth of these.
 MAX_BYTES = 1024 * 1024
-MAX_SUBSCHEMAS = 10_000
+MAX_SUBSCHEMAS = 5_000
 # Visits of a subschema that one branch of a value may cost: about 15 ms. References can double them at every level.
 _MOST_VISITS = 1_000_000
 # Explaining a failure costs a thousand times as much as finding it, and memory too.
