@@ -1,0 +1,226 @@
+"""A live link to one server that speaks MCP: lists, calls, reads, prompts, subscriptions.
+
+Owns the meaning of requests and answers over a negotiated connection: paging, `input_required` rounds, the headers of 2026-07-28, and
+beginning a new MCP session once when the server has forgotten the old one. Raises what the connection raises; keeps no tool list and
+decides nothing about reconnecting: supervisor.py does. connect.py makes it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Raw
+
+from openclaw.errors import ProtocolError, RpcError, SessionExpiredError
+from openclaw.mcp.handlers import Handlers
+from openclaw.mcp.paging import Pages
+from openclaw.mcp.results import (
+    CallResult,
+    InputRequired,
+    Prompt,
+    ResourceContents,
+    input_required,
+    read_call,
+    read_prompt,
+    read_resource,
+)
+from openclaw.protocol.eras import Agreement
+from openclaw.protocol.headers import standard_headers
+from openclaw.protocol.jsonrpc import parse
+from openclaw.transport.connection import Connection, OnProgress
+
+# A server may ask for input this often in one request; each round is a whole request of its own.
+MAX_ROUNDS = 10
+# Offered values of a completion; the protocol allows a server 100.
+MAX_COMPLETIONS = 100
+
+Listable = Literal["tools", "resources", "templates", "prompts"]
+# Method, and the key its entries stand under.
+_LISTS: dict[Listable, tuple[str, str]] = {
+    "tools": ("tools/list", "tools"),
+    "resources": ("resources/list", "resources"),
+    "templates": ("resources/templates/list", "resourceTemplates"),
+    "prompts": ("prompts/list", "prompts"),
+}
+
+
+Renew = Callable[[], Awaitable[Agreement]]
+
+
+def offers(agreement: Agreement, capability: str, feature: str = "") -> bool:
+    """Whether the server declared a capability, or a feature within one."""
+    declared = agreement.capabilities.get(capability)
+    if not feature:
+        return declared is not None
+    return isinstance(declared, Mapping) and bool(declared.get(feature))
+
+
+class _InputRequest(msgspec.Struct):
+    method: str
+    params: dict[str, Any] = {}
+
+
+class _Completion(msgspec.Struct):
+    values: list[str] = []
+
+
+class _CompletionAnswer(msgspec.Struct):
+    completion: _Completion
+
+
+class Client:
+    """`renew` begins a new MCP session on the same link. `timeout` is for everything but tool calls."""
+
+    def __init__(
+        self,
+        server: str,
+        connection: Connection,
+        agreement: Agreement,
+        *,
+        renew: Renew,
+        handlers: Handlers,
+        timeout: float,
+    ) -> None:
+        self.connection = connection
+        self.agreement = agreement
+        # Requests of the newest revision repeat over HTTP, in headers, what they are about.
+        self.mirrors = agreement.modern and connection.link.kind == "streamable-http"
+        self._server = server
+        self._renew = renew
+        self._handlers = handlers
+        self._timeout = timeout
+        self._renewing = asyncio.Lock()
+        self._generation = 0
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        timeout: float,
+        max_total: float,
+        on_progress: OnProgress | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> CallResult:
+        params: Mapping[str, Any] = {"name": name, "arguments": arguments}
+        for _ in range(MAX_ROUNDS):
+            raw = await self._request(
+                "tools/call",
+                params,
+                timeout=timeout,
+                max_total=max_total,
+                on_progress=on_progress,
+                name=name,
+                headers=headers,
+            )
+            answer = read_call(raw)
+            if isinstance(answer, CallResult):
+                return answer
+            params = {"name": name, "arguments": arguments, **await self._answers(answer)}
+        raise _endless()
+
+    async def collect(self, kind: Listable) -> Pages:
+        """Everything of one kind, page after page."""
+        method, key = _LISTS[kind]
+        pages = Pages(key)
+        params: Mapping[str, Any] = {}
+        while True:
+            cursor = pages.add(await self._request(method, params, timeout=self._timeout))
+            if cursor is None:
+                return pages
+            params = {"cursor": cursor}
+
+    async def read_resource(self, uri: str) -> list[ResourceContents]:
+        return read_resource(await self._rounds("resources/read", {"uri": uri}, name=uri))
+
+    async def get_prompt(self, name: str, arguments: Mapping[str, str]) -> Prompt:
+        return read_prompt(await self._rounds("prompts/get", {"name": name, "arguments": arguments}, name=name))
+
+    async def complete(
+        self, reference: Mapping[str, str], argument: str, value: str, context: Mapping[str, str] | None = None
+    ) -> list[str]:
+        """What an argument of a prompt (`ref/prompt`) or template (`ref/resource`) may become, given how it begins."""
+        params: dict[str, Any] = {"ref": reference, "argument": {"name": argument, "value": value}}
+        if context:
+            params["context"] = {"arguments": context}
+        raw = await self._request("completion/complete", params, timeout=self._timeout)
+        return parse(raw, _CompletionAnswer).completion.values[:MAX_COMPLETIONS]
+
+    async def subscribe(self, uri: str) -> None:
+        """Ask to be told when a resource changes (up to 2025-11-25; later revisions listen instead)."""
+        await self._request("resources/subscribe", {"uri": uri}, timeout=self._timeout)
+
+    async def probe(self, timeout: float) -> None:
+        """Find out whether the server still answers. The newest revision has no ping; its cheapest question is a list."""
+        await self._request("tools/list" if self.agreement.modern else "ping", {}, timeout=timeout)
+
+    async def listen(self, notifications: Mapping[str, Any]) -> None:
+        """Hold a subscription open (2026-07-28) until the server ends it or the link breaks. Notifications go the usual way."""
+        await self._request("subscriptions/listen", {"notifications": notifications}, timeout=None)
+
+    async def _rounds(self, method: str, params: Mapping[str, Any], *, name: str) -> Raw:
+        asked = params
+        for _ in range(MAX_ROUNDS):
+            raw = await self._request(method, asked, timeout=self._timeout, name=name)
+            needed = input_required(raw)
+            if needed is None:
+                return raw
+            asked = {**params, **await self._answers(needed)}
+        raise _endless()
+
+    async def _answers(self, needed: InputRequired) -> dict[str, Any]:
+        """What the retry of a request carries: an answer to each question, and the state exactly as it came."""
+        answers: dict[str, Any] = {}
+        for key, raw in needed.input_requests.items():
+            request = parse(raw, _InputRequest)
+            try:
+                answers[key] = await self._handlers.answer(self._server, request.method, request.params)
+            except RpcError as error:
+                raise ProtocolError(f"The server asks for input that nobody here can give: {error.message}") from error
+        more: dict[str, Any] = {"inputResponses": answers} if answers else {}
+        if needed.request_state is not None:
+            more["requestState"] = needed.request_state
+        return more
+
+    async def _request(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        *,
+        timeout: float | None,
+        max_total: float | None = None,
+        on_progress: OnProgress | None = None,
+        name: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> Raw:
+        generation = self._generation
+        if self.mirrors:
+            headers = {**standard_headers(method, name), **(headers or {})}
+        try:
+            return await self.connection.request(
+                method,
+                params,
+                timeout=timeout,
+                max_total=max_total,
+                on_progress=on_progress,
+                name=name,
+                headers=headers,
+            )
+        except SessionExpiredError:
+            # Surely not processed: one new session for everybody who is told so, then this request once more.
+            await self._begin_again(generation)
+        return await self.connection.request(
+            method, params, timeout=timeout, max_total=max_total, on_progress=on_progress, name=name, headers=headers
+        )
+
+    async def _begin_again(self, generation: int) -> None:
+        async with self._renewing:
+            if generation == self._generation:
+                self.connection.link.reset()
+                self.agreement = await self._renew()
+                self._generation += 1
+
+
+def _endless() -> ProtocolError:
+    return ProtocolError(f"The server still asked for input after {MAX_ROUNDS} rounds.")

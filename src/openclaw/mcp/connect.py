@@ -1,0 +1,217 @@
+"""From a spec to a client: secrets resolved, transport opened, revision agreed.
+
+Owns which transport a spec means, the fall back between the two HTTP ones, and that connecting as a whole ends in time. Knows no secret
+store and no sign-in: both are callables given from outside. The client lives inside the context manager and everything it opened is
+closed with it. supervisor.py decides when to connect.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import Any
+
+from openclaw.config.servers import ServerSpec
+from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, SecretError
+from openclaw.mcp.client import Client
+from openclaw.mcp.handlers import Handlers
+from openclaw.protocol.authorizer import Authorizer, StaticAuthorizer
+from openclaw.protocol.eras import Agreement, Kind, Plan, Reopen, negotiate, other_transport
+from openclaw.protocol.jsonrpc import Request, parse
+from openclaw.transport.base import Transport, TransportKind
+from openclaw.transport.connection import Connection, OnNotification, Report
+from openclaw.transport.handshake import shake_hands
+
+SECRET = "secret://"
+_LOG_LEVEL = "io.modelcontextprotocol/logLevel"
+
+# A configured value with every secret reference in it replaced. Raises SecretError.
+Resolve = Callable[[str], Awaitable[str]]
+# Who holds the credentials of a server that may want a sign-in; None when nobody does.
+Authorize = Callable[[ServerSpec], Authorizer | None]
+# A transport of the embedding program's own for a spec; None leaves the choice to us.
+MakeTransport = Callable[[ServerSpec], Transport | None]
+
+
+async def no_secrets(value: str) -> str:
+    raise SecretError("A secret:// reference cannot be resolved here.", hint="Give the engine a resolver of secrets.")
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What connecting needs from the program around it."""
+
+    resolve: Resolve = no_secrets
+    authorize: Authorize = lambda spec: None
+    make_transport: MakeTransport = lambda spec: None
+    handlers: Handlers = field(default_factory=Handlers)
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Who hears what a server says unasked, and what of it was dropped."""
+
+    on_notification: OnNotification
+    report: Report
+
+
+@asynccontextmanager
+async def connect(
+    spec: ServerSpec, services: Services, listener: Listener, *, revision: str = "", kind: str = ""
+) -> AsyncIterator[Client]:
+    """A negotiated client. `revision` and `kind` are what worked the last time.
+
+    Raises ConnectError, ProcessError, HttpStatusError, AuthError, SecretError or ProtocolError when there is none to be had within
+    the spec's connect timeout.
+    """
+    async with AsyncExitStack() as stack:
+        attempt = _Attempt(spec, services, listener)
+        try:
+            async with asyncio.timeout(spec.connect_timeout):
+                client = await attempt.establish(stack, revision, kind)
+        except TimeoutError:
+            raise ConnectError(
+                f"The server did not answer within {round(spec.connect_timeout * 1000)} ms.",
+                hint="A slow starter needs a longer connect timeout.",
+            ) from None
+        yield client
+
+
+class _Attempt:
+    def __init__(self, spec: ServerSpec, services: Services, listener: Listener) -> None:
+        self._spec = spec
+        self._services = services
+        self._listener = listener
+
+    async def establish(self, stack: AsyncExitStack, revision: str, kind: str) -> Client:
+        self._spec = spec = await resolved(self._spec, self._services.resolve)
+        transport = self._transport(_first_kind(spec, kind))
+        plan = self._plan(transport.kind, revision)
+        may_switch = True
+        while True:
+            try:
+                connection = await self._open(stack, transport)
+            except HttpStatusError as error:
+                # HTTP+SSE finds out while it opens that this is no such server.
+                other = other_transport(transport.kind, error) if may_switch else None
+                if other is None:
+                    raise
+                transport, plan, may_switch = self._transport(other), self._plan(other, ""), False
+                continue
+            outcome = await shake_hands(connection, plan, timeout=spec.connect_timeout)
+            if isinstance(outcome, Agreement):
+                return self._client(connection, outcome)
+            await stack.aclose()
+            transport, may_switch = self._transport(outcome.kind), False
+
+    def _plan(self, kind: Kind, revision: str) -> Plan:
+        return negotiate(kind, known=revision, capabilities=self._services.handlers.capabilities())
+
+    def _transport(self, kind: TransportKind) -> Transport:
+        given = self._services.make_transport(self._spec)
+        return given if given is not None else _make_transport(kind, self._spec, self._services)
+
+    async def _open(self, stack: AsyncExitStack, transport: Transport) -> Connection:
+        connection = Connection(
+            transport,
+            handler=self._answer,
+            on_notification=self._listener.on_notification,
+            report=self._listener.report,
+        )
+        return await stack.enter_async_context(connection)
+
+    async def _answer(self, request: Request) -> Mapping[str, Any]:
+        params = parse(request.params, dict[str, Any]) if bytes(request.params) else {}
+        return await self._services.handlers.answer(self._spec.name, request.method, params)
+
+    def _client(self, connection: Connection, agreement: Agreement) -> Client:
+        spec = self._spec
+        if agreement.modern and "logging" in agreement.capabilities:
+            connection.meta = {**connection.meta, _LOG_LEVEL: "info"}
+
+        async def renew() -> Agreement:
+            plan = self._plan(connection.link.kind, agreement.version)
+            outcome = await shake_hands(connection, plan, timeout=spec.connect_timeout)
+            if isinstance(outcome, Reopen):
+                raise LinkLostError("The server no longer speaks the way it did.", maybe_sent=False)
+            return outcome
+
+        return Client(
+            spec.name,
+            connection,
+            agreement,
+            renew=renew,
+            handlers=self._services.handlers,
+            timeout=spec.connect_timeout,
+        )
+
+
+def _first_kind(spec: ServerSpec, known: str) -> TransportKind:
+    """The transport to try first: the one that worked, where the spec leaves a choice, else the one it names."""
+    if spec.transport != "stdio" and known in ("streamable-http", "sse"):
+        return known  # type: ignore[return-value]
+    return spec.transport
+
+
+async def resolved(spec: ServerSpec, resolve: Resolve) -> ServerSpec:
+    """The spec with its secret references replaced. Never kept, logged or compared: it holds the values."""
+
+    async def value(text: str) -> str:
+        return await resolve(text) if SECRET in text else text
+
+    return replace(
+        spec,
+        args=tuple([await value(text) for text in spec.args]),
+        env=tuple([(name, await value(text)) for name, text in spec.env]),
+        headers=tuple([(name, await value(text)) for name, text in spec.headers]),
+        url=await value(spec.url),
+        api_key=await value(spec.api_key),
+    )
+
+
+def _make_transport(kind: TransportKind, spec: ServerSpec, services: Services) -> Transport:
+    return _MAKERS[kind](spec, services)
+
+
+def _stdio(spec: ServerSpec, services: Services) -> Transport:
+    raise NotImplementedError
+
+
+def _http(spec: ServerSpec, services: Services) -> Transport:
+    return _over_http("openclaw.transport.http", "HttpTransport", spec, services)
+
+
+def _sse(spec: ServerSpec, services: Services) -> Transport:
+    return _over_http("openclaw.transport.legacy_sse", "LegacySseTransport", spec, services)
+
+
+def _over_http(module: str, name: str, spec: ServerSpec, services: Services) -> Transport:
+    # Loaded when first needed: who runs stdio servers only does not pay for an HTTP client.
+    net, tls, proxy, egress = (
+        import_module(f"openclaw.{part}") for part in ("net.client", "net.tls", "net.proxy", "security.egress")
+    )
+    options = net.ClientOptions(
+        rules=egress.OPERATOR,
+        tls=tls.TlsOptions(spec.ssl_verify, spec.ca_cert, spec.client_cert, spec.client_key),
+        proxies=proxy.ProxyRules.from_environment(services.environ),
+        connect_timeout=spec.connect_timeout,
+        cookies=True,
+    )
+    transport: Transport = getattr(import_module(module), name)(
+        spec.url,
+        options=options,
+        headers=dict(spec.headers),
+        authorizer=StaticAuthorizer(spec.api_key) if spec.api_key else services.authorize(spec),
+        max_message_bytes=spec.max_message_bytes,
+    )
+    return transport
+
+
+_MAKERS: dict[TransportKind, Callable[[ServerSpec, Services], Transport]] = {
+    "stdio": _stdio,
+    "streamable-http": _http,
+    "sse": _sse,
+}

@@ -1,0 +1,120 @@
+"""How a server is doing, as a value: what `status`, the prompt and the event stream show.
+
+Owns the words for states and the shape of events. Everything here is safe to show: no credential, no MCP session id, no text of a
+server that was not cleaned.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from openclaw.config.servers import ServerSpec
+from openclaw.mcp.pins import Change
+from openclaw.protocol.lifecycle import State
+from openclaw.redact import redact
+
+Auth = Literal["none", "api-key", "headers", "oauth"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """`next_attempt` is in seconds from now; `last_heard` and `ready_for` are seconds ago. `mcp_session` is a short hash."""
+
+    name: str
+    state: State
+    reason: str = ""
+    transport: str = ""
+    target: str = ""
+    revision: str = ""
+    auth: Auth = "none"
+    tools: int = 0
+    pid: int | None = None
+    owner: str = ""
+    where: str = ""
+    restarts: int = 0
+    next_attempt: float | None = None
+    last_heard: float | None = None
+    ready_for: float | None = None
+    in_flight: int = 0
+    queued: int = 0
+    mcp_session: str = ""
+    server_name: str = ""
+    server_version: str = ""
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """The state in a list for people."""
+        if self.state == "ready":
+            return "Connected" if self.pid is None else f"Running (PID {self.pid})"
+        return f"{self.state} ({self.reason})" if self.reason else self.state
+
+    @property
+    def word(self) -> str:
+        """The state in the prompt."""
+        return "connected" if self.state == "ready" else self.state
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanged:
+    """`tell` is set when the agent should know: the server needs a person, or has been away for a while."""
+
+    server: str
+    state: State
+    reason: str = ""
+    next_attempt: float | None = None
+    tell: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsChanged:
+    """Names as agents know them."""
+
+    server: str
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionChanged:
+    """A pinned tool is described differently now. Said once for each new form."""
+
+    server: str
+    change: Change
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceChanged:
+    """A resource changed; an empty `uri` means the list of them."""
+
+    server: str
+    uri: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptsChanged:
+    server: str
+
+
+EngineEvent = StateChanged | ToolsChanged | DefinitionChanged | ResourceChanged | PromptsChanged
+# Called in the event loop; must neither block nor raise.
+EventSink = Callable[[EngineEvent], None]
+
+
+def auth_of(spec: ServerSpec) -> Auth:
+    """What kind of credential the spec brings."""
+    if spec.auth is not None:
+        return "oauth"
+    if spec.api_key:
+        return "api-key"
+    return "headers" if any(name.lower() == "authorization" for name, _ in spec.headers) else "none"
+
+
+def target_of(spec: ServerSpec) -> str:
+    """Where a server is, without what could be a credential: no query, no userinfo, known secrets masked."""
+    if spec.command:
+        return redact(f"stdio://{' '.join([spec.command, *spec.args])}")
+    address, _, _ = spec.url.partition("?")
+    scheme, separator, rest = address.partition("://")
+    host, slash, path = rest.partition("/")
+    return redact(f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}")
