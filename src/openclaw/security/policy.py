@@ -1,0 +1,292 @@
+"""Which tools an agent may use, and which rule of which file says so. Pure.
+
+Owns the matching of names (case does not matter, `*` is the only wildcard), the groups, the profiles, and the order of decisions: a
+deny anywhere wins; `exec` is off until it is named; every layer only narrows what the layers before it leave. Asked when tools are
+listed and again when one is called, with the same answer. Knows nothing of where tools come from: a tool is its name, its kind and
+its origin.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Protocol
+
+from openclaw.config.agents import ToolLayer
+from openclaw.errors import Problem
+from openclaw.tool import Absence, Kind, Tool
+
+# What several names are short for. A tool of a server or a plugin never belongs to a group of native ones, whatever it calls itself.
+_NATIVE_GROUPS = {
+    "group:fs": frozenset({"read", "write", "edit", "ls", "grep"}),
+    "group:runtime": frozenset({"exec"}),
+    "group:web": frozenset({"web_fetch", "web_search"}),
+}
+_KIND_GROUPS: dict[str, frozenset[Kind]] = {
+    "group:mcp": frozenset({"mcp"}),
+    "bundle-mcp": frozenset({"mcp"}),
+    "group:plugins": frozenset({"plugin", "mcp"}),
+}
+_ALIASES = {"bash": "exec"}
+
+# `minimal` holds nothing of ours: what is wanted goes into `alsoAllow`.
+_PROFILES: dict[str, tuple[str, ...]] = {
+    "minimal": (),
+    "messaging": ("group:mcp",),
+    "coding": ("group:fs", "group:runtime", "group:web", "group:mcp"),
+    "full": ("*",),
+}
+# The one native tool that can do anything at all, and the profile that means it.
+_EXEC = "exec"
+_EXEC_PROFILE = "coding"
+
+# Tools are listed at every turn; decisions about this many are kept.
+_MOST_KEPT = 200_000
+
+
+class Named(Protocol):
+    """What a decision needs to know of a tool."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kind(self) -> Kind: ...
+
+    @property
+    def origin(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRef:
+    """A tool by name alone, for questions about one that is not there."""
+
+    name: str
+    kind: Kind = "native"
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyLayer:
+    """The rules of one setting. An empty `allow` allows everything. `where` is the setting; `places` say where each list is written.
+
+    `grants` is false for a layer that may narrow but never switch `exec` on (the gateway's).
+    """
+
+    where: str
+    profile: str | None = None
+    allow: tuple[str, ...] = ()
+    also_allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    grants: bool = True
+    places: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def place(self, rule: str) -> str:
+        return self.places.get(rule) or f"{self.where}.{rule}"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether a tool may be used, by which rule, and where that is written (empty: nowhere, it is the default)."""
+
+    allowed: bool
+    rule: str
+    where: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.rule} ({self.where})" if self.where else self.rule
+
+
+def layer_of(written: ToolLayer, *, grants: bool = True) -> PolicyLayer:
+    """A layer as the config file has it."""
+    rules = {
+        "profile": written.profile,
+        "allow": written.allow,
+        "alsoAllow": written.also_allow,
+        "deny": written.deny,
+    }
+    return PolicyLayer(
+        written.name,
+        profile=written.profile.names[0] if written.profile and written.profile.names else None,
+        allow=written.allow.names if written.allow else (),
+        also_allow=written.also_allow.names if written.also_allow else (),
+        deny=written.deny.names if written.deny else (),
+        grants=grants,
+        places={name: rule.where for name, rule in rules.items() if rule and rule.where},
+    )
+
+
+def problems(layers: Iterable[PolicyLayer]) -> list[Problem]:
+    """What is wrong with the rules themselves."""
+    found: list[Problem] = []
+    for layer in layers:
+        if layer.allow and layer.also_allow:
+            found.append(
+                Problem(
+                    "allow and alsoAllow exclude each other.", path=layer.where, hint="Put all names into one of them."
+                )
+            )
+        if layer.profile is not None and layer.profile not in _PROFILES:
+            found.append(_unknown("profile", layer.profile, _PROFILES, layer.place("profile")))
+        lists = (("allow", layer.allow), ("alsoAllow", layer.also_allow), ("deny", layer.deny))
+        for key, pattern in ((key, pattern) for key, patterns in lists for pattern in patterns):
+            name = _normal(pattern)
+            if not name:
+                found.append(Problem("An empty name matches no tool.", path=layer.place(key), hint="Remove it."))
+            elif name.startswith("group:") and name not in _GROUPS:
+                found.append(_unknown("group", name, _GROUPS, layer.place(key)))
+    return found
+
+
+class Policy:
+    """Layers of rules, compiled once."""
+
+    def __init__(self, layers: Sequence[PolicyLayer] = ()) -> None:
+        self._layers = tuple(_Compiled(layer) for layer in layers)
+        self._decisions: dict[tuple[str, Kind, str], Decision] = {}
+
+    def decide(self, tool: Named) -> Decision:
+        key = tool.name, tool.kind, tool.origin
+        decision = self._decisions.get(key)
+        if decision is None:
+            if len(self._decisions) >= _MOST_KEPT:
+                self._decisions.clear()
+            decision = self._decisions[key] = self._decide(_Key(_normal(tool.name), tool.kind, _normal(tool.origin)))
+        return decision
+
+    def split(self, tools: Iterable[Tool]) -> tuple[list[Tool], list[Absence]]:
+        """The tools that may be used, in order, and why each of the others may not."""
+        admitted: list[Tool] = []
+        hidden: list[Absence] = []
+        for tool in tools:
+            decision = self.decide(tool)
+            if decision.allowed:
+                admitted.append(tool)
+            else:
+                hidden.append(Absence(tool.name, decision.rule, decision.where))
+        return admitted, hidden
+
+    def _decide(self, tool: "_Key") -> Decision:
+        for layer in self._layers:
+            if (pattern := layer.deny.match(tool)) is not None:
+                return Decision(False, f'deny "{pattern}"', layer.written.place("deny"))
+        granted: Decision | None = None
+        if tool.kind == "native" and tool.name == _EXEC:
+            granted = next((grant for layer in self._layers if (grant := layer.grant_of_exec())), None)
+            if granted is None:
+                return Decision(False, f'{_EXEC} is off until allow names it or the profile is "{_EXEC_PROFILE}"')
+        told: Decision | None = None
+        for layer in self._layers:
+            answer = layer.narrow(tool)
+            if answer is not None and not answer.allowed:
+                return answer
+            told = answer or told
+        return granted or told or Decision(True, "no rule restricts it")
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A tool as rules see it."""
+
+    name: str
+    kind: Kind
+    origin: str
+
+
+class _Compiled:
+    """One layer, ready to match."""
+
+    def __init__(self, layer: PolicyLayer) -> None:
+        self.written = layer
+        self.deny = _Patterns(layer.deny)
+        self._allow = _Patterns(layer.allow)
+        self._also_allow = _Patterns(layer.also_allow)
+        self._profile = _Patterns(_PROFILES.get(layer.profile or "", ()))
+
+    def narrow(self, tool: _Key) -> Decision | None:
+        """What this layer says of a tool that it does not deny; None when it says nothing."""
+        layer = self.written
+        told: Decision | None = None
+        if layer.profile is not None:
+            if self._profile.match(tool) is not None:
+                told = Decision(True, f'profile "{layer.profile}"', layer.place("profile"))
+            elif (pattern := self._also_allow.match(tool)) is not None:
+                told = Decision(True, f'alsoAllow "{pattern}"', layer.place("alsoAllow"))
+            else:
+                return Decision(False, f'profile "{layer.profile}" does not include it', layer.place("profile"))
+        if layer.allow:
+            pattern = self._allow.match(tool)
+            if pattern is None:
+                return Decision(False, "allow names other tools only", layer.place("allow"))
+            told = Decision(True, f'allow "{pattern}"', layer.place("allow"))
+        return told
+
+    def grant_of_exec(self) -> Decision | None:
+        """The rule of this layer that switches `exec` on: a name or a group, never a wildcard."""
+        if not self.written.grants:
+            return None
+        for rule, patterns in (("allow", self._allow), ("alsoAllow", self._also_allow)):
+            if (pattern := patterns.naming_exec()) is not None:
+                return Decision(True, f'{rule} "{pattern}"', self.written.place(rule))
+        if self.written.profile == _EXEC_PROFILE:
+            return Decision(True, f'profile "{_EXEC_PROFILE}"', self.written.place("profile"))
+        return None
+
+
+class _Patterns:
+    """Several names, wildcards and groups. A match is the pattern as written, for the explanation."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._exact: dict[str, str] = {}
+        self._wild: list[tuple[re.Pattern[str], str]] = []
+        self._groups: list[tuple[str, str]] = []
+        for written in patterns:
+            name = _normal(written)
+            if name in _GROUPS:
+                self._groups.append((name, written))
+            elif "*" in name:
+                self._wild.append((_wildcard(name), written))
+            elif name:
+                self._exact.setdefault(name, written)
+
+    def match(self, tool: _Key) -> str | None:
+        if (written := self._exact.get(tool.name)) is not None:
+            return written
+        # A plugin's id stands for all its tools.
+        if tool.kind == "plugin" and (written := self._exact.get(tool.origin)) is not None:
+            return written
+        for group, written in self._groups:
+            if tool.kind in _KIND_GROUPS.get(group, ()) or (
+                tool.kind == "native" and tool.name in _NATIVE_GROUPS.get(group, ())
+            ):
+                return written
+        for pattern, written in self._wild:
+            if pattern.fullmatch(tool.name):
+                return written
+        return None
+
+    def naming_exec(self) -> str | None:
+        if _EXEC in self._exact:
+            return self._exact[_EXEC]
+        return next((written for group, written in self._groups if _EXEC in _NATIVE_GROUPS.get(group, ())), None)
+
+
+_GROUPS = frozenset({*_NATIVE_GROUPS, *_KIND_GROUPS})
+
+
+def _normal(name: str) -> str:
+    name = name.strip().casefold()
+    return _ALIASES.get(name, name)
+
+
+def _wildcard(pattern: str) -> re.Pattern[str]:
+    """Anchored at both ends. Each piece is taken at its first place and never moved again, which keeps this linear."""
+    first, *middle, last = (re.escape(piece) for piece in pattern.split("*"))
+    pieces = "".join(f"(?>.*?{piece})" for piece in middle if piece)
+    return re.compile(f"{first}{pieces}.*{last}", re.DOTALL)
+
+
+def _unknown(what: str, name: str, known: Iterable[str], place: str) -> Problem:
+    near = get_close_matches(name, sorted(known), 1)
+    hint = f'Did you mean "{near[0]}"?' if near else f"Use one of {', '.join(sorted(known))}."
+    return Problem(f'There is no {what} "{name}".', path=place, hint=hint)
