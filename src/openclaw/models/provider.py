@@ -2,10 +2,13 @@
 
 A provider never raises past this contract (CancelledError excepted): failure is a final `Done` with `error`. Every stream
 ends with exactly one `Done`. Retries, Retry-After, deadlines and the vendor's wire are the provider's own business;
-which provider serves an agent, and fallbacks, are decided elsewhere.
+which provider serves an agent, and fallbacks, are decided elsewhere (`models/catalog.py`).
+
+Reasoning that must go back to its vendor ends with a `ReasoningDelta` that carries a `signature`: one `Thinking` block is the text
+since the last signature, with this signature. Signatures are opaque, and name the wire they belong to: no other wire sends them.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -65,13 +68,18 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """`error` is one sentence with its next step; `retryable` says whether another model may be tried instead."""
+    """`error` is one sentence with its next step; `retryable` says whether another model may be tried instead.
+
+    `usage.input_tokens` is all of the prompt, what came from the vendor's cache included. `model` is `provider/model`.
+    """
 
     stop_reason: StopReason
     usage: Usage = Usage()
     error: str = ""
     retryable: bool = False
     model: str = ""
+    # The request did not fit the model's context window: compact the conversation and ask again.
+    too_long: bool = False
 
 
 ModelEvent = TextDelta | ReasoningDelta | ToolCallStart | ToolCallDelta | ToolCallEnd | Notice | Done
@@ -82,6 +90,8 @@ class Provider(Protocol):
 
     name: str
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]: ...
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """Closing the generator (`contextlib.aclosing`) or cancelling its reader ends the exchange with the vendor."""
+        ...
 
     async def close(self) -> None: ...

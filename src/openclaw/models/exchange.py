@@ -1,0 +1,317 @@
+"""One streamed answer over HTTP, for any vendor's wire: attempts, back-off, deadline, and failure as a final event.
+
+Owns when to try again and how long to wait, and the promise that nothing is raised past `models/provider.py`. A `Wire` is pure: it
+writes the request and reads the events (`openai_chat.py`, `anthropic_messages.py`); `refusal.py` finds the words for what went wrong.
+Once a word of an answer has been passed on there is no second attempt: it could only repeat or contradict what was said.
+"""
+
+import asyncio
+import logging
+import os
+import random
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from openclaw.content import Usage
+from openclaw.errors import LinkLostError, OpenClawError
+from openclaw.models.provider import Done, ModelEvent, ModelRequest, Notice
+from openclaw.models.refusal import TRANSIENT, Reason, Refusal, Refused, may_fall_back, reason_of, refusal_of, sentence
+from openclaw.models.spec import Endpoint
+from openclaw.net.client import ClientOptions, HttpClient
+from openclaw.net.proxy import ProxyRules
+from openclaw.net.response import Response
+from openclaw.protocol.sse import SseParser
+from openclaw.security.egress import Rules
+
+# Long enough for a model that thinks for minutes, or a laptop that computes; an answer without end still ends.
+DEFAULT_TIMEOUT = 600.0
+# Error bodies are small; of a web page the first part is enough to see what it is.
+ERROR_BYTES = 64 * 1024
+# One event carries a few words, or a whole answer from an endpoint that does not stream.
+EVENT_BYTES = 16 * 1024 * 1024
+# Usage follows the last word at once; an endpoint that keeps the stream open instead is not waited for.
+LAST_WORD_PATIENCE = 5.0
+
+# The operator names the endpoint: it may be on this machine or in the house, where models are usually served without TLS.
+MODEL_RULES = Rules(allow_loopback=True, allow_private=True, allow_plain_http=True)
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often and how patiently an endpoint is asked. Clock and chance are arguments, for tests."""
+
+    attempts: int = 4
+    # Seconds before the second attempt; doubled for each one after it.
+    first: float = 0.5
+    ceiling: float = 8.0
+    # A vendor that asks for more patience than this gets none: the person who waits is told instead.
+    longest_wait: float = 60.0
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    chance: Callable[[], float] = random.random
+
+    def delay(self, attempt: int, asked: float | None) -> float | None:
+        """Seconds to wait after attempt number `attempt` (from 1); None when that was the last one."""
+        if attempt >= self.attempts or (asked is not None and asked > self.longest_wait):
+            return None
+        if asked is not None:
+            return asked
+        # Up to a quarter less, so that many callers do not come back in step.
+        return min(self.first * 2.0 ** (attempt - 1), self.ceiling) * (1.0 - 0.25 * self.chance())
+
+
+@dataclass(frozen=True, slots=True)
+class Quirk:
+    """Something this endpoint does not take, learned from its refusal; `notice` is for the person, when it makes a difference."""
+
+    name: str
+    notice: str = ""
+
+
+class Decoder(Protocol):
+    """One answer being read. `finished`: its last word has come; `closed`: nothing more will. `usage` is what is known so far."""
+
+    finished: bool
+    closed: bool
+    usage: Usage
+
+    def event(self, data: str) -> list[ModelEvent]:
+        """Raises Refused for an error event and for data that does not belong to this wire."""
+        ...
+
+    def whole(self, body: bytes) -> list[ModelEvent]:
+        """An answer that came in one piece although a stream was asked for. Raises Refused."""
+        ...
+
+    def end(self) -> tuple[list[ModelEvent], Done]:
+        """The stream has ended: what is left to say. Raises Refused when the answer broke off."""
+        ...
+
+
+class Wire(Protocol):
+    """One vendor's format. `quirks` are names of things the endpoint does not take."""
+
+    label: str
+
+    def url(self, base_url: str) -> str: ...
+
+    def headers(self, endpoint: Endpoint) -> dict[str, str]: ...
+
+    def body(self, request: ModelRequest, endpoint: Endpoint, quirks: frozenset[str]) -> bytes: ...
+
+    def quirk(self, refusal: Refusal, quirks: frozenset[str]) -> Quirk | None:
+        """What to leave out next time, when the refusal names something we know how to do without."""
+        ...
+
+    def decoder(self) -> Decoder: ...
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """What one attempt has to show when it fails."""
+
+    spoke: bool = False
+    usage: Usage = Usage()
+
+
+class HttpProvider:
+    """A `Provider` that speaks one wire to one endpoint."""
+
+    def __init__(self, endpoint: Endpoint, wire: Wire, pace: Pace | None = None) -> None:
+        self.name = endpoint.provider
+        self._endpoint = endpoint
+        self._wire = wire
+        self._pace = pace or Pace()
+        self._quirks: dict[str, frozenset[str]] = {}
+        self._http = HttpClient(
+            ClientOptions(rules=MODEL_RULES, proxies=ProxyRules.from_environment(os.environ), user_agent="openclaw")
+        )
+
+    async def close(self) -> None:
+        self._http.close()
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        attempt = _Attempt()
+        try:
+            async with aclosing(self._attempts(request, attempt)) as events:
+                async for event in events:
+                    yield event
+        except Exception as error:
+            # A fault of ours, or a vendor's surprise: the contract holds all the same, and the log has the rest.
+            _log.exception("the exchange with %s failed", self.name)
+            yield Done(
+                "error",
+                attempt.usage,
+                f"Talking to {self.name} failed unexpectedly ({type(error).__name__}). The log has the details.",
+                retryable=not attempt.spoke,
+                model=f"{self.name}/{request.model}",
+            )
+
+    async def _attempts(self, request: ModelRequest, attempt: _Attempt) -> AsyncGenerator[ModelEvent, None]:
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + (request.timeout or self._endpoint.timeout or DEFAULT_TIMEOUT)
+        number = 0
+        while True:
+            number += 1
+            try:
+                async with aclosing(self._once(request, attempt, ends - loop.time())) as events:
+                    async for event in events:
+                        yield event
+                return
+            except (Refused, OpenClawError) as error:
+                refusal = error.refusal if isinstance(error, Refused) else Refusal(error=error)
+            quirk = None if attempt.spoke else self._learn(request.model, refusal)
+            if quirk is not None:
+                number -= 1
+                if quirk.notice:
+                    yield Notice(quirk.notice)
+                continue
+            reason = _reason(refusal, attempt)
+            wait = None
+            if reason in TRANSIENT and not attempt.spoke and not refusal.final:
+                wait = self._pace.delay(number, refusal.retry_after)
+            if wait is None or wait >= ends - loop.time():
+                yield self._failed(request, reason, refusal, attempt)
+                return
+            yield Notice(f"{self.name} {_trouble(reason, refusal)}: trying again in {wait:.1f} s.")
+            await self._pace.sleep(wait)
+
+    async def _once(self, request: ModelRequest, attempt: _Attempt, timeout: float) -> AsyncGenerator[ModelEvent, None]:
+        """One request and its answer, up to and including `Done`. Raises Refused and OpenClawError."""
+        endpoint, wire = self._endpoint, self._wire
+        decoder = wire.decoder()
+        body = wire.body(request, endpoint, self._quirks.get(request.model, frozenset()))
+        try:
+            async with self._http.stream(
+                "POST", wire.url(endpoint.base_url), headers=self._headers(), body=body, timeout=max(timeout, 0.0)
+            ) as response:
+                async with aclosing(_decoded(response, decoder)) as events:
+                    async for event in events:
+                        attempt.spoke = True
+                        yield event
+            rest, done = decoder.end()
+            for event in rest:
+                attempt.spoke = True
+                yield event
+            yield replace(done, model=f"{self.name}/{request.model}")
+        finally:
+            attempt.usage = decoder.usage
+
+    def _headers(self) -> dict[str, str]:
+        """The wire's headers under the operator's: of one name in two spellings, the operator's stays."""
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "text/event-stream, application/json",
+            # A compressed stream comes in bursts.
+            "Accept-Encoding": "identity",
+            **self._wire.headers(self._endpoint),
+        }
+        own = {name.lower() for name, _ in self._endpoint.headers}
+        return {name: value for name, value in headers.items() if name.lower() not in own} | dict(
+            self._endpoint.headers
+        )
+
+    def _learn(self, model: str, refusal: Refusal) -> Quirk | None:
+        known = self._quirks.get(model, frozenset())
+        quirk = self._wire.quirk(refusal, known) if refusal.status else None
+        if quirk is None or quirk.name in known:
+            return None
+        self._quirks[model] = known | {quirk.name}
+        return quirk
+
+    def _failed(self, request: ModelRequest, reason: Reason, refusal: Refusal, attempt: _Attempt) -> Done:
+        return Done(
+            "error",
+            attempt.usage,
+            sentence(reason, refusal, self._endpoint, request.model, self._wire.label),
+            retryable=not attempt.spoke and may_fall_back(reason),
+            model=f"{self.name}/{request.model}",
+            too_long=reason == "too-long",
+        )
+
+
+async def _decoded(response: Response, decoder: Decoder) -> AsyncGenerator[ModelEvent, None]:
+    """The events of an answer, whatever form it came in. Raises Refused for one that is none."""
+    if response.status != 200:
+        raise Refused(refusal_of(response.status, response.headers, await _start_of(response), now=time.time()))
+    if response.media_type in {"application/json", "text/html"}:
+        body = await response.read(EVENT_BYTES)
+        if response.media_type == "text/html":
+            raise Refused(Refusal(200, what="a web page"))
+        for event in decoder.whole(body):
+            yield event
+        return
+    parser = SseParser(max_event_bytes=EVENT_BYTES)
+    async with aclosing(_pieces(response, decoder)) as pieces:
+        async for piece in pieces:
+            for block in parser.feed(piece):
+                for event in decoder.event(block.data) if block.data else []:
+                    yield event
+            if decoder.closed:
+                return
+
+
+async def _pieces(response: Response, decoder: Decoder) -> AsyncGenerator[bytes, None]:
+    """The body as it comes, then the blank line that some endpoints forget after the last event."""
+    chunks: AsyncIterator[bytes] = response.chunks()
+    while True:
+        patience = LAST_WORD_PATIENCE if decoder.finished else None
+        try:
+            async with asyncio.timeout(patience):
+                piece = await anext(chunks, None)
+        except TimeoutError:
+            return
+        except OpenClawError:
+            # What matters has arrived: how the connection ended is nobody's concern.
+            if decoder.finished:
+                return
+            raise
+        if piece is None:
+            break
+        yield piece
+    yield b"\n\n"
+
+
+async def _start_of(response: Response) -> bytes:
+    """The first part of an error body; a failure to read it leaves the status to speak for itself."""
+    start = bytearray()
+    try:
+        async for piece in response.chunks():
+            start += piece
+            if len(start) >= ERROR_BYTES:
+                break
+    except OpenClawError:
+        pass
+    return bytes(start[:ERROR_BYTES])
+
+
+def _reason(refusal: Refusal, attempt: _Attempt) -> Reason:
+    reason = reason_of(refusal)
+    return "cut" if reason in {"link", "not-an-endpoint"} and attempt.spoke else reason
+
+
+def _trouble(reason: Reason, refusal: Refusal) -> str:
+    if reason == "link":
+        return "cannot be reached"
+    if reason == "cut":
+        return "broke off its answer"
+    return f"is busy ({refusal.status})" if reason == "rate" else f"failed ({refusal.status or 'error'})"
+
+
+def broken_off() -> Refused:
+    """The stream ended before the answer did."""
+    return Refused(Refusal(error=LinkLostError("The connection closed before the answer was complete.")))
+
+
+def not_this_wire(what: str) -> Refused:
+    """An event or a body that no endpoint of this wire sends."""
+    return Refused(Refusal(200, what=what))
+
+
+def stated_error(kind: str, message: str, status: int) -> Refused:
+    """An error that came inside a stream, with the status it would have had."""
+    return Refused(Refusal(status, kind, message))

@@ -1,0 +1,210 @@
+"""The chat-completions wire: OpenAI, Ollama, llama.cpp, vLLM, LM Studio, OpenRouter and every endpoint that speaks like them.
+
+Owns the form of the request, with what is known of the differences between endpoints. Pure; `exchange.py` sends, waits and tries
+again, `openai_stream.py` reads the answer. Images of tool results follow in a user message, since a tool message carries text
+alone. Reasoning goes back only beside tool calls, in the field it came in, where vendors ask for it.
+"""
+
+import base64
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from openclaw.content import AssistantMessage, Image, Text, Thinking, ToolMessage, UserMessage
+from openclaw.models.exchange import HttpProvider, Pace, Quirk
+from openclaw.models.openai_stream import DETAILS_SIGNATURE, FIELD_SIGNATURE, ChatDecoder
+from openclaw.models.provider import ModelRequest
+from openclaw.models.refusal import Refusal
+from openclaw.models.spec import Endpoint
+from openclaw.models.tool_form import accepted_schema, encoded
+from openclaw.models.transcript import carried, repaired
+from openclaw.security.egress import parse_url
+
+# Hosts that refuse the older `max_tokens`; everybody else refuses, or does not know, the newer name.
+_NEW_LIMIT_NAME = frozenset({"api.openai.com", "openrouter.ai"})
+# Vendors with ids of their own making: nine letters and digits, nothing else.
+_SHORT_IDS = frozenset({"api.mistral.ai"})
+# What an endpoint may refuse, and what it is called in `quirks`. Most telling first.
+_QUIRKS: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
+    (name, re.compile(pattern, re.IGNORECASE), notice)
+    for name, pattern, notice in (
+        ("no-stream-options", r"stream_options", ""),
+        ("new-limit-name", r"max_tokens\W.*max_completion_tokens", ""),
+        ("old-limit-name", r"max_completion_tokens", ""),
+        ("reasoning-needed", r"reasoning_content\W.*(?:must be passed|missing|required)", ""),
+        ("no-reasoning", r"\breasoning(?:_content|_details)?\b", ""),
+        (
+            "no-tools",
+            r"(?:does not|doesn'?t|not) support (?:tools|tool[ -]?(?:use|call\w*)|function[ -]?call\w*)|support tool use"
+            r"|tools? (?:use |calling )?(?:is|are) not supported",
+            "This model does not take tools: asking without them.",
+        ),
+        (
+            "no-images",
+            r"(?:does not|doesn'?t|not) support (?:image|vision|multimodal)|image input is not supported|image_url.*(?:unknown|invalid)"
+            r"|unknown variant `image_url`|multimodal.*not (?:supported|enabled)",
+            "This model does not take images: describing them instead.",
+        ),
+    )
+)
+# Statuses that refusals of a part of the request come with; 500 is llama.cpp's.
+_REFUSING = frozenset({400, 404, 415, 422, 500, 501})
+
+
+class ChatWire:
+    label = "chat-completions"
+
+    def url(self, base_url: str) -> str:
+        base = base_url.rstrip("/")
+        if base.endswith("/chat/completions"):
+            return base
+        # A bare host means the usual place.
+        return base + ("/v1/chat/completions" if base.count("/") == 2 else "/chat/completions")
+
+    def headers(self, endpoint: Endpoint) -> dict[str, str]:
+        return {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
+
+    def body(self, request: ModelRequest, endpoint: Endpoint, quirks: frozenset[str]) -> bytes:
+        host = parse_url(endpoint.base_url).host
+        payload: dict[str, Any] = {
+            "model": request.model,
+            "messages": _messages(request, endpoint, quirks, short_ids=host in _SHORT_IDS),
+            "stream": True,
+        }
+        if "no-stream-options" not in quirks:
+            payload["stream_options"] = {"include_usage": True}
+        limit = request.max_tokens or endpoint.model(request.model).max_tokens
+        if limit is not None:
+            new = (host in _NEW_LIMIT_NAME or "new-limit-name" in quirks) and "old-limit-name" not in quirks
+            payload["max_completion_tokens" if new else "max_tokens"] = limit
+        if request.tools and "no-tools" not in quirks:
+            payload["tools"] = [
+                {
+                    "type": "function",
+                    "function": {
+                        "name": tool.name,
+                        "description": tool.description,
+                        "parameters": accepted_schema(tool.parameters),
+                    },
+                }
+                for tool in request.tools
+            ]
+        return encoded(payload)
+
+    def quirk(self, refusal: Refusal, quirks: frozenset[str]) -> Quirk | None:
+        if refusal.status not in _REFUSING:
+            return None
+        for name, pattern, notice in _QUIRKS:
+            if name not in quirks and pattern.search(refusal.message):
+                return Quirk(name, notice)
+        return None
+
+    def decoder(self) -> ChatDecoder:
+        return ChatDecoder()
+
+
+def connect(endpoint: Endpoint, pace: Pace | None = None) -> HttpProvider:
+    return HttpProvider(endpoint, ChatWire(), pace)
+
+
+def _messages(
+    request: ModelRequest, endpoint: Endpoint, quirks: frozenset[str], *, short_ids: bool
+) -> list[dict[str, Any]]:
+    images = "image" in endpoint.model(request.model).input and "no-images" not in quirks
+    name_call = _short_id if short_ids else str
+    written: list[dict[str, Any]] = [{"role": "system", "content": request.system}] if request.system else []
+    # Tool messages must follow their calls without a gap: pictures wait until the last of them.
+    pictures: list[dict[str, Any]] = []
+    for message in repaired(request.messages):
+        if pictures and not isinstance(message, ToolMessage):
+            written.append({"role": "user", "content": pictures})
+            pictures = []
+        match message:
+            case UserMessage():
+                written.append({"role": "user", "content": _content(message, images=images)})
+            case AssistantMessage():
+                written.append(_assistant(message, quirks, name_call))
+            case ToolMessage():
+                result, shown = _result(message, images=images)
+                written.append({"role": "tool", "tool_call_id": name_call(message.call_id), "content": result})
+                pictures += shown
+    if pictures:
+        written.append({"role": "user", "content": pictures})
+    return written
+
+
+def _short_id(call_id: str) -> str:
+    """Nine letters and digits, the same for the same id."""
+    plain = re.sub(r"[^A-Za-z0-9]", "", call_id)
+    return plain if len(plain) == 9 and plain == call_id else f"{_hash(call_id):09x}"[-9:]
+
+
+def _hash(text: str) -> int:
+    """FNV-1a: stable between runs, which `hash` is not."""
+    value = 0xCBF29CE484222325
+    for byte in text.encode():
+        value = (value ^ byte) * 0x100000001B3 % 2**64
+    return value
+
+
+def _content(message: UserMessage, *, images: bool) -> str | list[dict[str, Any]]:
+    blocks = [carried(block, images=images) for block in message.content]
+    if all(isinstance(block, Text) for block in blocks):
+        return "\n".join(block.text for block in blocks if isinstance(block, Text)) or "(empty message)"
+    return [_part(block) for block in blocks if isinstance(block, Image) or block.text]
+
+
+def _part(block: Text | Image) -> dict[str, Any]:
+    if isinstance(block, Text):
+        return {"type": "text", "text": block.text}
+    data = base64.b64encode(block.data).decode()
+    return {"type": "image_url", "image_url": {"url": f"data:{block.mime_type};base64,{data}"}}
+
+
+def _assistant(message: AssistantMessage, quirks: frozenset[str], name_call: Callable[[str], str]) -> dict[str, Any]:
+    calls = [
+        {
+            "id": name_call(call.id),
+            "type": "function",
+            "function": {"name": call.name, "arguments": encoded(call.arguments).decode()},
+        }
+        for call in message.tool_calls
+    ]
+    written: dict[str, Any] = {"role": "assistant", "content": message.text or None}
+    if calls:
+        written["tool_calls"] = calls
+        written |= _reasoning(message, quirks)
+    return written
+
+
+def _reasoning(message: AssistantMessage, quirks: frozenset[str]) -> dict[str, Any]:
+    """Reasoning of this wire, in the field it came in; vendors that need it refuse a call that lacks it."""
+    fields: dict[str, Any] = {"reasoning_content": ""} if "reasoning-needed" in quirks else {}
+    if "no-reasoning" in quirks:
+        return fields
+    for block in message.content:
+        if not isinstance(block, Thinking):
+            continue
+        if block.signature.startswith(DETAILS_SIGNATURE):
+            fields["reasoning_details"] = msgspec.Raw(block.signature.removeprefix(DETAILS_SIGNATURE).encode())
+        elif block.signature.startswith(FIELD_SIGNATURE):
+            name = block.signature.removeprefix(FIELD_SIGNATURE)
+            fields[name] = fields.get(name, "") + block.text
+    return fields
+
+
+def _result(message: ToolMessage, *, images: bool) -> tuple[str, list[dict[str, Any]]]:
+    """The text of a tool message, and the parts of the user message that shows its images."""
+    blocks = [carried(block, images=images) for block in message.content]
+    pictures = [block for block in blocks if isinstance(block, Image)]
+    text = "\n".join(block.text for block in blocks if isinstance(block, Text))
+    if pictures:
+        text = f"{text}\n[The image follows in the next message.]".lstrip()
+    if message.is_error:
+        text = f"The call failed. {text}"
+    if not pictures:
+        return text or "(no output)", []
+    label = {"type": "text", "text": f"Returned by the tool {message.name} (call {message.call_id}):"}
+    return text, [label, *(_part(picture) for picture in pictures)]

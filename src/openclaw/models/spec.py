@@ -1,0 +1,55 @@
+"""Models and their providers as configured: plain values, light to import.
+
+`catalog.py` turns them into providers; the wires read from `Endpoint` what they must know about the other side. Resolves no secrets.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Api = Literal["openai-completions", "anthropic-messages"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """One entry of `models.providers.<id>.models`. None means: not known."""
+
+    id: str
+    name: str = ""
+    context_window: int | None = None
+    max_tokens: int | None = None
+    # What it takes in: "text", "image".
+    input: tuple[str, ...] = ("text", "image")
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSpec:
+    """One entry of `models.providers`. Empty fields of a well-known provider are filled in from the catalog's own table.
+
+    `api_key` and header values may be secret references; whoever builds the endpoint resolves them.
+    """
+
+    id: str
+    base_url: str = ""
+    api_key: str = ""
+    api: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    models: tuple[ModelSpec, ...] = ()
+    # Seconds for one whole answer.
+    timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a wire sends its requests, secrets resolved. `key_place` says where the key is set, for messages: never the key."""
+
+    provider: str
+    base_url: str
+    api_key: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    models: tuple[ModelSpec, ...] = ()
+    timeout: float | None = None
+    key_place: str = ""
+
+    def model(self, model_id: str) -> ModelSpec:
+        """What is known about a model; the defaults for one that is not listed."""
+        return next((model for model in self.models if model.id == model_id), ModelSpec(model_id))

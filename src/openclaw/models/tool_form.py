@@ -1,0 +1,133 @@
+"""Tools in the form vendors accept, and calls in the form they send.
+
+Pure. A tool's schema goes out as it is, raw; only what vendors are known to refuse at its top is rewritten, for the model's view alone:
+arguments are still checked against the whole schema when the tool is called.
+"""
+
+import json
+from typing import Any
+
+import msgspec
+
+from openclaw.content import ToolCall
+
+EMPTY_SCHEMA = msgspec.Raw(b'{"type":"object","properties":{}}')
+
+# Both vendors answer 400 to every request that carries a tool with one of these at the top of its schema.
+_REFUSED_AT_TOP = ("oneOf", "anyOf", "allOf", "enum", "not", "$ref")
+# What a `$ref` at the top is followed through: real schemas nest it once.
+_MOST_REFS = 8
+
+_Members = dict[str, msgspec.Raw]
+_MEMBERS = msgspec.json.Decoder(_Members)
+
+
+def accepted_schema(schema: msgspec.Raw) -> msgspec.Raw:
+    """`schema` itself when vendors accept it, else the nearest object schema that they do."""
+    try:
+        top = _MEMBERS.decode(schema)
+    except (msgspec.DecodeError, RecursionError):
+        return EMPTY_SCHEMA
+    if _is_object(top) and "properties" in top and not any(keyword in top for keyword in _REFUSED_AT_TOP):
+        return schema
+    try:
+        return msgspec.Raw(msgspec.json.encode(_object(msgspec.json.decode(schema))))
+    except (msgspec.DecodeError, RecursionError):
+        return EMPTY_SCHEMA
+
+
+def _is_object(top: _Members) -> bool:
+    return "type" in top and bytes(top["type"]).strip() == b'"object"'
+
+
+def _object(schema: dict[str, Any]) -> dict[str, Any]:
+    """An object schema with the properties of every branch; required is what every alternative requires."""
+    for _ in range(_MOST_REFS):
+        target = _referred(schema, schema.get("$ref"))
+        if target is None:
+            break
+        schema = {**{key: value for key, value in schema.items() if key != "$ref"}, **target}
+    kept = {key: value for key, value in schema.items() if key not in _REFUSED_AT_TOP}
+    properties: dict[str, Any] = dict(_mapping(schema.get("properties")))
+    required = {name for name in _list(schema.get("required")) if isinstance(name, str)}
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        branches = [_branch(schema, branch) for branch in _list(schema.get(keyword))]
+        for branch in branches:
+            properties = {**_mapping(branch.get("properties")), **properties}
+        needs = [{name for name in _list(branch.get("required")) if isinstance(name, str)} for branch in branches]
+        if needs:
+            required |= set.union(*needs) if keyword == "allOf" else set.intersection(*needs)
+    kept |= {"type": "object", "properties": properties}
+    kept.pop("required", None)
+    ordered = [name for name in properties if name in required]
+    return {**kept, "required": ordered} if ordered else kept
+
+
+def _branch(root: dict[str, Any], branch: Any) -> dict[str, Any]:
+    branch = _mapping(branch)
+    return _referred(root, branch.get("$ref")) or branch
+
+
+def _referred(root: dict[str, Any], reference: Any) -> dict[str, Any] | None:
+    """What a reference inside the same document points at."""
+    if not isinstance(reference, str) or not reference.startswith("#/"):
+        return None
+    value: Any = root
+    for step in reference[2:].split("/"):
+        value = _mapping(value).get(step.replace("~1", "/").replace("~0", "~"))
+    return value if isinstance(value, dict) else None
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def finished_call(call_id: str, name: str, arguments: Any) -> ToolCall:
+    """A call whose arguments have all arrived: text that should be a JSON object, or, from some endpoints, the object itself."""
+    if isinstance(arguments, dict):
+        return ToolCall(call_id, name, arguments)
+    text = arguments.strip() if isinstance(arguments, str) else ""
+    if not text:
+        return ToolCall(call_id, name, {})
+    try:
+        value = lenient_json(text)
+    except ValueError:
+        return ToolCall(call_id, name, {}, f"The arguments of {name} are not JSON: send one JSON object.")
+    if not isinstance(value, dict):
+        return ToolCall(call_id, name, {}, f"The arguments of {name} are not a JSON object: send one JSON object.")
+    return ToolCall(call_id, name, value)
+
+
+def lenient_json(text: str | bytes) -> Any:
+    """JSON, with what msgspec refuses and others send: NaN, and halves of surrogate pairs (replaced). Raises ValueError."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    try:
+        return scrubbed(json.loads(text))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def scrubbed(value: Any) -> Any:
+    """`value` with every half of a surrogate pair replaced, so that it can be encoded and stored."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {scrubbed(key): scrubbed(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [scrubbed(item) for item in value]
+    return value
+
+
+def encoded(payload: Any) -> bytes:
+    """JSON for a request. Text that cannot be encoded (halves of surrogate pairs) is mended rather than refused."""
+    try:
+        return msgspec.json.encode(payload)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(scrubbed(payload))

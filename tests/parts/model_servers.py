@@ -1,0 +1,497 @@
+"""Two local model servers, one per wire, that the vendors' own Python clients accept as real (tests/unit/models/test_model_servers.py).
+
+Each checks the key, the model, and the request: its types with the vendor's own definitions, and the rules the vendor enforces beyond
+them (every call has its result, ids are unique, no empty text, tools have object schemas). Answers come from a list; what was asked is
+recorded. A stream can be sent byte by byte, wait for an event, stay open, or be cut.
+
+    async with ChatServer([Answer("Hello")]) as server:
+        ...  # server.url, server.key, server.requests
+"""
+
+import asyncio
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+from aiohttp import web
+from anthropic.types.message_create_params import MessageCreateParamsNonStreaming, MessageCreateParamsStreaming
+from openai.types.chat.completion_create_params import (
+    CompletionCreateParamsNonStreaming,
+    CompletionCreateParamsStreaming,
+)
+from pydantic import TypeAdapter, ValidationError
+
+KEY = "sk-local-0123456789abcdef"
+MODEL = "local-model"
+
+
+@dataclass(frozen=True)
+class Call:
+    id: str
+    name: str
+    arguments: dict[str, Any] | str = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        return self.arguments if isinstance(self.arguments, str) else json.dumps(self.arguments)
+
+
+class Hold:
+    """Keeps the stream open from here on, until the client goes away."""
+
+
+class Cut:
+    """Ends the connection in the middle of the stream."""
+
+
+# A pause in a text is an event to wait for; a piece of text is one delta.
+Piece = str | asyncio.Event | Hold | Cut
+
+
+@dataclass(frozen=True)
+class Answer:
+    text: str | Sequence[Piece] = ""
+    reasoning: str = ""
+    signature: str = "c2lnbmVk"
+    calls: Sequence[Call] = ()
+    stop: str | None = None
+    # Prompt, completion, and how much of the prompt came from the cache.
+    usage: tuple[int, int, int] = (11, 7, 3)
+
+    @property
+    def pieces(self) -> list[Piece]:
+        return ([self.text] if self.text else []) if isinstance(self.text, str) else list(self.text)
+
+    @property
+    def words(self) -> str:
+        return "".join(piece for piece in self.pieces if isinstance(piece, str))
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error answer in the vendor's form."""
+
+    status: int
+    kind: str
+    message: str
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Page:
+    """Any other HTTP answer."""
+
+    body: bytes
+    status: int = 200
+    content_type: str = "text/html"
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A stream as it is: bytes, pauses, a cut."""
+
+    pieces: Sequence[bytes | asyncio.Event | Hold | Cut]
+
+
+Reply = Answer | Failure | Page | Raw
+
+
+def drained(value: Any) -> Any:
+    """Every lazily validated part of a request, looked at."""
+    if isinstance(value, dict):
+        return {key: drained(item) for key, item in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        return [drained(item) for item in value]
+    return value
+
+
+class ModelServer:
+    """The half both servers share: sockets, keys, the list of answers. Answers past the end of the list say "ok"."""
+
+    path = ""
+
+    def __init__(
+        self,
+        replies: Iterable[Reply] = (),
+        *,
+        key: str = KEY,
+        models: Sequence[str] = (MODEL,),
+        split: Literal["events", "bytes"] = "events",
+    ) -> None:
+        self.key = key
+        self.models = models
+        self.replies = list(replies)
+        self.requests: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        # Set when a client went away while an answer was still coming, and when a held or paused stream got there.
+        self.gone = asyncio.Event()
+        self.waiting = asyncio.Event()
+        self._split = split
+        self._runner: web.AppRunner | None = None
+        self._origin = ""
+
+    async def __aenter__(self) -> Self:
+        app = web.Application(client_max_size=64 * 1024 * 1024)
+        app.router.add_post(self.path, self._serve)
+        app.router.add_get("/v1/models", self._list)
+        self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        await site.start()
+        host, port = self._runner.addresses[0][:2]
+        self._origin = f"http://{host}:{port}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._runner is not None
+        await self._runner.cleanup()
+
+    @property
+    def origin(self) -> str:
+        return self._origin
+
+    @property
+    def url(self) -> str:
+        """The base URL as it is configured."""
+        raise NotImplementedError
+
+    async def _list(self, _: web.Request) -> web.Response:
+        return web.json_response(
+            {"object": "list", "data": [{"id": model, "object": "model"} for model in self.models]}
+        )
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        self.headers.append({name.lower(): value for name, value in request.headers.items()})
+        if not self.authorized(request):
+            return self.failure(self.wrong_key())
+        try:
+            asked = json.loads(await request.read())
+        except ValueError:
+            return self.failure(Failure(400, "invalid_request_error", "the body is not JSON"))
+        self.requests.append(asked)
+        fault = self.fault(asked)
+        if fault is not None:
+            return self.failure(fault)
+        reply = self.replies.pop(0) if self.replies else Answer("ok")
+        match reply:
+            case Failure():
+                return self.failure(reply)
+            case Page():
+                return web.Response(
+                    body=reply.body, status=reply.status, content_type=reply.content_type, headers=reply.headers
+                )
+            case Answer() if not asked.get("stream"):
+                return web.json_response(self.whole(reply, asked))
+            case Answer():
+                return await self._stream(request, self.events(reply, asked))
+            case Raw():
+                return await self._stream(request, reply.pieces)
+
+    async def _stream(
+        self, request: web.Request, pieces: Iterable[bytes | asyncio.Event | Hold | Cut]
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
+        response.enable_chunked_encoding()
+        await response.prepare(request)
+        try:
+            for piece in pieces:
+                match piece:
+                    case bytes():
+                        for part in [piece] if self._split == "events" else [bytes([byte]) for byte in piece]:
+                            await response.write(part)
+                    case asyncio.Event():
+                        self.waiting.set()
+                        await piece.wait()
+                    case Hold():
+                        self.waiting.set()
+                        await asyncio.Event().wait()
+                    case Cut():
+                        assert request.transport is not None
+                        request.transport.abort()
+                        return response
+            await response.write_eof()
+        except (asyncio.CancelledError, ConnectionError):
+            self.gone.set()
+            raise
+        return response
+
+    def authorized(self, request: web.Request) -> bool:
+        raise NotImplementedError
+
+    def wrong_key(self) -> Failure:
+        raise NotImplementedError
+
+    def failure(self, failure: Failure) -> web.Response:
+        raise NotImplementedError
+
+    def fault(self, asked: dict[str, Any]) -> Failure | None:
+        raise NotImplementedError
+
+    def whole(self, answer: Answer, asked: dict[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def events(self, answer: Answer, asked: dict[str, Any]) -> list[bytes | asyncio.Event | Hold | Cut]:
+        raise NotImplementedError
+
+
+def _halves(text: str) -> list[str]:
+    middle = len(text) // 2
+    return [part for part in (text[:middle], text[middle:]) if part]
+
+
+def _schema_fault(where: str, schema: Any) -> str:
+    if not isinstance(schema, dict) or schema.get("type") != "object":
+        return f"{where}: schema must be of type object"
+    if "properties" not in schema:
+        return f"{where}: object schema missing properties"
+    if {"oneOf", "anyOf", "allOf", "enum", "not"} & schema.keys():
+        return f"{where}: schema does not support oneOf, allOf, anyOf, enum or not at the top level"
+    return ""
+
+
+_CHAT = {True: TypeAdapter(CompletionCreateParamsStreaming), False: TypeAdapter(CompletionCreateParamsNonStreaming)}
+
+
+class ChatServer(ModelServer):
+    """The chat-completions wire."""
+
+    path = "/v1/chat/completions"
+
+    @property
+    def url(self) -> str:
+        return f"{self._origin}/v1"
+
+    def authorized(self, request: web.Request) -> bool:
+        return request.headers.get("Authorization") == f"Bearer {self.key}"
+
+    def wrong_key(self) -> Failure:
+        # The vendor repeats part of the key.
+        return Failure(
+            401, "invalid_api_key", f"Incorrect API key provided: {self.key[:8]}***. Find yours in the console."
+        )
+
+    def failure(self, failure: Failure) -> web.Response:
+        error = {"message": failure.message, "type": "invalid_request_error", "param": None, "code": failure.kind}
+        return web.json_response({"error": error}, status=failure.status, headers=failure.headers)
+
+    def fault(self, asked: dict[str, Any]) -> Failure | None:
+        try:
+            drained(_CHAT[bool(asked.get("stream"))].validate_python(asked))
+        except ValidationError as error:
+            return Failure(400, "invalid_request_error", str(error))
+        if asked["model"] not in self.models:
+            return Failure(
+                404, "model_not_found", f"The model `{asked['model']}` does not exist or you do not have access to it."
+            )
+        message = self._broken_rule(asked)
+        return Failure(400, "invalid_request_error", message) if message else None
+
+    def _broken_rule(self, asked: dict[str, Any]) -> str:
+        waiting: list[str] = []
+        for message in asked["messages"]:
+            if message["role"] == "tool":
+                if message["tool_call_id"] not in waiting:
+                    return "messages with role 'tool' must be a response to a preceding message with 'tool_calls'"
+                waiting.remove(message["tool_call_id"])
+                continue
+            if waiting:
+                return f"tool_call_ids did not have response messages: {waiting}"
+            calls = message.get("tool_calls") or []
+            if message["role"] == "assistant" and not calls and not message.get("content"):
+                return "an assistant message must have content or tool_calls"
+            waiting = [call["id"] for call in calls]
+            if any(len(call_id) > 40 for call_id in waiting):
+                return "string too long: expected maximum length 40 for a tool call id"
+        if waiting:
+            return f"tool_call_ids did not have response messages: {waiting}"
+        for number, tool in enumerate(asked.get("tools", ())):
+            fault = _schema_fault(f"tools[{number}].function.parameters", tool["function"].get("parameters"))
+            if fault:
+                return fault
+        return ""
+
+    def whole(self, answer: Answer, asked: dict[str, Any]) -> dict[str, Any]:
+        message: dict[str, Any] = {"role": "assistant", "content": answer.words or None, "refusal": None}
+        if answer.calls:
+            message["tool_calls"] = [
+                {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.text}}
+                for call in answer.calls
+            ]
+        choice = {"index": 0, "message": message, "finish_reason": self._stop(answer), "logprobs": None}
+        return {**self._head(asked, "chat.completion"), "choices": [choice], "usage": self._usage(answer)}
+
+    def events(self, answer: Answer, asked: dict[str, Any]) -> list[bytes | asyncio.Event | Hold | Cut]:
+        head = self._head(asked, "chat.completion.chunk")
+
+        def chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
+            choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
+            return _sse({**head, "choices": [choice]})
+
+        events: list[bytes | asyncio.Event | Hold | Cut] = [chunk({"role": "assistant", "content": ""})]
+        events += [chunk({"reasoning_content": part}) for part in _halves(answer.reasoning)]
+        events += [chunk({"content": piece}) if isinstance(piece, str) else piece for piece in answer.pieces]
+        for number, call in enumerate(answer.calls):
+            function = {"name": call.name, "arguments": ""}
+            events.append(
+                chunk({"tool_calls": [{"index": number, "id": call.id, "type": "function", "function": function}]})
+            )
+        # Parallel calls: their arguments come interleaved.
+        parts = [(number, part) for number, call in enumerate(answer.calls) for part in enumerate(_halves(call.text))]
+        for number, (_, text) in sorted(parts, key=lambda part: (part[1][0], part[0])):
+            events.append(chunk({"tool_calls": [{"index": number, "function": {"arguments": text}}]}))
+        events.append(chunk({}, self._stop(answer)))
+        if (asked.get("stream_options") or {}).get("include_usage"):
+            events.append(_sse({**head, "choices": [], "usage": self._usage(answer)}))
+        return [*events, b"data: [DONE]\n\n"]
+
+    def _head(self, asked: dict[str, Any], kind: str) -> dict[str, Any]:
+        return {"id": "chatcmpl-1", "object": kind, "created": 1_700_000_000, "model": asked["model"]}
+
+    def _stop(self, answer: Answer) -> str:
+        return answer.stop or ("tool_calls" if answer.calls else "stop")
+
+    def _usage(self, answer: Answer) -> dict[str, Any]:
+        prompt, completion, cached = answer.usage
+        return {
+            "prompt_tokens": prompt,
+            "completion_tokens": completion,
+            "total_tokens": prompt + completion,
+            "prompt_tokens_details": {"cached_tokens": cached},
+        }
+
+
+_MESSAGES = {True: TypeAdapter(MessageCreateParamsStreaming), False: TypeAdapter(MessageCreateParamsNonStreaming)}
+
+
+class MessagesServer(ModelServer):
+    """The Anthropic messages wire."""
+
+    path = "/v1/messages"
+
+    @property
+    def url(self) -> str:
+        return self._origin
+
+    def authorized(self, request: web.Request) -> bool:
+        # The documented header, and the one the vendor's client sends.
+        return self.key in (
+            request.headers.get("x-api-key"),
+            request.headers.get("Authorization", "").removeprefix("Bearer "),
+        )
+
+    def wrong_key(self) -> Failure:
+        return Failure(401, "authentication_error", f"invalid x-api-key {self.key[:8]}")
+
+    def failure(self, failure: Failure) -> web.Response:
+        body = {"type": "error", "error": {"type": failure.kind, "message": failure.message}, "request_id": "req_1"}
+        return web.json_response(body, status=failure.status, headers=failure.headers)
+
+    def fault(self, asked: dict[str, Any]) -> Failure | None:
+        if self.headers[-1].get("anthropic-version") not in {"2023-06-01", "2026-10-21"}:
+            return Failure(400, "invalid_request_error", "anthropic-version: header is required")
+        try:
+            drained(_MESSAGES[bool(asked.get("stream"))].validate_python(asked))
+        except ValidationError as error:
+            return Failure(400, "invalid_request_error", str(error))
+        if asked["model"] not in self.models:
+            return Failure(404, "not_found_error", f"model: {asked['model']}")
+        message = self._broken_rule(asked)
+        return Failure(400, "invalid_request_error", message) if message else None
+
+    def _broken_rule(self, asked: dict[str, Any]) -> str:
+        if asked["messages"][0]["role"] != "user":
+            return "messages: first message must use the user role"
+        seen: set[str] = set()
+        waiting: list[str] = []
+        for message in asked["messages"]:
+            blocks = message["content"]
+            blocks = [{"type": "text", "text": blocks}] if isinstance(blocks, str) else blocks
+            if not blocks or any(block["type"] == "text" and not block["text"].strip() for block in blocks):
+                return "messages: text content blocks must be non-empty"
+            results = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+            if sorted(results) != sorted(waiting):
+                return f"messages: tool_use ids were found without tool_result blocks immediately after: {waiting} {results}"
+            waiting = [block["id"] for block in blocks if block["type"] == "tool_use"]
+            if seen & set(waiting):
+                return "messages: tool_use ids must be unique"
+            seen |= set(waiting)
+            for block in blocks:
+                if block["type"] == "thinking" and block["signature"] != "c2lnbmVk":
+                    return "messages.1.content.0: Invalid `signature` in `thinking` block"
+        if waiting:
+            return f"messages: tool_use ids were found without tool_result blocks immediately after: {waiting}"
+        for number, tool in enumerate(asked.get("tools", ())):
+            fault = _schema_fault(f"tools.{number}.custom.input_schema", tool["input_schema"])
+            if fault:
+                return fault
+        return ""
+
+    def whole(self, answer: Answer, asked: dict[str, Any]) -> dict[str, Any]:
+        content: list[dict[str, Any]] = [{"type": "text", "text": answer.words}] if answer.words else []
+        content += [
+            {"type": "tool_use", "id": call.id, "name": call.name, "input": json.loads(call.text)}
+            for call in answer.calls
+        ]
+        return {
+            **self._head(answer, asked),
+            "content": content,
+            "stop_reason": self._stop(answer),
+            "usage": self._usage(answer),
+        }
+
+    def events(self, answer: Answer, asked: dict[str, Any]) -> list[bytes | asyncio.Event | Hold | Cut]:
+        usage = {**self._usage(answer), "output_tokens": 1}
+        start = {**self._head(answer, asked), "usage": usage}
+        events: list[bytes | asyncio.Event | Hold | Cut] = [_named("message_start", message=start), _named("ping")]
+        number = 0
+        if answer.reasoning:
+            block = {"type": "thinking", "thinking": "", "signature": ""}
+            events.append(_named("content_block_start", index=number, content_block=block))
+            for part in _halves(answer.reasoning):
+                events.append(_delta(number, {"type": "thinking_delta", "thinking": part}))
+            events.append(_delta(number, {"type": "signature_delta", "signature": answer.signature}))
+            events.append(_named("content_block_stop", index=number))
+            number += 1
+        if answer.pieces:
+            events.append(_named("content_block_start", index=number, content_block={"type": "text", "text": ""}))
+            for piece in answer.pieces:
+                events.append(
+                    _delta(number, {"type": "text_delta", "text": piece}) if isinstance(piece, str) else piece
+                )
+            events.append(_named("content_block_stop", index=number))
+            number += 1
+        for call in answer.calls:
+            block = {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
+            events.append(_named("content_block_start", index=number, content_block=block))
+            for part in ["", *_halves(call.text)]:
+                events.append(_delta(number, {"type": "input_json_delta", "partial_json": part}))
+            events.append(_named("content_block_stop", index=number))
+            number += 1
+        stop = {"stop_reason": self._stop(answer), "stop_sequence": None}
+        events.append(_named("message_delta", delta=stop, usage={"output_tokens": answer.usage[1]}))
+        return [*events, _named("message_stop")]
+
+    def _head(self, answer: Answer, asked: dict[str, Any]) -> dict[str, Any]:
+        head = {"id": "msg_1", "type": "message", "role": "assistant", "model": asked["model"], "content": []}
+        return {**head, "stop_reason": None, "stop_sequence": None}
+
+    def _stop(self, answer: Answer) -> str:
+        return answer.stop or ("tool_use" if answer.calls else "end_turn")
+
+    def _usage(self, answer: Answer) -> dict[str, Any]:
+        prompt, completion, cached = answer.usage
+        return {"input_tokens": prompt - cached, "cache_read_input_tokens": cached, "output_tokens": completion}
+
+
+def _sse(value: dict[str, Any]) -> bytes:
+    return b"data: " + json.dumps(value).encode() + b"\n\n"
+
+
+def _named(event: str, **fields: Any) -> bytes:
+    return f"event: {event}\n".encode() + _sse({"type": event, **fields})
+
+
+def _delta(index: int, delta: dict[str, Any]) -> bytes:
+    return _named("content_block_delta", index=index, delta=delta)
