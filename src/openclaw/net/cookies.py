@@ -52,8 +52,8 @@ def _attribute(text: str) -> tuple[str, str]:
 def _is_deletion(attributes: dict[str, str]) -> bool:
     """Servers delete a cookie by a Max-Age of zero or an Expires at the beginning of time."""
     age = attributes.get("max-age", "")
-    if age.lstrip("-").isdecimal():
-        return int(age[:10]) <= 0
+    if age.startswith("-") or age == "0":
+        return True
     return " 1970 " in attributes.get("expires", "").replace("-", " ")
 
 

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from openclaw.errors import LinkLostError
+from openclaw.errors import LinkLostError, ProtocolError
 from openclaw.net.response import Response
 from openclaw.protocol.sse import SseParser
 
@@ -30,10 +30,20 @@ def is_event_stream(response: Response) -> bool:
 
 
 class EventStream:
-    """`deliver` gets the name and the data of each event; `enough` says that nothing more is wanted from the stream."""
+    """`deliver` gets the name and the data of each event; `enough` says that nothing more is wanted from the stream.
+
+    An event larger than `max_event_bytes` is dropped and logged; where somebody waits for it (`fail_on_excess`) reading ends with a
+    ProtocolError as soon as it is too large, not when it has come.
+    """
 
     def __init__(
-        self, deliver: Callable[[str, str], None], *, enough: Callable[[], bool], max_event_bytes: int, label: str
+        self,
+        deliver: Callable[[str, str], None],
+        *,
+        enough: Callable[[], bool],
+        max_event_bytes: int,
+        label: str,
+        fail_on_excess: bool = False,
     ) -> None:
         self.last_event_id: str | None = None
         # Blocks read so far, whether or not they held a message: a sign of life.
@@ -42,14 +52,21 @@ class EventStream:
         self._enough = enough
         self._max_event_bytes = max_event_bytes
         self._label = label
+        self._fail_on_excess = fail_on_excess
         self._retry: float | None = None
 
     async def read(self, response: Response) -> None:
         """Deliver events until this response ends, breaks off, or nothing more is wanted; then give the response up."""
         parser = SseParser(max_event_bytes=self._max_event_bytes, skipped=self._skipped)
+        # Bytes since the last piece that ended an event.
+        pending = 0
         try:
             async for piece in response.chunks():
-                for event in parser.feed(piece):
+                events = parser.feed(piece)
+                pending = 0 if events else pending + len(piece)
+                if pending > self._max_event_bytes and self._fail_on_excess:
+                    raise ProtocolError(f"The answer of {self._label} is larger than {self._max_event_bytes} bytes.")
+                for event in events:
                     self.count += 1
                     if event.id is not None:
                         self.last_event_id = event.id

@@ -23,6 +23,7 @@ from openclaw.errors import (
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.net.response import Response
 from openclaw.protocol.authorizer import Authorizer
+from openclaw.protocol.headers import standard_headers
 from openclaw.transport.base import Outgoing, Sink, TransportKind
 from openclaw.transport.endpoint import Endpoint
 from openclaw.transport.events import EventStream, is_event_stream
@@ -168,7 +169,8 @@ class HttpLink:
     def _message_headers(self, message: Outgoing) -> dict[str, str]:
         version = message.headers.get("MCP-Protocol-Version", self._version)
         if version >= MODERN:
-            return {**_POST, "MCP-Protocol-Version": version, **message.headers}
+            standard = standard_headers(message.method, message.name)
+            return {**_POST, "MCP-Protocol-Version": version, **standard, **message.headers}
         return {**_POST, **self._session_headers(), **message.headers}
 
     async def _post(self, message: Outgoing) -> Response:
