@@ -1,0 +1,39 @@
+"""A process that writes audit records, for tests that need several of them or one with a full disk.
+
+audit_writer.py PATH many WRITER    200 records, numbered, into a file that is turned over often
+audit_writer.py PATH full -         records beyond a limit on the file's size, then one more without it
+"""
+
+import resource
+import sys
+from pathlib import Path
+
+from openclaw.content import ToolCall
+from openclaw.security.audit import AuditLog
+from openclaw.tool import Invocation
+
+INVOCATION = Invocation("main", "key", Path("."))
+
+
+def write_many(path: Path, writer: str) -> None:
+    log = AuditLog(path, max_bytes=5_000, keep=10_000)
+    for number in range(200):
+        log.ended(ToolCall(f"{writer}-{number}", "t", {"x": "y" * 50}), INVOCATION, None, "ok", 0.0)
+
+
+def write_beyond_the_limit(path: Path) -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    log = AuditLog(path)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300, hard))
+    for _ in range(3):
+        log.ended(ToolCall("1", "t", {}), INVOCATION, None, "lost", 0.0)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    log.ended(ToolCall("2", "t", {}), INVOCATION, None, "kept", 0.0)
+
+
+if __name__ == "__main__":
+    path, task, writer = sys.argv[1:]
+    if task == "many":
+        write_many(Path(path), writer)
+    else:
+        write_beyond_the_limit(Path(path))

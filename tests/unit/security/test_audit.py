@@ -1,0 +1,189 @@
+"""The audit trail: what a record holds, what it never holds, and what it survives."""
+
+import json
+import logging
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from openclaw.content import ToolCall
+from openclaw.log import short_hash
+from openclaw.redact import remember
+from openclaw.security.audit import AuditLog, shape
+from openclaw.security.policy import Decision
+from openclaw.tool import Invocation, Tool, ToolResult, parameters
+
+WRITER = Path(__file__).parents[2] / "parts" / "audit_writer.py"
+INVOCATION = Invocation("main", "agent:main:private-key", Path("."))
+
+
+async def nothing(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+    return ToolResult(())
+
+
+TOOL = Tool("mcp_github_search", "", parameters({}), nothing, kind="mcp", origin="github")
+
+
+def call(**arguments: Any) -> ToolCall:
+    return ToolCall("call-1", TOOL.name, arguments)
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def test_a_call_leaves_a_request_and_an_outcome(tmp_path: Path) -> None:
+    path = tmp_path / "py" / "audit.jsonl"
+    log = AuditLog(path, clock=lambda: 1_700_000_000.25)
+    decision = Decision(True, 'allow "mcp_*"', "openclaw.json:3 tools.allow")
+    log.asked(call(query="secret words", limit=3), INVOCATION, TOOL, decision)
+    log.ended(call(query="secret words", limit=3), INVOCATION, TOOL, "ok", 0.1234567, result_bytes=42)
+    log.close()
+    common = {
+        "time": "2023-11-14T22:13:20.250Z",
+        "agent": "main",
+        "session": short_hash("agent:main:private-key"),
+        "call": "call-1",
+        "kind": "mcp",
+        "origin": "github",
+        "tool": "mcp_github_search",
+        "arguments": {"query": "string", "limit": "number"},
+    }
+    assert records(path) == [
+        {**common, "event": "request", "allowed": True, "rule": decision.rule, "where": decision.where},
+        {**common, "event": "outcome", "outcome": "ok", "durationMs": 123.457, "resultBytes": 42},
+    ]
+    assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)
+
+
+def test_a_call_of_an_unknown_tool_is_recorded_too(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path / "audit.jsonl")
+    log.ended(ToolCall("c", "nope\x1b[31m\n", {}), INVOCATION, None, "unknown", 0.0)
+    (record,) = records(tmp_path / "audit.jsonl")
+    assert (record["tool"], record["kind"], record["outcome"]) == ("nope\\n", "unknown", "unknown")
+
+
+def test_no_argument_value_session_key_or_secret_is_written(tmp_path: Path) -> None:
+    remember("audited-secret-1")
+    log = AuditLog(tmp_path / "audit.jsonl")
+    log.asked(
+        call(text="private-text", nested={"audited-secret-1": ["private-item"]}),
+        INVOCATION,
+        TOOL,
+        Decision(False, "no"),
+    )
+    written = (tmp_path / "audit.jsonl").read_text()
+    for private in ("private-text", "private-item", "private-key", "audited-secret-1"):
+        assert private not in written
+
+
+def test_an_argument_named_like_a_credential_keeps_its_shape(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path / "audit.jsonl")
+    log.ended(call(token="abc", password="def"), INVOCATION, TOOL, "ok", 0.0)
+    (record,) = records(tmp_path / "audit.jsonl")
+    assert record["arguments"] == {"token": "string", "password": "string"}
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (None, "null"),
+        (True, "boolean"),
+        (3, "number"),
+        (2.5, "number"),
+        ("text", "string"),
+        ([1, "a"], "array(2)"),
+        ({}, {}),
+        ({"a": {"b": [1]}}, {"a": {"b": "array(1)"}}),
+        ({"a": {"b": {"c": {"d": {"e": 1}}}}}, {"a": {"b": {"c": {"d": "object(1)"}}}}),
+        ({"x" * 100: 1}, {"x" * 64 + "… (36 more characters)": "number"}),
+        ({"a\nb": object()}, {"a\\nb": "object"}),
+    ],
+)
+def test_a_shape_tells_kinds_and_no_contents(value: Any, kind: Any) -> None:
+    assert shape(value) == kind
+
+
+def test_a_shape_of_many_members_stays_short() -> None:
+    found = shape({f"k{number}": number for number in range(100)})
+    assert len(found) == 33
+    assert found["…"] == "68 more"
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=20,
+    )
+)
+@settings(max_examples=100, deadline=None)
+def test_any_shape_is_json(value: Any) -> None:
+    json.dumps(shape(value)).encode()
+
+
+def test_a_full_file_is_turned_over_and_the_oldest_are_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    log = AuditLog(path, max_bytes=1_000, keep=2)
+    for number in range(40):
+        log.ended(ToolCall(str(number), "t", {}), INVOCATION, TOOL, "ok", 0.0)
+    log.close()
+    files = [*sorted(tmp_path.glob("audit.jsonl.*")), path]
+    assert len(files) == 3
+    numbers = [int(record["call"]) for file in files for record in records(file)]
+    assert numbers == list(range(numbers[0], 40))
+    assert all(file.stat().st_size < 1_000 + 400 for file in files)
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
+def test_a_file_left_full_by_an_earlier_run_is_turned_over_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    path.write_text("x" * 2_000 + "\n")
+    log = AuditLog(path, max_bytes=1_000)
+    log.ended(call(), INVOCATION, TOOL, "ok", 0.0)
+    assert len(records(path)) == 1
+
+
+def test_several_processes_lose_and_mix_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    writers = [subprocess.Popen([sys.executable, WRITER, path, "many", str(number)]) for number in range(3)]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    found = [record["call"] for file in tmp_path.glob("audit.jsonl*") for record in records(file)]
+    assert sorted(found) == sorted(f"{writer}-{number}" for writer in range(3) for number in range(200))
+
+
+def test_a_trail_that_cannot_be_written_costs_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").write_text("in the way")
+    path = tmp_path / "file" / "audit.jsonl"
+    log = AuditLog(path)
+    with caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            log.ended(call(), INVOCATION, TOOL, "ok", 0.0)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"The audit trail at {path} cannot be written: File exists."
+    ]
+
+
+def test_the_trail_goes_on_when_the_obstacle_is_gone(tmp_path: Path) -> None:
+    obstacle = tmp_path / "logs"
+    obstacle.write_text("in the way")
+    log = AuditLog(obstacle / "audit.jsonl")
+    log.ended(call(), INVOCATION, TOOL, "ok", 0.0)
+    obstacle.unlink()
+    log.ended(call(), INVOCATION, TOOL, "error", 0.0)
+    assert [record["outcome"] for record in records(obstacle / "audit.jsonl")] == ["error"]
+
+
+def test_a_record_cut_off_by_a_full_disk_does_not_spoil_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    subprocess.run([sys.executable, WRITER, path, "full", "-"], check=True, capture_output=True)
+    *_, cut, last = path.read_bytes().splitlines()
+    assert json.loads(last)["outcome"] == "kept"
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(cut)
