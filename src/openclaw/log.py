@@ -12,6 +12,7 @@ import os
 import re
 import sys
 import time
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -73,6 +74,7 @@ def reset() -> None:
         handler.close()
 
 
+@lru_cache(maxsize=256)
 def short_hash(session_key: str) -> str:
     """How a session key appears in logs and audit records: stable, and not the key."""
     return hashlib.sha256(session_key.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARACTERS]

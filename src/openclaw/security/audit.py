@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 # A file of this size holds some tens of thousands of calls; with those before it, months of ordinary use.
 MAX_BYTES = 10 * 1024 * 1024
 KEEP_FILES = 5
+# How many records may pass before the file is looked at again, in case another process filled it or turned it over.
+_LOOK_EVERY = 64
 
 # A model chooses the names of arguments and how deep they are nested: a shape stays readable.
 _LONGEST_NAME = 64
@@ -73,6 +75,9 @@ class AuditLog:
         self._clock = clock
         self._lock = threading.Lock()
         self._descriptor: int | None = None
+        # The size of the file as far as we know, and the records since we last looked.
+        self._size = 0
+        self._unlooked = 0
         self._torn = False
         self._failing = False
 
@@ -145,27 +150,31 @@ class AuditLog:
         # After a record that was cut off by a full disk, this one starts on a line of its own.
         data = b"\n" + line if self._torn else line
         written = os.write(descriptor, data)
+        self._size += written
         self._torn = written < len(data)
         if self._torn:
             raise OSError(0, "the record was cut off")
 
     def _open(self) -> int:
         """The file to append to: opened anew when it was turned over, by us or by another process."""
-        if self._descriptor is not None:
-            ours = os.fstat(self._descriptor)
-            if not _is_at(self._path, ours):
-                self._close()
-            elif ours.st_size >= self._max_bytes:
-                self._turn_over(ours)
-        if self._descriptor is None:
+        if self._descriptor is not None and (self._size >= self._max_bytes or self._unlooked >= _LOOK_EVERY):
+            self._look(self._descriptor)
+        while self._descriptor is None:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
             self._descriptor = os.open(self._path, flags, 0o600)
-            ours = os.fstat(self._descriptor)
-            if ours.st_size >= self._max_bytes:
-                self._turn_over(ours)
-                return self._open()
+            self._look(self._descriptor)
+        self._unlooked += 1
         return self._descriptor
+
+    def _look(self, descriptor: int) -> None:
+        """Leave the file when it is full or is no longer the one at our path."""
+        ours = os.fstat(descriptor)
+        self._size, self._unlooked = ours.st_size, 0
+        if not _is_at(self._path, ours):
+            self._close()
+        elif ours.st_size >= self._max_bytes:
+            self._turn_over(ours)
 
     def _turn_over(self, ours: os.stat_result) -> None:
         """Give the full file a name that sorts by time, and drop the oldest. No two processes choose the same name."""
