@@ -5,19 +5,18 @@ everything a model cannot take saved and described, nothing dropped in silence. 
 Sends nothing: supervisor.py calls, this module dresses what comes back.
 """
 
-import base64
-import binascii
 import logging
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from openclaw.content import Block, File, Image, Text
-from openclaw.errors import OpenClawError, ProtocolError
+from openclaw.errors import MediaError, ProtocolError, StoreError
 from openclaw.mcp.definition import Details, is_null, schema_of
 from openclaw.mcp.registry import Entry
 from openclaw.mcp.results import CallResult, Content, ResourceContents
+from openclaw.media import MediaStore, clean_type, decode_base64, sniff
 from openclaw.protocol.jsonrpc import parse
 from openclaw.security.external import clean_label, clean_schema_strings, clean_text, frame, suspicious
 from openclaw.tool import Run, Tool, ToolResult
@@ -35,11 +34,8 @@ PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 # The smallest bound among vendors for one picture.
 MAX_PICTURE = 5 * 1024 * 1024
 
-
-class Keeper(Protocol):
-    """Where what a model cannot take is put (media.py)."""
-
-    def save(self, data: bytes, *, mime_type: str, name: str) -> File: ...
+# No larger item can arrive: messages are bounded before.
+MAX_BINARY = 64 * 1024 * 1024
 
 
 def tool_of(entry: Entry, run: Run) -> Tool:
@@ -69,11 +65,11 @@ def failure(server: str, tool: str, sentence: str) -> ToolResult:
     return ToolResult.error(f"MCP tool error ({server}/{tool}): {sentence}")
 
 
-def result_of(call: CallResult, server: str, tool: str, keeper: Keeper | None) -> ToolResult:
+def result_of(call: CallResult, server: str, tool: str, media: MediaStore | None) -> ToolResult:
     """What a model sees of an answer. `details` say where it came from."""
     if call.fault:
         return failure(server, tool, call.fault)
-    answer = _Answer(server, tool, keeper)
+    answer = _Answer(server, tool, media)
     for item in call.content:
         answer.take(item)
     structure = msgspec.json.decode(call.structured_content) if call.has_structure else None
@@ -96,12 +92,12 @@ def external(server: str, tool: str) -> dict[str, Any]:
 class _Answer:
     """One answer being dressed: the texts in order, and the blocks that go beside them."""
 
-    def __init__(self, server: str, tool: str, keeper: Keeper | None) -> None:
+    def __init__(self, server: str, tool: str, media: MediaStore | None) -> None:
         self.texts: list[str] = []
         self._beside: list[Block] = []
         self._server = server
         self._tool = tool
-        self._keeper = keeper
+        self._store = media
 
     def take(self, item: Content) -> None:
         _TAKERS.get(item.type, _Answer._unknown)(self, item)
@@ -165,15 +161,19 @@ class _Answer:
         self.texts.append(f"[content of an unknown kind: {clean_label(item.type, MAX_LABEL)}]")
 
     def _binary(self, encoded: str, mime_type: str, what: str) -> None:
-        mime = clean_label(mime_type.partition(";")[0].strip().lower(), MAX_LABEL)
+        mime = clean_type(mime_type)
         try:
-            data = base64.b64decode(encoded, validate=True)
-        except (binascii.Error, ValueError):
+            data = decode_base64(encoded, limit=MAX_BINARY)
+        except MediaError:
             self.texts.append(f"[{what} ({mime}) whose data is not valid base64]")
             return
-        if mime in PICTURES and len(data) <= MAX_PICTURE:
-            self._beside.append(Image(data, mime))
-            self.texts.append(f"[{what}: {mime}, {len(data):,} bytes, shown below; it is untrusted external data too]")
+        # What the bytes are counts, not what they are called: vendors refuse a picture that is another kind than it says.
+        picture = sniff(data)
+        if mime.startswith("image/") and picture in PICTURES and len(data) <= MAX_PICTURE:
+            self._beside.append(Image(data, picture))
+            self.texts.append(
+                f"[{what}: {picture}, {len(data):,} bytes, shown below; it is untrusted external data too]"
+            )
             return
         kept = self._keep(data, mime, f"{self._server}-{self._tool}")
         if kept is None:
@@ -182,12 +182,12 @@ class _Answer:
             self._beside.append(kept)
             self.texts.append(f"[{what}: {mime}, {len(data):,} bytes, saved as {kept.path}]")
 
-    def _keep(self, data: bytes, mime_type: str, name: str) -> File | None:
-        if self._keeper is None:
+    def _keep(self, data: bytes, mime: str, name: str) -> File | None:
+        if self._store is None:
             return None
         try:
-            return self._keeper.save(data, mime_type=mime_type, name=name)
-        except OpenClawError as error:
+            return self._store.save(data, mime, name)
+        except StoreError as error:
             _log.warning("Could not keep %d bytes from MCP server '%s': %s", len(data), self._server, error)
             return None
 

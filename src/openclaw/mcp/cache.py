@@ -18,7 +18,8 @@ import msgspec
 from msgspec import Raw
 
 from openclaw.config.servers import ServerSpec
-from openclaw.mcp.pins import Pin
+from openclaw.mcp.definition import Refusal
+from openclaw.mcp.pins import Change, Pin
 
 _log = logging.getLogger(__name__)
 # Bumped when the meaning of a field changes: older files are then ignored.
@@ -27,11 +28,17 @@ _SALT_BYTES = 16
 
 
 class Remembered(msgspec.Struct, rename="camel"):
-    """`names` holds only the names that had to differ from the usual form."""
+    """How a server was reached, and its tools as they were offered. `revision` is empty when it was never seen.
+
+    `names` holds only the names that had to differ from the usual form.
+    """
 
     revision: str = ""
     transport: str = ""
-    tools: list[Raw] = []
+    offered: list[Raw] = []
+    refusals: list[Refusal] = []
+    changes: list[Change] = []
+    has_resources: bool = False
     names: dict[str, str] = {}
 
 

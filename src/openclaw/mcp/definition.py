@@ -70,6 +70,11 @@ def is_null(raw: Raw) -> bool:
     return bytes(memoryview(raw)[:4]) in (b"null", b"")
 
 
+def name_of(raw: Raw) -> str:
+    """The name in a description that is known to have one."""
+    return msgspec.json.decode(raw, type=_Named).name
+
+
 def schema_of(details: Details) -> Raw:
     """The input schema; a tool that gives none takes no arguments."""
     return NO_ARGUMENTS if is_null(details.input_schema) else details.input_schema

@@ -9,10 +9,19 @@ from msgspec import Raw
 
 from openclaw.config.servers import AuthSpec, ServerSpec
 from openclaw.mcp.cache import Cache, Pins, Remembered
-from openclaw.mcp.pins import Pin
+from openclaw.mcp.definition import Refusal
+from openclaw.mcp.pins import Change, Pin
 
 SPEC = ServerSpec("web", transport="streamable-http", url="https://example.com/mcp", api_key="k-one")
-KNOWN = Remembered("2025-11-25", "sse", [Raw(b'{"name":"a"}')], {"a": "web__a-2"})
+KNOWN = Remembered(
+    "2025-11-25",
+    "sse",
+    [Raw(b'{"name":"a"}')],
+    [Refusal("b", "it is odd")],
+    [Change("c", held=True, diff="-x", digest="d1")],
+    has_resources=True,
+    names={"a": "web__a-2"},
+)
 PINS = Pins({"a": Pin("A.", Raw(b'{"type":"object"}'))}, ["d1"])
 
 

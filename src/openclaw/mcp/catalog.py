@@ -1,0 +1,173 @@
+"""What is known of one server's tools, across connections and runs.
+
+Owns the present toolset, the checks a listed tool passes on its way there (definition.py, pins.py, mirrored headers), and remembering
+it all (cache.py), so that a known server's tools can be offered before it is connected. Asks the server nothing: supervisor.py hands in
+what was listed.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from openclaw.config.servers import ServerSpec
+from openclaw.errors import ProtocolError
+from openclaw.mcp.cache import Cache, Pins, Remembered
+from openclaw.mcp.client import Client, offers
+from openclaw.mcp.definition import Definition, Reading, Refusal, is_null, name_of, read_definitions, schema_of
+from openclaw.mcp.paging import Pages
+from openclaw.mcp.pins import Change, pin_of, weigh
+from openclaw.mcp.registry import Toolset
+from openclaw.mcp.resources import UTILITIES
+from openclaw.protocol.headers import ANNOTATION, ParamHeader, mirrored, param_headers
+from openclaw.schema import Checker
+
+_log = logging.getLogger(__name__)
+
+# Checking a tool takes some ten microseconds; longer lists are checked in a thread, so that nobody waits for them.
+_INLINE_TOOLS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a new list brought: whether anything is different, and which changes have not been announced yet."""
+
+    is_new: bool
+    announce: tuple[Change, ...] = ()
+
+
+class Catalog:
+    def __init__(self, spec: ServerSpec, cache: Cache) -> None:
+        remembered = cache.recall(spec)
+        self.toolset = Toolset(
+            offered=tuple(Definition(name_of(raw), raw) for raw in remembered.offered),
+            refusals=tuple(remembered.refusals),
+            changes=tuple(remembered.changes),
+            utilities=UTILITIES if remembered.has_resources else (),
+        )
+        # How the server was reached the last time; empty when it never was.
+        self.revision = remembered.revision
+        self.transport = remembered.transport
+        self.names: dict[str, str] = dict(remembered.names)
+        self._spec = spec
+        self._cache = cache
+        # As the server describes its tools now; a pinned tool is offered as it was.
+        self._live: dict[str, Definition] = {}
+        self._mirrors: dict[str, tuple[ParamHeader, ...]] = {}
+        self._output_checks: dict[str, tuple[Definition, Checker | None]] = {}
+
+    @property
+    def is_known(self) -> bool:
+        """Whether this server's tools were ever listed."""
+        return bool(self.revision)
+
+    async def take(self, pages: Pages, client: Client) -> Learned:
+        """Take over what the server lists now."""
+        if pages.note:
+            _log.warning("MCP server '%s': %s; the rest is left out.", self._spec.name, pages.note)
+        known = self._live or {definition.name: definition for definition in self.toolset.offered}
+        if len(pages.items) > _INLINE_TOOLS:
+            reading = await asyncio.to_thread(read_definitions, pages.items, known)
+        else:
+            reading = read_definitions(pages.items, known)
+        reading = self._with_mirrors(reading) if client.mirrors else reading
+        reached = (client.agreement.version, client.connection.link.kind)
+        utilities = UTILITIES if offers(client.agreement, "resources") else ()
+        self._live = {definition.name: definition for definition in reading.definitions}
+        before, told = (self.toolset, self.revision, self.transport), self._weigh(reading, utilities)
+        self.revision, self.transport = reached
+        if before == (self.toolset, *reached):
+            return Learned(is_new=False)
+        self._remember()
+        return Learned(is_new=True, announce=told)
+
+    def forget(self, tool: str) -> bool:
+        """Take out a tool the server says it does not have, until it lists it again."""
+        offered = tuple(definition for definition in self.toolset.offered if definition.name != tool)
+        if len(offered) == len(self.toolset.offered):
+            return False
+        self.toolset = replace(self.toolset, offered=offered)
+        self._live.pop(tool, None)
+        return True
+
+    def trust(self) -> tuple[Change, ...]:
+        """Accept the definitions the server gives now. What changed with that; nothing before the server was listed."""
+        accepted = self.toolset.changes
+        if not accepted or not self._live:
+            return ()
+        changed = {change.tool for change in accepted}
+        pins = self._cache.pins(self._spec)
+        fresh = {name: pin_of(live) for name, live in self._live.items() if name in changed}
+        self._cache.pin(self._spec, Pins({**pins.tools, **fresh}, []))
+        self.toolset = replace(self.toolset, offered=tuple(self._live.values()), changes=())
+        self._remember()
+        return accepted
+
+    def keep_names(self, unusual: dict[str, str]) -> None:
+        """Remember which tools could not have their usual name."""
+        if unusual != self.names:
+            self.names = unusual
+            self._remember()
+
+    def headers(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, str] | None:
+        """The headers that mirror arguments of a call; None when the tool asks for none."""
+        mirrors = self._mirrors.get(tool)
+        return mirrored(mirrors, arguments) if mirrors else None
+
+    def output_check(self, tool: str) -> Callable[[Any], str | None] | None:
+        """What holds structured results against the tool's output schema; None when it declares none."""
+        live = self._live.get(tool)
+        if live is None:
+            return None
+        known = self._output_checks.get(tool)
+        if known is None or known[0] is not live:
+            schema = live.details().output_schema
+            known = self._output_checks[tool] = (live, None if is_null(schema) else Checker(schema, what="results"))
+        return known[1].check if known[1] else None
+
+    def _with_mirrors(self, reading: Reading) -> Reading:
+        """Without the tools whose header annotations are malformed: over HTTP they cannot be called right."""
+        mirrors: dict[str, tuple[ParamHeader, ...]] = {}
+        refusals: list[Refusal] = []
+        for definition in reading.definitions:
+            if ANNOTATION.encode() not in bytes(definition.raw):
+                continue
+            try:
+                mirrors[definition.name] = param_headers(msgspec.json.decode(schema_of(definition.details())))
+            except ProtocolError as error:
+                refusals.append(Refusal(definition.name, error.message.rstrip(".")))
+        self._mirrors = mirrors
+        bad = {refusal.name for refusal in refusals}
+        kept = tuple(definition for definition in reading.definitions if definition.name not in bad)
+        return Reading(kept, (*reading.refusals, *refusals))
+
+    def _weigh(self, reading: Reading, utilities: tuple[Definition, ...]) -> tuple[Change, ...]:
+        """Set the toolset; the changes nobody has been told of yet."""
+        if self._spec.trust == "follow":
+            self.toolset = Toolset(reading.definitions, reading.refusals, (), utilities)
+            return ()
+        pins = self._cache.pins(self._spec)
+        verdict = weigh(reading.definitions, pins.tools)
+        self.toolset = Toolset(verdict.offered, reading.refusals, verdict.changes, utilities)
+        told = [change.digest for change in verdict.changes]
+        if verdict.added or told != pins.told:
+            self._cache.pin(self._spec, Pins({**pins.tools, **verdict.added}, told))
+        return tuple(change for change in verdict.changes if change.digest not in pins.told)
+
+    def _remember(self) -> None:
+        toolset = self.toolset
+        self._cache.remember(
+            self._spec,
+            Remembered(
+                self.revision,
+                self.transport,
+                [definition.raw for definition in toolset.offered],
+                list(toolset.refusals),
+                list(toolset.changes),
+                bool(toolset.utilities),
+                self.names,
+            ),
+        )
