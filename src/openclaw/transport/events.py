@@ -46,8 +46,8 @@ class EventStream:
         fail_on_excess: bool = False,
     ) -> None:
         self.last_event_id: str | None = None
-        # Blocks read so far, whether or not they held a message: a sign of life.
-        self.count = 0
+        # Grows with every event that brings something: a message, or a new place to resume from.
+        self.progress = 0
         self._deliver = deliver
         self._enough = enough
         self._max_event_bytes = max_event_bytes
@@ -67,7 +67,7 @@ class EventStream:
                 if pending > self._max_event_bytes and self._fail_on_excess:
                     raise ProtocolError(f"The answer of {self._label} is larger than {self._max_event_bytes} bytes.")
                 for event in events:
-                    self.count += 1
+                    self.progress += 1 if event.data or event.id not in (None, self.last_event_id) else 0
                     if event.id is not None:
                         self.last_event_id = event.id
                     if event.retry is not None:

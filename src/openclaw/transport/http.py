@@ -233,7 +233,13 @@ class HttpLink:
         def enough() -> bool:
             return origin is not None and not self._sink.awaits(origin)
 
-        return EventStream(deliver, enough=enough, max_event_bytes=self._max_message_bytes, label=self._endpoint.origin)
+        return EventStream(
+            deliver,
+            enough=enough,
+            max_event_bytes=self._max_message_bytes,
+            label=self._endpoint.origin,
+            fail_on_excess=origin is not None,
+        )
 
     async def _get(self, stream: EventStream) -> Response:
         headers = {**_GET, **self._session_headers()}
@@ -260,7 +266,7 @@ class HttpLink:
                     hint="The request may have been processed.",
                 )
             await asyncio.sleep(stream.pause(failures))
-            seen = stream.count
+            seen = stream.progress
             try:
                 await stream.read(await self._get(stream))
             except (ConnectError, LinkLostError) as error:
@@ -271,14 +277,14 @@ class HttpLink:
                         f"The answer of {self._endpoint.origin} broke off and it answered {error.status} to resuming it.",
                         hint="The request may have been processed.",
                     ) from None
-            failures = failures + 1 if stream.count == seen else 0
+            failures = failures + 1 if stream.progress == seen else 0
 
     async def _listen(self) -> None:
         """Read what the server says unasked, connecting again for as long as the link lives; ends where there is no such stream."""
         stream = self._stream(None)
         failures = 0
         while True:
-            seen = stream.count
+            seen = stream.progress
             try:
                 await stream.read(await self._get(stream))
             except HttpStatusError as error:
@@ -291,7 +297,7 @@ class HttpLink:
             except OpenClawError as error:
                 log.debug("The stream for the server's own messages: %s", error)
             # The pause grows only while connections bring nothing at all.
-            failures = failures + 1 if stream.count == seen else 0
+            failures = failures + 1 if stream.progress == seen else 0
             await asyncio.sleep(stream.pause(failures))
 
     def _stop_listening(self) -> None:
