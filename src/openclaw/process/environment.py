@@ -1,0 +1,70 @@
+"""What a child process gets to see of our environment: a short list, what its config declares, and nothing else.
+
+Owns the list, and the names that are refused because they make a loader or an interpreter run other code than the program that
+was asked for. Resolves no secrets: values arrive resolved.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+_POSIX = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TZ", "TMPDIR")
+_POSIX_PREFIXES = ("LC_", "XDG_")
+_WINDOWS = (
+    *("APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "NUMBER_OF_PROCESSORS", "OS", "PATH", "PATHEXT"),
+    *("PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "SYSTEMDRIVE", "SYSTEMROOT"),
+    *("TEMP", "TMP", "USERDOMAIN", "USERNAME", "USERPROFILE", "WINDIR"),
+)
+
+_REFUSED = re.compile(
+    # The dynamic loader and what it loads.
+    r"LD_.*|DYLD_.*|_RLD.*|LIBPATH|SHLIB_PATH|GCONV_PATH|GLIBC_TUNABLES|OPENSSL_CONF|OPENSSL_ENGINES"
+    # Shells.
+    r"|BASH_ENV|BASH_FUNC_.*|BASHOPTS|SHELLOPTS|IFS|PS4|PROMPT_COMMAND|ZDOTDIR"
+    # Interpreters and where they look for code.
+    r"|NODE_OPTIONS|NODE_PATH|NODE_REPL_EXTERNAL_MODULE|ELECTRON_RUN_AS_NODE"
+    r"|PYTHON(PATH|HOME|STARTUP|BREAKPOINT|INSPECT|USERBASE|EXECUTABLE|PLATLIBDIR)"
+    r"|PERL5?(OPT|LIB|DB)|RUBYOPT|RUBYLIB|LUA_(INIT|PATH|CPATH).*|PHPRC|PHP_INI_SCAN_DIR"
+    r"|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH"
+    r"|DOTNET_STARTUP_HOOKS|DOTNET_ADDITIONAL_DEPS|CORECLR_.*|COR_(ENABLE_PROFILING|PROFILER.*)|ERL_[AZ]?FLAGS"
+    # Programs that other programs run on the way.
+    r"|GIT_(SSH|SSH_COMMAND|EXTERNAL_DIFF|PAGER|EDITOR|SEQUENCE_EDITOR|ASKPASS|PROXY_COMMAND|EXEC_PATH|TEMPLATE_DIR|CONFIG.*)"
+    r"|SSH_ASKPASS|SUDO_ASKPASS|LESSOPEN|LESSCLOSE|RUSTC_WRAPPER|RUSTC_WORKSPACE_WRAPPER"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChildEnvironment:
+    """The variables, and the names that were asked for and refused."""
+
+    variables: Mapping[str, str]
+    refused: tuple[str, ...] = ()
+
+
+def child_environment(
+    declared: Mapping[str, str] | None = None,
+    *,
+    pass_env: Iterable[str] = (),
+    parent: Mapping[str, str] | None = None,
+) -> ChildEnvironment:
+    """The environment of a child: the short list and `pass_env` from `parent` (ours, unless given), then `declared`."""
+    inherited = os.environ if parent is None else parent
+    wanted = frozenset(pass_env)
+    asked = {name: value for name, value in inherited.items() if name in wanted} | dict(declared or {})
+    refused = {name for name in asked if is_refused(name)}
+    variables = {name: value for name, value in inherited.items() if _is_listed(name)}
+    variables |= {name: value for name, value in asked.items() if name not in refused}
+    return ChildEnvironment(variables, tuple(sorted(refused)))
+
+
+def is_refused(name: str) -> bool:
+    """Whether a variable of this name would make a program load code that nobody asked for."""
+    return _REFUSED.fullmatch(name.upper()) is not None
+
+
+def _is_listed(name: str) -> bool:
+    if sys.platform == "win32":
+        return name.upper() in _WINDOWS
+    return name in _POSIX or name.startswith(_POSIX_PREFIXES)

@@ -1,0 +1,154 @@
+"""Ends what we started. Run as a program it watches over a gateway, and does so when the gateway was killed; imported, the same
+functions end one server.
+
+Processes are known by a mark in their environment, which their children inherit, and by their process group. So nothing has to be
+reported in time: a server spawned the moment before the gateway died is found like any other. A process that clears its
+environment and leaves its group is out of reach. Standard library only, and little of it: this program starts with the first server.
+
+    python -I -S guardian.py MARK    standard input: lines `+GROUP` and `-GROUP`; its end means that the gateway is gone
+"""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Collection
+
+VARIABLE = "OPENCLAW_PROCESSES"
+
+# All of it has to be over 5 s after the gateway's death. The servers see the end of their input at the same moment as we do:
+# they get this long to leave by themselves, then until KILL_AFTER to obey SIGTERM.
+TERM_AFTER = 0.5
+KILL_AFTER = 3.0
+GIVE_UP_AFTER = 4.5
+# A child that was between fork and exec does not carry its mark yet.
+SETTLE = 1.0
+_PAUSE = 0.05
+
+_PROC = "/proc"
+
+
+def find(mark: bytes, groups: Collection[int] = ()) -> list[int]:
+    """Living processes, ourselves excepted, that carry `mark` or belong to one of `groups`. Empty where that cannot be told."""
+    if os.path.isdir(f"{_PROC}/self"):
+        candidates = (int(name) for name in os.listdir(_PROC) if name.isdigit())
+        return [pid for pid in candidates if pid != os.getpid() and _is_ours(pid, mark, groups)]
+    return _find_with_ps(mark, groups)
+
+
+def _is_ours(pid: int, mark: bytes, groups: Collection[int]) -> bool:
+    try:
+        with open(f"{_PROC}/{pid}/stat", "rb", buffering=0) as file:
+            # The name of the program stands in parentheses and may contain anything.
+            state, _parent, group = file.read(4096).rpartition(b")")[2].split()[:3]
+        if state in (b"Z", b"X"):
+            return False
+        if int(group) in groups:
+            return True
+        with open(f"{_PROC}/{pid}/environ", "rb", buffering=0) as file:
+            return mark in file.readall()
+    except (OSError, ValueError):
+        # It is gone, or it is somebody else's.
+        return False
+
+
+def _find_with_ps(mark: bytes, groups: Collection[int]) -> list[int]:
+    """Without /proc: what `ps` shows of our own processes, environment included."""
+    lines = [
+        line.split(None, 3) for line in _output_of(["ps", "-axEww", "-o", "pid=,pgid=,stat=,command="]).splitlines()
+    ]
+    return [
+        int(line[0])
+        for line in lines
+        if len(line) == 4
+        and not line[2].startswith(b"Z")
+        and int(line[0]) != os.getpid()
+        and (int(line[1]) in groups or mark in line[3])
+    ]
+
+
+def _output_of(command: list[str]) -> bytes:
+    """Standard output of a program; nothing when it cannot be run. (`subprocess` would double the guardian's start-up time.)"""
+    ours, theirs = os.pipe()
+    try:
+        pid = os.posix_spawnp(command[0], command, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, theirs, 1)])
+    except OSError:
+        os.close(theirs)
+        os.close(ours)
+        return b""
+    os.close(theirs)
+    with open(ours, "rb") as pipe:
+        output = pipe.read()
+    os.waitpid(pid, 0)
+    return output
+
+
+def strike(mark: bytes, groups: Collection[int], number: int) -> int:
+    """Send a signal to all of them; how many there were."""
+    found = find(mark, groups)
+    for pid in found:
+        try:
+            if hasattr(os, "pidfd_open"):
+                _strike_one(pid, mark, groups, number)
+            else:
+                os.kill(pid, number)
+        except OSError:
+            pass
+    return len(found)
+
+
+def _strike_one(pid: int, mark: bytes, groups: Collection[int], number: int) -> None:
+    """The number may have passed to another process since we looked: hold it, look again, then send."""
+    handle = os.pidfd_open(pid)
+    try:
+        if _is_ours(pid, mark, groups):
+            signal.pidfd_send_signal(handle, number)
+    finally:
+        os.close(handle)
+
+
+def end_all(mark: bytes, groups: Collection[int]) -> None:
+    start = time.monotonic()
+    while (elapsed := time.monotonic() - start) < GIVE_UP_AFTER:
+        if elapsed < TERM_AFTER:
+            alive = len(find(mark, groups))
+        else:
+            alive = strike(mark, groups, signal.SIGTERM if elapsed < KILL_AFTER else signal.SIGKILL)
+        if not alive and elapsed >= SETTLE:
+            return
+        time.sleep(_PAUSE)
+
+
+def _birth(pid: int) -> bytes:
+    """When a process began, to know it again; empty when that cannot be told."""
+    try:
+        with open(f"{_PROC}/{pid}/stat", "rb", buffering=0) as file:
+            return file.read(4096).rpartition(b")")[2].split()[19]
+    except (OSError, IndexError):
+        return b""
+
+
+def main() -> None:
+    mark = sys.argv[1].encode()
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        # A signal to everything in sight must not take the one that cleans up.
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+    os.setsid()
+    os.closerange(3, 4096)
+    os.chdir("/")
+    groups: dict[int, bytes] = {}
+    rest = b""
+    while data := os.read(0, 65536):
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            group = int(line[1:])
+            if line.startswith(b"+"):
+                groups[group] = _birth(group)
+            else:
+                groups.pop(group, None)
+    # A group whose leader's number belongs to somebody else by now is not ours.
+    end_all(mark, [group for group, birth in groups.items() if _birth(group) in (birth, b"")])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""One program, run to its end: output captured within a bound, the whole group ended when time is up or the caller leaves.
+
+For the `exec` tool and for secret helpers. Servers, which live longer, use `spawn.py` itself.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclaw.process.pipes import PipeReader, PipeWriter
+from openclaw.process.spawn import spawn
+
+# Enough for any text a person or a model would read.
+OUTPUT_LIMIT = 1 << 20
+# What the program leaves behind it goes without ceremony: whoever waits wants the answer.
+LEFTOVER_PATIENCE = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """`returncode` is minus the signal when one ended the program. `dropped` counts the bytes of output past the limit."""
+
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+    timed_out: bool = False
+    dropped: int = 0
+
+
+class _Capture:
+    def __init__(self, limit: int) -> None:
+        self._room = limit
+        self._pieces: list[bytes] = []
+        self.dropped = 0
+
+    def take(self, data: bytes) -> None:
+        kept = data[: self._room]
+        self._room -= len(kept)
+        self.dropped += len(data) - len(kept)
+        if kept:
+            self._pieces.append(kept)
+
+    @property
+    def data(self) -> bytes:
+        return b"".join(self._pieces)
+
+
+async def run(
+    argv: Sequence[str],
+    *,
+    timeout: float,
+    env: Mapping[str, str],
+    input: bytes = b"",
+    cwd: str | Path | None = None,
+    output_limit: int = OUTPUT_LIMIT,
+    merge_stderr: bool = False,
+) -> Finished:
+    """Run `argv` for at most `timeout` seconds. Raises ProcessError when it cannot be started.
+
+    `output_limit` bounds each stream; the rest is read and dropped. With `merge_stderr` both streams arrive as `stdout`, in order.
+    """
+    process = spawn(argv, env=env, cwd=cwd, stderr="stdout" if merge_stderr else "pipe")
+    out, err = _Capture(output_limit), _Capture(output_limit)
+    readers = [
+        PipeReader(fd, capture.take, _ignore_end)
+        for fd, capture in ((process.stdout, out), (process.stderr, err))
+        if fd is not None
+    ]
+    assert process.stdin is not None  # a pipe unless asked otherwise
+    feeding = asyncio.create_task(_feed(PipeWriter(process.stdin), input))
+    timed_out = False
+    try:
+        async with asyncio.timeout(timeout):
+            await process.wait()
+    except TimeoutError:
+        timed_out = True
+    finally:
+        feeding.cancel()
+        try:
+            # No grace: its time is up, or it has exited, or nobody waits for it any more.
+            await process.end(grace=0.0, patience=LEFTOVER_PATIENCE)
+        finally:
+            for reader in readers:
+                reader.drain()
+                reader.close()
+    return Finished(await process.wait(), out.data, err.data, timed_out, out.dropped + err.dropped)
+
+
+def _ignore_end() -> None:
+    return None
+
+
+async def _feed(writer: PipeWriter, input: bytes) -> None:
+    try:
+        if input:
+            writer.write(input)
+            await writer.drained()
+    except OSError:
+        # A program may leave without reading its input.
+        pass
+    finally:
+        writer.close()

@@ -1,0 +1,205 @@
+"""Starting a program, and ending all that came of it.
+
+A child is started without a shell, in a session of its own, with the environment it is given and nothing else, and with a mark
+in that environment. Ending it means its whole process group and everything that carries the mark, also when the program itself
+left politely. The first child wakes the guardian, which does the same when we cannot. Reading and writing is `pipes.py`.
+"""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from openclaw.errors import ProcessError
+from openclaw.process import guardian
+from openclaw.process.program import find_program
+from openclaw.process.watch import watch
+
+# A server that has seen the end of its input gets this long to finish what it is doing.
+EXIT_GRACE = 1.0
+# And this long to obey SIGTERM: some flush caches or stop containers.
+TERM_PATIENCE = 5.0
+# Nothing outlives SIGKILL for long, but a process that forks without end has to be met more than once.
+KILL_PATIENCE = 1.0
+# How often to look whether they are gone.
+_PAUSE = 0.02
+# Without pidfd (not on Linux) a child is asked this often whether it has exited.
+_POLL_PAUSE = 0.05
+
+Stream = Literal["pipe", "null"]
+
+
+class Process:
+    """A child and its descendants. `stdin`, `stdout` and `stderr` are our ends of its pipes, for whoever takes them over."""
+
+    def __init__(self, popen: "subprocess.Popen[bytes]", mark: str, streams: list[int | None]) -> None:
+        self.pid = popen.pid
+        self.stdin, self.stdout, self.stderr = streams
+        self._popen = popen
+        self._mark = mark.encode()
+        self._loop = asyncio.get_running_loop()
+        self._exit: asyncio.Future[int] = self._loop.create_future()
+        self._ended = False
+        self._handle: int | None = None
+        if hasattr(os, "pidfd_open"):
+            # Readable when the child exits: no thread, and no SIGCHLD handler to fight over.
+            self._handle = os.pidfd_open(popen.pid)
+            self._loop.add_reader(self._handle, self._look)
+        else:
+            self._loop.call_later(_POLL_PAUSE, self._poll)
+
+    @property
+    def returncode(self) -> int | None:
+        """How the program itself ended: its exit code, or minus the signal; None while it runs."""
+        return self._exit.result() if self._exit.done() else None
+
+    def on_exit(self, callback: Callable[[int], None]) -> None:
+        """Call back with the exit code once the program itself has exited."""
+        self._exit.add_done_callback(lambda exit: callback(exit.result()))
+
+    async def wait(self) -> int:
+        """Until the program itself has exited. Its descendants may live on: see `end`."""
+        return await asyncio.shield(self._exit)
+
+    def interrupt(self, number: int = signal.SIGTERM) -> None:
+        """Send a signal to the program's group."""
+        if not self._ended:
+            try:
+                os.killpg(self.pid, number)
+            except OSError:
+                pass
+
+    async def end(self, *, grace: float = EXIT_GRACE, patience: float = TERM_PATIENCE) -> int:
+        """Wait `grace` seconds for all of them to leave, send SIGTERM, wait `patience`, send SIGKILL. Returns the exit code.
+
+        Close the program's input first, if it should leave by itself. Safe to call again; goes on when its caller is cancelled.
+        """
+        return await asyncio.shield(self._loop.create_task(self._end(grace, patience)))
+
+    async def _end(self, grace: float, patience: float) -> int:
+        if self._ended:
+            return await self.wait()
+        if not await self._gone_within(grace):
+            self._strike(signal.SIGTERM)
+            if not await self._gone_within(patience):
+                deadline = self._loop.time() + KILL_PATIENCE
+                self._strike(signal.SIGKILL)
+                while not await self._gone_within(_PAUSE) and self._loop.time() < deadline:
+                    self._strike(signal.SIGKILL)
+        code = await self.wait()
+        if not self._ended:
+            self._ended = True
+            # Only now: until it is reaped its number, and so its group's, cannot pass to somebody else.
+            self._popen.wait()
+            watch().ended(self.pid)
+        return code
+
+    async def _gone_within(self, seconds: float) -> bool:
+        """Whether the program and everything it left behind are gone."""
+        deadline = self._loop.time() + seconds
+        if not self._exit.done():
+            await asyncio.wait([self._exit], timeout=seconds)
+        while self._exit.done():
+            if not guardian.find(self._mark, (self.pid,)):
+                return True
+            if self._loop.time() >= deadline:
+                break
+            await asyncio.sleep(_PAUSE)
+        return False
+
+    def _strike(self, number: int) -> None:
+        self.interrupt(number)
+        guardian.strike(self._mark, (), number)
+
+    def _look(self) -> None:
+        code = _exit_code(self._popen)
+        if code is not None and not self._exit.done():
+            self._exit.set_result(code)
+            if self._handle is not None:
+                self._loop.remove_reader(self._handle)
+                os.close(self._handle)
+                self._handle = None
+
+    def _poll(self) -> None:
+        self._look()
+        if not self._exit.done():
+            self._loop.call_later(_POLL_PAUSE, self._poll)
+
+
+def _exit_code(popen: "subprocess.Popen[bytes]") -> int | None:
+    """How a child ended, without reaping it where the system allows."""
+    if not hasattr(os, "waitid"):
+        return popen.poll()
+    info = os.waitid(os.P_PID, popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if info is None:
+        return None
+    return info.si_status if info.si_code == os.CLD_EXITED else -info.si_status
+
+
+def spawn(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: str | Path | None = None,
+    stdin: Stream = "pipe",
+    stdout: Stream = "pipe",
+    stderr: Stream | Literal["stdout"] = "pipe",
+) -> Process:
+    """Start `argv`, in a running event loop. The program is looked up on the PATH of `env`. Raises ProcessError."""
+    if sys.platform == "win32":
+        raise ProcessError("Starting programs is not supported on Windows yet.")
+    if cwd is not None and not os.path.isdir(cwd):
+        raise ProcessError(f"The working directory {cwd} does not exist.", hint="Check `cwd`.")
+    program = find_program(argv[0], search_path=env.get("PATH", os.defpath), cwd=cwd)
+    watcher = watch()
+    mark = watcher.next_mark()
+    # A gateway inside another one's server is found by both.
+    env = {**env, guardian.VARIABLE: os.environ.get(guardian.VARIABLE, "") + mark}
+    ours: list[int | None] = []
+    theirs: list[int] = []
+    try:
+        for index, stream in enumerate((stdin, stdout, stderr)):
+            _connect(index, stream, ours, theirs)
+        popen = subprocess.Popen(
+            [program, *argv[1:]],
+            env=env,
+            cwd=cwd,
+            stdin=theirs[0],
+            stdout=theirs[1],
+            stderr=theirs[2],
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        for fd in ours:
+            if fd is not None:
+                os.close(fd)
+        raise ProcessError(f"{program} cannot be started: {_why(error, program)}.") from error
+    finally:
+        for fd in set(theirs):
+            os.close(fd)
+    watcher.began(popen.pid)
+    return Process(popen, mark, ours)
+
+
+def _connect(index: int, stream: str, ours: list[int | None], theirs: list[int]) -> None:
+    """Make one of the three standard streams. Pipes, not sockets: some programs open /dev/stdout by name."""
+    if stream == "pipe":
+        read, write = os.pipe()
+        theirs.append(read if index == 0 else write)
+        ours.append(write if index == 0 else read)
+    elif stream == "stdout":
+        theirs.append(theirs[1])
+        ours.append(None)
+    else:
+        theirs.append(os.open(os.devnull, os.O_RDWR))
+        ours.append(None)
+
+
+def _why(error: OSError | ValueError, program: str) -> str:
+    if isinstance(error, FileNotFoundError) and os.path.exists(program):
+        return "its interpreter (first line) does not exist"
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

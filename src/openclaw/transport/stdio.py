@@ -1,0 +1,238 @@
+"""A server as a child process: one JSON-RPC message a line, in on its standard input and out on its standard output.
+
+Owns the process from spawn to the last descendant, what happens to calls when it dies (those it never read are surely not
+processed), and its standard error, line by line. A line too long to keep fails its own caller and nobody else. Starting and ending
+processes is `process/`'s business; starting again is the supervisor's.
+"""
+
+import asyncio
+import logging
+import signal
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from openclaw.errors import LinkLostError, ProtocolError
+from openclaw.log import one_line
+from openclaw.process.pipes import PipeReader, PipeWriter
+from openclaw.process.spawn import spawn
+from openclaw.protocol.framing import LineFramer, Oversized
+from openclaw.protocol.jsonrpc import recover_id
+from openclaw.redact import redact
+from openclaw.transport.base import Link, Outgoing, Sink, TransportKind
+
+log = logging.getLogger(__name__)
+
+MAX_MESSAGE_BYTES = 64 << 20
+# A line of a log is read by a person.
+MAX_STDERR_LINE = 8192
+# Lines of standard error passed on: this many at once, then this many a second. A server may talk; it may not flood.
+STDERR_BURST = 200
+STDERR_PER_SECOND = 50.0
+# What a pipe can hold: a request further back than this was read.
+_PIPE_BYTES = 65536
+# When standard output ends, the exit code follows at once, if there is to be one.
+_EXIT_CODE_PATIENCE = 0.05
+
+
+def _log_stderr(line: str) -> None:
+    log.warning("stderr: %s", line)
+
+
+def _log_dropped(reason: str) -> None:
+    log.warning("Dropped from a server's standard output: %s", reason)
+
+
+class StdioTransport:
+    """A recipe for one server. `env` is all the child gets (`process/environment.py`); `on_stderr` gets clean, redacted lines."""
+
+    kind: TransportKind = "stdio"
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: str | Path | None = None,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+        on_stderr: Callable[[str], None] = _log_stderr,
+        report: Callable[[str], None] = _log_dropped,
+    ) -> None:
+        self._argv = tuple(argv)
+        self._env = env
+        self._cwd = cwd
+        self._max_message_bytes = max_message_bytes
+        self._on_stderr = on_stderr
+        self._report = report
+
+    @asynccontextmanager
+    async def open(self, sink: Sink) -> AsyncIterator[Link]:
+        """Starts the process. Leaving ends it and all its descendants, within 7 s at the very worst."""
+        process = spawn(self._argv, env=self._env, cwd=self._cwd)
+        assert process.stdin is not None  # pipes unless asked otherwise
+        assert process.stdout is not None
+        assert process.stderr is not None
+        link = StdioLink(process.pid, PipeWriter(process.stdin), sink, self._max_message_bytes, self._report)
+        stdout = PipeReader(process.stdout, link.data, link.output_ended)
+        words = _Words(self._on_stderr)
+        stderr = PipeReader(process.stderr, words.data, words.end)
+
+        def exited(code: int) -> None:
+            # What it said before it went still counts.
+            stdout.drain()
+            link.lost(LinkLostError(_how_it_ended(code)))
+
+        process.on_exit(exited)
+        try:
+            yield link
+        finally:
+            link.close()
+            try:
+                await process.end()
+            finally:
+                stderr.drain()
+                stdout.close()
+                stderr.close()
+
+
+class StdioLink:
+    kind: TransportKind = "stdio"
+    mcp_session_id: str | None = None
+
+    def __init__(
+        self, pid: int, writer: PipeWriter, sink: Sink, max_message_bytes: int, report: Callable[[str], None]
+    ) -> None:
+        self.pid: int | None = pid
+        self._writer = writer
+        self._sink = sink
+        self._report = report
+        self._framer = LineFramer(max_message_bytes)
+        self._max_message_bytes = max_message_bytes
+        self._loop = asyncio.get_running_loop()
+        self._lost = False
+        # Requests that may still lie in the pipe: where each one ends in the stream of bytes, and its id.
+        self._recent: deque[tuple[int, int]] = deque()
+
+    async def send(self, message: Outgoing) -> None:
+        writer = self._writer
+        if writer.is_full:
+            await writer.room()
+        try:
+            writer.write(message.data + b"\n")
+        except OSError:
+            if not self._lost:
+                # Mostly it is dying, and its exit code will say more; one that only stopped reading is lost as well.
+                self._loop.call_later(_EXIT_CODE_PATIENCE, self.lost, LinkLostError("The server closed its input."))
+            raise LinkLostError("The server no longer reads its input.", maybe_sent=False) from None
+        if message.id is not None:
+            recent = self._recent
+            recent.append((writer.offered, message.id))
+            while recent[0][0] < writer.written - _PIPE_BYTES:
+                recent.popleft()
+
+    def cancel(self, request_id: int) -> bool:
+        return False
+
+    def established(self, version: str) -> None:
+        return None
+
+    def reset(self) -> None:
+        return None
+
+    def data(self, data: bytes) -> None:
+        for line in self._framer.feed(data):
+            if isinstance(line, Oversized):
+                self._oversized(line)
+            else:
+                self._sink.received(line, None)
+
+    def output_ended(self) -> None:
+        for line in self._framer.finish():
+            if isinstance(line, bytes):
+                self._sink.received(line, None)
+        error = LinkLostError("The server closed its output.")
+        self._loop.call_later(_EXIT_CODE_PATIENCE, self.lost, error)
+
+    def lost(self, error: LinkLostError | None) -> None:
+        """The end of the link, said once. Requests that the server never read are told apart from those it may have seen."""
+        if self._lost:
+            return
+        self._lost = True
+        # Only when it is gone: when we leave, what is on its way to the server should still reach it.
+        unread = None if error is None else self._writer.unread()
+        self._writer.close()
+        if error is not None and unread is not None:
+            consumed = self._writer.written - unread
+            for end, id in self._recent:
+                # The newline may be missing: a reader can take a last line without it.
+                if consumed < end - 1:
+                    self._sink.failed(id, LinkLostError(error.message, hint=error.hint, maybe_sent=False))
+        self._recent.clear()
+        self._sink.closed(error)
+
+    def close(self) -> None:
+        """We leave: the server sees the end of its input."""
+        self.lost(None)
+
+    def _oversized(self, line: Oversized) -> None:
+        id, asks = recover_id(line.head, line.tail)
+        reason = f"a message of {line.size} bytes, more than the {self._max_message_bytes} allowed"
+        if isinstance(id, int) and not asks:
+            hint = "Raise `maxMessageBytes` for this server."
+            self._sink.failed(id, ProtocolError(f"The server answered with {reason}.", hint=hint))
+        else:
+            self._report(reason)
+
+
+class _Words:
+    """Standard error in lines fit for a log, as many as a person would read."""
+
+    def __init__(self, on_line: Callable[[str], None]) -> None:
+        self._on_line = on_line
+        self._framer = LineFramer(MAX_STDERR_LINE)
+        self._time = asyncio.get_running_loop().time
+        self._allowance = float(STDERR_BURST)
+        self._last = self._time()
+        self._dropped = 0
+
+    def data(self, data: bytes) -> None:
+        now = self._time()
+        self._allowance = min(self._allowance + (now - self._last) * STDERR_PER_SECOND, STDERR_BURST)
+        self._last = now
+        if self._allowance < 1:
+            # Counting is far cheaper than cutting into lines, and this is where a flood spends its time.
+            self._dropped += data.count(b"\n")
+            return
+        for line in self._framer.feed(data):
+            if self._allowance < 1:
+                self._dropped += 1
+                continue
+            self._allowance -= 1
+            self._say_dropped()
+            self._on_line(_text(line))
+
+    def end(self) -> None:
+        if rest := self._framer.finish():
+            self._on_line(_text(rest[0]))
+        self._say_dropped()
+
+    def _say_dropped(self) -> None:
+        if self._dropped:
+            count, self._dropped = self._dropped, 0
+            self._on_line(f"({count} more lines came too fast and were dropped)")
+
+
+def _text(line: bytes | Oversized) -> str:
+    data, more = (line.head, " …") if isinstance(line, Oversized) else (line, "")
+    return redact(one_line(data.decode("utf-8", "replace").rstrip("\r"))) + more
+
+
+def _how_it_ended(code: int) -> str:
+    if code >= 0:
+        return f"The server exited with code {code}."
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    return f"The server was ended by {name}."
