@@ -1,0 +1,223 @@
+"""HTTP+SSE (2024-11-05) against a real server: one stream for the answers, POST for the messages, one origin for both."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+
+import pytest
+
+from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, OpenClawError, ProtocolError
+from openclaw.net.client import ClientOptions
+from openclaw.security.egress import OPERATOR
+from openclaw.transport.legacy_sse import LegacySseTransport
+from parts.chaos_proxy import Chaos, ChaosProxy
+from parts.http_faults import hold, raw, reset, status
+from parts.http_server import HttpServer, Plan
+from parts.recorder import Recorder, notification, text_of
+
+LOCAL = ClientOptions(rules=OPERATOR)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[HttpServer]:
+    async with HttpServer(Plan(revisions=("2024-11-05",))) as server:
+        yield server
+
+
+@pytest.fixture
+def sink() -> Recorder:
+    return Recorder()
+
+
+async def test_a_call_is_answered_on_the_stream(server: HttpServer, sink: Recorder) -> None:
+    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink) as link:
+        await link.send(sink.initialize("2024-11-05"))
+        await sink.until(lambda: 1 in sink.answers)
+        link.established("2024-11-05")
+        await link.send(notification("notifications/initialized"))
+        await link.send(sink.call("echo", text="hi"))
+        await sink.until(lambda: 2 in sink.answers)
+    assert text_of(sink.answers[2]) == "hi"
+    assert (sink.ended, sink.failures, sink.others) == ([], {}, [])
+    assert server.methods() == ["GET", "initialize", "notifications/initialized", "tools/call"]
+
+
+async def test_many_calls_share_the_stream(server: HttpServer, sink: Recorder) -> None:
+    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink) as link:
+        messages = [sink.call("echo", text=str(number)) for number in range(50)]
+        await asyncio.gather(*(link.send(message) for message in messages))
+        await sink.until(lambda: not sink.waiting)
+    assert {id: text_of(answer) for id, answer in sink.answers.items()} == {id: str(id - 1) for id in range(1, 51)}
+
+
+async def test_what_the_server_says_unasked_arrives(server: HttpServer, sink: Recorder) -> None:
+    note = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink):
+        server.announce(note)
+        await sink.until(lambda: bool(sink.others))
+    assert sink.others == [(note, None)]
+
+
+def stream_with(endpoint: str) -> bytes:
+    body = f"event: endpoint\ndata: {endpoint}\n\n".encode()
+    return b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%b" % (len(body) + 9, body)
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "https://evil.example/messages",
+        "//evil.example/messages",
+        "http://127.0.0.1:1/messages",
+        "http://localhost/messages",
+        "http://user@127.0.0.1/messages",
+        "file:///etc/passwd",
+        "javascript:alert(1)",
+        "http://[::1",
+    ],
+)
+async def test_an_endpoint_at_another_origin_is_refused(server: HttpServer, sink: Recorder, endpoint: str) -> None:
+    server.fault("GET", raw(stream_with(endpoint)))
+    with pytest.raises(ProtocolError, match="named an endpoint"):
+        async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink):
+            raise AssertionError("it must not open")
+    assert [seen.verb for seen in server.seen] == ["GET"]
+
+
+@pytest.mark.parametrize("endpoint", ["messages?session=1", "/messages?session=1", "{origin}/messages?session=1"])
+async def test_an_endpoint_may_be_relative_or_whole(server: HttpServer, sink: Recorder, endpoint: str) -> None:
+    server.fault("GET", raw(stream_with(endpoint.format(origin=server.origin))))
+    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink) as link:
+        server.fault("tools/call", status(202))
+        await link.send(sink.call("echo"))
+    assert (server.seen[1].verb, server.seen[1].path) == ("POST", "/messages?session=1")
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        (status(404), HttpStatusError),
+        (status(405), HttpStatusError),
+        (status(401), HttpStatusError),
+        (status(200, body=b"{}", kind="application/json"), ProtocolError),
+        (reset(), LinkLostError),
+        (raw(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 0\r\n\r\n"), ConnectError),
+    ],
+)
+async def test_a_url_that_is_no_such_stream_is_told_at_once(
+    server: HttpServer, sink: Recorder, fault: object, error: type[OpenClawError]
+) -> None:
+    server.fault("GET", fault)
+    with pytest.raises(error):
+        async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink):
+            raise AssertionError("it must not open")
+    assert sink.ended == []
+
+
+async def test_a_stream_that_names_no_endpoint_is_given_up(server: HttpServer, sink: Recorder) -> None:
+    server.fault("GET", hold())
+    options = ClientOptions(rules=OPERATOR, connect_timeout=0.2)
+    with pytest.raises(ConnectError, match=r"did not name its endpoint within 0\.2 s"):
+        async with LegacySseTransport(server.sse_url, options=options).open(sink):
+            raise AssertionError("it must not open")
+
+
+async def test_the_end_of_the_stream_is_the_end_of_the_link(server: HttpServer, sink: Recorder) -> None:
+    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink):
+        server.end_legacy_streams()
+        await sink.until(lambda: bool(sink.ended))
+    [error] = sink.ended
+    assert isinstance(error, LinkLostError)
+
+
+async def test_a_cut_stream_is_the_end_of_the_link(server: HttpServer, sink: Recorder) -> None:
+    async with ChaosProxy(server.port) as proxy:
+        async with LegacySseTransport(f"http://127.0.0.1:{proxy.port}/sse", options=LOCAL).open(sink):
+            proxy.cut()
+            await sink.until(lambda: bool(sink.ended))
+    assert [type(error) for error in sink.ended] == [LinkLostError]
+
+
+async def test_a_message_the_server_refuses_fails_alone(server: HttpServer, sink: Recorder) -> None:
+    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink) as link:
+        server.fault("tools/call", status(500), reset())
+        await link.send(sink.call("echo"))
+        await link.send(sink.call("echo"))
+        await link.send(sink.call("echo", text="next"))
+        await sink.until(lambda: 3 in sink.answers)
+    assert [type(error) for error in sink.failures.values()] == [HttpStatusError, LinkLostError]
+    assert (text_of(sink.answers[3]), sink.ended) == ("next", [])
+
+
+async def test_a_forgotten_session_ends_the_link_and_the_message_was_not_processed(
+    server: HttpServer, sink: Recorder
+) -> None:
+    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink) as link:
+        server.fault("tools/call", status(404))
+        await link.send(sink.call("echo"))
+    error = sink.failures[1]
+    assert isinstance(error, LinkLostError)
+    assert (error.maybe_sent, sink.ended) == (False, [error])
+
+
+async def test_a_notification_that_cannot_be_sent_raises(server: HttpServer, sink: Recorder) -> None:
+    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink) as link:
+        server.fault("notifications/initialized", status(500))
+        with pytest.raises(HttpStatusError):
+            await link.send(notification("notifications/initialized"))
+
+
+async def test_a_cancelled_request_is_left_to_a_notification(server: HttpServer, sink: Recorder) -> None:
+    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink) as link:
+        assert link.cancel(1) is False
+
+
+async def test_credentials_go_with_the_stream_and_with_every_message(server: HttpServer, sink: Recorder) -> None:
+    class Challenged:
+        token = 0
+
+        async def headers(self) -> Mapping[str, str]:
+            return {"Authorization": f"Bearer {self.token}"}
+
+        async def challenged(self, status: int, headers: Mapping[str, str], sent: Mapping[str, str]) -> bool:
+            self.token += 1
+            return True
+
+    server.fault("GET", status(401))
+    transport = LegacySseTransport(server.sse_url, options=LOCAL, headers={"X-Team": "blue"}, authorizer=Challenged())
+    async with transport.open(sink) as link:
+        server.fault("tools/call", status(401))
+        await link.send(sink.call("echo"))
+        await sink.until(lambda: not sink.waiting)
+    sent = [(seen.verb, seen.headers["Authorization"], seen.headers["X-Team"]) for seen in server.seen]
+    assert sent == [
+        ("GET", "Bearer 0", "blue"),
+        ("GET", "Bearer 1", "blue"),
+        ("POST", "Bearer 1", "blue"),
+        ("POST", "Bearer 2", "blue"),
+    ]
+
+
+async def test_a_large_answer_arrives_one_sliver_at_a_time(server: HttpServer, sink: Recorder) -> None:
+    async with ChaosProxy(server.port, Chaos(sliver=1000)) as proxy:
+        async with LegacySseTransport(f"http://127.0.0.1:{proxy.port}/sse", options=LOCAL).open(sink) as link:
+            await link.send(sink.call("big", size=2_000_000))
+            await sink.until(lambda: not sink.waiting)
+    assert len(text_of(sink.answers[1])) == 2_000_000
+
+
+async def test_a_reset_at_any_byte_of_the_stream_loses_nothing_silently() -> None:
+    async with HttpServer() as server, ChaosProxy(server.port) as proxy:
+        transport = LegacySseTransport(f"http://127.0.0.1:{proxy.port}/sse", options=LOCAL)
+        opened = ended = 0
+        for cut in range(0, 600, 7):
+            own = Recorder()
+            proxy.plan = Chaos(cut_down=cut)
+            try:
+                async with transport.open(own) as link:
+                    opened += 1
+                    await link.send(own.call("echo", text="x" * 300))
+                    await own.until(lambda own=own: not own.waiting or bool(own.ended))
+                    ended += 1
+            except OpenClawError:
+                continue
+    assert 0 < opened == ended
