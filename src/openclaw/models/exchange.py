@@ -32,8 +32,6 @@ DEFAULT_TIMEOUT = 600.0
 ERROR_BYTES = 64 * 1024
 # One event carries a few words, or a whole answer from an endpoint that does not stream.
 EVENT_BYTES = 16 * 1024 * 1024
-# Usage follows the last word at once; an endpoint that keeps the stream open instead is not waited for.
-LAST_WORD_PATIENCE = 5.0
 
 # The operator names the endpoint: it may be on this machine or in the house, where models are usually served without TLS.
 MODEL_RULES = Rules(allow_loopback=True, allow_private=True, allow_plain_http=True)
@@ -51,6 +49,8 @@ class Pace:
     ceiling: float = 8.0
     # A vendor that asks for more patience than this gets none: the person who waits is told instead.
     longest_wait: float = 60.0
+    # Usage follows the last word at once; an endpoint that keeps the stream open instead is not waited for.
+    after_last_word: float = 5.0
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     chance: Callable[[], float] = random.random
 
@@ -189,7 +189,7 @@ class HttpProvider:
             async with self._http.stream(
                 "POST", wire.url(endpoint.base_url), headers=self._headers(), body=body, timeout=max(timeout, 0.0)
             ) as response:
-                async with aclosing(_decoded(response, decoder)) as events:
+                async with aclosing(_decoded(response, decoder, self._pace.after_last_word)) as events:
                     async for event in events:
                         attempt.spoke = True
                         yield event
@@ -234,7 +234,7 @@ class HttpProvider:
         )
 
 
-async def _decoded(response: Response, decoder: Decoder) -> AsyncGenerator[ModelEvent, None]:
+async def _decoded(response: Response, decoder: Decoder, after_last_word: float) -> AsyncGenerator[ModelEvent, None]:
     """The events of an answer, whatever form it came in. Raises Refused for one that is none."""
     if response.status != 200:
         raise Refused(refusal_of(response.status, response.headers, await _start_of(response), now=time.time()))
@@ -246,7 +246,7 @@ async def _decoded(response: Response, decoder: Decoder) -> AsyncGenerator[Model
             yield event
         return
     parser = SseParser(max_event_bytes=EVENT_BYTES)
-    async with aclosing(_pieces(response, decoder)) as pieces:
+    async with aclosing(_pieces(response, decoder, after_last_word)) as pieces:
         async for piece in pieces:
             for block in parser.feed(piece):
                 for event in decoder.event(block.data) if block.data else []:
@@ -255,13 +255,12 @@ async def _decoded(response: Response, decoder: Decoder) -> AsyncGenerator[Model
                 return
 
 
-async def _pieces(response: Response, decoder: Decoder) -> AsyncGenerator[bytes, None]:
+async def _pieces(response: Response, decoder: Decoder, after_last_word: float) -> AsyncGenerator[bytes, None]:
     """The body as it comes, then the blank line that some endpoints forget after the last event."""
     chunks: AsyncIterator[bytes] = response.chunks()
     while True:
-        patience = LAST_WORD_PATIENCE if decoder.finished else None
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(after_last_word if decoder.finished else None):
                 piece = await anext(chunks, None)
         except TimeoutError:
             return
