@@ -292,3 +292,18 @@ async def test_what_a_model_said_before_it_failed_is_kept(store: Store, tmp_path
     await here.say("Go.")
 
     assert await here.remembered() == [user("Go."), said("Half", "error")]
+
+
+async def test_an_estimate_that_was_too_low_is_made_good_by_a_smaller_window(store: Store, tmp_path: Path) -> None:
+    async with store.turn(KEY, "main") as turn:
+        turn.append(*(user(f"{number} " + "x" * 1_200) for number in range(40)))
+    too_long = [Done("error", error="It is too long.", too_long=True)]
+    model = Script([too_long, says("Forty letters x."), says("Fine.")])
+    here = desk(store, tmp_path, model, window=1_000_000)
+
+    outcome = await here.say("Go on.")
+
+    assert outcome.text == "Fine."
+    assert len(model.requests[0].messages) == 41
+    assert len(model.requests[2].messages) < 30
+    assert await here.remembered() == [*model.requests[2].messages, said("Fine.")]

@@ -1,6 +1,6 @@
 """What a long conversation loses first, and what it never loses."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -169,7 +169,7 @@ async def test_the_model_writes_the_notes_from_the_words_alone() -> None:
 
 
 async def test_a_model_that_fails_writes_no_notes() -> None:
-    async def raises(request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def raises(request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         yield TextDelta("Half of the")
         raise RuntimeError("boom")
 

@@ -1,7 +1,7 @@
 """The real loop with a scripted model: whole event lists and whole transcripts."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -334,7 +334,7 @@ async def test_a_model_that_fails_before_saying_anything_leaves_no_message(stage
 
 async def test_a_provider_that_breaks_its_contract_counts_as_a_model_error(stage: Stage) -> None:
     class Raises(Script):
-        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
             yield provider.TextDelta("Hm")
             raise RuntimeError("boom")
 
@@ -554,3 +554,26 @@ async def test_what_prepare_returns_is_what_the_model_sees_from_then_on(stage: S
 
     assert list(model.requests[0].messages) == [user("long"), user("longer"), user("Go.")]
     assert list(model.requests[1].messages) == [user("short"), user("Go."), asked(call), answered(call, "echo x")]
+
+
+async def test_a_conversation_the_vendor_finds_too_long_is_shortened_once_and_asked_again(stage: Stage) -> None:
+    too_long = [Done("error", error="It is too long.", too_long=True)]
+
+    async def shorten(messages: Any) -> Any:
+        return messages[1:]
+
+    model = Script([too_long, says("Now I see.")])
+    outcome = await stage.run(model, user("old"), user("new"), shorten=shorten)
+    assert (outcome.text, list(model.requests[1].messages)) == ("Now I see.", [user("new")])
+
+    hopeless = Script([too_long, too_long])
+    outcome = await stage.run(hopeless, user("old"), user("new"), shorten=shorten)
+    assert (outcome.reason, outcome.error, len(hopeless.requests)) == ("error", "It is too long.", 2)
+
+
+async def test_a_conversation_that_cannot_be_shortened_is_not_asked_again(stage: Stage) -> None:
+    model = Script([[Done("error", error="It is too long.", too_long=True)]])
+
+    outcome = await stage.run(model, user("new"))
+
+    assert (outcome.error, len(model.requests)) == ("It is too long.", 1)

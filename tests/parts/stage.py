@@ -1,7 +1,7 @@
 """A stage for the real loop: a model that plays a script, tools that are plain functions, and everything that happened, in order."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ class Script:
     waiting: asyncio.Event = field(default_factory=asyncio.Event)
     closed: int = 0
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         # A request shares the loop's list of messages; what it held at the time is what counts.
         self.requests.append(ModelRequest(request.model, request.system, tuple(request.messages), tuple(request.tools)))
         try:
@@ -105,7 +105,12 @@ class Stage:
         )
 
     async def run(
-        self, model: Script, *messages: Message, prepare: Prepare | None = None, **options: Any
+        self,
+        model: Script,
+        *messages: Message,
+        prepare: Prepare | None = None,
+        shorten: Prepare | None = None,
+        **options: Any,
     ) -> RunOutcome:
         request = RunRequest(
             agent="main",
@@ -116,7 +121,8 @@ class Stage:
             workspace=self.workspace,
             **options,
         )
-        extra = {"prepare": prepare} if prepare else {}
+        given = {"prepare": prepare, "shorten": shorten}
+        extra = {name: function for name, function in given.items() if function}
         return await run(
             request,
             provider_stream=model.stream,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from openclaw.agent.compaction import WINDOW, Budget, compact, overhead, written_summary
+from openclaw.agent.compaction import SMALLEST_WINDOW, WINDOW, Budget, compact, estimate, overhead, written_summary
 from openclaw.agent.events import Compacted, Sink
 from openclaw.agent.loop import MAX_TURNS, PARALLEL_CALLS, ProviderStream, RunOutcome, RunRequest, run
 from openclaw.agent.prompt import PromptParts, system_prompt
@@ -98,7 +98,7 @@ class Agent:
         agent = self.settings.id
         async with self.parts.store.turn(session_key, agent) as stored:
             await asyncio.gather(*(source.settle(agent, patience) for source in self.parts.sources))
-            turn = _Turn(self, stored, message, self.system_prompt(), sink)
+            turn = _Turn(self, stored, message, self.system_prompt(), sink, self.settings.window)
             return await run(
                 RunRequest(
                     agent=agent,
@@ -119,6 +119,7 @@ class Agent:
                 clock=self.parts.clock,
                 on_message=turn.write,
                 prepare=turn.prepare,
+                shorten=turn.shorten,
             )
 
     def system_prompt(self) -> str:
@@ -156,6 +157,7 @@ class _Turn:
     message: UserMessage
     system: str
     sink: Sink
+    window: int
     offered: dict[str, Tool] = field(default_factory=dict)
     begun: bool = False
 
@@ -181,8 +183,18 @@ class _Turn:
             self.stored.append(self.message)
             self.begun = True
 
+    def budget(self) -> Budget:
+        return Budget(self.window, overhead(self.system, self.agent.tools()))
+
+    async def shorten(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """The vendor counts more tokens than we do: for the rest of the turn the window is smaller by as much."""
+        size = estimate(messages)
+        while self.window > SMALLEST_WINDOW and size <= self.budget().limit:
+            self.window //= 2
+        return await self.prepare(messages)
+
     async def prepare(self, messages: Sequence[Message]) -> Sequence[Message]:
-        budget = Budget(self.agent.settings.window, overhead(self.system, self.agent.tools()))
+        budget = self.budget()
         done = await compact(messages, budget, self.summarise)
         if done is None:
             return messages

@@ -8,7 +8,7 @@ store keeps the outcome.
 """
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from openclaw.content import (
@@ -39,6 +39,8 @@ IMAGE_TOKENS = 1_600
 MESSAGE_TOKENS = 8
 # When nothing says how large a model's window is: what every current model offers.
 WINDOW = 128_000
+# Below this no conversation is worth having; a guess at a window that failed stops here.
+SMALLEST_WINDOW = 2_000
 # Room for the answer, and for the error of an estimate; a small window gives up a quarter at most.
 RESERVE = 20_000
 # How much of the recent conversation stays word for word; again a quarter of a small window at most.
@@ -70,7 +72,7 @@ _HEAD = "[Notes on the earlier conversation, which was left out to save room. Th
 _LOST = "[The earlier conversation was left out to save room, and no notes on it could be made.]"
 
 Summarise = Callable[[Sequence[Message]], Awaitable[str]]
-ProviderStream = Callable[[ModelRequest], AsyncIterator[ModelEvent]]
+ProviderStream = Callable[[ModelRequest], AsyncGenerator[ModelEvent, None]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ value. Raises CancelledError when cancelled, after the transcript is closed, and
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,10 +43,10 @@ MAX_TURNS = 50
 # Calls of one message that run at once. Servers have their own, higher limits; this one is for processes and files.
 PARALLEL_CALLS = 8
 
-ProviderStream = Callable[[ModelRequest], AsyncIterator[ModelEvent]]
+ProviderStream = Callable[[ModelRequest], AsyncGenerator[ModelEvent, None]]
 Invoke = Callable[[ToolCall, Invocation], Awaitable[ToolResult]]
 OnMessage = Callable[[Message], Awaitable[None]]
-# Gets the messages about to be sent and returns what to send (and to go on from) instead: compaction.
+# Compaction: gets the messages about to be sent, and returns what to send, and to go on from, instead.
 Prepare = Callable[[Sequence[Message]], Awaitable[Sequence[Message]]]
 
 
@@ -100,11 +101,15 @@ async def run(
     clock: Callable[[], float],
     on_message: OnMessage = _forget,
     prepare: Prepare = _unchanged,
+    shorten: Prepare = _unchanged,
 ) -> RunOutcome:
-    """Run until it ends. `tools` is asked before each model call: servers come and go meanwhile."""
+    """Run until it ends. `tools` is asked before each model call: servers come and go meanwhile.
+
+    `prepare` sees the messages before each model call; `shorten` when the vendor says they were too long all the same.
+    """
     room = asyncio.Semaphore(request.parallel_calls)
     messages = list(request.messages)
-    state = _Run(request, provider_stream, tools, invoke, sink, clock, on_message, prepare, messages, room)
+    state = _Run(request, provider_stream, tools, invoke, sink, clock, on_message, prepare, shorten, messages, room)
     sink(RunStart(request.agent, request.model, request.session_key))
     try:
         reason, error = await _within(request.deadline, state)
@@ -133,6 +138,7 @@ class _Run:
     clock: Callable[[], float]
     on_message: OnMessage
     prepare: Prepare
+    shorten: Prepare
     messages: list[Message]
     room: asyncio.Semaphore
     produced: list[Message] = field(default_factory=list)
@@ -146,7 +152,7 @@ class _Run:
             self.messages = list(await self.prepare(self.messages))
             self.sink(TurnStart(number))
             offered = tuple(self.tools())
-            message, done = await self.answer(offered)
+            message, done = await self.ask(offered)
             calls = message.tool_calls
             if message.content:
                 await self.record(message)
@@ -157,6 +163,17 @@ class _Run:
             await self.call_all(calls, {tool.name: tool.label for tool in offered})
         return "turn-limit", f"The run was stopped after {self.request.max_turns} model calls."
 
+    async def ask(self, offered: tuple[Tool, ...]) -> tuple[AssistantMessage, Done]:
+        """One answer; when the vendor says the conversation was too long after all, one more try with a shorter one."""
+        message, done = await self.answer(offered)
+        if not done.too_long or message.content:
+            return message, done
+        shorter = list(await self.shorten(self.messages))
+        if shorter == self.messages:
+            return message, done
+        self.messages = shorter
+        return await self.answer(offered)
+
     async def answer(self, offered: tuple[Tool, ...]) -> tuple[AssistantMessage, Done]:
         """One answer of the model. A provider that breaks its contract counts as one that failed."""
         used = frozenset(call.id for m in self.messages if isinstance(m, AssistantMessage) for call in m.tool_calls)
@@ -166,16 +183,15 @@ class _Run:
         )
         done = Done("error", error="The model's answer ended without being complete.")
         try:
-            async for event in stream:
-                if isinstance(event, Done):
-                    done = event
-                    break
-                self.show(event, draft)
+            async with aclosing(stream):
+                async for event in stream:
+                    if isinstance(event, Done):
+                        done = event
+                        break
+                    self.show(event, draft)
         except Exception as error:
             log.error("the model provider raised %s", type(error).__name__)
             done = Done("error", error=f"The model provider failed: {error}")
-        finally:
-            await _close(stream)
         self.draft = None
         self.usage += done.usage
         return draft.message(done, self.request.model), done
@@ -280,13 +296,6 @@ async def _within(deadline: float | None, state: _Run) -> tuple[RunReason, str]:
             raise
     await _to_the_end(state.close("The call was stopped: the run's time was over."))
     return "deadline", f"The answer was not complete after {deadline:g} seconds."
-
-
-async def _close(stream: AsyncIterator[ModelEvent]) -> None:
-    """End a provider's generator now, not when it is collected: it may hold a connection."""
-    close: Callable[[], Awaitable[None]] | None = getattr(stream, "aclose", None)
-    if close is not None:
-        await close()
 
 
 async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
