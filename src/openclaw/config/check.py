@@ -31,6 +31,8 @@ FOREIGN_SECTIONS = keys(
 )
 # A longer list of known keys would not be read.
 _KEYS_SHOWN = 12
+# Looking for the nearest word takes a millisecond. A file with more unknown keys than this is not a config of ours.
+_HINTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,8 @@ class Checked:
     warnings: list[Problem] = field(default_factory=list)
     ignored: list[Path] = field(default_factory=list)
     unset: list[Unset] = field(default_factory=list)
-    # Paths with a problem, so that rules between fields do not report the same fault again.
-    faulty: list[Path] = field(default_factory=list)
+    # Paths with a problem at or below them, so that rules between fields do not report the same fault again.
+    faulty: set[Path] = field(default_factory=set)
 
 
 class _Omitted:
@@ -90,25 +92,24 @@ def _type(cls: type) -> inspect.Type:
     return inspect.type_info(cls)
 
 
-@cache
-def _fields(cls: type) -> dict[str, inspect.Field]:
-    info = _type(cls)
-    assert isinstance(info, inspect.StructType)
-    return {field.encode_name: field for field in info.fields}
-
-
 class _Walk:
     def __init__(self, env: Mapping[str, str] | None) -> None:
         self.found = Checked()
         self.env = env
+        self.known: dict[type, dict[str, inspect.Field]] = {}
+        self.hints = _HINTS
 
     def problem(self, node: Node | Member, path: Path, message: str, hint: str = "") -> _Omitted:
         self.found.problems.append(node.source.problem(node.start, message, path=format_path(path), hint=hint))
-        self.found.faulty.append(path)
+        self.found.faulty.update(path[:length] for length in range(len(path) + 1))
         return _OMITTED
 
     def warning(self, node: Node | Member, path: Path, message: str, hint: str = "") -> None:
         self.found.warnings.append(node.source.problem(node.start, message, path=format_path(path), hint=hint))
+
+    def nearest(self, word: str, known: Sequence[str]) -> str:
+        self.hints -= 1
+        return _nearest(word, known) if self.hints >= 0 else ""
 
     def value(self, node: Node, kind: inspect.Type, path: Path, *, secret: bool = False) -> Any:
         match kind:
@@ -117,7 +118,7 @@ class _Walk:
             case inspect.UnionType():
                 return self.union(node, kind, path, secret=secret)
             case inspect.StructType() if isinstance(node, Object):
-                return self.struct(node, kind.cls, path)
+                return self.struct(node, kind, path)
             case inspect.DictType() if isinstance(node, Object):
                 return self.mapping(node, kind, path)
             case inspect.VarTupleType() if isinstance(node, Array):
@@ -138,7 +139,7 @@ class _Walk:
     def mismatch(self, node: Node, kind: inspect.Type, path: Path) -> _Omitted:
         hint = ""
         if isinstance(kind, inspect.LiteralType) and isinstance(node, Scalar) and isinstance(node.value, str):
-            hint = _nearest(node.value, [str(value) for value in kind.values])
+            hint = self.nearest(node.value, [str(value) for value in kind.values])
         found = _kind_of(node)
         if isinstance(kind, inspect.IntType | inspect.FloatType) and found == "a number" and isinstance(node, Scalar):
             found = str(node.value)[:40]
@@ -160,18 +161,21 @@ class _Walk:
         )
         return expanded.text if server_of(path) else _OMITTED
 
-    def struct(self, node: Object, cls: type, path: Path) -> Any:
-        known = _fields(cls)
+    def struct(self, node: Object, kind: inspect.StructType, path: Path) -> Any:
+        known = self.known.get(kind.cls)
+        if known is None:
+            known = self.known[kind.cls] = {field.encode_name: field for field in kind.fields}
         data: dict[str, Any] = {}
         for key, member in node.members.items():
             here = (*path, key)
             if key in known:
-                kind = _type(PluginConfig) if here == PLUGIN_CONFIG else known[key].type
-                value = self.value(member.value, kind, here)
+                value = self.value(
+                    member.value, _type(PluginConfig) if here == PLUGIN_CONFIG else known[key].type, here
+                )
                 if value is not _OMITTED:
                     data[key] = value
             else:
-                self.unknown(member, cls, here, data)
+                self.unknown(member, kind.cls, here)
         missing = [name for name, info in known.items() if info.required and name not in data]
         if not missing:
             return data
@@ -180,24 +184,23 @@ class _Walk:
                 self.problem(node, path, f"expected the key {name!r}.".replace("'", '"'), _help(known[name]))
         return _OMITTED
 
-    def unknown(self, member: Member, cls: type, path: Path, data: dict[str, Any]) -> None:
-        known = list(_fields(cls))
+    def unknown(self, member: Member, cls: type, path: Path) -> None:
+        known = list(self.known[cls])
         if cls is Root or path[-1] in getattr(cls, "foreign", ()):
             self.found.ignored.append(path)
-            near = _nearest(member.key, known) if cls is Root and member.key not in FOREIGN_SECTIONS else ""
+            near = self.nearest(member.key, known) if cls is Root and member.key not in FOREIGN_SECTIONS else ""
             if path == ("mcpServers",):
                 near = "Other programs read it; here servers stand under mcp.servers."
             if near:
                 self.warning(member, path, "unknown section, ignored.", near)
         elif cls is Env and variables.NAME.fullmatch(member.key):
-            value = self.value(member.value, inspect.StrType(), path, secret=True)
-            if value is not _OMITTED:
-                data.setdefault("vars", {}).setdefault(member.key, value)
+            # Its value has been put among the variables before the walk began.
+            self.value(member.value, inspect.StrType(), path)
         elif cls is ServerEntry:
             self.found.ignored.append(path)
-            self.warning(member, path, "unknown key, ignored.", _nearest(member.key, known))
+            self.warning(member, path, "unknown key, ignored.", self.nearest(member.key, known))
         else:
-            near = _nearest(member.key, known)
+            near = self.nearest(member.key, known)
             listed = "" if near and len(known) > _KEYS_SHOWN else f"; expected {_choice(known)}"
             self.problem(member, path, f"unknown key{listed}.", near)
 

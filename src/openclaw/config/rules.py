@@ -5,7 +5,7 @@ server entry (`entry_faults`) serves commands and editors too, which hand over e
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Set
 from ipaddress import IPv6Address, ip_address
 from urllib.parse import urlsplit
 
@@ -26,17 +26,17 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 Fault = tuple[str, str, str]
 
 
-def broken_rules(config: Config, faulty: Sequence[Path]) -> list[Problem]:
-    """`faulty` are paths already reported: nothing more is said about an object with a fault in it."""
-    found = [*_agents(config), *_tools(config), *_providers(config), *_servers(config)]
+def broken_rules(config: Config, faulty: Set[Path]) -> list[Problem]:
+    """`faulty` are paths with a fault at or below them that is already reported: nothing more is said about those."""
+    found = [*_agents(config), *_tools(config), *_providers(config), *_servers(config, faulty)]
     return [
         Problem(message, *config.locate(path), format_path(path), hint)
         for subject, path, message, hint in found
-        if not any(fault[: len(subject)] == subject for fault in faulty)
+        if subject not in faulty
     ]
 
 
-# What is broken, where it is shown, what is wrong, what to do.
+# The setting that is broken, where it is shown, what is wrong, what to do.
 _Broken = Iterator[tuple[Path, Path, str, str]]
 
 
@@ -47,9 +47,9 @@ def _agents(config: Config) -> _Broken:
     for at, name in [*listed, *((("agents", "entries", name), name) for name in agents.entries)]:
         place = (*at, "id") if at[1] == "list" else at
         if not name:
-            yield at, at, 'expected the key "id".', "Every agent of agents.list has one."
+            yield (*at, "id"), at, 'expected the key "id".', "Every agent of agents.list has one."
         elif not AGENT_ID.fullmatch(name):
-            yield at, place, "this is not an agent id.", "Use lower-case letters, digits, _ and -, at most 64."
+            yield place, place, "this is not an agent id.", "Use lower-case letters, digits, _ and -, at most 64."
         elif name in seen:
             yield at, place, f'the agent "{name}" is configured twice.', "Keep one of them."
         seen.add(name)
@@ -76,10 +76,20 @@ def _tools(config: Config) -> _Broken:
     for path, settings in _settings(config):
         layers += [((*path, "tools"), settings.tools), ((*path, "toolPolicy"), settings.tool_policy)]
         if settings.tools and settings.tool_policy:
-            yield path, (*path, "toolPolicy"), '"tools" and "toolPolicy" are the same setting.', "Keep one of them."
+            yield (
+                (*path, "toolPolicy"),
+                (*path, "toolPolicy"),
+                '"tools" and "toolPolicy" are the same setting.',
+                "Keep one of them.",
+            )
     for path, rules in layers:
         if rules and rules.allow and rules.also_allow:
-            yield path, (*path, "alsoAllow"), '"allow" and "alsoAllow" exclude each other.', "Keep one of them."
+            yield (
+                (*path, "alsoAllow"),
+                (*path, "alsoAllow"),
+                '"allow" and "alsoAllow" exclude each other.',
+                "Keep one of them.",
+            )
 
 
 def _providers(config: Config) -> _Broken:
@@ -89,7 +99,7 @@ def _providers(config: Config) -> _Broken:
             yield path, path, "a provider's name has no slash in it.", "It stands before the slash in provider/model."
         fault = url_fault(provider.base_url) if provider.base_url else ""
         if fault:
-            yield path, (*path, "baseUrl"), fault, "Write an address such as https://api.example.com/v1."
+            yield (*path, "baseUrl"), (*path, "baseUrl"), fault, "Write an address such as https://api.example.com/v1."
 
 
 def servers(config: Config) -> Iterator[tuple[Path, ServerEntry]]:
@@ -104,14 +114,17 @@ def servers(config: Config) -> Iterator[tuple[Path, ServerEntry]]:
             yield (*path, "servers", name), entry
 
 
-def _servers(config: Config) -> _Broken:
+def _servers(config: Config, faulty: Set[Path]) -> _Broken:
     for path, entry in servers(config):
         if not path[-1].strip() or path[-1] == "__proto__" or not path[-1].isprintable():
-            yield path, path, "this is not a name for a server.", "Use letters, digits, _ and -."
+            yield (*path, ""), path, "this is not a name for a server.", "Use letters, digits, _ and -."
         # An unset variable stops this server alone; what it would have held cannot be judged.
-        if entry.enabled and not config.fault(path):
-            for key, message, hint in entry_faults(entry):
-                yield path, (*path, key) if key else path, message, hint
+        if not entry.enabled or config.fault(path):
+            continue
+        for key, message, hint in entry_faults(entry):
+            # What decides the transport may be missing only because it was wrong.
+            if key or not any((*path, name) in faulty for name in ("transport", "type", "command", "url")):
+                yield (*path, key), (*path, key) if key else path, message, hint
 
 
 def entry_faults(entry: ServerEntry) -> Iterator[Fault]:
