@@ -107,7 +107,8 @@ class Offline:
             yield Done("tools", model=f"{NAME}/{MODEL}")
         else:
             yield TextDelta(answer)
-            yield Done("end", model=f"{NAME}/{MODEL}")
+            # Without tools it can do nothing that is asked: whoever wants a text written, such as a summary, must know.
+            yield Done("end" if request.tools else "refused", model=f"{NAME}/{MODEL}")
 
     async def close(self) -> None:
         return None

@@ -304,11 +304,17 @@ async def test_a_call_is_streamed_as_start_arguments_end_and_done() -> None:
 
 
 async def test_an_answer_is_streamed_as_text_and_done() -> None:
-    request = ModelRequest("offline", "", [UserMessage((Text("hello"),))], [])
+    request = ModelRequest("offline", "", [UserMessage((Text("hello"),))], MCP)
     assert [event async for event in Offline().stream(request)] == [
         TextDelta(f"Hello. {ABOUT}"),
         Done("end", model="builtin/offline"),
     ]
+
+
+async def test_a_text_to_be_written_without_tools_is_declined() -> None:
+    request = ModelRequest("offline", "", [UserMessage((Text("Summarise this."),))])
+    *_, done = [event async for event in Offline().stream(request)]
+    assert done == Done("refused", model="builtin/offline")
 
 
 def test_hostile_text_costs_no_more_than_its_length() -> None:
