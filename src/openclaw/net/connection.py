@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable
 from typing import Final, cast
 
-from openclaw.errors import LinkLostError, OpenClawError
+from openclaw.errors import LinkLostError, OpenClawError, ProtocolError
 from openclaw.net.http1 import Head, ResponseParser
 
 # Body bytes that may wait unread before the peer is paused, and how far they must fall before it goes on.
@@ -51,8 +51,8 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         parser = self._parser
         if parser is None:
-            # Bytes nobody asked for: the server is out of step.
-            self.abort()
+            # Bytes nobody asked for: an old connection is out of step, a new one leads to something that is not HTTP.
+            self.abort(None if self.used else ProtocolError(f"{self.label} speaks something else than HTTP."))
             return
         try:
             parser.feed(data)
@@ -102,6 +102,8 @@ class Connection(asyncio.Protocol):
     def start(self, parser: ResponseParser, request: bytes) -> None:
         """Write one request; the answer goes into `parser` as it comes."""
         transport = self._transport
+        if self._error is not None:
+            raise self._error
         if transport is None or self._closed:
             raise LinkLostError(f"The connection to {self.label} was closed.", maybe_sent=False)
         self._parser = parser

@@ -22,6 +22,8 @@ MAX_INTERIM: Final = 16
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _STATUS_LINE = re.compile(r"HTTP/1\.([01]) ([1-9][0-9]{2})(?: [^\r\0]*)?")
+# Fifteen hex digits are more than any chunk has. An extension may follow, and is ignored.
+_CHUNK_LINE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?", re.DOTALL)
 _BODYLESS = frozenset((204, 205, 304))
 
 
@@ -336,7 +338,7 @@ def _content_length(text: str) -> int:
 
 
 def _chunk_size(line: bytes) -> int:
-    digits = line.partition(b";")[0].strip()
-    if not digits or len(digits) > _MAX_DIGITS or not all(c in b"0123456789abcdefABCDEF" for c in digits):
+    match = _CHUNK_LINE.fullmatch(line)
+    if match is None:
         raise ProtocolError("The server sent a chunk size that is not a number.")
-    return int(digits, 16)
+    return int(match[1], 16)

@@ -14,6 +14,7 @@ from openclaw.protocol.sse import SseParser
 
 log = logging.getLogger(__name__)
 
+EVENT_STREAM: Final = "text/event-stream"
 # The first pause when the server names none, doubled with each attempt that brought nothing.
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
@@ -23,10 +24,6 @@ MAX_DOUBLINGS: Final = 6
 LONGEST_RETRY: Final = 600.0
 # How long the end of a stream may take to arrive after the last event anybody wants, to use its connection again.
 LINGER: Final = 1.0
-
-
-def is_event_stream(response: Response) -> bool:
-    return response.media_type == "text/event-stream"
 
 
 class EventStream:

@@ -26,7 +26,7 @@ from openclaw.protocol.authorizer import Authorizer
 from openclaw.protocol.headers import standard_headers
 from openclaw.transport.base import Outgoing, Sink, TransportKind
 from openclaw.transport.endpoint import Endpoint
-from openclaw.transport.events import EventStream, is_event_stream
+from openclaw.transport.events import EVENT_STREAM, EventStream
 
 log = logging.getLogger(__name__)
 
@@ -199,9 +199,10 @@ class HttpLink:
             self._adopt_session(response)
         stream: EventStream | None = None
         try:
-            if response.media_type == "application/json":
+            kind = response.media_type
+            if kind == "application/json":
                 self._sink.received(await response.read(self._max_message_bytes), id)
-            elif is_event_stream(response):
+            elif kind == EVENT_STREAM:
                 stream = self._stream(id)
                 await stream.read(response)
             else:
@@ -246,7 +247,7 @@ class HttpLink:
         if stream.last_event_id is not None:
             headers["Last-Event-ID"] = stream.last_event_id
         response = await self._endpoint.request("GET", headers)
-        if not is_event_stream(response):
+        if response.media_type != EVENT_STREAM:
             response.close()
             raise ProtocolError(f"{response.origin} answered a GET with {_kind(response)} instead of an event stream.")
         return response

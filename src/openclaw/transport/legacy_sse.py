@@ -26,7 +26,7 @@ from openclaw.protocol.authorizer import Authorizer
 from openclaw.security.egress import parse_url
 from openclaw.transport.base import Outgoing, Sink, TransportKind
 from openclaw.transport.endpoint import Endpoint
-from openclaw.transport.events import EventStream, is_event_stream
+from openclaw.transport.events import EVENT_STREAM, EventStream
 from openclaw.transport.http import DEFAULT_MAX_MESSAGE
 
 log = logging.getLogger(__name__)
@@ -93,7 +93,7 @@ class LegacySseLink:
         try:
             async with asyncio.timeout(patience):
                 response = await self._endpoint.request("GET", _GET)
-                if not is_event_stream(response):
+                if response.media_type != EVENT_STREAM:
                     response.close()
                     raise ProtocolError(
                         f"{self._endpoint.origin} answered without an event stream.",
