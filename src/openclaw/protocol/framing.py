@@ -51,6 +51,7 @@ class LineFramer:
         was_too_long = self._size > self._max
         self._size += len(piece)
         if was_too_long:
+            self._head += piece[: ID_WINDOW - len(self._head)]
             self._tail = (self._tail + piece[-ID_WINDOW:])[-ID_WINDOW:]
             return
         self._pieces.append(piece)
