@@ -131,7 +131,10 @@ class _Walk:
             and isinstance(kind, inspect.StrType | inspect.LiteralType)
         ):
             text = self.text(node, path, secret=secret)
-            return text if text is _OMITTED or _fits(text, kind) else self.mismatch(node, kind, path)
+            if text is _OMITTED or _fits(text, kind):
+                return text
+            unset = self.found.unset and self.found.unset[-1].path == path
+            return _OMITTED if unset else self.mismatch(node, kind, path)
         if isinstance(node, Scalar) and not isinstance(node.value, str) and _fits(node.value, kind):
             return node.value
         return self.mismatch(node, kind, path)
@@ -155,10 +158,8 @@ class _Walk:
         if not expanded.missing:
             return expanded.text
         self.found.unset.append(Unset(path, expanded.missing))
-        names = " and ".join("${" + name + "}" for name in expanded.missing)
-        self.warning(
-            node, path, f"{names} is not set{_consequence(path)}", "Set it in the environment, or under env.vars."
-        )
+        message = variables.say_unset(expanded.missing) + _consequence(path)
+        self.warning(node, path, message, "Set it in the environment, or under env.vars.")
         return expanded.text if server_of(path) else _OMITTED
 
     def struct(self, node: Object, kind: inspect.StructType, path: Path) -> Any:

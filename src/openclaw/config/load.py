@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from openclaw.config import variables
-from openclaw.config.check import PLUGIN_CONFIG, Checked, check
-from openclaw.config.dotted import format_path
+from openclaw.config.check import PLUGIN_CONFIG, Checked, Unset, check
+from openclaw.config.dotted import Path, format_path
 from openclaw.config.entry import PluginConfig
 from openclaw.config.include import read_tree
 from openclaw.config.json5 import Node, Object, Scalar, parse, plain
@@ -57,12 +57,21 @@ def _config(
         warnings=tuple(checked.warnings),
         ignored=tuple(format_path(path) for path in checked.ignored),
         unset={unset.path: unset.names for unset in checked.unset},
+        faults=_faults(checked.unset),
         tree=tree,
     )
     problems = [*checked.problems, *broken_rules(config, checked.faulty)]
     if problems:
         raise ConfigError(sorted(problems, key=lambda problem: (problem.file, problem.line, problem.column)))
     return config
+
+
+def _faults(unset: list[Unset]) -> dict[Path, tuple[str, ...]]:
+    names: dict[Path, dict[str, None]] = {}
+    for setting in unset:
+        for length in range(len(setting.path) + 1):
+            names.setdefault(setting.path[:length], {}).update(dict.fromkeys(setting.names))
+    return {path: tuple(found) for path, found in names.items()}
 
 
 def _plugin(checked: Checked) -> PluginConfig:

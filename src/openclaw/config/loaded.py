@@ -13,6 +13,7 @@ from openclaw.config.dotted import Path, format_path, parse_path
 from openclaw.config.entry import PluginConfig
 from openclaw.config.json5 import Array, Member, Node, Object
 from openclaw.config.sections import Root
+from openclaw.config.variables import say_unset
 from openclaw.errors import Problem
 
 
@@ -36,14 +37,14 @@ class Config:
     ignored: tuple[str, ...] = ()
     # Settings whose variables are not set, and the names of those variables.
     unset: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
+    # The same for everything above them: what cannot be used as a whole.
+    faults: Mapping[Path, tuple[str, ...]] = field(default_factory=dict, repr=False)
     tree: Node | None = field(default=None, compare=False, repr=False)
 
     def fault(self, path: str | Path) -> str:
         """Why what is configured at `path` cannot be used: a variable below it is not set. Empty when nothing is wrong."""
-        keys = _keys(path)
-        names = dict.fromkeys(name for at, missing in self.unset.items() if at[: len(keys)] == keys for name in missing)
-        shown = " and ".join("${" + name + "}" for name in names)
-        return f"{shown} {'is' if len(names) == 1 else 'are'} not set" if names else ""
+        names = self.faults.get(_keys(path), ())
+        return say_unset(names) if names else ""
 
     def locate(self, path: str | Path) -> tuple[str, int, int]:
         """File, line and column of a setting, or of the nearest thing above it that was written. Line 0: nothing was."""

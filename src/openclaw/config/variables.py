@@ -4,7 +4,7 @@ Pure: the variables are an argument. A value that is put in is not looked at aga
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 _REFERENCE = re.compile(r"\$(\$?)\{([A-Z_][A-Z0-9_]*)\}")
@@ -45,3 +45,8 @@ def expand(text: str, variables: Mapping[str, str], *, bare: bool = False) -> Ex
 def escape(text: str) -> str:
     """Text as it must be written so that `expand` gives it back: for what people type, which never means our environment."""
     return _REFERENCE.sub(lambda match: "$" + match[0], text)
+
+
+def say_unset(names: Sequence[str]) -> str:
+    shown = " and ".join("${" + name + "}" for name in names)
+    return f"{shown} {'is' if len(names) == 1 else 'are'} not set"

@@ -349,6 +349,11 @@ def test_an_unset_variable_stops_that_server_alone() -> None:
     }
 
 
+def test_an_unset_variable_in_a_choice_stops_that_server_too() -> None:
+    spec = entry("{command: 'x', isolation: '${HOW}', transport: '${VIA}'}")
+    assert (spec.fault, spec.isolation) == ("${HOW} and ${VIA} are not set", "shared")
+
+
 def test_set_variables_are_put_in() -> None:
     spec = entry(
         "{url: 'https://${HOST}/mcp', headers: {Authorization: 'Bearer ${TOKEN}'}, apiKey: '$TOKEN'}",
