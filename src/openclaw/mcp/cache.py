@@ -91,22 +91,22 @@ class Cache:
 
     def pins(self, spec: ServerSpec) -> Pins:
         if self._directory is None:
-            return self._pins.get(_identity(spec), Pins())
+            return self._pins.get(identity(spec), Pins())
         file = _read(self._file("pins", spec), _PinFile)
         return Pins() if file is None or file.format != _FORMAT else file.pins
 
     def pin(self, spec: ServerSpec, pins: Pins) -> None:
         if self._directory is None:
-            self._pins[_identity(spec)] = pins
+            self._pins[identity(spec)] = pins
             return
         _write(self._file("pins", spec), _PinFile(_FORMAT, spec.name, pins))
 
     def _file(self, kind: str, spec: ServerSpec) -> Path:
         assert self._directory is not None
-        return self._directory / kind / f"{_identity(spec)}.json"
+        return self._directory / kind / f"{identity(spec)}.json"
 
 
-def _identity(spec: ServerSpec) -> str:
+def identity(spec: ServerSpec) -> str:
     """The same server, whatever its credentials and settings: a name, who owns it, and where it is."""
     place = [spec.command, *spec.args, spec.cwd] if spec.command else [spec.url]
     return _digest([spec.name, spec.owner, place], "")[:32]
@@ -114,7 +114,7 @@ def _identity(spec: ServerSpec) -> str:
 
 def _account(spec: ServerSpec, salt: str) -> str:
     """The server and everything it may tell accounts apart by. Salted: it covers secret values."""
-    return _digest([_identity(spec), spec.env, spec.headers, spec.api_key, spec.auth], salt)
+    return _digest([identity(spec), spec.env, spec.headers, spec.api_key, spec.auth], salt)
 
 
 def _digest(value: object, salt: str) -> str:

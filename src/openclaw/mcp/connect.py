@@ -6,6 +6,7 @@ closed with it. supervisor.py decides when to connect.
 """
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -17,12 +18,16 @@ from openclaw.config.servers import ServerSpec
 from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, SecretError
 from openclaw.mcp.client import Client
 from openclaw.mcp.handlers import Handlers
+from openclaw.process.environment import child_environment
 from openclaw.protocol.authorizer import Authorizer, StaticAuthorizer
 from openclaw.protocol.eras import Agreement, Kind, Plan, Reopen, negotiate, other_transport
 from openclaw.protocol.jsonrpc import Request, parse
 from openclaw.transport.base import Transport, TransportKind
 from openclaw.transport.connection import Connection, OnNotification, Report
 from openclaw.transport.handshake import shake_hands
+from openclaw.transport.stdio import StdioTransport
+
+_log = logging.getLogger(__name__)
 
 SECRET = "secret://"
 _LOG_LEVEL = "io.modelcontextprotocol/logLevel"
@@ -52,10 +57,11 @@ class Services:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Who hears what a server says unasked, and what of it was dropped."""
+    """Who hears what a server says unasked, what of it was dropped, and what it writes to standard error."""
 
     on_notification: OnNotification
     report: Report
+    on_stderr: Callable[[str], None]
 
 
 @asynccontextmanager
@@ -112,7 +118,11 @@ class _Attempt:
 
     def _transport(self, kind: TransportKind) -> Transport:
         given = self._services.make_transport(self._spec)
-        return given if given is not None else _make_transport(kind, self._spec, self._services)
+        if given is not None:
+            return given
+        if kind == "stdio":
+            return _stdio(self._spec, self._services, self._listener)
+        return _over_http(kind, self._spec, self._services)
 
     async def _open(self, stack: AsyncExitStack, transport: Transport) -> Connection:
         connection = Connection(
@@ -172,27 +182,34 @@ async def resolved(spec: ServerSpec, resolve: Resolve) -> ServerSpec:
     )
 
 
-def _make_transport(kind: TransportKind, spec: ServerSpec, services: Services) -> Transport:
-    return _MAKERS[kind](spec, services)
+_HTTP: dict[TransportKind, tuple[str, str]] = {
+    "streamable-http": ("openclaw.transport.http", "HttpTransport"),
+    "sse": ("openclaw.transport.legacy_sse", "LegacySseTransport"),
+}
 
 
-def _stdio(spec: ServerSpec, services: Services) -> Transport:
-    raise NotImplementedError
+def _stdio(spec: ServerSpec, services: Services, listener: Listener) -> Transport:
+    child = child_environment(dict(spec.env), pass_env=spec.pass_env, parent=services.environ)
+    if child.refused:
+        _log.warning(
+            "MCP server '%s' is not given %s: they change which code runs.", spec.name, ", ".join(child.refused)
+        )
+    return StdioTransport(
+        [spec.command, *spec.args],
+        env=child.variables,
+        cwd=os.path.expanduser(spec.cwd) if spec.cwd else None,
+        max_message_bytes=spec.max_message_bytes,
+        on_stderr=listener.on_stderr,
+        report=listener.report,
+    )
 
 
-def _http(spec: ServerSpec, services: Services) -> Transport:
-    return _over_http("openclaw.transport.http", "HttpTransport", spec, services)
-
-
-def _sse(spec: ServerSpec, services: Services) -> Transport:
-    return _over_http("openclaw.transport.legacy_sse", "LegacySseTransport", spec, services)
-
-
-def _over_http(module: str, name: str, spec: ServerSpec, services: Services) -> Transport:
+def _over_http(kind: TransportKind, spec: ServerSpec, services: Services) -> Transport:
     # Loaded when first needed: who runs stdio servers only does not pay for an HTTP client.
     net, tls, proxy, egress = (
         import_module(f"openclaw.{part}") for part in ("net.client", "net.tls", "net.proxy", "security.egress")
     )
+    module, name = _HTTP[kind]
     options = net.ClientOptions(
         rules=egress.OPERATOR,
         tls=tls.TlsOptions(spec.ssl_verify, spec.ca_cert, spec.client_cert, spec.client_key),
@@ -208,10 +225,3 @@ def _over_http(module: str, name: str, spec: ServerSpec, services: Services) -> 
         max_message_bytes=spec.max_message_bytes,
     )
     return transport
-
-
-_MAKERS: dict[TransportKind, Callable[[ServerSpec, Services], Transport]] = {
-    "stdio": _stdio,
-    "streamable-http": _http,
-    "sse": _sse,
-}

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 class Turnstile:
     def __init__(self, places: int, *, queue: int | None = None) -> None:
         """At most `places` inside, at most `queue` waiting (None: any number)."""
+        self._places = places
         self._free = places
         self._queue = queue
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -22,6 +23,14 @@ class Turnstile:
             self._free -= 1
             return True
         return False
+
+    @property
+    def inside(self) -> int:
+        return self._places - self._free
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
 
     @property
     def is_full(self) -> bool:

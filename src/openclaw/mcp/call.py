@@ -1,0 +1,141 @@
+"""One tool call, from a live client to a result: at most once, with every failure a value.
+
+Owns which failures may be sent again (those that surely were not processed), what an unknown tool and mismatched headers lead to, and
+the words of each error. supervisor.py makes one for each call.
+"""
+
+import logging
+import re
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from openclaw.errors import ConnectError, DeadlineError, LinkLostError, OpenClawError, ProtocolError, RpcError
+from openclaw.mcp.bridge import output_fault
+from openclaw.mcp.catalog import Catalog
+from openclaw.mcp.chatter import Chatter, Progress
+from openclaw.mcp.client import Client
+from openclaw.mcp.results import CallResult
+from openclaw.protocol.eras import HEADER_MISMATCH
+
+_log = logging.getLogger(__name__)
+
+INVALID_PARAMS = -32602
+# How servers say that they do not have a tool: as an error of the protocol, or as a failed result.
+_UNKNOWN_TOOL = re.compile(
+    r"(?:MCP error -32602: )?(?:unknown tool\b|tool .{0,160}? (?:not found|does not exist))", re.I
+)
+
+
+class Server(Protocol):
+    """What a call needs of its server (supervisor.py)."""
+
+    catalog: Catalog
+    chatter: Chatter
+
+    async def client(self) -> Client: ...
+
+    def troubled(self, error: OpenClawError) -> None: ...
+
+    def tool_is_unknown(self, tool: str) -> None: ...
+
+    async def refresh(self) -> None: ...
+
+
+class Call:
+    __slots__ = ("_arguments", "_max_total", "_progress", "_server", "_timeout", "_tool")
+
+    def __init__(
+        self,
+        server: Server,
+        tool: str,
+        arguments: Mapping[str, Any],
+        timeout: float,
+        max_total: float,
+        show_progress: Callable[[str], None] | None,
+    ) -> None:
+        self._server = server
+        self._tool = tool
+        self._arguments = arguments
+        self._timeout = timeout
+        self._max_total = max_total
+        self._progress = Progress(server.chatter, tool, show_progress)
+
+    async def make(self) -> CallResult:
+        """The result, or the error as one. Raises OpenClawError when no connection can be had."""
+        started = time.monotonic()
+        result = await self._attempt(started, again=True)
+        if _log.isEnabledFor(logging.DEBUG):
+            seconds = time.monotonic() - started
+            _log.debug(
+                "Called %s in %.1f ms%s", self._tool, seconds * 1000, ", with an error" if result.is_error else ""
+            )
+        return result
+
+    async def _attempt(self, started: float, *, again: bool) -> CallResult:
+        server = self._server
+        client = await server.client()
+        try:
+            result = await client.call_tool(
+                self._tool,
+                self._arguments,
+                timeout=self._timeout,
+                max_total=self._max_total,
+                on_progress=self._progress,
+                headers=server.catalog.headers(self._tool, self._arguments) if client.mirrors else None,
+            )
+        except DeadlineError:
+            return self._late(started)
+        except RpcError as error:
+            if error.code == HEADER_MISMATCH and again:
+                # Refused before anything was done: our idea of the tool is out of date.
+                await server.refresh()
+                return await self._attempt(started, again=False)
+            return self._refused(error)
+        except ProtocolError as error:
+            # May repeat the server's own words.
+            return CallResult.refused(str(error))
+        except LinkLostError as error:
+            if error.maybe_sent:
+                server.troubled(error)
+                return CallResult.failed(f"{error} The call may or may not have been carried out; it is not repeated.")
+            if not again:
+                return CallResult.failed(str(error))
+        except ConnectError as error:
+            server.troubled(error)
+            if not again:
+                return CallResult.failed(str(error))
+        except OpenClawError as error:
+            server.troubled(error)
+            return CallResult.failed(str(error))
+        else:
+            return self._checked(result)
+        # Surely not processed: once more, over a connection that works.
+        return await self._attempt(started, again=False)
+
+    def _late(self, started: float) -> CallResult:
+        # Without progress the time is exactly what was configured; with it, what really passed.
+        seconds = time.monotonic() - started if self._progress.seen else self._timeout
+        return CallResult.failed(f"Tool call timed out after {round(seconds * 1000)}ms")
+
+    def _refused(self, error: RpcError) -> CallResult:
+        if error.code == INVALID_PARAMS and _UNKNOWN_TOOL.match(error.message):
+            return self._unknown()
+        return CallResult.refused(error.message)
+
+    def _unknown(self) -> CallResult:
+        self._server.tool_is_unknown(self._tool)
+        return CallResult.failed(
+            "The server no longer has this tool. It was taken out of the list, which is read again."
+        )
+
+    def _checked(self, result: CallResult) -> CallResult:
+        if result.is_error:
+            if result.content and _UNKNOWN_TOOL.match(result.content[0].text or ""):
+                return self._unknown()
+            return result
+        if result.has_structure:
+            check = self._server.catalog.output_check(self._tool)
+            if check is not None and (fault := output_fault(result, check)):
+                return CallResult.refused(fault)
+        return result

@@ -1,0 +1,93 @@
+"""What a server says about itself while it works: log messages and progress. They go to our log, never to a model.
+
+Owns how much of it: a server may flood us, and the log must stay readable. Text is cleaned and masked by the log itself.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from openclaw.errors import ProtocolError
+from openclaw.protocol.jsonrpc import parse
+from openclaw.security.external import clean_label
+
+_log = logging.getLogger(__name__)
+
+# Enough to follow an honest server; a flood is counted instead of written.
+MAX_LINES = 50
+PERIOD = 10.0
+MAX_TEXT = 2_000
+
+_LEVELS = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "notice": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+    "critical": logging.ERROR,
+    "alert": logging.ERROR,
+    "emergency": logging.ERROR,
+}
+
+
+class _LogMessage(msgspec.Struct):
+    level: str = "info"
+    logger: str | None = None
+    data: Any = ""
+
+
+class Chatter:
+    def __init__(self, server: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._server = server
+        self._clock = clock
+        self._period_ends = 0.0
+        self._written = 0
+        self._held_back = 0
+
+    def log_message(self, params: Raw) -> None:
+        """One `notifications/message`."""
+        try:
+            message = parse(params, _LogMessage)
+        except ProtocolError as error:
+            self.note(logging.DEBUG, f"a log message that cannot be read: {error}")
+            return
+        data = message.data if isinstance(message.data, str) else msgspec.json.encode(message.data).decode()
+        origin = f"{message.logger}: " if message.logger else ""
+        self.note(_LEVELS.get(message.level, logging.INFO), f"{origin}{data}")
+
+    def note(self, level: int, text: str) -> None:
+        """Write one line about the server, unless too many were written lately."""
+        now = self._clock()
+        if now >= self._period_ends:
+            if self._held_back:
+                _log.warning("MCP server '%s': %d more messages were not written.", self._server, self._held_back)
+            self._period_ends, self._written, self._held_back = now + PERIOD, 0, 0
+        if self._written >= MAX_LINES:
+            self._held_back += 1
+            return
+        self._written += 1
+        _log.log(level, "MCP server '%s': %s", self._server, text[:MAX_TEXT])
+
+
+class Progress:
+    """The progress of one call: to the log, and in clean words to whoever waits. Remembers whether there was any."""
+
+    __slots__ = ("_chatter", "_show", "_tool", "seen")
+
+    def __init__(self, chatter: Chatter, tool: str, show: Callable[[str], None] | None) -> None:
+        self._chatter = chatter
+        self._tool = tool
+        self._show = show
+        self.seen = False
+
+    def __call__(self, progress: float, total: float | None, message: str) -> None:
+        self.seen = True
+        amount = f"{progress:g}" if total is None else f"{progress:g} of {total:g}"
+        words = clean_label(f"{message} ({amount})" if message else amount, MAX_TEXT)
+        self._chatter.note(logging.DEBUG, f"{self._tool}: {words}")
+        if self._show is not None:
+            self._show(words)

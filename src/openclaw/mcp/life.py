@@ -1,0 +1,426 @@
+"""One connection of a server, from open to close: connect, list, keep fresh, notice the end.
+
+Owns what happens while a server is up: discovery again when it says so or time has passed, probes of a quiet link, the subscription of the
+newest revision, injected resources, stopping when idle. One task runs it and closes what it opened. What follows the end is decided by
+lifecycle.py and carried out by supervisor.py, which is the `Owner` here.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Raw
+
+from openclaw.config.servers import ServerSpec
+from openclaw.errors import (
+    AddressError,
+    AuthError,
+    ConfigError,
+    DeadlineError,
+    HttpStatusError,
+    LinkLostError,
+    OpenClawError,
+    ProcessError,
+    ProtocolError,
+    RpcError,
+    SecretError,
+    SignInNeededError,
+    TransportError,
+    UsageError,
+)
+from openclaw.mcp.catalog import Catalog, Learned
+from openclaw.mcp.chatter import Chatter
+from openclaw.mcp.client import Client, offers
+from openclaw.mcp.connect import Listener, Services, connect
+from openclaw.mcp.handlers import METHOD_NOT_FOUND
+from openclaw.mcp.paging import Pages
+from openclaw.mcp.resources import Injection
+from openclaw.mcp.status import EngineEvent, PromptsChanged, ResourceChanged
+from openclaw.mcp.turnstile import Turnstile
+from openclaw.protocol.jsonrpc import parse
+from openclaw.protocol.lifecycle import Event
+
+_log = logging.getLogger(__name__)
+
+# A starter that says nothing for this long lets the next one begin: it may be downloading itself.
+STARTER_YIELDS = 1.0
+# A server that is up answers a ping at once, even a loaded one.
+PROBE_TIMEOUT = 10.0
+# After a failed connection or probe while calls still run.
+SUSPICION_PAUSE = 1.0
+# A server that announces changes without end is listed no more often than this.
+DISCOVERY_PAUSE = 1.0
+# Between attempts to hold a subscription open, doubling up to the longest.
+LISTEN_PAUSE = 1.0
+LISTEN_LONGEST = 60.0
+
+_NEVER = float("inf")
+
+OnStderr = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CameUp:
+    """Connected, and a revision agreed: calls may go."""
+
+    client: Client
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The tools were listed, or cannot be: the server is as ready as it gets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """Starting waits, or no longer waits, because as many servers run as may."""
+
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """The connection has ended, and is being closed."""
+
+    event: Event
+
+
+News = CameUp | Settled | Queued | Over | Learned | EngineEvent
+
+
+class Owner(Protocol):
+    """Who decides about a connection, and is told what becomes of it."""
+
+    # Loop time of the last call's end.
+    last_call: float
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether calls are running."""
+        ...
+
+    def told(self, news: News) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Bounds shared by all servers: how many run, and how many start at a time."""
+
+    servers: Turnstile
+    starters: Turnstile
+
+
+def event_of(error: OpenClawError) -> Event:
+    """What a failure means for the life of a server: a person has to act, it cannot work as configured, or it may pass."""
+    match error:
+        case SignInNeededError():
+            return Event("sign-in", str(error))
+        case HttpStatusError(status=401):
+            return Event("sign-in", "The server wants a sign-in.")
+        case HttpStatusError(status=403):
+            return Event("broken", str(error))
+        case AuthError() | SecretError() | ProcessError() | AddressError() | ConfigError() | UsageError():
+            return Event("broken", str(error))
+        case _:
+            return Event("lost", str(error))
+
+
+class _Updated(msgspec.Struct):
+    uri: str = ""
+
+
+class Life:
+    def __init__(
+        self, spec: ServerSpec, owner: Owner, catalog: Catalog, injection: Injection, chatter: Chatter
+    ) -> None:
+        self._spec = spec
+        self._owner = owner
+        self._catalog = catalog
+        self._injection = injection
+        self._chatter = chatter
+        self._time = asyncio.get_running_loop().time
+        self._wake = asyncio.Event()
+        self._relisten = asyncio.Event()
+        self._tools_are_stale = True
+        self._resources_are_stale = True
+        self._is_suspect = False
+        self._next_discovery: float | None = None
+        self._not_before = 0.0
+        self._waiters: list[asyncio.Future[None]] = []
+        self._subscribed: set[str] = set()
+
+    async def run(self, services: Services, places: Places, on_stderr: OnStderr) -> None:
+        """The whole of it. Never raises but CancelledError; tells the owner how it ended."""
+        try:
+            async with self._place(places), AsyncExitStack() as stack:
+                client = await self._connect(stack, services, places, on_stderr)
+                self._owner.told(Over(await self._live(client)))
+        except OpenClawError as error:
+            self._owner.told(Over(event_of(error)))
+        except Exception as error:
+            _log.exception("The engine's own fault with MCP server '%s'.", self._spec.name)
+            self._owner.told(Over(Event("lost", f"An internal error: {type(error).__name__}.")))
+        finally:
+            _fail(self._waiters, LinkLostError("The connection ended before the lists were read.", maybe_sent=False))
+
+    def refresh(self) -> asyncio.Future[None]:
+        """List everything again; done when that has happened."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        self._tools_are_stale = self._resources_are_stale = True
+        self._not_before = 0.0
+        self._wake.set()
+        return waiter
+
+    def suspect(self) -> None:
+        """A call could not reach the server: look whether it is still there."""
+        self._is_suspect = True
+        self._wake.set()
+
+    def tools_changed(self) -> None:
+        self._tools_are_stale = True
+        self._wake.set()
+
+    # Coming up
+
+    @asynccontextmanager
+    async def _place(self, places: Places) -> AsyncIterator[None]:
+        if not places.servers.try_enter():
+            self._owner.told(Queued(True))
+            await places.servers.enter()
+            self._owner.told(Queued(False))
+        try:
+            yield
+        finally:
+            places.servers.leave()
+
+    async def _connect(self, stack: AsyncExitStack, services: Services, places: Places, on_stderr: OnStderr) -> Client:
+        listener = Listener(self._heard, self._dropped, on_stderr)
+        opening = connect(self._spec, services, listener, revision=self._catalog.revision, kind=self._catalog.transport)
+        if not self._spec.command:
+            return await stack.enter_async_context(opening)
+        async with places.starters.place(at_most=STARTER_YIELDS):
+            return await stack.enter_async_context(opening)
+
+    async def _live(self, client: Client) -> Event:
+        """Until the link breaks or the server is found to be gone, or idle."""
+        self._owner.told(CameUp(client))
+        lost = asyncio.create_task(client.connection.wait_lost())
+        kept = asyncio.create_task(self._keep(client))
+        others = [asyncio.create_task(self._listen(client))] if client.agreement.modern else []
+        try:
+            await asyncio.wait((lost, kept), return_when=asyncio.FIRST_COMPLETED)
+            if not lost.done():
+                return kept.result()
+            error = lost.result()
+            return Event("lost", error.message if error else "The server ended the connection.")
+        finally:
+            tasks = [lost, kept, *others]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    # Staying up
+
+    async def _keep(self, client: Client) -> Event:
+        while True:
+            await self._freshen(client)
+            self._owner.told(Settled())
+            verdict = await self._rest(client)
+            if verdict is not None:
+                return verdict
+
+    async def _freshen(self, client: Client) -> None:
+        waiters, self._waiters = self._waiters, []
+        try:
+            if self._tools_are_stale:
+                await self._discover(client)
+            if self._resources_are_stale and self._injection.is_wanted:
+                await self._inject(client)
+        except (ProtocolError, DeadlineError) as error:
+            # An old list is better than none; but one that does not come at all, from a server with nothing else to do, is no server.
+            if isinstance(error, DeadlineError) and not self._owner.is_busy:
+                raise
+            self._chatter.note(logging.WARNING, f"its lists cannot be read: {error}")
+            _fail(waiters, error)
+        finally:
+            for waiter in waiters:
+                if not waiter.done():
+                    waiter.set_result(None)
+
+    async def _discover(self, client: Client) -> None:
+        self._tools_are_stale = False
+        now = self._time()
+        self._not_before = now + DISCOVERY_PAUSE
+        interval = self._spec.discovery_interval
+        self._next_discovery = now + interval if interval else None
+        pages = await self._tools(client)
+        if pages.ttl:
+            # The server says how long its list is good; never more often than our own bound.
+            due = self._time() + max(pages.ttl, DISCOVERY_PAUSE)
+            self._next_discovery = due if self._next_discovery is None else min(due, self._next_discovery)
+        self._owner.told(await self._catalog.take(pages, client))
+
+    async def _tools(self, client: Client) -> Pages:
+        if not offers(client.agreement, "tools"):
+            return Pages("tools")
+        try:
+            return await client.collect("tools")
+        except RpcError as error:
+            if error.code != METHOD_NOT_FOUND:
+                raise
+            return Pages("tools")
+
+    async def _inject(self, client: Client) -> None:
+        self._resources_are_stale = False
+        before = self._injection.uris
+        await self._injection.refresh(client)
+        if client.agreement.modern:
+            if self._injection.uris != before:
+                self._relisten.set()
+        elif offers(client.agreement, "resources", "subscribe"):
+            for uri in self._injection.uris:
+                if uri not in self._subscribed:
+                    self._subscribed.add(uri)
+                    await client.subscribe(uri)
+
+    async def _rest(self, client: Client) -> Event | None:
+        """Wait until something is due, and do what is not listing. An event ends the connection."""
+        await self._wait(client)
+        now = self._time()
+        if self._idle_at() <= now:
+            return Event("stop", "idle")
+        if self._next_discovery is not None and self._next_discovery <= now:
+            self._tools_are_stale = True
+        if self._is_suspect or self._probe_at(client) <= now:
+            return await self._probe(client)
+        return None
+
+    async def _wait(self, client: Client) -> None:
+        stale = self._tools_are_stale or (self._resources_are_stale and self._injection.is_wanted)
+        dues = [self._probe_at(client), self._idle_at(), self._next_discovery]
+        if stale:
+            dues.append(self._not_before)
+        due = min((moment for moment in dues if moment is not None and moment != _NEVER), default=None)
+        try:
+            async with asyncio.timeout_at(due):
+                await self._wake.wait()
+        except TimeoutError:
+            return
+        self._wake.clear()
+        if self._not_before > self._time() and not self._is_suspect:
+            # Asked to hurry by a server that always does.
+            await asyncio.sleep(self._not_before - self._time())
+
+    def _probe_at(self, client: Client) -> float:
+        interval = self._spec.health_interval
+        return client.connection.last_heard + interval if interval else _NEVER
+
+    def _idle_at(self) -> float:
+        timeout = self._spec.idle_timeout
+        if not timeout or self._owner.is_busy:
+            return _NEVER
+        return self._owner.last_call + timeout
+
+    async def _probe(self, client: Client) -> Event | None:
+        """Whether a quiet or suspect server still answers. While calls run, silence is no verdict: it may be busy with them."""
+        try:
+            await client.probe(PROBE_TIMEOUT)
+        except ProtocolError:
+            pass
+        except TransportError as error:
+            if event_of(error).name != "lost" or not self._owner.is_busy:
+                return event_of(error)
+            await asyncio.sleep(SUSPICION_PAUSE)
+            return None
+        self._is_suspect = False
+        return None
+
+    async def _listen(self, client: Client) -> None:
+        """Hold the subscription of the newest revision open for as long as there is something to hear."""
+        pause = LISTEN_PAUSE
+        while True:
+            wanted = self._wanted(client)
+            if not wanted:
+                await self._relisten.wait()
+            self._relisten.clear()
+            if not wanted:
+                continue
+            started = self._time()
+            try:
+                if await self._listen_once(client, wanted):
+                    continue
+            except RpcError as error:
+                if error.code == METHOD_NOT_FOUND:
+                    return
+                self._chatter.note(logging.DEBUG, f"its subscription ended: {error}")
+            except OpenClawError as error:
+                self._chatter.note(logging.DEBUG, f"its subscription ended: {error}")
+            pause = LISTEN_PAUSE if self._time() - started > LISTEN_LONGEST else min(pause * 2, LISTEN_LONGEST)
+            await asyncio.sleep(pause)
+            # What changed meanwhile was not heard.
+            self.tools_changed()
+
+    async def _listen_once(self, client: Client, wanted: Mapping[str, Any]) -> bool:
+        """True when it ended because something else is wanted now."""
+        stream = asyncio.create_task(client.listen(wanted))
+        other = asyncio.create_task(self._relisten.wait())
+        try:
+            await asyncio.wait((stream, other), return_when=asyncio.FIRST_COMPLETED)
+            if stream.done():
+                stream.result()
+            return other.done()
+        finally:
+            stream.cancel()
+            other.cancel()
+            await asyncio.gather(stream, other, return_exceptions=True)
+
+    def _wanted(self, client: Client) -> dict[str, Any]:
+        wanted: dict[str, Any] = {
+            f"{kind}ListChanged": True
+            for kind in ("tools", "resources", "prompts")
+            if offers(client.agreement, kind, "listChanged")
+        }
+        if self._injection.uris and offers(client.agreement, "resources", "subscribe"):
+            wanted["resourceSubscriptions"] = list(self._injection.uris)
+        return wanted
+
+    # What the server says unasked
+
+    def _heard(self, method: str, params: Raw) -> None:
+        name = self._spec.name
+        match method:
+            case "notifications/tools/list_changed":
+                self.tools_changed()
+            case "notifications/resources/list_changed":
+                self._resources_changed(ResourceChanged(name))
+            case "notifications/resources/updated":
+                try:
+                    self._resources_changed(ResourceChanged(name, parse(params, _Updated).uri))
+                except ProtocolError as error:
+                    self._dropped(f"a notice that cannot be read: {error}")
+            case "notifications/prompts/list_changed":
+                self._owner.told(PromptsChanged(name))
+            case "notifications/message":
+                self._chatter.log_message(params)
+            case _:
+                self._chatter.note(logging.DEBUG, f"a notice nobody here waits for: {method}")
+
+    def _resources_changed(self, event: ResourceChanged) -> None:
+        self._owner.told(event)
+        if self._injection.is_wanted:
+            self._resources_are_stale = True
+            self._wake.set()
+
+    def _dropped(self, reason: str) -> None:
+        self._chatter.note(logging.DEBUG, f"dropped {reason}")
+
+
+def _fail(waiters: list[asyncio.Future[None]], error: OpenClawError) -> None:
+    for waiter in waiters:
+        if not waiter.done():
+            waiter.set_exception(error)

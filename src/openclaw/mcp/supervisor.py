@@ -1,0 +1,425 @@
+"""What keeps one server alive, and the way to call it.
+
+One task (`run`) decides, by lifecycle.py, when to connect, wait and give up; a child task of it (life.py) owns each connection from open to
+close. Calls come from any task. `call_tool` never raises: it returns a result or an error result; a call while the server is down
+connects at once; a call that may have reached the server is never sent again.
+"""
+
+import asyncio
+import logging
+import random
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from openclaw.config.servers import ServerSpec
+from openclaw.errors import ConnectError, LinkLostError, OpenClawError
+from openclaw.log import short_hash
+from openclaw.mcp.cache import Cache
+from openclaw.mcp.call import Call
+from openclaw.mcp.catalog import Catalog, Learned
+from openclaw.mcp.chatter import Chatter
+from openclaw.mcp.client import Client
+from openclaw.mcp.connect import Services
+from openclaw.mcp.life import CameUp, Life, News, Over, Places, Queued, Settled, event_of
+from openclaw.mcp.logbook import Logbook
+from openclaw.mcp.resources import Injection
+from openclaw.mcp.results import CallResult
+from openclaw.mcp.status import DefinitionChanged, EngineEvent, ServerStatus, StateChanged, auth_of, target_of
+from openclaw.mcp.turnstile import Turnstile
+from openclaw.protocol.lifecycle import Event, Policy, Status, step
+from openclaw.security.external import clean_label
+
+_log = logging.getLogger(__name__)
+
+# Calls that may wait for a server that already runs as many as it may.
+MAX_QUEUED = 1_000
+# A server that comes up and dies again at once is not tried for ever by one call.
+MAX_TRIES = 3
+MAX_LABEL = 200
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What all supervisors share."""
+
+    services: Services
+    cache: Cache
+    places: Places
+    logbook: Logbook
+    # Called in the event loop, and must not raise: something happened; a server's tools are others now.
+    emit: Callable[[EngineEvent], None]
+    tools_changed: Callable[["Supervisor"], None]
+    jitter: Callable[[], float] = lambda: random.uniform(-1, 1)
+
+
+class UnavailableError(ConnectError):
+    """The server cannot be called now, and this is why."""
+
+
+class Supervisor:
+    """Make it, then run `run` in a task of its own. `spec` is the link half of a spec (reconcile.py)."""
+
+    def __init__(self, spec: ServerSpec, workshop: Workshop, *, catalog: Catalog | None = None) -> None:
+        self.spec = spec
+        self.catalog = catalog or Catalog(spec, workshop.cache)
+        self.injection = Injection(spec.name, spec.inject_resources, spec.resources_max_bytes)
+        self.chatter = Chatter(spec.name)
+        # What the server says about how to use it: untrusted words.
+        self.instructions = ""
+        self.calls = Turnstile(spec.max_in_flight if spec.parallel_calls else 1, queue=MAX_QUEUED)
+        self.status = Status()
+        self._workshop = workshop
+        self._policy = Policy(bool(spec.command), spec.restart_on_crash, spec.max_restarts)
+        self._loop = asyncio.get_running_loop()
+        self._client: Client | None = None
+        self._life: Life | None = None
+        self._life_task: asyncio.Task[None] | None = None
+        self._life_is_over = False
+        self._inbox: deque[Event] = deque()
+        self._wake = asyncio.Event()
+        self._changed: asyncio.Future[None] = self._loop.create_future()
+        self._due: float | None = None
+        self._ready_at: float | None = None
+        self.last_call = self._loop.time()
+        # Callers that wait for a connection, and attempts that brought none.
+        self._demand = 0
+        self._failures = 0
+        self._is_parked = False
+        self._is_closing = False
+        self._waits_for_place = False
+
+    # For callers
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        timeout: float,
+        max_total: float,
+        show_progress: Callable[[str], None] | None = None,
+    ) -> CallResult:
+        """Call a tool by its own name. Never raises but CancelledError."""
+        calls = self.calls
+        if not calls.try_enter():
+            if calls.is_full:
+                return CallResult.failed(
+                    f"The server is busy: {calls.inside} calls run and {calls.waiting} wait. Try again later."
+                )
+            try:
+                async with asyncio.timeout(timeout):
+                    await calls.enter()
+            except TimeoutError:
+                return CallResult.failed(f"Tool call timed out after {round(timeout * 1000)}ms waiting for its turn.")
+        try:
+            return await Call(self, name, arguments, timeout, max_total, show_progress).make()
+        except OpenClawError as error:
+            return CallResult.failed(str(error))
+        except Exception as error:
+            _log.exception("The engine's own fault in a call to MCP server '%s'.", self.spec.name)
+            return CallResult.failed(f"An internal error: {type(error).__name__}.")
+        finally:
+            calls.leave()
+            self.last_call = self._loop.time()
+
+    async def use(self, act: Callable[[Client], Awaitable[T]]) -> T:
+        """Do something with a live client, connecting first if need be. Raises OpenClawError."""
+        client = await self.client()
+        try:
+            return await act(client)
+        except LinkLostError as error:
+            if error.maybe_sent:
+                raise
+            return await act(await self.client())
+        except OpenClawError as error:
+            self.troubled(error)
+            raise
+
+    async def client(self) -> Client:
+        """The live client. Waits for one attempt to connect if there is none; raises UnavailableError when that fails."""
+        client = self._client
+        if client is not None and not client.connection.is_lost:
+            return client
+        failures, tries = self._failures, 0
+        self._demand += 1
+        try:
+            while True:
+                if reason := self._refusal(tried=self._failures > failures or tries > MAX_TRIES):
+                    raise UnavailableError(reason)
+                tries += 1
+                self.post(Event("call"))
+                await asyncio.shield(self._changed)
+                client = self._client
+                if client is not None and not client.connection.is_lost:
+                    return client
+        finally:
+            self._demand -= 1
+
+    def troubled(self, error: OpenClawError) -> None:
+        """A request failed in a way that says something about the server itself."""
+        event = event_of(error)
+        if event.name == "sign-in":
+            self.post(event)
+        elif isinstance(error, ConnectError | LinkLostError) and self._life is not None:
+            self._life.suspect()
+
+    def tool_is_unknown(self, tool: str) -> None:
+        """The server says it has no such tool: take it out and look again."""
+        if self.catalog.forget(tool):
+            self._workshop.tools_changed(self)
+        if self._life is not None:
+            self._life.tools_changed()
+
+    # For whoever manages servers
+
+    async def run(self) -> None:
+        """Keep the server as it should be until `close`. Only one task may run it."""
+        try:
+            while not self._is_closing:
+                await self._sleep()
+                while self._inbox and not self._is_closing:
+                    await self._advance(self._inbox.popleft())
+        finally:
+            self._is_closing = True
+            self._client = None
+            self._announce()
+            await self._end_life()
+
+    def post(self, event: Event) -> None:
+        self._inbox.append(event)
+        self._wake.set()
+
+    def close(self) -> None:
+        """End `run`, and the server with it."""
+        self._is_closing = True
+        self._wake.set()
+
+    async def refresh(self) -> None:
+        """List again what the server offers, starting it if it is down. Raises OpenClawError when that fails."""
+        self._is_parked = False
+        if self.status.state in ("failed", "needs-auth", "stopped"):
+            self.post(Event("restart"))
+            failures = self._failures
+            while self._client is None and self._failures == failures and not self._is_closing:
+                await asyncio.shield(self._changed)
+        await self.client()
+        if self._life is not None:
+            await self._life.refresh()
+
+    def stop(self, reason: str) -> None:
+        """Stop the server until somebody starts it again."""
+        self._is_parked = True
+        self.post(Event("stop", reason))
+
+    @property
+    def is_offering(self) -> bool:
+        """Whether the server's tools may be offered: it runs, or a call would bring it up."""
+        state = self.status.state
+        if state == "stopped":
+            return not self._is_parked and not self._waits_for_place
+        return state in ("starting", "ready", "restarting", "unreachable") and not self._waits_for_place
+
+    @property
+    def is_settling(self) -> bool:
+        """Whether the first list of this server's tools may still come soon."""
+        if self.catalog.is_known or self._waits_for_place or self._is_closing:
+            return False
+        return self.status.state == "starting" or bool(self._inbox)
+
+    def describe(self) -> ServerStatus:
+        """How the server is doing. Whoever knows the agent fills in its tools, owner and place."""
+        client, now = self._client, self._loop.time()
+        link = client.connection.link if client else None
+        info = client.agreement.server_info if client else {}
+        waiting = self._waits_for_place
+        return ServerStatus(
+            name=self.spec.name,
+            state="stopped" if waiting else self.status.state,
+            reason="limit" if waiting else self.status.reason,
+            transport=link.kind if link else self.catalog.transport or self.spec.transport,
+            target=target_of(self.spec),
+            revision=client.agreement.version if client else self.catalog.revision,
+            auth=auth_of(self.spec),
+            tools=len(self.catalog.toolset.offered),
+            pid=link.pid if link else None,
+            restarts=self.status.attempts,
+            next_attempt=None if self._due is None or self.status.state == "ready" else max(0.0, self._due - now),
+            last_heard=now - client.connection.last_heard if client else None,
+            ready_for=None if self._ready_at is None else now - self._ready_at,
+            in_flight=self.calls.inside,
+            queued=self.calls.waiting,
+            mcp_session=short_hash(link.mcp_session_id) if link and link.mcp_session_id else "",
+            server_name=clean_label(str(info.get("name", "")), MAX_LABEL),
+            server_version=clean_label(str(info.get("version", "")), MAX_LABEL),
+            changes=self.catalog.toolset.changes,
+        )
+
+    # What a connection tells (life.Owner)
+
+    @property
+    def is_busy(self) -> bool:
+        return self.calls.inside > 0
+
+    def told(self, news: News) -> None:
+        match news:
+            case CameUp(client):
+                self._client = client
+                self.instructions = client.agreement.instructions
+                self._announce()
+            case Settled():
+                if self.status.state == "starting":
+                    self.post(Event("ready"))
+            case Queued(waits):
+                self._waits_for_place = waits
+                self._announce()
+                self._tell_state(tell=False)
+            case Learned():
+                self._learned(news)
+            case Over(event):
+                self._over(event)
+            case _:
+                self._workshop.emit(news)
+
+    def _learned(self, learned: Learned) -> None:
+        if learned.is_new:
+            self._workshop.tools_changed(self)
+        for change in learned.announce:
+            how = "is held back" if change.held else "keeps the description first seen"
+            tool = clean_label(change.tool, MAX_LABEL)
+            name = self.spec.name
+            _log.warning("MCP server '%s' changed its tool '%s', which %s until `mcp trust %s`.", name, tool, how, name)
+            self._workshop.emit(DefinitionChanged(name, change))
+
+    def _over(self, event: Event) -> None:
+        was_up, self._client = self._client is not None, None
+        self._life_is_over = True
+        self.post(event)
+        if not was_up:
+            self._failures += 1
+        elif self._demand:
+            # Somebody asked after the link broke and before we knew.
+            self.post(Event("call"))
+
+    # Deciding
+
+    async def _sleep(self) -> None:
+        if not self._inbox and not self._is_closing:
+            try:
+                async with asyncio.timeout_at(self._due):
+                    await self._wake.wait()
+            except TimeoutError:
+                self._due = None
+                self._inbox.append(Event("healthy" if self.status.state == "ready" else "due"))
+        self._wake.clear()
+
+    async def _advance(self, event: Event) -> None:
+        """One step of the server's life, and what it asks for."""
+        if event.name == "call" and self._is_parked:
+            return
+        before, self.status = self.status, step(self._policy, self.status, event, jitter=self._workshop.jitter())
+        actions = self.status.actions
+        if not actions and self.status.state == before.state:
+            return
+        if event.name != "healthy":
+            self._due = None
+        if self.status.delay is not None:
+            self._due = self._loop.time() + self.status.delay
+        self._ready_at = self._loop.time() if event.name == "ready" else self._ready_at
+        if self.status.state != "ready":
+            self._ready_at = None
+        self._report(before, event)
+        if "disconnect" in actions:
+            self._client = None
+        self._announce()
+        self._tell_state(tell="tell" in actions)
+        if "disconnect" in actions or "connect" in actions:
+            await self._end_life()
+        if "connect" in actions:
+            self._begin_life()
+
+    def _begin_life(self) -> None:
+        life = Life(self.spec, self, self.catalog, self.injection, self.chatter)
+        self._life = life
+        self._life_is_over = False
+        self._life_task = self._loop.create_task(
+            life.run(self._workshop.services, self._workshop.places, self._stderr), name=f"mcp-{self.spec.name}"
+        )
+
+    async def _end_life(self) -> None:
+        task, self._life_task, self._life = self._life_task, None, None
+        self._waits_for_place = False
+        if task is not None:
+            if not self._life_is_over:
+                task.cancel()
+            # One that is over is closing what it opened, which takes as long as it takes.
+            await asyncio.gather(task, return_exceptions=True)
+
+    def _stderr(self, line: str) -> None:
+        _log.warning("MCP server '%s' stderr: %s", self.spec.name, line)
+        self._workshop.logbook.add(self.spec, line)
+
+    def _announce(self) -> None:
+        changed, self._changed = self._changed, self._loop.create_future()
+        changed.set_result(None)
+
+    def _tell_state(self, *, tell: bool) -> None:
+        shown = self.describe()
+        self._workshop.emit(StateChanged(shown.name, shown.state, shown.reason, shown.next_attempt, tell))
+        self._workshop.tools_changed(self)
+
+    def _refusal(self, *, tried: bool) -> str:
+        """Why a call cannot be made now; empty when a connection may come."""
+        name, state, reason = self.spec.name, self.status.state, self.status.reason
+        if self._is_closing:
+            return f"MCP server '{name}' is being shut down."
+        if self._is_parked:
+            return f"MCP server '{name}' is stopped: {reason}"
+        if self._waits_for_place:
+            return f"MCP server '{name}' waits because as many servers run as maxConcurrentServers allows."
+        match state:
+            case "needs-auth":
+                return f"MCP server '{name}' needs a sign-in. {reason}"
+            case "failed":
+                return f"MCP server '{name}' has failed: {reason} `mcp refresh {name}` starts it again."
+            case "disabled":
+                return f"MCP server '{name}' is disabled."
+        if not tried:
+            return ""
+        when = "" if self._due is None else f" The next attempt is in {max(0.0, self._due - self._loop.time()):.0f} s."
+        return f"MCP server '{name}' is not available: {reason}{when}"
+
+    def _report(self, before: Status, event: Event) -> None:
+        """The log lines operators know."""
+        name, now = self.spec.name, self.status
+        match now.state:
+            case "ready" if before.state != "ready":
+                _log.info("MCP server '%s' is ready.", name)
+            case "restarting" | "unreachable" if before.state == "ready" or before.counted:
+                what = "crashed" if before.state == "ready" and now.state == "restarting" else "failed to start"
+                verb = "restarting" if now.state == "restarting" else "trying again"
+                if now.state == "unreachable":
+                    what = "is unreachable"
+                delay = round((now.delay or 0) * 1000)
+                _log.warning(
+                    "MCP server '%s' %s, %s in %dms (attempt %d): %s",
+                    name,
+                    what,
+                    verb,
+                    delay,
+                    now.attempts,
+                    event.reason,
+                )
+            case "failed" if event.name == "lost":
+                _log.error("MCP server '%s' crashed and max restarts exceeded: %s", name, event.reason)
+            case "failed":
+                _log.error("MCP server '%s' failed to start: %s", name, event.reason)
+            case "needs-auth":
+                _log.warning("MCP server '%s' needs a sign-in: %s", name, event.reason)
+            case "stopped":
+                _log.info("MCP server '%s' stopped%s", name, f" ({event.reason})." if event.reason else ".")
+            case "starting" if event.name == "restart":
+                _log.info("MCP server '%s' is being restarted.", name)

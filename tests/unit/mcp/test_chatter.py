@@ -1,0 +1,48 @@
+"""Server log messages and progress: in our log, bounded, and shown clean."""
+
+import logging
+
+import pytest
+from msgspec import Raw
+
+from openclaw.mcp.chatter import MAX_LINES, PERIOD, Chatter, Progress
+
+
+@pytest.fixture
+def lines(caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.DEBUG, "openclaw.mcp")
+    return lambda: [(record.levelname, record.getMessage()) for record in caplog.records]
+
+
+def test_a_log_message_keeps_its_level_and_names_the_server(lines) -> None:
+    chatter = Chatter("web")
+    chatter.log_message(Raw(b'{"level":"critical","logger":"db","data":"disk full"}'))
+    chatter.log_message(Raw(b'{"level":"notice","data":{"a":1}}'))
+    chatter.log_message(Raw(b"[]"))
+    assert lines()[:2] == [("ERROR", "MCP server 'web': db: disk full"), ("INFO", "MCP server 'web': {\"a\":1}")]
+    assert lines()[2][0] == "DEBUG"
+
+
+def test_a_flood_is_counted_instead_of_written(lines) -> None:
+    now = [0.0]
+    chatter = Chatter("web", clock=lambda: now[0])
+    for number in range(MAX_LINES + 7):
+        chatter.note(logging.INFO, str(number))
+    assert len(lines()) == MAX_LINES
+    now[0] = PERIOD
+    chatter.note(logging.INFO, "later")
+    assert lines()[MAX_LINES:] == [
+        ("WARNING", "MCP server 'web': 7 more messages were not written."),
+        ("INFO", "MCP server 'web': later"),
+    ]
+
+
+def test_progress_is_logged_and_shown_in_clean_words(lines) -> None:
+    shown: list[str] = []
+    progress = Progress(Chatter("web"), "get", shown.append)
+    assert not progress.seen
+    progress(1, 4, "half\x1b[31m way\n")
+    progress(2.5, None, "")
+    assert progress.seen
+    assert shown == ["half way (1 of 4)", "2.5"]
+    assert lines() == [("DEBUG", "MCP server 'web': get: half way (1 of 4)"), ("DEBUG", "MCP server 'web': get: 2.5")]
