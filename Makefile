@@ -31,7 +31,7 @@ test-real: setup ## against servers and clients from npm and heavy wheels; insta
 	$(PY) -m pytest -n $(WORKERS) -m "real" tests
 
 test-full: setup ## browser, keychain, soak, long fuzzing: run by hand before calling something finished
-	$(PY) scripts/real_parts.py --full
+	$(PY) scripts/real_parts.py
 	$(PY) -m pytest -m "full" --timeout 3600 tests
 
 coverage: setup ## what the tests touch
@@ -43,3 +43,4 @@ fmt: setup ## format and fix what ruff can
 
 lock: ## pin every version with its hashes (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml requirements/dev.in -o requirements/dev.lock
+	for name in requirements/real/*.in; do uv pip compile --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links $$name -o $${name%.in}.lock; done

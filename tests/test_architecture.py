@@ -31,6 +31,7 @@ FENCES: dict[str, set[str]] = {
     "msgspec": set(PLACE),
     "uvloop": {"cli"},
     "prompt_toolkit": {"cli"},
+    "pypdf": {"agent"},
     "keyring": {"auth", "secrets"},
     "cryptography": {"auth"},
     "jsonschema_rs": {"schema"},
