@@ -1,0 +1,75 @@
+"""`exec`: one program, run to its end or to its deadline, and what it printed.
+
+Owns what a model sees of the output and of the ending. The process layer starts the program (an argument list; a shell only when
+the call asks for one), gives it a clean environment and ends its whole group however the call ends. With this tool on,
+no confinement is promised: a program reads and writes what its user may.
+"""
+
+import signal
+from pathlib import Path
+from typing import Any
+
+from openclaw.content import Text
+from openclaw.process.environment import child_environment
+from openclaw.process.run import Finished, run
+from openclaw.security.external import clean_terminal
+from openclaw.tool import ToolResult
+from openclaw.tools.files import RESULT_CHARS
+
+# Builds and test suites fit; what runs longer should say so.
+DEFAULT_SECONDS = 120.0
+MAX_SECONDS = 3_600
+# Bytes held of one output. Only RESULT_CHARS of it are shown, but the end, where errors stand, comes last.
+OUTPUT_BYTES = 8 * 1024 * 1024
+# Of an output that is too long: this much of its beginning, and the rest from its end.
+HEAD_CHARS = RESULT_CHARS // 5
+
+_SHELL = "/bin/sh"
+
+
+async def execute(workspace: Path, arguments: dict[str, Any]) -> ToolResult:
+    """Run the command of a call. Raises ProcessError when it cannot be started; cancelling ends its processes."""
+    command: list[str] = arguments["command"]
+    if arguments.get("shell", False):
+        if len(command) != 1:
+            return ToolResult.error("With shell, command has to be a single item: the whole command line.")
+        command = [_SHELL, "-c", command[0]]
+    timeout = float(arguments.get("timeout", DEFAULT_SECONDS))
+    finished = await run(
+        command,
+        timeout=timeout,
+        env=child_environment().variables,
+        cwd=workspace / arguments.get("cwd", "."),
+        output_limit=OUTPUT_BYTES,
+        merge_stderr=True,
+    )
+    failed = finished.timed_out or finished.returncode != 0
+    text = "\n".join(part for part in (_output(finished), _ending(finished, timeout)) if part)
+    return ToolResult((Text(text),), failed, {"exitCode": finished.returncode, "timedOut": finished.timed_out})
+
+
+def _output(finished: Finished) -> str:
+    text = clean_terminal(finished.stdout.decode("utf-8", "replace")).rstrip("\n")
+    if finished.dropped:
+        text += f"\n[{finished.dropped:,} more bytes were not kept.]"
+    if len(text) <= RESULT_CHARS:
+        return text
+    tail = RESULT_CHARS - HEAD_CHARS
+    return f"{text[:HEAD_CHARS]}\n[… {len(text) - RESULT_CHARS:,} characters left out …]\n{text[-tail:]}"
+
+
+def _ending(finished: Finished, timeout: float) -> str:
+    if finished.timed_out:
+        return f"[Stopped: it did not finish within {timeout:g} seconds.]"
+    if finished.returncode > 0:
+        return f"[Exit code {finished.returncode}.]"
+    if finished.returncode < 0:
+        return f"[Ended by {_signal(-finished.returncode)}.]"
+    return "" if finished.stdout.strip() else "[Done; it printed nothing.]"
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,198 @@
+"""`read`, `write`, `edit` and `ls`: what they do to a file, once confine.py has opened it.
+
+Owns the window a model sees of a file, what counts as text, and what makes an edit unambiguous. Every function here blocks
+and raises PathError; native.py runs them in threads and describes them to models. Which paths are allowed is
+confine.py's business.
+"""
+
+import io
+import itertools
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from openclaw.content import Block, Image, Text
+from openclaw.errors import PathError
+from openclaw.media import sniff
+from openclaw.tools.confine import Fence, Opened, show
+
+# As much of one result as a model's view takes in.
+RESULT_CHARS = 100_000
+# Lines of one `read` when the model names no limit: several screens, and well under RESULT_CHARS for ordinary source.
+READ_LINES = 2_000
+# A longer line counts as several, so that a file that is one endless line can still be read piece by piece.
+LINE_CHARS = 4_000
+# Beyond this, counting lines up to an offset takes longer than a tool call may.
+READ_BYTES = 256 * 1024 * 1024
+# Models refuse larger images; the usual limit is 5 MB.
+IMAGE_BYTES = 5_000_000
+IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+# Known by their first bytes, though they may hold no NUL for a while.
+_BINARY_TYPES = IMAGE_TYPES | {"application/pdf", "application/zip", "application/gzip"}
+# Enough to tell text from binary, as most tools do it.
+HEAD_BYTES = 8_192
+# An edit holds the whole file in memory, several times.
+EDIT_BYTES = 10 * 1024 * 1024
+# Entries of one `ls`, and how many are looked at before it gives up counting.
+LS_ENTRIES = 1_000
+LS_SCAN = 100_000
+# Places an ambiguous edit names.
+PLACES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What `read` found. `kept` says the file holds a kept result of a server: its text is untrusted."""
+
+    blocks: tuple[Block, ...]
+    kept: bool
+
+
+def read(fence: Fence, workspace: Path, path: str, *, offset: int = 1, limit: int = READ_LINES) -> Reading:
+    """The lines `offset` to `offset + limit - 1` of a text file, an image as an image, or one sentence about anything else."""
+    with fence.file(path, workspace) as opened:
+        head = os.pread(opened.descriptor, HEAD_BYTES, 0)
+        kind = sniff(head)
+        if kind in IMAGE_TYPES and opened.size <= IMAGE_BYTES:
+            data = os.pread(opened.descriptor, IMAGE_BYTES, 0)
+            return Reading((Text(f"{opened.shown} ({kind}, {len(data):,} bytes)"), Image(data, kind)), opened.kept)
+        encoding = _encoding(head)
+        if encoding is None or kind in _BINARY_TYPES:
+            return Reading((Text(f"{opened.shown} is binary ({kind}, {opened.size:,} bytes)."),), opened.kept)
+        if opened.size > READ_BYTES:
+            raise PathError(
+                f"{opened.shown} is too large to read ({opened.size:,} bytes).", hint="Use grep to find a part of it."
+            )
+        return Reading((Text(_window(opened, encoding, offset, limit)),), opened.kept)
+
+
+def write(fence: Fence, workspace: Path, path: str, content: str) -> str:
+    data = _encoded(content, "content")
+    place = fence.replace(path, workspace, data)
+    return f"Wrote {len(data):,} bytes to {place.shown}."
+
+
+def edit(fence: Fence, workspace: Path, path: str, old: str, new: str, *, replace_all: bool = False) -> str:
+    """Replace `old`, which must occur exactly once unless `replace_all`. Line endings of the file are kept."""
+    if old == new:
+        raise PathError("old_text and new_text are the same: there is nothing to change.")
+    _encoded(new, "new_text")
+    with fence.file(path, workspace) as opened:
+        text, shown = _whole(opened), opened.shown
+    if old not in text and "\r\n" in text:
+        old, new = (part.replace("\r\n", "\n").replace("\n", "\r\n") for part in (old, new))
+    count = text.count(old)
+    if not count:
+        raise PathError(f"old_text does not occur in {shown}.", hint=_near(text, old))
+    lines = [text.count("\n", 0, at) + 1 for at in itertools.islice(_places(text, old), PLACES)]
+    if count > 1 and not replace_all:
+        named = ", ".join(map(str, lines)) + (", …" if count > PLACES else "")
+        raise PathError(
+            f"old_text occurs {count} times in {shown} (lines {named}).",
+            hint="Add surrounding lines to make it unique, or set replace_all.",
+        )
+    fence.replace(path, workspace, text.replace(old, new).encode("utf-8"))
+    return f"Replaced {count} occurrences in {shown}." if count > 1 else f"Replaced line {lines[0]} of {shown}."
+
+
+def ls(fence: Fence, workspace: Path, path: str) -> str:
+    """The entries of a directory, sorted by name: directories end in a slash, links show where they point."""
+    with fence.directory(path, workspace) as (descriptor, place):
+        with os.scandir(descriptor) as scan:
+            entries = sorted(itertools.islice(scan, LS_SCAN), key=lambda entry: entry.name)
+        lines = [_entry(descriptor, entry) for entry in entries[:LS_ENTRIES]]
+    if len(entries) == LS_SCAN:
+        lines.append(f"[More than {LS_SCAN:,} entries: these are the first of those looked at.]")
+    elif len(entries) > LS_ENTRIES:
+        lines.append(f"[{len(entries) - LS_ENTRIES:,} more entries are not shown.]")
+    return "\n".join(lines) or f"[{place.shown} is empty.]"
+
+
+def _entry(directory: int, entry: os.DirEntry[str]) -> str:
+    name = show(entry.name)
+    try:
+        status = entry.stat(follow_symlinks=False)
+        if stat.S_ISLNK(status.st_mode):
+            return f"{name} -> {show(os.readlink(entry.name, dir_fd=directory))}"
+    except OSError:
+        # It went away while we looked.
+        return name
+    if stat.S_ISDIR(status.st_mode):
+        return f"{name}/"
+    return f"{name} ({status.st_size:,} bytes)" if stat.S_ISREG(status.st_mode) else f"{name} (not a regular file)"
+
+
+def _encoding(head: bytes) -> str | None:
+    """How to read the file as text; None when it is binary."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    return None if b"\0" in head else "utf-8-sig"
+
+
+def _window(opened: Opened, encoding: str, offset: int, limit: int) -> str:
+    with io.FileIO(opened.descriptor, closefd=False) as raw:
+        text = io.TextIOWrapper(io.BufferedReader(raw), encoding=encoding, errors="replace", newline="\n")
+        lines = _lines(text)
+        skipped = sum(1 for _ in itertools.islice(lines, offset - 1))
+        shown: list[str] = []
+        room = RESULT_CHARS
+        more = False
+        for line in lines:
+            if len(shown) == limit or len(line) > room:
+                more = True
+                break
+            shown.append(line)
+            room -= len(line)
+        text.detach()
+    if not shown:
+        if not skipped and not opened.size:
+            return f"[{opened.shown} is empty.]"
+        raise PathError(f"{opened.shown} has {skipped} lines: there is no line {offset}.")
+    body = "".join(shown)
+    if not more:
+        return body
+    last = offset + len(shown) - 1
+    gap = "" if body.endswith("\n") else "\n"
+    return f"{body}{gap}[Lines {offset} to {last}; there are more. Continue with offset {last + 1}.]"
+
+
+def _lines(text: IO[str]) -> Iterator[str]:
+    return iter(lambda: text.readline(LINE_CHARS), "")
+
+
+def _whole(opened: Opened) -> str:
+    if opened.size > EDIT_BYTES:
+        raise PathError(f"{opened.shown} is too large to edit ({opened.size:,} bytes).")
+    data = b"".join(iter(lambda: os.read(opened.descriptor, 1 << 20), b""))
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise PathError(f"{opened.shown} is not UTF-8 text, and cannot be edited as text.") from error
+
+
+def _encoded(text: str, name: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise PathError(f"{name} holds half of a surrogate pair, which no file can hold as UTF-8.") from error
+
+
+def _places(text: str, part: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + len(part))
+
+
+def _near(text: str, old: str) -> str:
+    """Where a passage differs from `old` in white space alone: the usual reason for a miss."""
+    wanted = [line.strip() for line in old.strip().splitlines()]
+    lines = [line.strip() for line in text.splitlines()]
+    if wanted:
+        for number in range(len(lines) - len(wanted) + 1):
+            if lines[number : number + len(wanted)] == wanted:
+                return f"A passage that differs only in white space begins at line {number + 1}."
+    return "Read the file again: it has to match exactly."

@@ -1,0 +1,219 @@
+"""The native tools as models see them: names, descriptions, schemas, and which function answers each.
+
+A ToolSource. Owns nothing of what the tools do (files.py, grep.py, execute.py, web_fetch.py) and nothing of who may use them
+(policy decides; `exec` is off unless asked for). File work runs in threads; writes and edits run one after the other in the
+order they were called, so that two edits of one message to one file both count.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+from openclaw.content import Block, Text
+from openclaw.errors import OpenClawError
+from openclaw.security.egress import Rules
+from openclaw.security.external import frame
+from openclaw.tool import Absence, Invocation, Run, Tool, ToolResult, parameters
+from openclaw.tools import files
+from openclaw.tools.confine import Fence
+from openclaw.tools.execute import DEFAULT_SECONDS, MAX_SECONDS, execute
+from openclaw.tools.files import READ_LINES
+from openclaw.tools.grep import GREP_SECONDS, grep
+from openclaw.tools.web_fetch import web_fetch
+
+_T = TypeVar("_T")
+
+# Reading a large file from a slow disk; a network file system that hangs longer will not come back.
+FILE_SECONDS = 60.0
+FETCH_SECONDS = 60.0
+# Above the search's own deadline, so that the search itself says that it took too long.
+SEARCH_SECONDS = GREP_SECONDS + 15.0
+
+_PATH = {"type": "string", "minLength": 1, "description": "Path of the file, relative to the workspace or absolute."}
+
+
+@dataclass(frozen=True, slots=True)
+class NativeTools:
+    """The tools of this package, the same for every agent: what differs (workspace, policy) comes with the call."""
+
+    _tools: tuple[Tool, ...]
+
+    def tools(self, agent: str) -> Sequence[Tool]:
+        return self._tools
+
+    def absences(self, agent: str) -> Sequence[Absence]:
+        return ()
+
+    async def settle(self, agent: str, patience: float) -> None:
+        return None
+
+
+def native_tools(fence: Fence, *, web: Rules | None = None) -> NativeTools:
+    """`fence` says which paths besides the workspace of each call may be used; `web` which addresses (public ones by default)."""
+    desk = _Desk(fence, web or Rules())
+    tools = (desk.read(), desk.write(), desk.edit(), desk.ls(), desk.grep(), desk.exec(), desk.web_fetch())
+    return NativeTools(tools)
+
+
+@dataclass(slots=True)
+class _Desk:
+    fence: Fence
+    web: Rules
+    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def read(self) -> Tool:
+        async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+            reading = await asyncio.to_thread(
+                files.read,
+                self.fence,
+                invocation.workspace,
+                arguments["path"],
+                offset=arguments.get("offset", 1),
+                limit=arguments.get("limit", READ_LINES),
+            )
+            return ToolResult(tuple(map(_framed, reading.blocks)) if reading.kept else reading.blocks)
+
+        window = {
+            "path": _PATH,
+            "offset": {"type": "integer", "minimum": 1, "description": "First line to show, counted from 1."},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 100_000, "description": "How many lines to show."},
+        }
+        about = f"Read a text file, up to {READ_LINES} lines at a time, or look at an image (PNG, JPEG, GIF, WebP)."
+        return _tool("read", about, window, ["path"], run, label="Read", read_only=True)
+
+    def write(self) -> Tool:
+        async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+            path, content = arguments["path"], arguments["content"]
+            return _said(await self._in_turn(partial(files.write, self.fence, invocation.workspace, path, content)))
+
+        fields = {"path": _PATH, "content": {"type": "string", "description": "The whole text of the file."}}
+        about = (
+            "Write a text file whole, replacing what is there. Missing folders are made. To change a part, use edit."
+        )
+        return _tool("write", about, fields, ["path", "content"], run, label="Write")
+
+    def edit(self) -> Tool:
+        async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+            old, new, every = arguments["old_text"], arguments["new_text"], arguments.get("replace_all", False)
+            work = partial(files.edit, self.fence, invocation.workspace, arguments["path"], old, new, replace_all=every)
+            return _said(await self._in_turn(work))
+
+        fields = {
+            "path": _PATH,
+            "old_text": {"type": "string", "minLength": 1, "description": "The text to replace, exactly as it stands."},
+            "new_text": {"type": "string", "description": "What to put in its place."},
+            "replace_all": {"type": "boolean", "description": "Replace every occurrence instead of the only one."},
+        }
+        about = "Change a text file by replacing one passage, which must occur exactly once."
+        return _tool("edit", about, fields, ["path", "old_text", "new_text"], run, label="Edit")
+
+    def ls(self) -> Tool:
+        async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+            path = arguments.get("path", ".")
+            return _said(await asyncio.to_thread(files.ls, self.fence, invocation.workspace, path))
+
+        fields = {"path": {"type": "string", "description": "The folder to list; the workspace when left out."}}
+        about = "List the files and folders in a folder, with sizes."
+        return _tool("ls", about, fields, [], run, label="List", read_only=True)
+
+    def grep(self) -> Tool:
+        async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+            return await grep(self.fence, invocation.workspace, arguments)
+
+        fields = {
+            "pattern": {"type": "string", "minLength": 1, "description": "Regular expression, matched line by line."},
+            "path": {"type": "string", "description": "The file or folder to search; the workspace when left out."},
+            "glob": {
+                "type": "string",
+                "description": "Only files whose name or path matches, such as *.py or src/**/*.ts.",
+            },
+            "ignore_case": {"type": "boolean", "description": "Whether upper and lower case are the same."},
+        }
+        about = (
+            "Search the contents of files for a regular expression. Shows each match with its file and line number. "
+            "Skips binary files and folders such as .git and node_modules."
+        )
+        return _tool("grep", about, fields, ["pattern"], run, label="Search", read_only=True, timeout=SEARCH_SECONDS)
+
+    def exec(self) -> Tool:
+        fields = {
+            "command": {
+                "type": "array",
+                "items": {"type": "string"},
+                "minItems": 1,
+                "description": "Program and arguments, one item each. With shell: a single item, the whole command line.",
+            },
+            "shell": {"type": "boolean", "description": "Run the one item through /bin/sh: pipes, globs, redirection."},
+            "cwd": {"type": "string", "description": "The folder to run in; the workspace when left out."},
+            "timeout": {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "maximum": MAX_SECONDS,
+                "description": f"Seconds after which it is stopped; {DEFAULT_SECONDS:g} when left out.",
+            },
+        }
+        about = (
+            "Run a program and return what it prints. Nothing it starts outlives the call, and it gets no input. "
+            "Output beyond a limit is cut in the middle."
+        )
+
+        async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+            return await execute(invocation.workspace, arguments)
+
+        return _tool("exec", about, fields, ["command"], run, label="Run", timeout=None)
+
+    def web_fetch(self) -> Tool:
+        async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+            return await web_fetch(arguments["url"], self.web)
+
+        fields = {"url": {"type": "string", "minLength": 1, "description": "The address, with https://."}}
+        about = "Get a public web page or file and return its text, or an image."
+        return _tool("web_fetch", about, fields, ["url"], run, label="Fetch", read_only=True, timeout=FETCH_SECONDS)
+
+    async def _in_turn(self, work: Callable[[], _T]) -> _T:
+        """Run `work` in a thread, after every write before it. When cancelled, its turn ends only once the thread has."""
+        async with self.writing:
+            running = asyncio.ensure_future(asyncio.to_thread(work))
+            try:
+                return await asyncio.shield(running)
+            except asyncio.CancelledError:
+                # Its outcome is of no interest any more, only that it is over.
+                await asyncio.gather(running, return_exceptions=True)
+                raise
+
+
+def _tool(
+    name: str,
+    about: str,
+    fields: dict[str, Any],
+    required: list[str],
+    run: Callable[[dict[str, Any], Invocation], Awaitable[ToolResult]],
+    *,
+    label: str,
+    read_only: bool = False,
+    timeout: float | None = FILE_SECONDS,
+) -> Tool:
+    schema = {"type": "object", "properties": fields, "required": required, "additionalProperties": False}
+    return Tool(name, about, parameters(schema), _reporting(run), label=label, read_only=read_only, timeout=timeout)
+
+
+def _reporting(run: Run) -> Run:
+    """The contract of a Tool: what went wrong is a result, not an exception."""
+
+    async def reported(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        try:
+            return await run(arguments, invocation)
+        except OpenClawError as error:
+            return ToolResult.error(str(error))
+
+    return reported
+
+
+def _said(text: str) -> ToolResult:
+    return ToolResult((Text(text),))
+
+
+def _framed(block: Block) -> Block:
+    return Text(frame(block.text, source="unknown", sender="a kept result")) if isinstance(block, Text) else block
