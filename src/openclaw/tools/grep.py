@@ -94,7 +94,10 @@ async def grep(
 
 
 def _located(fence: Fence, workspace: Path, path: str) -> tuple[Place, list[Identity]]:
-    return fence.locate(path, workspace), sorted(fence.identities())
+    place = fence.locate(path, workspace)
+    if not os.path.lexists(place.real):
+        raise PathError(f"{place.shown} does not exist.")
+    return place, sorted(fence.identities())
 
 
 def _report(answer: _Answer, place: Place) -> str:
