@@ -11,7 +11,8 @@
     ├── PathError               a file tool refuses a path, or cannot use what is there
     ├── ModelError              a model provider failed for good
     ├── AuthError               authorization failed
-    │   └── SignInNeededError   a person has to sign in; carries the command to run
+    │   ├── SignInNeededError   a person has to sign in; carries the command to run
+    │   └── RefusedError        an authorization server said no; `code` is its OAuth error code
     ├── ProtocolError           the other side broke the protocol (remote fault)
     │   └── RpcError            the other side answered with a JSON-RPC error
     └── TransportError          the link to a server failed
@@ -104,6 +105,12 @@ class AuthError(OpenClawError):
 
 class SignInNeededError(AuthError):
     pass
+
+
+class RefusedError(AuthError):
+    def __init__(self, code: str, message: str, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
 
 
 class ProtocolError(OpenClawError):
