@@ -126,6 +126,8 @@ class HttpProvider:
         self._endpoint = endpoint
         self._wire = wire
         self._pace = pace or Pace()
+        if endpoint.max_retries is not None:
+            self._pace = replace(self._pace, attempts=endpoint.max_retries + 1)
         self._quirks: dict[str, frozenset[str]] = {}
         self._http = HttpClient(
             ClientOptions(rules=MODEL_RULES, proxies=ProxyRules.from_environment(os.environ), user_agent="openclaw")

@@ -4,9 +4,6 @@
 """
 
 from dataclasses import dataclass
-from typing import Literal
-
-Api = Literal["openai-completions", "anthropic-messages"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +20,23 @@ class ModelSpec:
 
 @dataclass(frozen=True, slots=True)
 class ProviderSpec:
-    """One entry of `models.providers`. Empty fields of a well-known provider are filled in from the catalog's own table.
+    """One entry of `models.providers`. Empty fields of a well-known provider are filled in from `models/vendors.py`.
 
-    `api_key` and header values may be secret references; whoever builds the endpoint resolves them.
+    `api_key` and header values are text, or references to secrets that the catalog's `resolve` understands.
     """
 
     id: str
     base_url: str = ""
-    api_key: str = ""
+    api_key: object = ""
     api: str = ""
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, object], ...] = ()
     models: tuple[ModelSpec, ...] = ()
     # Seconds for one whole answer.
     timeout: float | None = None
+    # Attempts after the first one.
+    max_retries: int | None = None
+    # The file that a provider with `api: "scripted"` plays.
+    script: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class Endpoint:
     headers: tuple[tuple[str, str], ...] = ()
     models: tuple[ModelSpec, ...] = ()
     timeout: float | None = None
+    max_retries: int | None = None
     key_place: str = ""
 
     def model(self, model_id: str) -> ModelSpec:

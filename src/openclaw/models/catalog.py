@@ -1,0 +1,268 @@
+"""From `provider/model` to a provider that serves it, with what to try when it fails.
+
+Owns which model is used when none is configured (the first one configured anywhere, a key in the environment, an Ollama on its usual
+port, else `builtin/offline`), the order of fallbacks, and when secrets are resolved: at the first request, so that a broken key of a
+fallback disturbs nobody. Wires are loaded by name when they are first needed, so that an offline turn pays for no HTTP client.
+"""
+
+import importlib
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from openclaw.errors import ModelError, OpenClawError
+from openclaw.models import offline, scripted
+from openclaw.models.provider import Done, ModelEvent, ModelRequest, Notice, Provider
+from openclaw.models.spec import Endpoint, ModelSpec, ProviderSpec
+from openclaw.models.vendors import CHAT, MESSAGES, USUAL_WINDOW, VENDORS, Vendor, located
+from openclaw.redact import looks_secret, remember
+
+__all__ = ["OFFLINE", "Catalog", "Chain", "Link", "ModelSpec", "ProviderSpec", "Selection"]
+
+OFFLINE: Final = f"{offline.NAME}/{offline.MODEL}"
+# It reads the last message only; any number will do that never makes a conversation compact early.
+OFFLINE_WINDOW: Final = 1_000_000
+
+_WIRES: Mapping[str, str] = {
+    CHAT: "openclaw.models.openai_chat",
+    MESSAGES: "openclaw.models.anthropic_messages",
+    # Ollama speaks chat-completions beside its own wire.
+    "ollama": "openclaw.models.openai_chat",
+}
+
+Resolve = Callable[[object], Awaitable[str]]
+
+
+async def as_text(value: object) -> str:
+    """The `resolve` of a catalog whose config holds no references."""
+    return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One model of a chain: its full name, who serves it, and what it is called there."""
+
+    name: str
+    provider: Provider
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What serves an agent. `provider` tries the fallbacks too, and needs no model name in the request.
+
+    `found` says how a model was chosen that nobody configured; `problem` why the first one cannot work as things are (no key).
+    """
+
+    name: str
+    provider: Provider
+    context_window: int
+    max_tokens: int | None = None
+    found: str = ""
+    problem: str = ""
+
+
+class Chain:
+    """A provider that asks the next model when one fails before its first word, in a way that another may not."""
+
+    def __init__(self, links: Sequence[Link]) -> None:
+        self.name = links[0].provider.name
+        self._links = tuple(links)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        for link, following in zip(self._links, [*self._links[1:], None], strict=True):
+            spoke = False
+            async with aclosing(link.provider.stream(replace(request, model=link.model))) as events:
+                async for event in events:
+                    if isinstance(event, Done):
+                        if following is None or spoke or not (event.error and event.retryable):
+                            yield replace(event, model=link.name)
+                            return
+                        yield Notice(f"{event.error} Trying {following.name}.")
+                        break
+                    spoke = spoke or not isinstance(event, Notice)
+                    yield event
+
+    async def close(self) -> None:
+        """The catalog closes the providers, which other chains share."""
+        return
+
+
+class Catalog:
+    """The providers of one configuration. `resolve` turns a secret reference into its value; `base` is where script paths start."""
+
+    def __init__(
+        self,
+        providers: Iterable[ProviderSpec] = (),
+        *,
+        environ: Mapping[str, str] | None = None,
+        resolve: Resolve = as_text,
+        look_around: bool = True,
+        base: Path | None = None,
+    ) -> None:
+        self._environ = os.environ if environ is None else environ
+        self._resolve = resolve
+        self._look_around = look_around
+        self._base = base or Path()
+        self._specs = {spec.id: spec for spec in providers}
+        self._providers: dict[str, Provider] = {}
+
+    async def select(self, model: str = "", fallbacks: Sequence[str] = ()) -> Selection:
+        """The model to use, by name or, without one, what can be found. Raises ModelError for a name that means nothing here."""
+        found = ""
+        if not model:
+            model, found = await self._find()
+        names = list(dict.fromkeys([model, *fallbacks]))
+        links = [self._link(name) for name in names]
+        provider_id, _, model_id = links[0].name.partition("/")
+        spec, vendor = self._known(provider_id)
+        listed = next((m for m in spec.models if m.id == model_id), ModelSpec(model_id))
+        window = listed.context_window or (OFFLINE_WINDOW if provider_id == offline.NAME else vendor.context_window)
+        return Selection(links[0].name, Chain(links), window, listed.max_tokens, found, self._problem(provider_id))
+
+    async def close(self) -> None:
+        for provider in self._providers.values():
+            await provider.close()
+        self._providers.clear()
+
+    async def _find(self) -> tuple[str, str]:
+        """A model that nobody named, and where it was found."""
+        for spec in self._specs.values():
+            if spec.models:
+                return f"{spec.id}/{spec.models[0].id}", f"the first model of models.providers.{spec.id}"
+        if not self._look_around:
+            return OFFLINE, "no model is configured"
+        for provider_id, vendor in VENDORS.items():
+            variable = self._variable(vendor)
+            if variable and vendor.model:
+                return f"{provider_id}/{vendor.model}", f"{variable} is set"
+        base_url = self._known("ollama")[0].base_url
+        running = await importlib.import_module("openclaw.models.ollama").talking_model(base_url)
+        if running:
+            return f"ollama/{running}", f"Ollama runs at {base_url}"
+        return OFFLINE, "no model is configured, no key is set, and no Ollama runs here"
+
+    def _link(self, name: str) -> Link:
+        provider_id, slash, model = name.partition("/")
+        if not slash or not model:
+            return self._link(self._by_model(name))
+        if provider_id == scripted.NAME and provider_id not in self._specs:
+            # Each script is a provider of its own: it counts its turns.
+            return Link(name, self._kept(name, lambda: self._scripted(model, scripted.NAME)), model)
+        return Link(name, self._kept(provider_id, lambda: self._make(provider_id)), model)
+
+    def _kept(self, key: str, make: Callable[[], Provider]) -> Provider:
+        if key not in self._providers:
+            self._providers[key] = make()
+        return self._providers[key]
+
+    def _by_model(self, name: str) -> str:
+        """A model named without its provider: the one configured provider that lists it."""
+        owners = [spec.id for spec in self._specs.values() if any(model.id == name for model in spec.models)]
+        if len(owners) == 1:
+            return f"{owners[0]}/{name}"
+        hint = f"Write it as provider/model, such as openai/{name or 'gpt-5.6-terra'}."
+        raise ModelError(f"'{name}' does not say which provider serves it.", hint=hint)
+
+    def _make(self, provider_id: str) -> Provider:
+        if provider_id == offline.NAME:
+            return offline.Offline()
+        spec, _ = self._known(provider_id)
+        if spec.api == scripted.NAME:
+            return self._scripted(spec.script, provider_id)
+        if not spec.base_url:
+            known = ", ".join([*self._specs, *VENDORS, offline.NAME])
+            raise ModelError(
+                f"There is no model provider named '{provider_id}'.",
+                hint=f"Add models.providers.{provider_id} with its baseUrl, or use one of: {known}.",
+            )
+        if spec.api not in _WIRES:
+            raise ModelError(
+                f"models.providers.{provider_id} speaks {spec.api}, which is not spoken here.",
+                hint=f"Use {CHAT} or {MESSAGES}: most vendors offer the first.",
+            )
+        return _Lazy(spec, self._key_place(provider_id), self._problem(provider_id), self._resolve)
+
+    def _scripted(self, path: str, name: str) -> Provider:
+        return scripted.Scripted(scripted.load(self._base / Path(path).expanduser()), name=name)
+
+    def _known(self, provider_id: str) -> tuple[ProviderSpec, Vendor]:
+        """What the config says of a provider, filled in with what is generally known of it."""
+        spec = self._specs.get(provider_id, ProviderSpec(provider_id))
+        vendor = VENDORS.get(provider_id, Vendor("", context_window=USUAL_WINDOW))
+        base_url = spec.base_url or located(self._environ.get(vendor.base_variable, "")) or vendor.base_url
+        key = spec.api_key or self._environ.get(self._variable(vendor), "")
+        return replace(spec, base_url=base_url, api=spec.api or vendor.api, api_key=key), vendor
+
+    def _variable(self, vendor: Vendor) -> str:
+        """The environment variable that holds the vendor's key; empty when none does."""
+        return next((name for name in vendor.variables if self._environ.get(name, "").strip()), "")
+
+    def _key_place(self, provider_id: str) -> str:
+        place = f"models.providers.{provider_id}.apiKey"
+        vendor = VENDORS.get(provider_id)
+        configured = provider_id in self._specs and self._specs[provider_id].api_key
+        if vendor is None or not vendor.variables or configured:
+            return place
+        return self._variable(vendor) or f"{vendor.variables[0]} or {place}"
+
+    def _problem(self, provider_id: str) -> str:
+        """A vendor that asks for a key, and has none. Elsewhere (a proxy, a server at home) it may do without."""
+        spec, vendor = self._known(provider_id)
+        elsewhere = spec.base_url != vendor.base_url or any(name.lower() in _KEY_HEADERS for name, _ in spec.headers)
+        if spec.api_key or not vendor.variables or elsewhere:
+            return ""
+        return f"{provider_id} has no API key. Set {self._key_place(provider_id)}."
+
+
+_KEY_HEADERS = frozenset({"authorization", "x-api-key", "api-key"})
+
+
+class _Lazy:
+    """A provider whose wire is loaded, and whose secrets are resolved, at its first request."""
+
+    def __init__(self, spec: ProviderSpec, key_place: str, problem: str, resolve: Resolve) -> None:
+        self.name = spec.id
+        self._spec = spec
+        self._key_place = key_place
+        self._problem = problem
+        self._resolve = resolve
+        self._provider: Provider | None = None
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        try:
+            if self._problem:
+                raise ModelError(self._problem)
+            provider = self._provider or self._connected(await self._endpoint())
+        except OpenClawError as error:
+            yield Done("error", error=str(error), retryable=True, model=f"{self.name}/{request.model}")
+            return
+        async with aclosing(provider.stream(request)) as events:
+            async for event in events:
+                yield event
+
+    async def close(self) -> None:
+        if self._provider is not None:
+            await self._provider.close()
+
+    def _connected(self, endpoint: Endpoint) -> Provider:
+        # Another request may have come this far while the secrets were resolved.
+        if self._provider is None:
+            provider: Provider = importlib.import_module(_WIRES[self._spec.api]).connect(endpoint)
+            self._provider = provider
+        return self._provider
+
+    async def _endpoint(self) -> Endpoint:
+        spec = self._spec
+        key = (await self._resolve(spec.api_key)).strip() if spec.api_key else ""
+        remember(key)
+        headers = [(name, await self._resolve(value)) for name, value in spec.headers]
+        for name, value in headers:
+            if looks_secret(name, value):
+                remember(value)
+        return Endpoint(
+            spec.id, spec.base_url, key, tuple(headers), spec.models, spec.timeout, spec.max_retries, self._key_place
+        )
