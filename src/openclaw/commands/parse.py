@@ -136,7 +136,8 @@ def _descend(
     root: Command, words: Sequence[str], shared: Sequence[Option]
 ) -> tuple[Command, tuple[str, ...], tuple[str, ...]]:
     """Follow subcommand words; options before them are kept for the command that is found."""
-    command, trail = root, ()
+    command = root
+    trail: tuple[str, ...] = ()
     kept: list[str] = []
     queue = list(words)
     asked_help = False

@@ -1,0 +1,355 @@
+"""The composition root: one App holds everything, introduces the parts to each other, and answers through `reply`.
+
+Owns which parts exist and how long they live. Parts are made when they are first needed, so that a command pays only for what it
+uses; nothing starts by constructing an App. Decides nothing itself: policy is security/policy.py, a turn is agent/agent.py, servers are
+mcp/manager.py.
+"""
+
+import os
+import secrets
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from openclaw.agent.agent import Agent, Parts, Settings
+from openclaw.agent.attachments import Attachment, incoming
+from openclaw.agent.events import Event, MessageEnd, RunReason, Sink, ToolEnd
+from openclaw.agent.loop import RunOutcome
+from openclaw.config.agents import AgentSpec
+from openclaw.config.agents import agent as agent_spec
+from openclaw.config.load import Config
+from openclaw.config.paths import Paths
+from openclaw.config.sections import Model
+from openclaw.config.servers import secret_text
+from openclaw.content import Audio, File, Image, Text, Usage, UserMessage
+from openclaw.media import MediaStore
+from openclaw.models.catalog import OFFLINE, Catalog, Selection
+from openclaw.models.spec import ModelSpec, ProviderSpec
+from openclaw.security.audit import AuditLog
+from openclaw.security.policy import Policy, layer_of
+from openclaw.sessions.key import session_key as full_key
+from openclaw.sessions.memory import MemoryStore
+from openclaw.sessions.sqlite import SqliteStore
+from openclaw.sessions.store import Store
+from openclaw.skills.catalog import Catalog as SkillCatalog
+from openclaw.skills.catalog import SkillRules, load_skills
+from openclaw.skills.discover import Limits, skill_roots
+from openclaw.tool import Absence, ContextSource, Tool, ToolSource
+from openclaw.tools.confine import Fence
+from openclaw.tools.invoke import CheckerCache
+from openclaw.tools.native import native_tools
+
+__all__ = ["App", "Attachment", "CallRecord", "Reply"]
+
+# Bits of randomness in the key of a conversation nobody named: keys never meet and cannot be guessed.
+_KEY_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One tool call of a run, as a surface reports it."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    is_error: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came of one message. `text` is the model's final answer; `error` is a sentence whenever `reason` is not `done`."""
+
+    text: str
+    session_key: str
+    model: str
+    reason: RunReason = "done"
+    error: str = ""
+    media: tuple[Image | Audio | File, ...] = ()
+    usage: Usage = Usage()
+    tool_calls: tuple[CallRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why an agent has a tool, or has it not. `looked` says where it was searched for."""
+
+    name: str
+    available: bool
+    reason: str
+    where: str = ""
+    looked: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Collector:
+    """Sees every event of a run on its way to the surface, and keeps what the reply needs."""
+
+    forward: Sink | None
+    calls: list[CallRecord] = field(default_factory=list)
+    media: list[Image | Audio | File] = field(default_factory=list)
+    model: str = ""
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case ToolEnd(call=call, result=result):
+                self.calls.append(CallRecord(call.name, call.arguments, result.is_error))
+                self.media += [block for block in result.content if not isinstance(block, Text)]
+            case MessageEnd(message=message):
+                self.model = message.model or self.model
+            case _:
+                pass
+        if self.forward is not None:
+            self.forward(event)
+
+
+class App:
+    """`async with App(config, paths=…) as app: await app.reply("hello")`.
+
+    `workspace` is where agents work that have none configured. `through_gateway` adds the rules of `gateway.tools`.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        paths: Paths,
+        env: Mapping[str, str] | None = None,
+        workspace: Path | None = None,
+        through_gateway: bool = False,
+        store: Store | None = None,
+    ) -> None:
+        self.config = config
+        self.paths = paths
+        self.env = dict(os.environ) if env is None else env
+        self._workspace = workspace
+        self._through_gateway = through_gateway
+        self._given_store = store
+        self._checkers = CheckerCache()
+        self._selections: dict[str, Selection] = {}
+        self._exit = AsyncExitStack()
+
+    async def __aenter__(self) -> "App":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._exit.aclose()
+
+    # One way in
+
+    async def reply(
+        self,
+        message: str,
+        *,
+        agent: str = "",
+        session_key: str = "",
+        namespace: str = "",
+        attachments: Sequence[Attachment] = (),
+        on_event: Sink | None = None,
+        timeout: float | None = None,
+        patience: float | None = None,
+    ) -> Reply:
+        """Say something to an agent and wait for its whole answer; `on_event` sees it come.
+
+        Without a `session_key` a new conversation is started. `patience` is how long to wait for servers whose tools are not known yet;
+        None waits as long as connecting to each of them may take. Raises UsageError, ModelError, StoreError or MediaError before
+        anything was said; what goes wrong later is in the reply.
+        """
+        spec = agent_spec(self.config, agent)
+        key = full_key(spec.id, session_key or _new_key(), namespace)
+        one = await self.agent(spec)
+        blocks = await incoming(attachments, self.media)
+        collector = _Collector(on_event)
+        outcome: RunOutcome = await one.turn(
+            UserMessage((Text(message), *blocks)),
+            session_key=key,
+            sink=collector,
+            deadline=spec.timeout if timeout is None else timeout,
+            patience=float("inf") if patience is None else patience,
+        )
+        return Reply(
+            text=outcome.text,
+            session_key=key,
+            model=collector.model or one.settings.model,
+            reason=outcome.reason,
+            error=outcome.error,
+            media=tuple(collector.media),
+            usage=outcome.usage,
+            tool_calls=tuple(collector.calls),
+        )
+
+    async def agent(self, spec: AgentSpec) -> Agent:
+        """The agent as it is now: its model found, its sources in place."""
+        selection = await self.selection(spec)
+        policy = self.policy(spec)
+        sources = self.sources(spec)
+        return Agent(
+            Settings(
+                id=spec.id,
+                model=selection.name,
+                workspace=self.workspace(spec),
+                name=spec.name,
+                instructions=spec.prompt,
+                window=spec.context_tokens or selection.context_window,
+                max_tokens=selection.max_tokens,
+                max_turns=spec.max_turns,
+                parallel_calls=spec.max_concurrent,
+                summaries=selection.name != OFFLINE,
+            ),
+            Parts(
+                provider_stream=selection.provider.stream,
+                store=self.store,
+                sources=sources,
+                policy_decide=_decider(policy),
+                audit=self.audit.ended,
+                checker_cache=self._checkers,
+                clock=time.monotonic,
+                today=date.today,
+                contexts=self.contexts(),
+                skills=lambda: self.skills(spec).prompt,
+            ),
+        )
+
+    # The parts, each made when it is first asked for
+
+    @cached_property
+    def store(self) -> Store:
+        if self._given_store is not None:
+            return self._given_store
+        if self.config.root.session.store == "memory":
+            return MemoryStore()
+        store = SqliteStore(self.paths.sessions_file)
+        self._exit.push_async_callback(store.close)
+        return store
+
+    @cached_property
+    def media(self) -> MediaStore:
+        return MediaStore(self.paths.media_dir)
+
+    @cached_property
+    def audit(self) -> AuditLog:
+        log = AuditLog(self.paths.audit_dir / "calls.jsonl")
+        self._exit.callback(log.close)
+        return log
+
+    @cached_property
+    def models(self) -> Catalog:
+        catalog = Catalog(
+            provider_specs(self.config),
+            environ=self.env,
+            look_around=self.config.root.models.mode == "merge",
+            base=self.config.file.parent,
+        )
+        self._exit.push_async_callback(catalog.close)
+        return catalog
+
+    async def selection(self, spec: AgentSpec) -> Selection:
+        """The model that serves an agent. Looked for once: finding one may take a moment."""
+        if spec.id not in self._selections:
+            self._selections[spec.id] = await self.models.select(spec.model, spec.fallbacks)
+        return self._selections[spec.id]
+
+    def policy(self, spec: AgentSpec) -> Policy:
+        layers = [layer_of(layer) for layer in spec.tools]
+        if self._through_gateway:
+            layers.append(layer_of(spec.gateway_tools, grants=False))
+        return Policy(layers)
+
+    def workspace(self, spec: AgentSpec) -> Path:
+        if spec.workspace:
+            return Path(spec.workspace)
+        if self._workspace is not None:
+            return self._workspace
+        self.paths.workspace_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return self.paths.workspace_dir
+
+    def skills(self, spec: AgentSpec) -> SkillCatalog:
+        section = self.config.root.skills
+        roots = skill_roots(
+            workspace=self.workspace(spec),
+            home=self.paths.home,
+            state_dir=self.paths.state_dir,
+            agent=spec.id,
+            extra_dirs=[self.config.resolve(name) for name in section.load.extra_dirs],
+        )
+        rules = SkillRules(
+            allow_bundled=section.allow_bundled,
+            disabled=[name for name, entry in section.entries.items() if entry.enabled is False],
+            allowed=spec.skills,
+            limits=Limits(
+                candidates_per_root=section.limits.max_candidates_per_root,
+                skills_per_source=section.limits.max_skills_loaded_per_source,
+                file_bytes=section.limits.max_skill_file_bytes,
+                prompt_skills=section.limits.max_skills_in_prompt,
+                prompt_chars=section.limits.max_skills_prompt_chars,
+            ),
+        )
+        return load_skills(roots, rules, config=self.config.raw, env=self.env, platform=sys.platform, reserved=RESERVED)
+
+    def sources(self, spec: AgentSpec) -> tuple[ToolSource, ...]:
+        """Who offers tools to an agent, in the order models see them: native, plugin, MCP."""
+        fence = Fence(
+            readable=self.skills(spec).directories,
+            kept=(self.paths.media_dir,),
+            refused=(*self.config.files, self.paths.state_dir),
+        )
+        return (native_tools(fence),)
+
+    def contexts(self) -> tuple[ContextSource, ...]:
+        return ()
+
+    # What an agent has, and has not
+
+    async def tools(self, agent: str = "") -> tuple[Tool, ...]:
+        """The tools an agent is offered now, policy applied."""
+        return (await self.agent(agent_spec(self.config, agent))).tools()
+
+    async def absences(self, agent: str = "") -> tuple[Absence, ...]:
+        return (await self.agent(agent_spec(self.config, agent))).absences()
+
+
+# Words that skills cannot take as their command.
+RESERVED = frozenset({"help", "new", "reset", "tools", "status", "skill", "quit", "exit"})
+
+
+def _decider(policy: Policy) -> Callable[[Tool, str], str | None]:
+    def decide(tool: Tool, agent: str) -> str | None:
+        decision = policy.decide(tool)
+        return None if decision.allowed else str(decision)
+
+    return decide
+
+
+def _new_key() -> str:
+    return f"{int(time.time())}-{secrets.token_hex(_KEY_BYTES)}"
+
+
+def provider_specs(config: Config) -> list[ProviderSpec]:
+    """`models.providers` as the model catalog takes them."""
+    return [
+        ProviderSpec(
+            id=name,
+            base_url=provider.base_url or "",
+            api_key=secret_text(provider.api_key),
+            api=provider.api or "",
+            headers=tuple((header, secret_text(value)) for header, value in provider.headers.items()),
+            models=tuple(_model_spec(model) for model in provider.models),
+            timeout=provider.timeout_seconds,
+            max_retries=provider.max_retries,
+            script=provider.script or "",
+        )
+        for name, provider in config.root.models.providers.items()
+    ]
+
+
+def _model_spec(model: str | Model) -> ModelSpec:
+    if isinstance(model, str):
+        return ModelSpec(model)
+    return ModelSpec(model.id, model.name, model.context_window, model.max_tokens, model.input)

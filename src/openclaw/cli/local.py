@@ -1,0 +1,107 @@
+"""Run a command in this process: event loop, logging, signals and the terminal.
+
+Owns what belongs to a process and not to a command. Ctrl-C and SIGTERM cancel the command and let it clean up; a closed pipe on
+stdout ends it quietly.
+"""
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TextIO
+
+import uvloop
+
+from openclaw.app import App
+from openclaw.commands.console import Console
+from openclaw.commands.dispatch import Context, dispatch
+from openclaw.commands.parse import parse
+from openclaw.commands.table import ROOT, SHARED
+from openclaw.config.load import load_config
+from openclaw.config.paths import Paths
+from openclaw.errors import UsageError
+from openclaw.log import configure
+
+# What a shell shows for a program that was interrupted.
+INTERRUPTED = 130
+
+
+def run(words: Sequence[str]) -> int:
+    """The exit code of one command line."""
+    env = dict(os.environ)
+    shared = _shared_options(words)
+    configure(level=str(shared.get("log-level") or "warning"), json_lines=bool(shared.get("log-json")))
+    paths = Paths.from_env(env, config=str(shared.get("config") or ""))
+    context = Context(
+        console=terminal(env, no_color=bool(shared.get("no-color"))),
+        paths=paths,
+        env=env,
+        cwd=Path.cwd(),
+        open_app=lambda: _own_app(paths, env),
+    )
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(_until_signalled(words, context))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader went away (`openclaw tools | head`); keep the interpreter from complaining about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _shared_options(words: Sequence[str]) -> Mapping[str, object]:
+    """The options that matter before a command runs; a wrong line is reported by dispatch, once."""
+    try:
+        return parse(ROOT, words, SHARED).values
+    except UsageError:
+        return {}
+
+
+async def _until_signalled(words: Sequence[str], context: Context) -> int:
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    try:
+        return await dispatch(words, context)
+    except asyncio.CancelledError:
+        return INTERRUPTED
+
+
+@asynccontextmanager
+async def _own_app(paths: Paths, env: Mapping[str, str]) -> AsyncIterator[App]:
+    async with App(load_config(paths, env), paths=paths, env=env, workspace=Path.cwd()) as app:
+        yield app
+
+
+def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
+    """The terminal (or pipe) this process was started on."""
+    return Console(
+        out=_writer(sys.stdout),
+        err=_writer(sys.stderr),
+        width=shutil.get_terminal_size().columns,
+        colour=sys.stdout.isatty() and not no_color and not env.get("NO_COLOR") and env.get("TERM") != "dumb",
+        interactive=sys.stderr.isatty(),
+        ask=_ask,
+    )
+
+
+def _writer(stream: TextIO) -> Callable[[str], None]:
+    def write(text: str) -> None:
+        stream.write(text)
+        stream.flush()
+
+    return write
+
+
+async def _ask(question: str) -> str | None:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    line = await asyncio.to_thread(sys.stdin.readline)
+    return line.strip() if line else None

@@ -1,0 +1,135 @@
+"""`openclaw agent`: one message in, one answer out, streamed as it comes.
+
+Text goes to stdout; what happens on the way (tool calls, notices) to stderr. `--json` prints one object at the end instead.
+"""
+
+import asyncio
+import mimetypes
+import sys
+from pathlib import Path
+from typing import Any
+
+from openclaw.agent.events import Event, MessageEnd, Notice, TextDelta, ToolEnd, ToolStart
+from openclaw.app import Attachment, Reply
+from openclaw.commands.console import Console
+from openclaw.commands.dispatch import Context
+from openclaw.commands.parse import Parsed
+from openclaw.content import File, Image
+from openclaw.errors import UsageError
+from openclaw.security.external import clean_terminal
+
+# Enough of a call's arguments to recognise it; the whole is in --json.
+_SHOWN_ARGUMENTS = 100
+
+
+async def run(context: Context, parsed: Parsed) -> int:
+    message = await _message(parsed)
+    attachments = tuple(_attachment(context.cwd, name) for name in parsed.many("attach"))
+    progress = None if parsed.flag("json") else StreamPrinter(context.console)
+    async with context.open_app() as app:
+        reply = await app.reply(
+            message,
+            agent=parsed.text("agent"),
+            session_key=parsed.text("session-key"),
+            attachments=attachments,
+            on_event=progress,
+            timeout=parsed.number("timeout"),
+            # A command may wait for servers it has never seen; a conversation may not.
+            patience=None,
+        )
+    if progress is None:
+        context.console.data(as_json(reply))
+    else:
+        progress.end(reply)
+    return 0 if reply.reason == "done" else 1
+
+
+async def _message(parsed: Parsed) -> str:
+    words = parsed.many("words")
+    message = parsed.text("message")
+    if message and words:
+        raise UsageError("openclaw agent: the message was given twice, with -m and without.", hint='Quote it: -m "…"')
+    message = message or " ".join(words)
+    if message == "-":
+        message = await asyncio.to_thread(sys.stdin.read)
+    if not message.strip():
+        raise UsageError("openclaw agent: there is no message.", hint='Try: openclaw agent -m "hello"')
+    return message
+
+
+def _attachment(cwd: Path, name: str) -> Attachment:
+    path = cwd / name
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"--attach {name}: {error.strerror or error}.") from None
+    return Attachment(
+        name=path.name, mime_type=mimetypes.guess_type(path.name)[0] or "application/octet-stream", data=data
+    )
+
+
+def as_json(reply: Reply) -> dict[str, Any]:
+    """The one object that `--json` prints."""
+    document: dict[str, Any] = {
+        "text": reply.text,
+        "toolCalls": [
+            {"name": call.name, "arguments": call.arguments, "isError": call.is_error} for call in reply.tool_calls
+        ],
+        "media": [
+            {"type": "file", "path": item.path, "mimeType": item.mime_type, "size": item.size}
+            if isinstance(item, File)
+            else {
+                "type": "image" if isinstance(item, Image) else "audio",
+                "mimeType": item.mime_type,
+                "data": item.data,
+            }
+            for item in reply.media
+        ],
+        "usage": reply.usage,
+        "sessionKey": reply.session_key,
+        "model": reply.model,
+    }
+    if reply.reason != "done":
+        document |= {"stopped": reply.reason, "error": reply.error}
+    return document
+
+
+class StreamPrinter:
+    """Shows a run as it happens. Model and tool text is cleaned of terminal control before it is shown."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._at_line_start = True
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case TextDelta(text=text):
+                self._console.out(clean_terminal(text))
+                self._at_line_start = text.endswith("\n")
+            case MessageEnd():
+                self._newline()
+            case ToolStart(call=call):
+                arguments = ", ".join(f"{k}={v!r}" for k, v in call.arguments.items())
+                if len(arguments) > _SHOWN_ARGUMENTS:
+                    arguments = arguments[:_SHOWN_ARGUMENTS] + "…"
+                self._console.note(self._console.dim(clean_terminal(f"→ {call.name}({arguments})")))
+            case ToolEnd(call=call, result=result, seconds=seconds):
+                word = "failed" if result.is_error else "done"
+                self._console.note(self._console.dim(f"← {call.name} {word} in {seconds:.1f} s"))
+            case Notice(text=text):
+                self._console.note(self._console.dim(clean_terminal(text)))
+            case _:
+                pass
+
+    def _newline(self) -> None:
+        if not self._at_line_start:
+            self._console.line()
+            self._at_line_start = True
+
+    def end(self, reply: Reply) -> None:
+        self._newline()
+        for item in reply.media:
+            if isinstance(item, File):
+                self._console.note(f"saved: {item.path} ({item.mime_type}, {item.size} bytes)")
+        if reply.reason != "done":
+            self._console.note(self._console.bad(f"stopped ({reply.reason}): {reply.error}".removesuffix(": ")))

@@ -1,0 +1,56 @@
+"""Completion scripts for shells, made from the command table."""
+
+from collections.abc import Iterator
+
+from openclaw.commands.dispatch import Context
+from openclaw.commands.parse import Command, Parsed
+from openclaw.commands.table import ROOT, SHARED
+
+
+async def run(context: Context, parsed: Parsed) -> int:
+    makers = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+    context.console.out(makers[parsed.text("shell")]())
+    return 0
+
+
+def _words() -> Iterator[tuple[str, list[str]]]:
+    """Each command line so far, and the words that may follow it."""
+
+    def visit(command: Command, trail: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
+        options = [option.flag for option in (*command.options, *SHARED)]
+        choices = [choice for argument in command.arguments for choice in argument.choices]
+        yield " ".join(trail), [*(child.name for child in command.children), *choices, *options]
+        for child in command.children:
+            yield from visit(child, (*trail, child.name))
+
+    yield from visit(ROOT, ())
+
+
+def _bash() -> str:
+    cases = "\n".join(f'        "{trail}") words="{" ".join(words)}";;' for trail, words in _words())
+    return f"""\
+_openclaw() {{
+    local trail="" word words=""
+    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+        case "$word" in -*) ;; *) trail="${{trail:+$trail }}$word";; esac
+    done
+    case "$trail" in
+{cases}
+    esac
+    COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
+}}
+complete -o default -F _openclaw openclaw
+"""
+
+
+def _zsh() -> str:
+    return f"autoload -U +X bashcompinit && bashcompinit\n{_bash()}"
+
+
+def _fish() -> str:
+    lines = ["complete -c openclaw -f"]
+    for trail, words in _words():
+        given = trail.split()
+        seen = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in given) or "__fish_use_subcommand"
+        lines += [f"complete -c openclaw -n '{seen}' -a '{word}'" for word in words if not word.startswith("-")]
+    return "\n".join(lines) + "\n"

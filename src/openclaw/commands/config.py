@@ -1,0 +1,91 @@
+"""`openclaw config`: check, read and change openclaw.json.
+
+`set` writes only what still loads afterwards: a change that would break the file is refused with the reason, and nothing is written.
+Credentials are never printed.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from openclaw.commands.console import to_json
+from openclaw.commands.dispatch import Context
+from openclaw.commands.parse import Parsed
+from openclaw.config import json5
+from openclaw.config.dotted import format_path, parse_path
+from openclaw.config.edit import edit_file, set_value as edited
+from openclaw.config.load import load_config
+from openclaw.config.schema import json_schema
+from openclaw.errors import ConfigError, Problem, UsageError
+from openclaw.redact import looks_secret
+
+_HIDDEN = "[REDACTED]"
+
+
+async def validate(context: Context, parsed: Parsed) -> int:
+    """Unlike other commands this one prints problems on stdout: they are its result."""
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    missing = False
+    try:
+        config = load_config(context.paths, context.env)
+        warnings, missing = config.warnings, config.missing
+    except ConfigError as error:
+        problems = error.problems
+    if parsed.flag("json"):
+        context.console.data(
+            {"file": str(context.paths.config_file), "ok": not problems, "problems": problems, "warnings": warnings}
+        )
+        return 2 if problems else 0
+    for problem in problems:
+        context.console.line(f"{context.console.bad('error')} {problem}")
+    for warning in warnings:
+        context.console.line(f"{context.console.dim('warning')} {warning}")
+    if missing:
+        context.console.line(f"{context.paths.config_file} does not exist: every setting is at its default.")
+    elif not problems:
+        context.console.line(f"{context.paths.config_file} is valid.")
+    return 2 if problems else 0
+
+
+async def get(context: Context, parsed: Parsed) -> int:
+    text = parsed.text("path")
+    config = load_config(context.paths, context.env)
+    try:
+        value = config.get(text)
+    except KeyError:
+        raise UsageError(f"Nothing is set at {text}.", hint=f"The file is {context.paths.config_file}.") from None
+    path = parse_path(text)
+    shown = _without_secrets(value, path[-1] if path else "")
+    context.console.line(shown if isinstance(shown, str) else to_json(shown))
+    return 0
+
+
+def _without_secrets(value: Any, key: str) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _without_secrets(item, name) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_without_secrets(item, key) for item in value]
+    if isinstance(value, str) and not value.startswith(("secret://", "$")) and looks_secret(key, value):
+        return _HIDDEN
+    return value
+
+
+async def set_value(context: Context, parsed: Parsed) -> int:
+    path = parse_path(parsed.text("path"))
+    try:
+        value = json5.loads(parsed.text("value"))
+    except ConfigError:
+        value = parsed.text("value")
+    edit_file(context.paths, context.env, lambda source: edited(source, path, value))
+    context.console.line(f"Set {format_path(path)} in {context.paths.config_file}.")
+    return 0
+
+
+async def schema(context: Context, parsed: Parsed) -> int:
+    context.console.data(json_schema())
+    return 0
+
+
+async def path(context: Context, parsed: Parsed) -> int:
+    context.console.line(str(context.paths.config_file))
+    return 0

@@ -1,0 +1,108 @@
+"""`openclaw sessions`: list, show, export and delete conversations."""
+
+from datetime import UTC, datetime
+
+from openclaw.commands.console import Console
+from openclaw.commands.dispatch import Context
+from openclaw.commands.parse import Parsed
+from openclaw.content import AssistantMessage, Block, Message, Text, ToolMessage, UserMessage
+from openclaw.log import one_line
+from openclaw.security.external import clean_terminal
+from openclaw.sessions.event import Compaction, Reset, Said
+from openclaw.sessions.export import jsonl
+from openclaw.sessions.store import SessionInfo
+
+# Long keys are cut in the table; --json has them whole.
+_SHOWN_KEY = 60
+# Enough of a tool's result to recognise it; `export` has it whole.
+_SHOWN_RESULT = 400
+
+
+async def list_sessions(context: Context, parsed: Parsed) -> int:
+    minutes = parsed.number("active")
+    async with context.open_app() as app:
+        found = await app.store.list(
+            agent=parsed.text("agent") or None, active_within=None if minutes is None else minutes * 60
+        )
+    if parsed.flag("json"):
+        context.console.data([_as_json(info) for info in found])
+    elif not found:
+        context.console.line('No conversations yet. Start one: openclaw agent -m "hello"')
+    else:
+        rows = [(one_line(info.key, _SHOWN_KEY), _when(info.updated), str(info.messages), info.agent) for info in found]
+        context.console.table(("key", "last used", "messages", "agent"), rows)
+    return 0
+
+
+async def show(context: Context, parsed: Parsed) -> int:
+    async with context.open_app() as app:
+        transcript = await app.store.show(parsed.text("key"))
+    if parsed.flag("json"):
+        context.console.data({**_as_json(transcript.info), "entries": [entry.event for entry in transcript.entries]})
+        return 0
+    for entry in transcript.entries:
+        match entry.event:
+            case Said(message=message):
+                _print_message(context.console, message)
+            case Compaction(summary=summary):
+                context.console.line(context.console.dim(f"[shortened here] {clean_terminal(summary)}"))
+            case Reset():
+                context.console.line(context.console.dim("[a new conversation starts here]"))
+            case _:
+                pass
+    return 0
+
+
+async def export(context: Context, parsed: Parsed) -> int:
+    async with context.open_app() as app:
+        transcript = await app.store.show(parsed.text("key"))
+    for line in jsonl(transcript):
+        context.console.line(line)
+    return 0
+
+
+async def delete(context: Context, parsed: Parsed) -> int:
+    async with context.open_app() as app:
+        deleted = await app.store.delete(parsed.text("key"))
+    if parsed.flag("json"):
+        context.console.data({"deleted": deleted})
+    else:
+        context.console.line("Deleted." if deleted else "There was no such conversation.")
+    return 0 if deleted else 1
+
+
+def _as_json(info: SessionInfo) -> dict[str, object]:
+    return {
+        "key": info.key,
+        "id": info.id,
+        "agent": info.agent,
+        "createdAt": _iso(info.created),
+        "updatedAt": _iso(info.updated),
+        "messages": info.messages,
+    }
+
+
+def _print_message(console: Console, message: Message) -> None:
+    match message:
+        case UserMessage(content=content):
+            console.line(console.bold("you: ") + clean_terminal(_text(content)))
+        case AssistantMessage():
+            if message.text:
+                console.line(console.bold("agent: ") + clean_terminal(message.text))
+            for call in message.tool_calls:
+                console.line(console.dim(clean_terminal(f"  → {call.name} {call.arguments}")))
+        case ToolMessage(name=name, content=content, is_error=is_error):
+            word = "failed: " if is_error else ""
+            console.line(console.dim(clean_terminal(f"  ← {name} {word}{one_line(_text(content), _SHOWN_RESULT)}")))
+
+
+def _text(content: tuple[Block, ...]) -> str:
+    return "\n".join(block.text if isinstance(block, Text) else f"[{block.mime_type}]" for block in content)
+
+
+def _iso(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _when(at: float) -> str:
+    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M")
