@@ -10,6 +10,7 @@ from openclaw.agent.events import Event
 from openclaw.agent.loop import Prepare, RunOutcome, RunRequest, run
 from openclaw.content import Message, Text, ToolCall, Usage, UserMessage
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, TextDelta, ToolCallEnd
+from openclaw.security.policy import Decision
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
 from openclaw.tools.invoke import CheckerCache, PolicyDecide, invoke, unknown
 
@@ -18,6 +19,7 @@ Turn = Sequence[ModelEvent | asyncio.Event]
 
 
 NO_USAGE = Usage()
+ALLOWED = Decision(True, "no rule restricts it")
 
 
 def says(text: str, usage: Usage = NO_USAGE) -> list[ModelEvent]:
@@ -74,13 +76,25 @@ class Script:
 
 
 @dataclass
+class Trail:
+    """An audit that keeps each call and how it ended."""
+
+    lines: list[tuple[str, str]] = field(default_factory=list)
+
+    def ended(
+        self, call: ToolCall, invocation: Invocation, tool: Tool | None, outcome: str, seconds: float, **facts: Any
+    ) -> None:
+        self.lines.append((call.name, outcome))
+
+
+@dataclass
 class Stage:
     workspace: Path
     tools: list[Tool] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     recorded: list[Message] = field(default_factory=list)
     audited: list[tuple[str, str]] = field(default_factory=list)
-    decide: PolicyDecide = lambda tool, agent: None
+    decide: PolicyDecide = lambda tool: ALLOWED
     on_event: Callable[[Event], None] = lambda event: None
 
     def sink(self, event: Event) -> None:
@@ -100,7 +114,7 @@ class Stage:
             invocation,
             policy_decide=self.decide,
             checker_cache=CheckerCache(),
-            audit=lambda call, invocation, tool, outcome, seconds: self.audited.append((call.name, outcome)),
+            audit=Trail(self.audited),
             clock=lambda: 0.0,
         )
 

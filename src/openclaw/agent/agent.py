@@ -62,24 +62,23 @@ class Agent:
 
     def tools(self) -> tuple[Tool, ...]:
         """What the model is offered now: every source's tools that policy admits. Of two with one name the first counts."""
-        agent, decide = self.settings.id, self.parts.policy_decide
         found: dict[str, Tool] = {}
         for source in self.parts.sources:
-            for tool in source.tools(agent):
-                if tool.name not in found and decide(tool, agent) is None:
+            for tool in source.tools(self.settings.id):
+                if tool.name not in found and self.parts.policy_decide(tool).allowed:
                     found[tool.name] = tool
         return tuple(found.values())
 
     def absences(self) -> tuple[Absence, ...]:
         """Why a tool is missing: what the sources say, and what policy hides."""
-        agent, decide = self.settings.id, self.parts.policy_decide
-        told = [absence for source in self.parts.sources for absence in source.absences(agent)]
-        hidden = [
-            Absence(tool.name, refusal)
-            for source in self.parts.sources
-            for tool in source.tools(agent)
-            if (refusal := decide(tool, agent)) is not None
-        ]
+        told: list[Absence] = []
+        hidden: list[Absence] = []
+        for source in self.parts.sources:
+            told += source.absences(self.settings.id)
+            for tool in source.tools(self.settings.id):
+                decision = self.parts.policy_decide(tool)
+                if not decision.allowed:
+                    hidden.append(Absence(tool.name, decision.rule, decision.where))
         return (*told, *hidden)
 
     async def turn(
@@ -169,7 +168,7 @@ class _Turn:
     async def call(self, call: ToolCall, invocation: Invocation) -> ToolResult:
         tool = self.offered.get(call.name)
         if tool is None:
-            self.agent.parts.audit(call, invocation, None, "unknown", 0.0)
+            self.agent.parts.audit.ended(call, invocation, None, "unknown", 0.0)
             return unknown(call, self.offered, self.agent.absences())
         return await self.agent.invoke(tool, call, invocation)
 

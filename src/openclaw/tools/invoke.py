@@ -14,16 +14,17 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from openclaw.content import ToolCall
+from openclaw.content import Audio, File, Image, Text, ToolCall
 from openclaw.errors import OpenClawError
 from openclaw.schema import Checker
+from openclaw.security.policy import Decision
 from openclaw.tool import Absence, Invocation, Tool, ToolResult
 
 log = logging.getLogger(__name__)
 
 Outcome = Literal["ok", "error", "refused", "invalid", "timeout", "failed", "cancelled", "unknown"]
-# Asked for a tool and an agent. None admits it; a sentence refuses it and says which rule did.
-PolicyDecide = Callable[[Tool, str], str | None]
+# `Policy.decide` of the agent that calls.
+PolicyDecide = Callable[[Tool], Decision]
 
 # Compiled checkers kept. A gateway with every server of its limit offers about a thousand tools.
 CHECKERS = 4_096
@@ -33,10 +34,18 @@ LIKENESS = 0.5
 
 
 class Audit(Protocol):
-    """Writes one line about one finished call. Must not raise or block."""
+    """Writes one line about one finished call. Must not raise or block: `security.audit.AuditLog` is one."""
 
-    def __call__(
-        self, call: ToolCall, invocation: Invocation, tool: Tool | None, outcome: Outcome, seconds: float
+    def ended(
+        self,
+        call: ToolCall,
+        invocation: Invocation,
+        tool: Tool | None,
+        outcome: str,
+        seconds: float,
+        *,
+        result_bytes: int | None = None,
+        decision: Decision | None = None,
     ) -> None: ...
 
 
@@ -72,23 +81,26 @@ async def invoke(
     """Call `tool`. Raises CancelledError when the caller is cancelled, and nothing else."""
     started = clock()
     outcome: Outcome = "cancelled"
+    size: int | None = None
+    decision: Decision | None = None
     try:
-        refusal = policy_decide(tool, invocation.agent)
-        if refusal is not None:
+        decision = policy_decide(tool)
+        if not decision.allowed:
             outcome = "refused"
-            return ToolResult.error(f"{tool.name} may not be used: {refusal}")
+            return ToolResult.error(f"{tool.name} may not be used: {decision}.")
         fault = call.fault or checker_cache.check(tool, call.arguments)
         if fault:
             outcome = "invalid"
             return ToolResult.error(f"{tool.name} was not called: {fault}")
         outcome, result = await _run(tool, call, invocation)
+        size = _size(result)
         return result
     except Exception as error:
         # Policy or schema themselves failed: the call is not made, and the model is told so.
         outcome = "failed"
         return _failed(tool, error)
     finally:
-        audit(call, invocation, tool, outcome, clock() - started)
+        audit.ended(call, invocation, tool, outcome, clock() - started, result_bytes=size, decision=decision)
 
 
 def unknown(call: ToolCall, offered: Iterable[str], absences: Sequence[Absence]) -> ToolResult:
@@ -123,6 +135,20 @@ async def _run(tool: Tool, call: ToolCall, invocation: Invocation) -> tuple[Outc
     except Exception as error:
         return "failed", _failed(tool, error)
     return ("error" if result.is_error else "ok"), result
+
+
+def _size(result: ToolResult) -> int:
+    """Bytes of what the model gets to see."""
+    size = 0
+    for block in result.content:
+        match block:
+            case Text(text=text):
+                size += len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+            case Image(data=data) | Audio(data=data):
+                size += len(data)
+            case File(size=bytes_kept):
+                size += bytes_kept
+    return size
 
 
 def _failed(tool: Tool, error: Exception) -> ToolResult:

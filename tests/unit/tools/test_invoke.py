@@ -10,6 +10,7 @@ import pytest
 
 from openclaw.content import Text, ToolCall
 from openclaw.errors import PathError
+from openclaw.security.policy import Decision
 from openclaw.tool import Absence, Invocation, Tool, ToolResult, parameters
 from openclaw.tools.invoke import CHECKERS, CheckerCache, invoke, unknown
 
@@ -17,6 +18,8 @@ SCHEMA = {"type": "object", "properties": {"count": {"type": "integer"}}, "requi
 HERE = Invocation(agent="main", session="s", workspace=Path("."), call_id="c")
 CALL = ToolCall("c", "probe", {"count": 1})
 OK = ToolResult((Text("ok"),))
+ALLOWED = Decision(True, "no rule restricts it")
+DENIED = Decision(False, 'deny "probe"', "openclaw.json:3 tools.deny")
 
 
 def probe(run: Callable[[dict[str, Any], Invocation], Awaitable[ToolResult]], timeout: float | None = 60.0) -> Tool:
@@ -27,22 +30,25 @@ def probe(run: Callable[[dict[str, Any], Invocation], Awaitable[ToolResult]], ti
 class Desk:
     """Everything an invocation is given, with a clock that moves one second at each look."""
 
-    refusal: str | None = None
-    lines: list[tuple[ToolCall, Invocation, Tool | None, str, float]] = field(default_factory=list)
+    decision: Decision = ALLOWED
+    lines: list[tuple[Any, ...]] = field(default_factory=list)
     now: float = 0.0
 
     def clock(self) -> float:
         self.now += 1.0
         return self.now
 
+    def ended(self, *line: Any, result_bytes: int | None = None, decision: Decision | None = None) -> None:
+        self.lines.append((*line, result_bytes, decision))
+
     async def invoke(self, tool: Tool, call: ToolCall = CALL) -> ToolResult:
         return await invoke(
             tool,
             call,
             HERE,
-            policy_decide=lambda tool, agent: self.refusal,
+            policy_decide=lambda tool: self.decision,
             checker_cache=CheckerCache(),
-            audit=lambda *line: self.lines.append(line),
+            audit=self,
             clock=self.clock,
         )
 
@@ -59,20 +65,22 @@ async def test_a_good_call_runs_once_and_leaves_one_audit_line() -> None:
     desk, tool = Desk(), probe(fine)
 
     assert await desk.invoke(tool) == OK
-    assert desk.lines == [(CALL, HERE, tool, "ok", 1.0)]
+    assert desk.lines == [(CALL, HERE, tool, "ok", 1.0, 2, ALLOWED)]
 
 
 async def test_a_refused_call_does_not_run() -> None:
-    desk, tool = Desk(refusal="tools.deny in openclaw.json names it."), probe(never)
+    desk, tool = Desk(DENIED), probe(never)
 
-    assert await desk.invoke(tool) == ToolResult.error("probe may not be used: tools.deny in openclaw.json names it.")
-    assert desk.lines == [(CALL, HERE, tool, "refused", 1.0)]
+    assert await desk.invoke(tool) == ToolResult.error(
+        'probe may not be used: deny "probe" (openclaw.json:3 tools.deny).'
+    )
+    assert desk.lines == [(CALL, HERE, tool, "refused", 1.0, None, DENIED)]
 
 
 async def test_policy_comes_before_the_arguments_so_that_a_denied_tool_tells_nothing_about_itself() -> None:
-    result = await Desk(refusal="denied.").invoke(probe(never), ToolCall("c", "probe", {"count": "x"}))
+    result = await Desk(DENIED).invoke(probe(never), ToolCall("c", "probe", {"count": "x"}))
 
-    assert result == ToolResult.error("probe may not be used: denied.")
+    assert result == ToolResult.error('probe may not be used: deny "probe" (openclaw.json:3 tools.deny).')
 
 
 async def test_wrong_arguments_are_explained_to_the_model() -> None:
@@ -84,7 +92,7 @@ async def test_wrong_arguments_are_explained_to_the_model() -> None:
     assert result.is_error
     assert str(result.content[0].text).startswith("probe was not called: ")  # type: ignore[union-attr]
     assert "count" in result.content[0].text  # type: ignore[union-attr]
-    assert desk.lines == [(call, HERE, tool, "invalid", 1.0)]
+    assert desk.lines == [(call, HERE, tool, "invalid", 1.0, None, ALLOWED)]
 
 
 async def test_a_garbled_call_is_not_made() -> None:
@@ -109,7 +117,7 @@ async def test_a_deadline_ends_the_tool_and_names_the_milliseconds() -> None:
 
     assert await desk.invoke(tool) == ToolResult.error("probe did not finish within 10 ms.")
     assert ended.is_set()
-    assert desk.lines == [(CALL, HERE, tool, "timeout", 1.0)]
+    assert [line[:5] for line in desk.lines] == [(CALL, HERE, tool, "timeout", 1.0)]
 
 
 @pytest.mark.parametrize("timeout", [None, 60.0])
@@ -131,7 +139,7 @@ async def test_whatever_a_tool_raises_is_an_error_result(
     desk, tool = Desk(), probe(broken, timeout=timeout)
 
     assert await desk.invoke(tool) == ToolResult.error(text)
-    assert desk.lines == [(CALL, HERE, tool, "failed", 1.0)]
+    assert [line[:5] for line in desk.lines] == [(CALL, HERE, tool, "failed", 1.0)]
 
 
 async def test_an_error_result_is_audited_as_one() -> None:

@@ -9,10 +9,12 @@ import pytest
 
 from openclaw.content import Framed, Text, ToolCall
 from openclaw.security.egress import Rules
+from openclaw.security.policy import Policy, PolicyLayer
 from openclaw.tool import Invocation, Tool, ToolResult
 from openclaw.tools.confine import Fence
 from openclaw.tools.invoke import CheckerCache, invoke
 from openclaw.tools.native import NativeTools, native_tools
+from parts.stage import Trail
 
 
 def named(tools: NativeTools, name: str) -> Tool:
@@ -25,9 +27,9 @@ async def call(tools: NativeTools, workspace: Path, name: str, **arguments: Any)
         named(tools, name),
         ToolCall("c", name, arguments),
         Invocation(agent="main", session="s", workspace=workspace),
-        policy_decide=lambda tool, agent: None,
+        policy_decide=Policy([PolicyLayer("tools", profile="coding")]).decide,
         checker_cache=CheckerCache(),
-        audit=lambda *line: None,
+        audit=Trail(),
         clock=lambda: 0.0,
     )
 
