@@ -29,7 +29,7 @@ from openclaw.mcp.results import CallResult
 from openclaw.mcp.status import DefinitionChanged, EngineEvent, ServerStatus, StateChanged, auth_of, target_of
 from openclaw.mcp.turnstile import Turnstile
 from openclaw.protocol.lifecycle import Event, Policy, Status, step
-from openclaw.security.external import clean_label
+from openclaw.security.external import clean_label, clean_text, frame
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +38,8 @@ MAX_QUEUED = 1_000
 # A server that comes up and dies again at once is not tried for ever by one call.
 MAX_TRIES = 3
 MAX_LABEL = 200
+# Of a server's instructions in the prompt: a page.
+MAX_INSTRUCTIONS = 2_000
 
 T = TypeVar("T")
 
@@ -68,8 +70,9 @@ class Supervisor:
         self.catalog = catalog or Catalog(spec, workshop.cache)
         self.injection = Injection(spec.name, spec.inject_resources, spec.resources_max_bytes)
         self.chatter = Chatter(spec.name)
-        # What the server says about how to use it: untrusted words.
+        # What the server says about how to use it, framed; and the same as it came.
         self.instructions = ""
+        self._instructions = ""
         self.calls = Turnstile(spec.max_in_flight if spec.parallel_calls else 1, queue=MAX_QUEUED)
         self.status = Status()
         self._workshop = workshop
@@ -224,11 +227,15 @@ class Supervisor:
         return state in ("starting", "ready", "restarting", "unreachable") and not self._waits_for_place
 
     @property
+    def is_starting(self) -> bool:
+        return self.status.state == "starting" or bool(self._inbox)
+
+    @property
     def is_settling(self) -> bool:
         """Whether the first list of this server's tools may still come soon."""
         if self.catalog.is_known or self._waits_for_place or self._is_closing:
             return False
-        return self.status.state == "starting" or bool(self._inbox)
+        return self.is_starting
 
     def describe(self) -> ServerStatus:
         """How the server is doing. Whoever knows the agent fills in its tools, owner and place."""
@@ -268,7 +275,7 @@ class Supervisor:
         match news:
             case CameUp(client):
                 self._client = client
-                self.instructions = client.agreement.instructions
+                self._instructed(client.agreement.instructions)
                 self._announce()
             case Settled():
                 if self.status.state == "starting":
@@ -283,6 +290,15 @@ class Supervisor:
                 self._over(event)
             case _:
                 self._workshop.emit(news)
+
+    def _instructed(self, text: str) -> None:
+        # A frame has a fresh id each time: unchanged words keep theirs, so that prompts stay cacheable.
+        if text != self._instructions:
+            self._instructions = text
+            cut = clean_text(text, MAX_INSTRUCTIONS)
+            self.instructions = (
+                frame(cut, source="mcp_server", sender=self.spec.name, subject="instructions") if cut else ""
+            )
 
     def _learned(self, learned: Learned) -> None:
         if learned.is_new:

@@ -1,0 +1,33 @@
+"""What the system prompt says about MCP servers: which there are, how they are doing, what they want known, injected resources.
+
+Names and numbers are escaped and bounded; servers' own words arrive framed.
+"""
+
+from collections.abc import Sequence
+from html import escape
+
+from openclaw.mcp.status import ServerStatus
+from openclaw.mcp.supervisor import Supervisor
+from openclaw.security.external import clean_label
+
+# More servers than anybody can keep in mind, a model included.
+MAX_SERVERS = 100
+MAX_NAME = 64
+
+
+def context_of(servers: Sequence[ServerStatus], supervisors: Sequence[Supervisor]) -> str:
+    """Empty when there are no servers."""
+    if not servers:
+        return ""
+    lines = ["<available-mcp-servers>", *(_line(server) for server in servers[:MAX_SERVERS])]
+    if len(servers) > MAX_SERVERS:
+        lines.append(f"  <!-- {len(servers) - MAX_SERVERS} more -->")
+    parts = ["\n".join([*lines, "</available-mcp-servers>"])]
+    for supervisor in supervisors:
+        parts += [part for part in (supervisor.instructions, supervisor.injection.text) if part]
+    return "\n\n".join(parts)
+
+
+def _line(server: ServerStatus) -> str:
+    name = escape(clean_label(server.name, MAX_NAME), quote=True)
+    return f'  <server name="{name}" tools="{server.tools}" status="{server.word}"/>'

@@ -1,0 +1,389 @@
+"""All MCP servers of the process, for every agent: started, shared, called, reconciled, ended.
+
+    async with Manager(specs) as manager:
+        for tool in manager.tools(): print(tool.name)
+        result = await manager.call("files__read", {"path": "notes.md"})
+
+Owns which supervisors run (one for each link, however many agents use it) and what each agent sees of them (view.py). It is a
+ToolSource and a ContextSource. Nothing here waits for a slow server unless asked to; one that fails never breaks another.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.errors import OpenClawError, UsageError
+from openclaw.mcp.bridge import result_of
+from openclaw.mcp.broadcast import Broadcast
+from openclaw.mcp.cache import Cache
+from openclaw.mcp.connect import Services
+from openclaw.mcp.context import context_of
+from openclaw.mcp.glob import matches
+from openclaw.mcp.life import Places
+from openclaw.mcp.logbook import Logbook
+from openclaw.mcp.pins import Change
+from openclaw.mcp.reconcile import is_wanted, link_of, reconcile
+from openclaw.mcp.registry import Entry
+from openclaw.mcp.resources import run_utility
+from openclaw.mcp.results import CallResult
+from openclaw.mcp.running import Running
+from openclaw.mcp.status import EngineEvent, ServerStatus, StateChanged, ToolsChanged, auth_of, target_of
+from openclaw.mcp.supervisor import Supervisor, Workshop
+from openclaw.mcp.turnstile import Turnstile
+from openclaw.mcp.view import View
+from openclaw.media import MediaStore
+from openclaw.protocol.lifecycle import Event
+from openclaw.tool import Absence, Invocation, Run, Tool, ToolResult
+
+_log = logging.getLogger(__name__)
+
+# Starting a process is mostly work for the processor: more at a time only makes each of them later.
+STARTERS_PER_CORE = 2
+# The agent every name that has no view of its own is given.
+ANY_AGENT = ""
+
+# One list for everybody, or one for each agent (`""` for agents that are not named).
+Specs = Sequence[ServerSpec] | Mapping[str, Sequence[ServerSpec]]
+
+
+class Manager:
+    """`state` is where tool lists, pins and servers' own words are kept between runs; `media` takes what models cannot.
+
+    `reserved` are names of other tools, which servers' tools must not take. `eager` starts servers at once; without it each starts
+    when it is first needed. `patience` is how long entering the context waits for servers never seen before (None: as long as
+    they may take to connect; a gateway gives 0).
+    """
+
+    def __init__(
+        self,
+        specs: Specs,
+        *,
+        options: EngineOptions | None = None,
+        services: Services | None = None,
+        state: Path | None = None,
+        media: MediaStore | None = None,
+        reserved: Iterable[str] = (),
+        eager: bool = True,
+        patience: float | None = None,
+    ) -> None:
+        self.events = Broadcast()
+        self.running = Running()
+        self.logbook = Logbook(state / "logs" if state else None)
+        self._specs = _by_agent(specs)
+        self._options = options or EngineOptions()
+        self._media = media
+        self._reserved = frozenset(reserved)
+        self._is_eager = eager
+        self._patience = patience
+        self._services = services or Services()
+        self._cache = Cache(state)
+        self._workshop: Workshop
+        self._views: dict[str, View] = {}
+        self._supervisors: dict[ServerSpec, Supervisor] = {}
+        # Connections of one conversation alone (`isolation: session`).
+        self._private: dict[tuple[ServerSpec, str], Supervisor] = {}
+        self._tasks: dict[Supervisor, asyncio.Task[None]] = {}
+        self._changed = asyncio.Event()
+        self._said_started = False
+        self._sweeper: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        starters = STARTERS_PER_CORE * (os.cpu_count() or 1)
+        self._workshop = Workshop(
+            self._services,
+            self._cache,
+            Places(Turnstile(self._options.max_concurrent_servers), Turnstile(starters)),
+            self.logbook,
+            emit=self._emit,
+            tools_changed=self._tools_changed,
+        )
+        if self._options.debug:
+            logging.getLogger("openclaw.mcp").setLevel(logging.DEBUG)
+        for spec in _all(self._specs):
+            if not spec.enabled:
+                _log.info("MCP server '%s' is disabled, skipping", spec.name)
+            elif spec.fault:
+                _log.error("MCP server '%s' failed to start: %s", spec.name, spec.fault)
+        self._apply()
+        if self._options.session_idle_ttl:
+            self._sweeper = asyncio.create_task(self._sweep(self._options.session_idle_ttl))
+        waits = [spec.connect_timeout for spec in self._supervisors] if self._is_eager else []
+        await self._settle(self._views.values(), max(waits, default=0.0) if self._patience is None else self._patience)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            await asyncio.gather(self._sweeper, return_exceptions=True)
+        await self._end([*self._supervisors.values(), *self._private.values()])
+        self._supervisors.clear()
+        self._private.clear()
+        _log.info("MCP manager shut down")
+
+    # For agents (tool.ToolSource, tool.ContextSource)
+
+    def tools(self, agent: str = ANY_AGENT) -> Sequence[Tool]:
+        return self._view(agent).tools()
+
+    def absences(self, agent: str = ANY_AGENT) -> Sequence[Absence]:
+        return self._view(agent).absences()
+
+    async def settle(self, agent: str, patience: float) -> None:
+        """Wait for servers that were never seen before and are starting; for no others."""
+        await self._settle([self._view(agent)], patience)
+
+    def context(self, agent: str) -> str:
+        view = self._view(agent)
+        return context_of(self.status(agent), list(view.supervisors.values()))
+
+    # For programs and people
+
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        agent: str = ANY_AGENT,
+        session: str = "",
+        show_progress: Callable[[str], None] | None = None,
+    ) -> CallResult:
+        """Call a tool by the name agents know, starting its server if need be. Never raises but CancelledError."""
+        view = self._view(agent)
+        entry = view.registry.entry(name) or await self._find(view, name)
+        if entry is None:
+            absence = next((a for a in view.absences() if matches(a.name, name)), None)
+            return CallResult.failed(absence.reason if absence else f"There is no tool named {name}.")
+        if fault := view.check(entry, arguments):
+            return CallResult.failed(fault)
+        return await self._call(view, entry, arguments, agent, session, show_progress)
+
+    def status(self, agent: str | None = None) -> list[ServerStatus]:
+        """Every server of an agent, or of all of them: in the order they are configured, each once."""
+        views = list(dict.fromkeys(self._views.values())) if agent is None else [self._view(agent)]
+        found: dict[tuple[str, str], ServerStatus] = {}
+        for view in views:
+            for name, spec in view.specs.items():
+                found.setdefault((name, spec.owner), _status(view, spec))
+        return list(found.values())
+
+    def server(self, name: str, agent: str = ANY_AGENT) -> Supervisor:
+        """What runs one server of an agent. Raises UsageError when there is none."""
+        view = self._view(agent)
+        supervisor = view.supervisors.get(name)
+        if supervisor is None:
+            spec = view.specs.get(name)
+            reason = "is not configured" if spec is None else spec.fault or "is disabled"
+            known = ", ".join(view.supervisors) or "none"
+            raise UsageError(f"MCP server '{name}' {reason}.", hint=f"There are: {known}.")
+        return supervisor
+
+    def trust(self, name: str, agent: str = ANY_AGENT) -> tuple[Change, ...]:
+        """Accept a server's tools as it describes them now. What changed with that."""
+        supervisor = self.server(name, agent)
+        accepted = supervisor.catalog.trust()
+        self._tools_changed(supervisor)
+        return accepted
+
+    async def reconcile(self, specs: Specs) -> None:
+        """Take over a new configuration: start, stop and replace what changed, and leave everything else alone.
+
+        Returns when what had to stop has stopped; what starts is not waited for.
+        """
+        self._specs = _by_agent(specs)
+        ended = self._apply()
+        self.running.revoke(lambda agent, name: self._view(agent).registry.entry(name) is None)
+        await self._end(ended)
+
+    async def end_session(self, session: str) -> None:
+        """Close the connections that served one conversation alone."""
+        keys = [key for key in self._private if key[1] == session]
+        await self._end([self._private.pop(key) for key in keys])
+
+    # Which servers run
+
+    def _apply(self) -> list[Supervisor]:
+        """Make what runs fit the specs. The supervisors that are to end."""
+        plan = reconcile(_all(self._specs), self._supervisors)
+        ended = [self._supervisors.pop(link) for link in plan.stop]
+        stopped = set(plan.stop)
+        for key in [key for key in self._private if key[0] in stopped]:
+            ended.append(self._private.pop(key))
+        for link in plan.start:
+            self._supervisors[link] = supervisor = self._run(Supervisor(link, self._workshop))
+            if self._is_eager and not (link.lazy and supervisor.catalog.is_known):
+                supervisor.post(Event("start"))
+        self._views = {}
+        for agent, listed in self._specs.items():
+            # Agents with the same servers share a view.
+            same = next((view for view in self._views.values() if [*view.specs.values()] == list(listed)), None)
+            self._views[agent] = same or self._make_view(listed)
+        return ended
+
+    def _make_view(self, specs: Sequence[ServerSpec]) -> View:
+        supervisors = {spec.name: self._supervisors[link_of(spec)] for spec in specs if is_wanted(spec)}
+        return View(specs, supervisors, self._options, self._reserved, self._make_run)
+
+    def _run(self, supervisor: Supervisor) -> Supervisor:
+        self._tasks[supervisor] = asyncio.create_task(supervisor.run(), name=f"mcp-supervisor-{supervisor.spec.name}")
+        return supervisor
+
+    async def _end(self, supervisors: Sequence[Supervisor]) -> None:
+        """End them all at the same time."""
+        for supervisor in supervisors:
+            supervisor.close()
+        tasks = [self._tasks.pop(supervisor) for supervisor in supervisors]
+        for supervisor, outcome in zip(supervisors, await asyncio.gather(*tasks, return_exceptions=True), strict=True):
+            if isinstance(outcome, BaseException):
+                _log.warning("Error shutting down MCP server '%s': %s", supervisor.spec.name, outcome)
+
+    def _private_supervisor(self, shared: Supervisor, session: str) -> Supervisor:
+        key = (shared.spec, session)
+        if key not in self._private:
+            self._private[key] = self._run(Supervisor(shared.spec, self._workshop, catalog=shared.catalog))
+        return self._private[key]
+
+    async def _sweep(self, ttl: float) -> None:
+        """Close connections of conversations in which nothing was called for a while."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(ttl / 2)
+            idle = [k for k, s in self._private.items() if not s.is_busy and loop.time() - s.last_call > ttl]
+            await self._end([self._private.pop(key) for key in idle])
+
+    # What agents see
+
+    def _view(self, agent: str) -> View:
+        view = self._views.get(agent) or self._views.get(ANY_AGENT)
+        if view is None:
+            view = self._views[ANY_AGENT] = self._make_view(())
+        return view
+
+    def _tools_changed(self, supervisor: Supervisor) -> None:
+        added: dict[str, None] = {}
+        removed: dict[str, None] = {}
+        for view in dict.fromkeys(self._views.values()):
+            for name in [name for name, held in view.supervisors.items() if held is supervisor]:
+                difference = view.update(name)
+                added |= dict.fromkeys(difference.added)
+                removed |= dict.fromkeys(difference.removed)
+                if supervisor.is_offering and supervisor.catalog.is_known:
+                    supervisor.catalog.keep_names(view.registry.unusual_names(name))
+        if added or removed:
+            self._emit(ToolsChanged(supervisor.spec.name, tuple(added), tuple(removed)))
+
+    def _emit(self, event: EngineEvent) -> None:
+        self._changed.set()
+        self.events.send(event)
+        if isinstance(event, StateChanged) and not self._said_started and self._is_eager:
+            states = [supervisor.status.state for supervisor in self._supervisors.values()]
+            if not any(supervisor.is_starting for supervisor in self._supervisors.values()):
+                self._said_started = True
+                _log.info("MCP manager started: %d/%d servers ready", states.count("ready"), len(states))
+
+    async def _settle(self, views: Iterable[View], patience: float) -> None:
+        supervisors = dict.fromkeys(supervisor for view in views for supervisor in view.supervisors.values())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                while any(supervisor.is_settling for supervisor in supervisors):
+                    self._changed.clear()
+                    await self._changed.wait()
+
+    # Calls
+
+    async def _find(self, view: View, name: str) -> Entry | None:
+        """A tool that is not known yet: of a server that is still starting, or was never started."""
+        unseen = {n: s for n, s in view.supervisors.items() if not s.catalog.is_known}
+        likely = {n: s for n, s in unseen.items() if name.startswith(view.registry.base(n, ""))} or unseen
+        for supervisor in likely.values():
+            supervisor.post(Event("start"))
+        waits = [supervisor.spec.connect_timeout for supervisor in likely.values()]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(max(waits, default=0.0)):
+                while view.registry.entry(name) is None and any(s.is_settling for s in likely.values()):
+                    self._changed.clear()
+                    await self._changed.wait()
+        return view.registry.entry(name)
+
+    def _make_run(self, view: View, name: str) -> Run:
+        return partial(self._run_tool, view, name)
+
+    async def _run_tool(self, view: View, name: str, arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        entry = view.registry.entry(name)
+        if entry is None:
+            return ToolResult.error(f"The tool {name} is no longer there.")
+        result = await self._call(view, entry, arguments, invocation.agent, invocation.session, invocation.progress)
+        return result_of(result, entry.spec.name, entry.definition.name, self._media)
+
+    async def _call(
+        self,
+        view: View,
+        entry: Entry,
+        arguments: Mapping[str, Any],
+        agent: str,
+        session: str,
+        show_progress: Callable[[str], None] | None,
+    ) -> CallResult:
+        spec = entry.spec
+        supervisor = view.supervisors[spec.name]
+        if spec.isolation == "session" and session:
+            supervisor = self._private_supervisor(supervisor, session)
+        call = self.running.begin(agent, entry.name)
+        try:
+            if entry.is_utility:
+                return await _utility(supervisor, entry, arguments)
+            return await supervisor.call_tool(
+                entry.definition.name,
+                arguments,
+                timeout=spec.call_timeout,
+                max_total=spec.max_total_timeout,
+                show_progress=show_progress,
+            )
+        except asyncio.CancelledError:
+            if call.was_revoked():
+                return CallResult.failed("The tool was taken away while it ran; the call was cancelled.")
+            raise
+        finally:
+            self.running.end(call)
+
+
+async def _utility(supervisor: Supervisor, entry: Entry, arguments: Mapping[str, Any]) -> CallResult:
+    try:
+        return await supervisor.use(lambda client: run_utility(client, entry.definition.name, arguments))
+    except OpenClawError as error:
+        # May repeat the server's own words.
+        return CallResult.refused(str(error))
+
+
+def _by_agent(specs: Specs) -> dict[str, tuple[ServerSpec, ...]]:
+    if isinstance(specs, Mapping):
+        return {agent: tuple(listed) for agent, listed in specs.items()}
+    return {ANY_AGENT: tuple(specs)}
+
+
+def _all(specs: Mapping[str, Sequence[ServerSpec]]) -> list[ServerSpec]:
+    return list(dict.fromkeys(spec for listed in specs.values() for spec in listed))
+
+
+def _status(view: View, spec: ServerSpec) -> ServerStatus:
+    supervisor = view.supervisors.get(spec.name)
+    if supervisor is not None:
+        shown = supervisor.describe()
+        tools = len(view.registry.entries(spec.name))
+        return replace(shown, tools=tools, owner=spec.owner, where=spec.where)
+    return ServerStatus(
+        name=spec.name,
+        state="failed" if spec.enabled else "disabled",
+        reason=spec.fault,
+        transport=spec.transport,
+        target=target_of(spec),
+        auth=auth_of(spec),
+        owner=spec.owner,
+        where=spec.where,
+    )

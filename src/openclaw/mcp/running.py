@@ -1,0 +1,43 @@
+"""Calls under way, by agent and tool, so that those of a tool that is denied now can be ended, and no others."""
+
+import asyncio
+from collections.abc import Callable
+
+
+class RunningCall:
+    __slots__ = ("agent", "is_revoked", "name", "task")
+
+    def __init__(self, agent: str, name: str, task: "asyncio.Task[object] | None") -> None:
+        self.agent = agent
+        self.name = name
+        self.task = task
+        self.is_revoked = False
+
+    def was_revoked(self) -> bool:
+        """Whether a cancellation that just arrived is ours alone; it is then taken back."""
+        return self.is_revoked and self.task is not None and self.task.uncancel() == 0
+
+
+class Running:
+    def __init__(self) -> None:
+        self._calls: set[RunningCall] = set()
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def begin(self, agent: str, name: str) -> RunningCall:
+        call = RunningCall(agent, name, asyncio.current_task())
+        self._calls.add(call)
+        return call
+
+    def end(self, call: RunningCall) -> None:
+        self._calls.discard(call)
+
+    def revoke(self, is_denied: Callable[[str, str], bool]) -> int:
+        """Cancel the calls whose agent and tool `is_denied` names. How many there were."""
+        denied = [call for call in self._calls if not call.is_revoked and is_denied(call.agent, call.name)]
+        for call in denied:
+            call.is_revoked = True
+            if call.task is not None:
+                call.task.cancel()
+        return len(denied)
