@@ -1,1 +1,1 @@
-"""The only user of the aiohttp client: egress checks where the socket is made, redirects, proxies, certificates, limits."""
+"""The only place that opens client sockets: egress checks where the socket is made, HTTP/1.1, redirects, proxies, certificates, limits."""

@@ -26,6 +26,7 @@ from openclaw.net.http1 import ResponseParser, encode_fields, encode_request
 from openclaw.net.pool import Pool
 from openclaw.net.proxy import Proxy, ProxyRules
 from openclaw.net.redirect import STATUSES, Request, redirected
+from openclaw.net.resolve import Lookup, system_lookup
 from openclaw.net.response import Fetched, Response
 from openclaw.net.tls import TlsOptions, make_context
 from openclaw.security.egress import Rules, check_dial, check_url
@@ -51,6 +52,7 @@ class ClientOptions:
     # Remember cookies per origin, as load balancers with sticky sessions need.
     cookies: bool = False
     user_agent: str = "openclaw"
+    lookup: Lookup = system_lookup
 
 
 class HttpClient:
@@ -173,7 +175,7 @@ class HttpClient:
         try:
             async with asyncio.timeout(patience):
                 context = await self._tls() if target.scheme == "https" else None
-                return await dial(target, request.rules, proxy=proxy, context=context)
+                return await dial(target, request.rules, proxy=proxy, context=context, lookup=self.options.lookup)
         except TimeoutError:
             raise ConnectError(f"{target.origin} did not accept a connection within {patience:g} s.") from None
 

@@ -8,7 +8,6 @@ for is checked as far as it can be seen. Raises ConnectError or AddressError; no
 import asyncio
 import socket
 import ssl
-import threading
 from collections.abc import Sequence
 from typing import Final
 
@@ -17,12 +16,11 @@ from openclaw.net import tls
 from openclaw.net.connection import Connection
 from openclaw.net.http1 import ResponseParser, encode_fields, encode_request
 from openclaw.net.proxy import Proxy
+from openclaw.net.resolve import Lookup, addresses
 from openclaw.security.egress import Rules, Target, check_dial, literal_address
 
 # When one address does not answer, the next is tried beside it after this long (RFC 8305 recommends 250 ms).
 STAGGER: Final = 0.25
-# More addresses than this for one name only cost time.
-MAX_ADDRESSES: Final = 8
 # A peer that vanished without a word is noticed after about a minute: three probes, 10 s apart, after 30 s of silence.
 KEEPALIVE_IDLE: Final = 30
 KEEPALIVE_INTERVAL: Final = 10
@@ -31,27 +29,30 @@ KEEPALIVE_PROBES: Final = 3
 _PROXY_RULES = Rules(allow_loopback=True, allow_private=True, allow_link_local=True, allow_plain_http=True)
 
 
-async def dial(target: Target, rules: Rules, *, proxy: Proxy | None, context: ssl.SSLContext | None) -> Connection:
+async def dial(
+    target: Target, rules: Rules, *, proxy: Proxy | None, context: ssl.SSLContext | None, lookup: Lookup
+) -> Connection:
     """Open a connection to `target`. The caller bounds the time; cancelling leaves nothing open."""
     if proxy is None:
-        sock, peer = await _connect(target, rules)
-    else:
-        # Behind a proxy only a literal address can be judged; names are the proxy's to resolve.
-        if (literal := literal_address(target.host)) is not None:
-            check_dial(target, literal, rules)
-        elif target.scheme == "http" and not rules.allow_plain_http:
-            raise AddressError(f"{target.origin} would be sent unencrypted.", hint="Use an https:// URL.")
-        sock, peer = await _connect(proxy.target, _PROXY_RULES)
-    try:
-        if proxy is not None and target.scheme == "https":
+        sock, peer = await _connect(target, rules, lookup)
+        return await _attach(sock, target, peer, context)
+    # Behind a proxy only a literal address can be judged; names are the proxy's to resolve.
+    if (literal := literal_address(target.host)) is not None:
+        check_dial(target, literal, rules)
+    elif target.scheme == "http" and not rules.allow_plain_http:
+        raise AddressError(f"{target.origin} would be sent unencrypted.", hint="Use an https:// URL.")
+    sock, _ = await _connect(proxy.target, _PROXY_RULES, lookup)
+    if target.scheme == "https":
+        try:
             await _tunnel(sock, target, proxy)
-        return await _attach(sock, target, "" if proxy is not None else peer, context)
-    except BaseException:
-        sock.close()
-        raise
+        except BaseException:
+            sock.close()
+            raise
+    return await _attach(sock, target, "", context)
 
 
 async def _attach(sock: socket.socket, target: Target, peer: str, context: ssl.SSLContext | None) -> Connection:
+    """Hand the socket to the event loop, which owns it from here on, also when the handshake fails."""
     loop = asyncio.get_running_loop()
 
     def make() -> Connection:
@@ -70,15 +71,14 @@ async def _attach(sock: socket.socket, target: Target, peer: str, context: ssl.S
     return connection
 
 
-async def _connect(target: Target, rules: Rules) -> tuple[socket.socket, str]:
+async def _connect(target: Target, rules: Rules, lookup: Lookup) -> tuple[socket.socket, str]:
     """A connected socket and the address it leads to; every address is checked, and refused ones are never dialled."""
-    addresses = await resolve(target)
-    allowed: list[tuple[int, str]] = []
+    allowed: list[str] = []
     refusal: AddressError | None = None
-    for family, address in addresses:
+    for address in await addresses(target, lookup):
         try:
             check_dial(target, address, rules)
-            allowed.append((family, address))
+            allowed.append(address)
         except AddressError as error:
             refusal = AddressError(f"{target.origin} is refused: {error.message}", hint=error.hint)
     if refusal is not None and not allowed:
@@ -86,16 +86,16 @@ async def _connect(target: Target, rules: Rules) -> tuple[socket.socket, str]:
     return await _race(target, allowed)
 
 
-async def _race(target: Target, addresses: Sequence[tuple[int, str]]) -> tuple[socket.socket, str]:
+async def _race(target: Target, allowed: Sequence[str]) -> tuple[socket.socket, str]:
     """Connect to the addresses in order, each given a head start; the first that answers wins."""
     failures: list[OSError] = []
     running: dict[asyncio.Task[socket.socket], str] = {}
-    waiting = list(addresses)
+    waiting = list(allowed)
     try:
         while waiting or running:
             if waiting:
-                family, address = waiting.pop(0)
-                running[asyncio.create_task(_connect_one(family, address, target.port))] = address
+                address = waiting.pop(0)
+                running[asyncio.create_task(_connect_one(address, target.port))] = address
             done, _ = await asyncio.wait(
                 running, timeout=STAGGER if waiting else None, return_when=asyncio.FIRST_COMPLETED
             )
@@ -116,7 +116,8 @@ async def _race(target: Target, addresses: Sequence[tuple[int, str]]) -> tuple[s
     raise _unreachable(target, failures[0] if failures else None)
 
 
-async def _connect_one(family: int, address: str, port: int) -> socket.socket:
+async def _connect_one(address: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setblocking(False)
@@ -140,58 +141,6 @@ def _keep_alive(sock: socket.socket) -> None:
     ):
         if hasattr(socket, name):
             sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
-
-
-async def resolve(target: Target) -> list[tuple[int, str]]:
-    """Family and address for a host, in the system's order of preference. Raises ConnectError when there is none."""
-    host = target.host
-    if host.removesuffix(".").endswith("localhost") and literal_address(host) is not None:
-        return [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")]
-    if (literal := literal_address(host)) is not None:
-        return [(socket.AF_INET if literal.version == 4 else socket.AF_INET6, str(literal))]
-    try:
-        found = await _lookup(host, target.port)
-    except socket.gaierror as error:
-        text = "cannot be resolved" if error.errno != socket.EAI_AGAIN else "cannot be resolved at the moment"
-        raise ConnectError(f"The host name {host} {text}.", hint="Check the URL and the network.") from None
-    except (OSError, UnicodeError):
-        raise ConnectError(f"The host name {host} cannot be resolved.", hint="Check the URL and the network.") from None
-    addresses = list(dict.fromkeys((family, address) for family, address in found))
-    if not addresses:
-        raise ConnectError(f"The host name {host} has no address.")
-    return addresses[:MAX_ADDRESSES]
-
-
-async def _lookup(host: str, port: int) -> list[tuple[int, str]]:
-    """getaddrinfo in a thread of its own: a name server that hangs must not hold up another server's lookup in a shared
-    pool, nor, since the thread is a daemon, our exit."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[list[tuple[int, str]]] = loop.create_future()
-
-    def finish(result: list[tuple[int, str]] | None, error: Exception | None) -> None:
-        if future.done():
-            return
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(result or [])
-
-    def work() -> None:
-        result, failure = None, None
-        try:
-            # Bytes keep the standard library from loading its IDNA tables; the name is ASCII already.
-            entries = socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
-            result = [(int(family), str(address[0])) for family, _, _, _, address in entries]
-        except (OSError, UnicodeError) as error:
-            failure = error
-        try:
-            loop.call_soon_threadsafe(finish, result, failure)
-        except RuntimeError:
-            # The loop has closed: nobody waits for this name any more.
-            return
-
-    threading.Thread(target=work, name="openclaw-resolve", daemon=True).start()
-    return await future
 
 
 async def _tunnel(sock: socket.socket, target: Target, proxy: Proxy) -> None:

@@ -66,15 +66,19 @@ class Response:
         """The content type without parameters, lower case; empty when the server named none."""
         return self._fields.get("content-type", "").partition(";")[0].strip().lower()
 
-    async def read(self, limit: int) -> bytes:
-        """The whole body, decompressed. Raises ProtocolError beyond `limit` bytes, LinkLostError when it is cut off."""
+    def take_whole(self) -> bytes | None:
+        """The whole body when it is here already, in one piece and in plain, as small answers are; else None, and nothing is taken."""
         parser = self._parser
         if parser.finished and len(parser.pieces) == 1 and "content-encoding" not in self._fields:
-            # The usual small answer came in one piece with its head.
-            piece = parser.pieces.popleft()
-            if len(piece) > limit:
+            return parser.pieces.popleft()
+        return None
+
+    async def read(self, limit: int) -> bytes:
+        """The whole body, decompressed. Raises ProtocolError beyond `limit` bytes, LinkLostError when it is cut off."""
+        if (whole := self.take_whole()) is not None:
+            if len(whole) > limit:
                 raise self._too_large(limit)
-            return piece
+            return whole
         pieces: list[bytes] = []
         size = 0
         async for piece in self.chunks():

@@ -10,7 +10,7 @@ from typing import Final
 
 from openclaw.errors import LinkLostError, ProtocolError
 from openclaw.net.response import Response
-from openclaw.protocol.sse import SseParser
+from openclaw.protocol.sse import SseEvent, SseParser
 
 log = logging.getLogger(__name__)
 
@@ -55,24 +55,11 @@ class EventStream:
     async def read(self, response: Response) -> None:
         """Deliver events until this response ends, breaks off, or nothing more is wanted; then give the response up."""
         parser = SseParser(max_event_bytes=self._max_event_bytes, skipped=self._skipped)
-        # Bytes since the last piece that ended an event.
-        pending = 0
         try:
-            async for piece in response.chunks():
-                events = parser.feed(piece)
-                pending = 0 if events else pending + len(piece)
-                if pending > self._max_event_bytes and self._fail_on_excess:
-                    raise ProtocolError(f"The answer of {self._label} is larger than {self._max_event_bytes} bytes.")
-                for event in events:
-                    self.progress += 1 if event.data or event.id not in (None, self.last_event_id) else 0
-                    if event.id is not None:
-                        self.last_event_id = event.id
-                    if event.retry is not None:
-                        self._retry = min(event.retry / 1000, LONGEST_RETRY)
-                    if event.data:
-                        self._deliver(event.event, event.data)
-                if self._enough():
-                    break
+            if (whole := response.take_whole()) is not None:
+                self._take(parser.feed(whole))
+            else:
+                await self._follow(response, parser)
         except LinkLostError:
             log.debug("The event stream of %s broke off.", self._label)
         finally:
@@ -80,6 +67,29 @@ class EventStream:
                 response.release(LINGER)
             else:
                 response.close()
+
+    async def _follow(self, response: Response, parser: SseParser) -> None:
+        # Bytes since the last piece that ended an event.
+        pending = 0
+        async for piece in response.chunks():
+            events = parser.feed(piece)
+            pending = 0 if events else pending + len(piece)
+            if pending > self._max_event_bytes and self._fail_on_excess:
+                raise ProtocolError(f"The answer of {self._label} is larger than {self._max_event_bytes} bytes.")
+            self._take(events)
+            if self._enough():
+                return
+
+    def _take(self, events: list[SseEvent]) -> None:
+        for event in events:
+            if event.data or event.id not in (None, self.last_event_id):
+                self.progress += 1
+            if event.id is not None:
+                self.last_event_id = event.id
+            if event.retry is not None:
+                self._retry = min(event.retry / 1000, LONGEST_RETRY)
+            if event.data:
+                self._deliver(event.event, event.data)
 
     def pause(self, failures: int) -> float:
         """Seconds to wait before the next connection; `failures` counts those in a row that brought nothing."""
