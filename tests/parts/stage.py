@@ -10,7 +10,6 @@ from openclaw.agent.events import Event
 from openclaw.agent.loop import Prepare, RunOutcome, RunRequest, run
 from openclaw.content import Message, Text, ToolCall, Usage, UserMessage
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, TextDelta, ToolCallEnd
-from openclaw.security.policy import Decision
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
 from openclaw.tools.invoke import CheckerCache, PolicyDecide, invoke, unknown
 
@@ -19,7 +18,6 @@ Turn = Sequence[ModelEvent | asyncio.Event]
 
 
 NO_USAGE = Usage()
-ALLOWED = Decision(True, "no rule restricts it")
 
 
 def says(text: str, usage: Usage = NO_USAGE) -> list[ModelEvent]:
@@ -81,7 +79,7 @@ class Trail:
 
     lines: list[tuple[str, str]] = field(default_factory=list)
 
-    def ended(
+    def __call__(
         self, call: ToolCall, invocation: Invocation, tool: Tool | None, outcome: str, seconds: float, **facts: Any
     ) -> None:
         self.lines.append((call.name, outcome))
@@ -94,7 +92,7 @@ class Stage:
     events: list[Event] = field(default_factory=list)
     recorded: list[Message] = field(default_factory=list)
     audited: list[tuple[str, str]] = field(default_factory=list)
-    decide: PolicyDecide = lambda tool: ALLOWED
+    decide: PolicyDecide = lambda tool, agent: None
     on_event: Callable[[Event], None] = lambda event: None
 
     def sink(self, event: Event) -> None:

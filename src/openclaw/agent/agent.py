@@ -65,7 +65,7 @@ class Agent:
         found: dict[str, Tool] = {}
         for source in self.parts.sources:
             for tool in source.tools(self.settings.id):
-                if tool.name not in found and self.parts.policy_decide(tool).allowed:
+                if tool.name not in found and self.parts.policy_decide(tool, self.settings.id) is None:
                     found[tool.name] = tool
         return tuple(found.values())
 
@@ -76,9 +76,9 @@ class Agent:
         for source in self.parts.sources:
             told += source.absences(self.settings.id)
             for tool in source.tools(self.settings.id):
-                decision = self.parts.policy_decide(tool)
-                if not decision.allowed:
-                    hidden.append(Absence(tool.name, decision.rule, decision.where))
+                refusal = self.parts.policy_decide(tool, self.settings.id)
+                if refusal is not None:
+                    hidden.append(Absence(tool.name, refusal))
         return (*told, *hidden)
 
     async def turn(
@@ -168,7 +168,7 @@ class _Turn:
     async def call(self, call: ToolCall, invocation: Invocation) -> ToolResult:
         tool = self.offered.get(call.name)
         if tool is None:
-            self.agent.parts.audit.ended(call, invocation, None, "unknown", 0.0)
+            self.agent.parts.audit(call, invocation, None, "unknown", 0.0)
             return unknown(call, self.offered, self.agent.absences())
         return await self.agent.invoke(tool, call, invocation)
 

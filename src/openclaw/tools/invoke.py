@@ -17,14 +17,13 @@ import msgspec
 from openclaw.content import Audio, File, Image, Text, ToolCall
 from openclaw.errors import OpenClawError
 from openclaw.schema import Checker
-from openclaw.security.policy import Decision
 from openclaw.tool import Absence, Invocation, Tool, ToolResult
 
 log = logging.getLogger(__name__)
 
 Outcome = Literal["ok", "error", "refused", "invalid", "timeout", "failed", "cancelled", "unknown"]
-# `Policy.decide` of the agent that calls.
-PolicyDecide = Callable[[Tool], Decision]
+# Asked for a tool and an agent. None admits it; anything else refuses it and says which rule did, and where.
+PolicyDecide = Callable[[Tool, str], str | None]
 
 # Compiled checkers kept. A gateway with every server of its limit offers about a thousand tools.
 CHECKERS = 4_096
@@ -34,9 +33,9 @@ LIKENESS = 0.5
 
 
 class Audit(Protocol):
-    """Writes one line about one finished call. Must not raise or block: `security.audit.AuditLog` is one."""
+    """Writes one line about one finished call. Must not raise or block: `security.audit.AuditLog.ended` is one."""
 
-    def ended(
+    def __call__(
         self,
         call: ToolCall,
         invocation: Invocation,
@@ -45,7 +44,6 @@ class Audit(Protocol):
         seconds: float,
         *,
         result_bytes: int | None = None,
-        decision: Decision | None = None,
     ) -> None: ...
 
 
@@ -82,12 +80,11 @@ async def invoke(
     started = clock()
     outcome: Outcome = "cancelled"
     size: int | None = None
-    decision: Decision | None = None
     try:
-        decision = policy_decide(tool)
-        if not decision.allowed:
+        refusal = policy_decide(tool, invocation.agent)
+        if refusal is not None:
             outcome = "refused"
-            return ToolResult.error(f"{tool.name} may not be used: {decision}.")
+            return ToolResult.error(f"{tool.name} may not be used: {refusal}.")
         fault = call.fault or checker_cache.check(tool, call.arguments)
         if fault:
             outcome = "invalid"
@@ -100,7 +97,7 @@ async def invoke(
         outcome = "failed"
         return _failed(tool, error)
     finally:
-        audit.ended(call, invocation, tool, outcome, clock() - started, result_bytes=size, decision=decision)
+        audit(call, invocation, tool, outcome, clock() - started, result_bytes=size)
 
 
 def unknown(call: ToolCall, offered: Iterable[str], absences: Sequence[Absence]) -> ToolResult:

@@ -10,7 +10,6 @@ import pytest
 
 from openclaw.content import Text, ToolCall
 from openclaw.errors import PathError
-from openclaw.security.policy import Decision
 from openclaw.tool import Absence, Invocation, Tool, ToolResult, parameters
 from openclaw.tools.invoke import CHECKERS, CheckerCache, invoke, unknown
 
@@ -18,8 +17,7 @@ SCHEMA = {"type": "object", "properties": {"count": {"type": "integer"}}, "requi
 HERE = Invocation(agent="main", session="s", workspace=Path("."), call_id="c")
 CALL = ToolCall("c", "probe", {"count": 1})
 OK = ToolResult((Text("ok"),))
-ALLOWED = Decision(True, "no rule restricts it")
-DENIED = Decision(False, 'deny "probe"', "openclaw.json:3 tools.deny")
+DENIED = 'deny "probe" (openclaw.json:3 tools.deny)'
 
 
 def probe(run: Callable[[dict[str, Any], Invocation], Awaitable[ToolResult]], timeout: float | None = 60.0) -> Tool:
@@ -30,7 +28,7 @@ def probe(run: Callable[[dict[str, Any], Invocation], Awaitable[ToolResult]], ti
 class Desk:
     """Everything an invocation is given, with a clock that moves one second at each look."""
 
-    decision: Decision = ALLOWED
+    refusal: str | None = None
     lines: list[tuple[Any, ...]] = field(default_factory=list)
     now: float = 0.0
 
@@ -38,17 +36,17 @@ class Desk:
         self.now += 1.0
         return self.now
 
-    def ended(self, *line: Any, result_bytes: int | None = None, decision: Decision | None = None) -> None:
-        self.lines.append((*line, result_bytes, decision))
+    def ended(self, *line: Any, result_bytes: int | None = None) -> None:
+        self.lines.append((*line, result_bytes))
 
     async def invoke(self, tool: Tool, call: ToolCall = CALL) -> ToolResult:
         return await invoke(
             tool,
             call,
             HERE,
-            policy_decide=lambda tool: self.decision,
+            policy_decide=lambda tool, agent: self.refusal,
             checker_cache=CheckerCache(),
-            audit=self,
+            audit=self.ended,
             clock=self.clock,
         )
 
@@ -65,7 +63,7 @@ async def test_a_good_call_runs_once_and_leaves_one_audit_line() -> None:
     desk, tool = Desk(), probe(fine)
 
     assert await desk.invoke(tool) == OK
-    assert desk.lines == [(CALL, HERE, tool, "ok", 1.0, 2, ALLOWED)]
+    assert desk.lines == [(CALL, HERE, tool, "ok", 1.0, 2)]
 
 
 async def test_a_refused_call_does_not_run() -> None:
@@ -74,7 +72,7 @@ async def test_a_refused_call_does_not_run() -> None:
     assert await desk.invoke(tool) == ToolResult.error(
         'probe may not be used: deny "probe" (openclaw.json:3 tools.deny).'
     )
-    assert desk.lines == [(CALL, HERE, tool, "refused", 1.0, None, DENIED)]
+    assert desk.lines == [(CALL, HERE, tool, "refused", 1.0, None)]
 
 
 async def test_policy_comes_before_the_arguments_so_that_a_denied_tool_tells_nothing_about_itself() -> None:
@@ -92,7 +90,7 @@ async def test_wrong_arguments_are_explained_to_the_model() -> None:
     assert result.is_error
     assert str(result.content[0].text).startswith("probe was not called: ")  # type: ignore[union-attr]
     assert "count" in result.content[0].text  # type: ignore[union-attr]
-    assert desk.lines == [(call, HERE, tool, "invalid", 1.0, None, ALLOWED)]
+    assert desk.lines == [(call, HERE, tool, "invalid", 1.0, None)]
 
 
 async def test_a_garbled_call_is_not_made() -> None:
