@@ -229,7 +229,7 @@ def _examples(tools: Sequence[Tool]) -> str:
 
 
 def _shown(messages: Sequence[Message]) -> str:
-    """The results at the end of the conversation, as the answer."""
+    """The results at the end of the conversation, as the answer. Frames stay: another model may read this conversation later."""
     results: list[ToolMessage] = []
     for message in reversed(messages):
         if not isinstance(message, ToolMessage):

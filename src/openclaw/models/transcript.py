@@ -41,14 +41,14 @@ class _Pairing:
 
     messages: list[Message] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
-    # The id in the session → the call as it goes out.
-    waiting: dict[str, ToolCall] = field(default_factory=dict)
+    # The id in the session, and the call as it goes out. Two calls of one message may share an id.
+    waiting: list[tuple[str, ToolCall]] = field(default_factory=list)
     # Results without a call: they follow those that have one.
     strays: list[Message] = field(default_factory=list)
 
     def close(self) -> None:
         self.messages += [
-            ToolMessage(call.id, call.name, (Text(NO_RESULT),), is_error=True) for call in self.waiting.values()
+            ToolMessage(call.id, call.name, (Text(NO_RESULT),), is_error=True) for _, call in self.waiting
         ]
         self.waiting.clear()
         self.messages += self.strays
@@ -60,7 +60,7 @@ class _Pairing:
         for block in message.content:
             if isinstance(block, ToolCall):
                 call = msgspec.structs.replace(block, id=self._fresh(block.id))
-                self.waiting[block.id] = call
+                self.waiting.append((block.id, call))
                 content.append(call)
             elif not isinstance(block, Text) or block.text.strip():
                 content.append(block)
@@ -69,12 +69,13 @@ class _Pairing:
             self.messages.append(msgspec.structs.replace(message, content=tuple(content)))
 
     def result(self, message: ToolMessage) -> None:
-        call = self.waiting.pop(message.call_id, None)
-        if call is None:
+        pair = next((pair for pair in self.waiting if pair[0] == message.call_id), None)
+        if pair is None:
             note = Text(f"A result of {message.name}, whose call is no longer part of this conversation:")
             self.strays.append(UserMessage((note, *message.content)))
         else:
-            self.messages.append(msgspec.structs.replace(message, call_id=call.id))
+            self.waiting.remove(pair)
+            self.messages.append(msgspec.structs.replace(message, call_id=pair[1].id))
 
     def _fresh(self, call_id: str) -> str:
         wanted = call_id if _PORTABLE.fullmatch(call_id) else "call_" + _digest(call_id)

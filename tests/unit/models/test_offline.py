@@ -8,6 +8,8 @@ from openclaw.content import AssistantMessage, Image, Text, ToolCall, ToolMessag
 from openclaw.models.offline import ABOUT, Offline, decide
 from openclaw.models.provider import Done, ModelRequest, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
+from openclaw.tools.confine import Fence
+from openclaw.tools.native import native_tools
 
 
 async def never(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
@@ -20,37 +22,7 @@ def tool(name: str, description: str, properties: dict[str, Any], *required: str
 
 
 STRING = {"type": "string"}
-INTEGER = {"type": "integer"}
-NATIVE = [
-    tool(
-        "read",
-        "Read a text file of the workspace, whole or some of its lines.",
-        {"path": STRING, "offset": INTEGER, "limit": INTEGER},
-        "path",
-        read_only=True,
-    ),
-    tool("ls", "List the entries of a directory.", {"path": STRING}, read_only=True),
-    tool(
-        "grep",
-        "Search the files of a directory for lines that match a regular expression.",
-        {"pattern": STRING, "path": STRING, "glob": STRING, "ignore_case": {"type": "boolean"}},
-        "pattern",
-        read_only=True,
-    ),
-    tool("write", "Write a file, replacing what is there.", {"path": STRING, "content": STRING}, "path", "content"),
-    tool(
-        "edit",
-        "Replace a passage of a file.",
-        {"path": STRING, "old_text": STRING, "new_text": STRING},
-        "path",
-        "old_text",
-        "new_text",
-    ),
-    tool(
-        "exec", "Run a program and return what it prints.", {"command": {"type": "array", "items": STRING}}, "command"
-    ),
-    tool("web_fetch", "Fetch a web page and return its text.", {"url": STRING}, "url", read_only=True),
-]
+NATIVE = list(native_tools(Fence()).tools("main"))
 MCP = [
     tool(
         "fs__read_file",
@@ -75,7 +47,7 @@ MCP = [
     tool("github__delete_repository", "Delete a repository.", {"repo": STRING}, "repo", kind="mcp"),
     tool("github__list_repositories", "List repositories of a user.", {"owner": STRING}, "owner", kind="mcp"),
     tool(
-        "clock__now",
+        "clock__current_time",
         "The current time in a time zone.",
         {"zone": {"type": "string", "enum": ["utc", "local"]}},
         kind="mcp",
@@ -205,7 +177,7 @@ def test_small_talk_calls_nothing_and_says_that_this_is_no_language_model(text: 
         ('everything__echo {"message": "as it is"}', "everything__echo", {"message": "as it is"}),
         ("use everything__echo with message: hi", "everything__echo", {"message": "hi"}),
         ("search issues about crash on start", "github__search_issues", {"query": "crash on start"}),
-        ("what time is it in utc?", "clock__now", {"zone": "utc"}),
+        ("what time is it in utc?", "clock__current_time", {"zone": "utc"}),
         ("list repositories of torvalds", "github__list_repositories", {"owner": "torvalds"}),
         ("grep --pattern 'a b' --path src", "grep", {"pattern": "a b", "path": "src"}),
     ],

@@ -1,0 +1,182 @@
+"""Conversations made fit for vendors: pairs, ids, and tools in the form they accept."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from openclaw.content import AssistantMessage, Message, Text, Thinking, ToolCall, ToolMessage, UserMessage
+from openclaw.models.tool_form import EMPTY_SCHEMA, accepted_schema, encoded, finished_call
+from openclaw.models.transcript import NO_RESULT, repaired
+
+
+def call(call_id: str) -> ToolCall:
+    return ToolCall(call_id, "read", {})
+
+
+def result(call_id: str, text: str = "x") -> ToolMessage:
+    return ToolMessage(call_id, "read", (Text(text),))
+
+
+def user(text: str = "hi") -> UserMessage:
+    return UserMessage((Text(text),))
+
+
+def test_a_whole_conversation_stays_as_it_is() -> None:
+    whole: list[Message] = [
+        user(),
+        AssistantMessage((Text("a"), call("1"), call("2"))),
+        result("1"),
+        result("2"),
+        user(),
+    ]
+    assert repaired(whole) == whole
+
+
+def test_a_call_without_a_result_gets_one_that_says_so() -> None:
+    missing = ToolMessage("2", "read", (Text(NO_RESULT),), is_error=True)
+    assert repaired([AssistantMessage((call("1"), call("2"))), result("1"), user()]) == [
+        AssistantMessage((call("1"), call("2"))),
+        result("1"),
+        missing,
+        user(),
+    ]
+
+
+def test_a_result_without_its_call_becomes_words_after_those_that_have_one() -> None:
+    note = Text("A result of read, whose call is no longer part of this conversation:")
+    assert repaired([AssistantMessage((call("1"),)), result("lost", "y"), result("1")]) == [
+        AssistantMessage((call("1"),)),
+        result("1"),
+        UserMessage((note, Text("y"))),
+    ]
+
+
+def test_ids_that_repeat_or_that_vendors_refuse_are_replaced_in_call_and_result() -> None:
+    messages = repaired(
+        [message for name in ("1", "1", "a b") for message in (AssistantMessage((call(name),)), result(name))]
+    )
+    calls = [
+        m.content[0].id for m in messages if isinstance(m, AssistantMessage) and isinstance(m.content[0], ToolCall)
+    ]
+    results = [m.call_id for m in messages if isinstance(m, ToolMessage)]
+    assert calls == results
+    assert len(set(calls)) == 3
+    assert calls[0] == "1"
+    assert all(call_id.replace("_", "").isalnum() and len(call_id) <= 40 for call_id in calls)
+
+
+def test_an_answer_that_said_nothing_is_left_out() -> None:
+    assert repaired([user(), AssistantMessage(()), AssistantMessage((Thinking("hm"), Text("  "))), user("again")]) == [
+        user(),
+        user("again"),
+    ]
+
+
+ids = st.sampled_from(["1", "2", "a b", "", "x" * 50])
+assistants = st.builds(
+    AssistantMessage,
+    st.lists(st.one_of(st.builds(call, ids), st.just(Text("t")), st.just(Thinking("h"))), max_size=3).map(tuple),
+)
+conversations = st.lists(st.one_of(assistants, st.builds(result, ids), st.builds(user)), max_size=12)
+
+
+@settings(max_examples=200)
+@given(conversations)
+def test_any_conversation_ends_up_with_every_call_answered_once_right_after_it(messages: list[Message]) -> None:
+    waiting: list[str] = []
+    seen: set[str] = set()
+    for message in repaired(messages):
+        if isinstance(message, ToolMessage):
+            waiting.remove(message.call_id)
+            continue
+        assert not waiting
+        if isinstance(message, AssistantMessage):
+            waiting = [call.id for call in message.tool_calls]
+            assert len(set(waiting)) == len(waiting)
+            assert seen.isdisjoint(waiting)
+            seen |= set(waiting)
+    assert not waiting
+
+
+@settings(max_examples=100)
+@given(conversations)
+def test_repairing_twice_changes_nothing_more(messages: list[Message]) -> None:
+    once = repaired(messages)
+    assert repaired(once) == once
+
+
+@pytest.mark.parametrize("raw", [b"", b"nonsense", b"[]", b"true", b"null", b'{"type":"object"', b'{"a":' * 5_000])
+def test_a_schema_that_is_none_takes_no_arguments(raw: bytes) -> None:
+    assert accepted_schema(msgspec.Raw(raw)) == EMPTY_SCHEMA
+
+
+def test_a_schema_that_vendors_accept_is_the_same_bytes() -> None:
+    raw = msgspec.Raw(b' {"properties" : {}, "type":"object", "description":"\\u00e4"} ')
+    assert accepted_schema(raw) is raw
+
+
+@pytest.mark.parametrize(
+    ("schema", "accepted"),
+    [
+        ({"type": ["object", "null"], "properties": {"a": {}}}, {"type": "object", "properties": {"a": {}}}),
+        (
+            {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a"], "anyOf": [{"required": ["b"]}, {}]},
+            {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a"]},
+        ),
+        (
+            {"allOf": [{"properties": {"a": {}}, "required": ["a"]}, {"properties": {"b": {}}, "required": ["b"]}]},
+            {"type": "object", "properties": {"b": {}, "a": {}}, "required": ["b", "a"]},
+        ),
+        (
+            {
+                "oneOf": [{"$ref": "#/definitions/x"}],
+                "definitions": {"x": {"properties": {"a": {}}, "required": ["a"]}},
+            },
+            {
+                "definitions": {"x": {"properties": {"a": {}}, "required": ["a"]}},
+                "type": "object",
+                "properties": {"a": {}},
+                "required": ["a"],
+            },
+        ),
+        ({"$ref": "#"}, {"type": "object", "properties": {}}),
+        (
+            {"$ref": "#/$defs/x", "$defs": {"x": {"$ref": "#/$defs/x"}}},
+            {"$defs": {"x": {"$ref": "#/$defs/x"}}, "type": "object", "properties": {}},
+        ),
+        (
+            {"type": "object", "properties": {"a": {}}, "required": "a", "enum": [1]},
+            {"type": "object", "properties": {"a": {}}},
+        ),
+    ],
+)
+def test_what_vendors_refuse_at_the_top_is_rewritten(schema: Any, accepted: Any) -> None:
+    assert msgspec.json.decode(accepted_schema(msgspec.Raw(msgspec.json.encode(schema)))) == accepted
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ('{"a": NaN}', 1),
+        ('{"a": "\\ud800"}', {"a": "?"}),
+        ("  ", {}),
+        ('{"a": 1}', {"a": 1}),
+        (None, {}),
+        ({"b": 2}, {"b": 2}),
+    ],
+)
+def test_arguments_are_read_with_what_others_let_through(text: Any, arguments: Any) -> None:
+    finished = finished_call("1", "read", text)
+    assert finished.fault == ""
+    assert (len(finished.arguments) if arguments == 1 else finished.arguments) == arguments
+
+
+def test_deeply_nested_arguments_are_a_fault_and_not_a_crash() -> None:
+    assert finished_call("1", "read", '{"a":' * 100_000).fault
+
+
+def test_text_that_cannot_be_encoded_is_mended() -> None:
+    assert encoded({"a\ud800": ["\udfff", 1]}) == b'{"a?":["?",1]}'
