@@ -5,6 +5,7 @@ uses; nothing starts by constructing an App. Decides nothing itself: policy is s
 mcp/manager.py.
 """
 
+import asyncio
 import os
 import secrets
 import sys
@@ -13,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import date
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -22,18 +25,20 @@ from openclaw.agent.agent import Agent, Parts, Settings
 from openclaw.agent.attachments import Attachment, incoming
 from openclaw.agent.events import Event, MessageEnd, RunReason, Sink, ToolEnd
 from openclaw.agent.loop import RunOutcome
-from openclaw.config.agents import AgentSpec
+from openclaw.config.agents import AgentSpec, agent_ids
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.load import Config
 from openclaw.config.paths import Paths
 from openclaw.config.sections import Model
-from openclaw.config.servers import secret_text
-from openclaw.content import Audio, File, Image, Text, Usage, UserMessage
+from openclaw.config.servers import engine_options, secret_text, server_specs
+from openclaw.content import Audio, File, Image, Text, ToolCall, Usage, UserMessage
+from openclaw.mcp.connect import Services
+from openclaw.mcp.manager import Manager
 from openclaw.media import MediaStore
 from openclaw.models.catalog import OFFLINE, Catalog, Selection
 from openclaw.models.spec import ModelSpec, ProviderSpec
 from openclaw.security.audit import AuditLog
-from openclaw.security.policy import Policy, layer_of
+from openclaw.security.policy import Policy, PolicyLayer, layer_of
 from openclaw.sessions.key import session_key as full_key
 from openclaw.sessions.memory import MemoryStore
 from openclaw.sessions.sqlite import SqliteStore
@@ -41,10 +46,10 @@ from openclaw.sessions.store import Store
 from openclaw.skills.catalog import Catalog as SkillCatalog
 from openclaw.skills.catalog import SkillRules, load_skills
 from openclaw.skills.discover import Limits, skill_roots
-from openclaw.tool import Absence, ContextSource, Tool, ToolSource
+from openclaw.tool import Invocation, Tool, ToolResult
 from openclaw.tools.confine import Fence
-from openclaw.tools.invoke import CheckerCache
-from openclaw.tools.native import native_tools
+from openclaw.tools.invoke import CheckerCache, unknown
+from openclaw.tools.native import NativeTools, native_tools
 
 __all__ = ["App", "Attachment", "CallRecord", "Reply"]
 
@@ -130,6 +135,7 @@ class App:
         self._workspace = workspace
         self._through_gateway = through_gateway
         self._given_store = store
+        self._manager: Manager | None = None
         self._checkers = CheckerCache()
         self._selections: dict[str, Selection] = {}
         self._exit = AsyncExitStack()
@@ -165,6 +171,7 @@ class App:
         spec = agent_spec(self.config, agent)
         key = full_key(spec.id, session_key or _new_key(), namespace)
         one = await self.agent(spec)
+        (await self.manager()).start(spec.id)
         blocks = await incoming(attachments, self.media)
         collector = _Collector(on_event)
         outcome: RunOutcome = await one.turn(
@@ -188,8 +195,7 @@ class App:
     async def agent(self, spec: AgentSpec) -> Agent:
         """The agent as it is now: its model found, its sources in place."""
         selection = await self.selection(spec)
-        policy = self.policy(spec)
-        sources = self.sources(spec)
+        manager = await self.manager()
         return Agent(
             Settings(
                 id=spec.id,
@@ -206,13 +212,13 @@ class App:
             Parts(
                 provider_stream=selection.provider.stream,
                 store=self.store,
-                sources=sources,
-                policy_decide=_decider(policy),
+                sources=(self.native(spec), manager),
+                policy_decide=_decider(self.policy(spec)),
                 audit=self.audit.ended,
                 checker_cache=self._checkers,
                 clock=time.monotonic,
                 today=date.today,
-                contexts=self.contexts(),
+                contexts=(manager,),
                 skills=lambda: self.skills(spec).prompt,
             ),
         )
@@ -257,10 +263,13 @@ class App:
         return self._selections[spec.id]
 
     def policy(self, spec: AgentSpec) -> Policy:
+        return Policy(self.policy_layers(spec))
+
+    def policy_layers(self, spec: AgentSpec) -> list[PolicyLayer]:
         layers = [layer_of(layer) for layer in spec.tools]
         if self._through_gateway:
             layers.append(layer_of(spec.gateway_tools, grants=False))
-        return Policy(layers)
+        return layers
 
     def workspace(self, spec: AgentSpec) -> Path:
         if spec.workspace:
@@ -293,26 +302,76 @@ class App:
         )
         return load_skills(roots, rules, config=self.config.raw, env=self.env, platform=sys.platform, reserved=RESERVED)
 
-    def sources(self, spec: AgentSpec) -> tuple[ToolSource, ...]:
-        """Who offers tools to an agent, in the order models see them: native, plugin, MCP."""
+    def native(self, spec: AgentSpec) -> NativeTools:
         fence = Fence(
             readable=self.skills(spec).directories,
             kept=(self.paths.media_dir,),
             refused=(*self.config.files, self.paths.state_dir),
         )
-        return (native_tools(fence),)
+        return native_tools(fence)
 
-    def contexts(self) -> tuple[ContextSource, ...]:
-        return ()
+    async def manager(self) -> Manager:
+        """The MCP engine with the servers of every agent, none of them started by asking for it."""
+        if self._manager is None:
+            self._manager = await self._exit.enter_async_context(
+                Manager(
+                    {name: server_specs(self.config, name) for name in agent_ids(self.config)},
+                    options=engine_options(self.config),
+                    services=Services(environ=self.env),
+                    state=self.paths.data_dir / "mcp",
+                    media=self.media,
+                    reserved=[tool.name for tool in native_tools(Fence()).tools("")],
+                    eager=False,
+                )
+            )
+        return self._manager
+
+    @property
+    def startup_grace(self) -> float:
+        """How long a turn waits for servers that were never seen before."""
+        return engine_options(self.config).startup_grace
 
     # What an agent has, and has not
 
-    async def tools(self, agent: str = "") -> tuple[Tool, ...]:
-        """The tools an agent is offered now, policy applied."""
-        return (await self.agent(agent_spec(self.config, agent))).tools()
+    async def settled(self, agent: str = "") -> Agent:
+        """An agent once the tools of its servers are known, or cannot be."""
+        one = await self.agent(agent_spec(self.config, agent))
+        (await self.manager()).start(one.settings.id)
+        await asyncio.gather(*(source.settle(one.settings.id, float("inf")) for source in one.parts.sources))
+        return one
 
-    async def absences(self, agent: str = "") -> tuple[Absence, ...]:
-        return (await self.agent(agent_spec(self.config, agent))).absences()
+    async def call(self, agent: str, session_key: str, tool: Tool | str, arguments: dict[str, Any]) -> ToolResult:
+        """Call a tool without a model, with everything that belongs to a call. A name must be one of the agent's tools."""
+        one = await self.agent(agent_spec(self.config, agent))
+        call = ToolCall(f"command-{secrets.token_hex(4)}", tool if isinstance(tool, str) else tool.name, arguments)
+        if isinstance(tool, str):
+            offered = {known.name: known for known in one.tools()}
+            if tool not in offered:
+                return unknown(call, offered, one.absences())
+            tool = offered[tool]
+        key = full_key(one.settings.id, session_key)
+        return await one.invoke(tool, call, Invocation(one.settings.id, key, one.settings.workspace, call.id))
+
+    async def explain(self, name: str, agent: str = "") -> Explanation:
+        """Why an agent has a tool, or has it not. Never without saying where it was looked for."""
+        spec = agent_spec(self.config, agent)
+        one = await self.settled(agent)
+        policy = self.policy(spec)
+        offered = {tool.name.casefold(): tool for source in one.parts.sources for tool in source.tools(spec.id)}
+        tool = offered.get(name.casefold())
+        if tool is not None:
+            decision = policy.decide(tool)
+            return Explanation(tool.name, decision.allowed, decision.rule, decision.where)
+        for absence in one.absences():
+            if fnmatchcase(name.casefold(), absence.name.casefold()):
+                return Explanation(name, False, absence.reason, absence.where)
+        close = get_close_matches(name.casefold(), offered, n=1)
+        hint = f"Did you mean {offered[close[0]].name}?" if close else ""
+        looked = (
+            f"{sum(tool.kind == 'native' for tool in offered.values())} native tools",
+            *(f"MCP server {status.name}: {status.shown}" for status in (await self.manager()).status(spec.id)),
+        )
+        return Explanation(name, False, f"nothing offers a tool of this name. {hint}".strip(), looked=looked)
 
 
 # Words that skills cannot take as their command.

@@ -12,7 +12,8 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config import json5
 from openclaw.config.dotted import format_path, parse_path
-from openclaw.config.edit import edit_file, set_value as edited
+from openclaw.config.edit import edit_file
+from openclaw.config.edit import set_value as edited
 from openclaw.config.load import load_config
 from openclaw.config.schema import json_schema
 from openclaw.errors import ConfigError, Problem, UsageError

@@ -145,6 +145,12 @@ class Manager:
 
     # For programs and people
 
+    def start(self, agent: str = ANY_AGENT) -> None:
+        """Start the servers of one agent that do not run yet; lazy ones whose tools are known stay as they are."""
+        for supervisor in self._view(agent).supervisors.values():
+            if not (supervisor.spec.lazy and supervisor.catalog.is_known):
+                supervisor.post(Event("start"))
+
     async def call(
         self,
         name: str,

@@ -1,0 +1,109 @@
+"""`openclaw chat`: a conversation in this terminal.
+
+Line editing, history and completion are prompt-toolkit's. Ctrl-C stops the answer and not the program; Ctrl-D leaves. Works on a
+pipe too: each line of input is one message.
+"""
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterable
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.history import FileHistory
+from prompt_toolkit.patch_stdout import patch_stdout
+
+from openclaw.commands.agent import StreamPrinter
+from openclaw.commands.dispatch import Context
+from openclaw.commands.parse import Parsed
+from openclaw.commands.slash import BUILT_IN, Chat
+from openclaw.commands.slash import run as slash
+from openclaw.errors import OpenClawError
+
+# The conversation of a person at a terminal, unless they name another.
+MAIN = "main"
+
+
+async def run(context: Context, parsed: Parsed) -> int:
+    async with context.open_app() as app:
+        chat = Chat(app, context.console, parsed.text("agent"), parsed.text("session-key") or MAIN)
+        selection = await app.selection(chat.spec)
+        found = f" ({selection.found})" if selection.found else ""
+        context.console.note(
+            context.console.dim(f"{chat.spec.id} on {selection.name}{found}. /help for commands, Ctrl-D to leave.")
+        )
+        async for line in _lines(context, chat):
+            if not await _handle(chat, line):
+                break
+    return 0
+
+
+async def _handle(chat: Chat, line: str) -> bool:
+    """One line of the person's. False when they want to leave."""
+    try:
+        message = line
+        if line.startswith("/"):
+            outcome = await slash(chat, line)
+            if outcome.leave:
+                return False
+            message = outcome.message
+        if message.strip():
+            await _say(chat, message)
+    except OpenClawError as error:
+        chat.console.note(f"{chat.console.bad('error:')} {error}")
+    return True
+
+
+async def _say(chat: Chat, message: str) -> None:
+    printer = StreamPrinter(chat.console)
+    answer = asyncio.ensure_future(
+        chat.app.reply(
+            message, agent=chat.agent, session_key=chat.key, on_event=printer, patience=chat.app.startup_grace
+        )
+    )
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, answer.cancel)
+    try:
+        printer.end(await answer)
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        chat.console.note(chat.console.dim("(stopped)"))
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+
+
+async def _lines(context: Context, chat: Chat) -> AsyncIterator[str]:
+    if not sys.stdin.isatty():
+        while line := await asyncio.to_thread(sys.stdin.readline):
+            yield line.rstrip("\n")
+        return
+    context.paths.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    session: PromptSession[str] = PromptSession(
+        history=FileHistory(str(context.paths.history_file)), completer=_Slash(chat), complete_while_typing=True
+    )
+    while True:
+        try:
+            with patch_stdout(raw=True):
+                yield await session.prompt_async("> ")
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            return
+
+
+class _Slash(Completer):
+    """Completes `/…` at the start of a line."""
+
+    def __init__(self, chat: Chat) -> None:
+        self._words = sorted({*BUILT_IN, *chat.app.skills(chat.spec).commands})
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        text = document.text_before_cursor
+        if text.startswith("/") and " " not in text:
+            yield from (
+                Completion(f"/{word}", start_position=-len(text)) for word in self._words if word.startswith(text[1:])
+            )

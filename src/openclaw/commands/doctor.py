@@ -1,0 +1,126 @@
+"""`openclaw doctor`: check everything and say how to fix what is wrong.
+
+Each check is one line: what was looked at, how it is, and the next step when it is not well. Exit code 1 when a check failed.
+"""
+
+import os
+import sqlite3
+import stat
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from openclaw import __version__
+from openclaw.app import App
+from openclaw.commands.console import Console
+from openclaw.commands.dispatch import Context
+from openclaw.commands.parse import Parsed
+from openclaw.config.agents import agent, agent_ids
+from openclaw.config.load import load_config
+from openclaw.errors import ConfigError, OpenClawError
+from openclaw.security.policy import problems
+
+# Config and state hold credentials: nobody else may read them.
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    what: str
+    state: Literal["ok", "warning", "failed"]
+    message: str
+    fix: str = ""
+
+
+async def run(context: Context, parsed: Parsed) -> int:
+    checks = [check async for check in _all(context)]
+    if parsed.flag("json"):
+        context.console.data({"ok": all(check.state != "failed" for check in checks), "checks": checks})
+    else:
+        for check in checks:
+            _show(context.console, check)
+    return 1 if any(check.state == "failed" for check in checks) else 0
+
+
+def _show(console: Console, check: Check) -> None:
+    mark = {"ok": console.good("ok"), "warning": "!!", "failed": console.bad("✗ ")}[check.state]
+    console.line(f"{mark}  {check.what}: {check.message}")
+    if check.fix:
+        console.line(f"      {check.fix}")
+
+
+async def _all(context: Context) -> AsyncIterator[Check]:
+    yield Check("Program", "ok", f"openclaw {__version__} on Python {sys.version.split()[0]}")
+    try:
+        config = load_config(context.paths, context.env)
+    except ConfigError as error:
+        for problem in error.problems:
+            yield Check("Config", "failed", str(problem), "Nothing else can be checked until the file is right.")
+        return
+    words = "is not there; every setting is at its default" if config.missing else "is valid"
+    yield Check("Config", "ok", f"{config.file} {words}")
+    for warning in config.warnings:
+        yield Check("Config", "warning", str(warning))
+    if config.ignored:
+        yield Check("Config", "ok", f"kept and ignored, as they belong to another program: {', '.join(config.ignored)}")
+    for check in _permissions([*config.files, context.paths.state_dir]):
+        yield check
+    async with context.open_app() as app:
+        for name in agent_ids(config):
+            async for check in _agent(app, name):
+                yield check
+        yield await _store(app)
+
+
+def _permissions(paths: list[Path]) -> list[Check]:
+    found = []
+    for path in paths:
+        try:
+            mode = path.stat().st_mode
+        except OSError:
+            continue
+        if os.name == "posix" and mode & _OTHERS:
+            private = "700" if stat.S_ISDIR(mode) else "600"
+            found.append(
+                Check(
+                    "Permissions",
+                    "warning",
+                    f"others may read {path} ({mode & 0o777:o})",
+                    f"Run: chmod {private} {path}",
+                )
+            )
+    return found or [Check("Permissions", "ok", "config and state are private")]
+
+
+async def _agent(app: App, name: str) -> AsyncIterator[Check]:
+    spec = agent(app.config, name)
+    what = f"Agent {name}"
+    try:
+        selection = await app.selection(spec)
+        if selection.problem:
+            yield Check(what, "failed", selection.problem)
+        else:
+            yield Check(what, "ok", f"model {selection.name}" + (f" ({selection.found})" if selection.found else ""))
+    except OpenClawError as error:
+        yield Check(what, "failed", error.message, error.hint)
+    workspace = app.workspace(spec)
+    if not workspace.is_dir():
+        yield Check(what, "failed", f"its workspace {workspace} is not a directory", f"Run: mkdir -p {workspace}")
+    for problem in problems(app.policy_layers(spec)):
+        yield Check(what, "warning", str(problem))
+    skills = app.skills(spec)
+    if skills.skills:
+        yield Check(what, "ok", f"skills {', '.join(skill.name for skill in skills.skills)}")
+    for skipped in skills.skipped:
+        if skipped.malformed:
+            yield Check(what, "warning", f"skill {skipped.path}: {skipped.reason}")
+
+
+async def _store(app: App) -> Check:
+    try:
+        count = len(await app.store.list())
+    except OpenClawError as error:
+        return Check("Sessions", "failed", error.message, error.hint)
+    return Check("Sessions", "ok", f"{count} in {app.paths.sessions_file} (SQLite {sqlite3.sqlite_version})")

@@ -1,0 +1,117 @@
+"""`/…` in a conversation: the built-in commands, and those that skills declare.
+
+Runs no model. A skill whose command names a tool gets that tool called with the words as typed; a skill without one turns the line
+into a message that asks the model to follow the skill.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from openclaw.app import App
+from openclaw.commands.console import Console
+from openclaw.commands.parse import nearest
+from openclaw.config.agents import AgentSpec, agent
+from openclaw.content import text_of
+from openclaw.errors import UsageError
+from openclaw.log import one_line
+from openclaw.sessions.key import session_key
+from openclaw.skills.skill import SkillFault
+
+
+@dataclass(slots=True)
+class Chat:
+    """One conversation at one surface. `key` changes with `/new`."""
+
+    app: App
+    console: Console
+    agent: str
+    key: str
+
+    @property
+    def spec(self) -> AgentSpec:
+        return agent(self.app.config, self.agent)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What to do after a slash line. `message`: say this to the model instead. `leave`: the person wants to go."""
+
+    message: str = ""
+    leave: bool = False
+
+
+Run = Callable[[Chat, str], Awaitable[Outcome]]
+
+
+async def run(chat: Chat, line: str) -> Outcome:
+    """Run one line that starts with a slash. Raises OpenClawError."""
+    name, _, words = line[1:].strip().partition(" ")
+    built_in = BUILT_IN.get(name.lower())
+    if built_in is not None:
+        return await built_in.run(chat, words.strip())
+    skills = chat.app.skills(chat.spec)
+    command = skills.commands.get(name.lower())
+    if command is None:
+        known = [f"/{word}" for word in (*BUILT_IN, *skills.commands)]
+        raise UsageError(
+            f"There is no command /{one_line(name, 40)}.", hint=nearest(f"/{name}", known) or "Type /help."
+        )
+    if command.tool:
+        result = await chat.app.call(chat.agent, chat.key, command.tool, command.arguments(words.strip()))
+        chat.console.line(text_of(result.content))
+        return Outcome()
+    try:
+        return Outcome(message=command.message(words.strip()))
+    except SkillFault as fault:
+        raise UsageError(f"/{name} cannot be used: {fault}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    summary: str
+    run: Run
+
+
+async def _help(chat: Chat, words: str) -> Outcome:
+    rows = [(f"/{name}", command.summary) for name, command in BUILT_IN.items()]
+    rows += [
+        (f"/{name}", one_line(command.skill.description))
+        for name, command in chat.app.skills(chat.spec).commands.items()
+    ]
+    chat.console.table(("command", "what it does"), rows)
+    return Outcome()
+
+
+async def _new(chat: Chat, words: str) -> Outcome:
+    """The conversation starts afresh under its own key: what was said stays in `sessions export`."""
+    async with chat.app.store.turn(session_key(chat.spec.id, chat.key), chat.spec.id) as turn:
+        turn.reset()
+    chat.console.line("A new conversation.")
+    return Outcome()
+
+
+async def _tools(chat: Chat, words: str) -> Outcome:
+    tools = (await chat.app.agent(chat.spec)).tools()
+    chat.console.table(("tool", "what it does"), [(tool.name, one_line(tool.description)) for tool in tools])
+    return Outcome()
+
+
+async def _status(chat: Chat, words: str) -> Outcome:
+    selection = await chat.app.selection(chat.spec)
+    chat.console.line(f"agent {chat.spec.id}, model {selection.name}, conversation {one_line(chat.key, 80)}")
+    if selection.problem:
+        chat.console.line(selection.problem)
+    return Outcome()
+
+
+async def _quit(chat: Chat, words: str) -> Outcome:
+    return Outcome(leave=True)
+
+
+BUILT_IN: Mapping[str, BuiltIn] = {
+    "help": BuiltIn("Show this list.", _help),
+    "new": BuiltIn("Start a new conversation.", _new),
+    "tools": BuiltIn("List the tools the agent has.", _tools),
+    "status": BuiltIn("Show agent, model and conversation.", _status),
+    "quit": BuiltIn("Leave.", _quit),
+}

@@ -1,0 +1,74 @@
+"""`openclaw status`: config, model, agents, servers and conversations at a glance."""
+
+from typing import Any
+
+from openclaw import __version__
+from openclaw.app import App
+from openclaw.commands.dispatch import Context
+from openclaw.commands.parse import Parsed
+from openclaw.config.agents import agent, agent_ids
+from openclaw.errors import OpenClawError
+
+
+async def run(context: Context, parsed: Parsed) -> int:
+    async with context.open_app() as app:
+        found = await collect(app)
+    if parsed.flag("json"):
+        context.console.data(found)
+        return 0
+    console = context.console
+    console.line(f"OpenClaw {__version__}")
+    config = found["config"]
+    missing = " (not there: every setting is at its default)" if config["missing"] else ""
+    console.line(f"  Config    {config['file']}{missing}")
+    for warning in config["warnings"]:
+        console.line(f"            {console.bad('!')} {warning}")
+    for one in found["agents"]:
+        console.line(f"  Agent     {console.bold(one['id'])}  model {one['model'] or 'none'}{_why(one['found'])}")
+        if one["problem"]:
+            console.line(f"            {console.bad('!')} {one['problem']}")
+        console.line(f"            workspace {one['workspace']}, {one['tools']} tools")
+    console.line(f"  Sessions  {found['sessions']} in {found['store']}")
+    console.line(console.dim("Something wrong? openclaw doctor"))
+    return 0
+
+
+def _why(found: str) -> str:
+    return f" ({found})" if found else ""
+
+
+async def collect(app: App) -> dict[str, Any]:
+    """Everything `status` shows, as data. A part that cannot be read says so in its own place."""
+    agents = []
+    for name in agent_ids(app.config):
+        spec = agent(app.config, name)
+        row: dict[str, Any] = {
+            "id": name,
+            "model": "",
+            "found": "",
+            "problem": "",
+            "workspace": str(app.workspace(spec)),
+        }
+        try:
+            selection = await app.selection(spec)
+            row |= {"model": selection.name, "found": selection.found, "problem": selection.problem}
+            row["tools"] = len((await app.agent(spec)).tools())
+        except OpenClawError as error:
+            row |= {"problem": str(error), "tools": 0}
+        agents.append(row)
+    try:
+        sessions = len(await app.store.list())
+    except OpenClawError as error:
+        sessions = 0
+        agents[0]["problem"] = str(error)
+    return {
+        "version": __version__,
+        "config": {
+            "file": str(app.config.file),
+            "missing": app.config.missing,
+            "warnings": [str(warning) for warning in app.config.warnings],
+        },
+        "agents": agents,
+        "sessions": sessions,
+        "store": str(app.paths.sessions_file),
+    }
