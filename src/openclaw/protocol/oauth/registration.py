@@ -186,7 +186,7 @@ def _registered_method(server: ServerMetadata) -> AuthMethod:
 
 def _registered(server: ServerMetadata, wish: Wish, scopes: tuple[str, ...], response: Response) -> Client:
     if response.status not in (200, 201):
-        error = refusal(response, "to register OpenClaw as a client")
+        error = refusal(response, "the registration of OpenClaw as a client")
         raise RefusedError(error.code, error.message, hint=_BY_HAND) if isinstance(error, RefusedError) else error
     answer = read(response.body, _Registered)
     secret = (answer.client_secret or "") if answer is not None else ""

@@ -87,7 +87,7 @@ def refresh(endpoint: Endpoint, client: Client, proof: Proof, resource: str, ref
     """New tokens. Without a refresh token in the answer the old one stays good."""
     form = [("grant_type", "refresh_token"), ("refresh_token", refresh_token), ("resource", resource)]
     response = yield authenticated(endpoint, client, proof, form)
-    return _tokens(response, "to renew the access token")
+    return _tokens(response, "the renewal of the access token")
 
 
 def client_credentials(
@@ -95,7 +95,7 @@ def client_credentials(
 ) -> Flow[Tokens]:
     form = [("grant_type", "client_credentials"), ("resource", resource), *_scope(scopes)]
     response = yield authenticated(endpoint, client, proof, form)
-    return _tokens(response, "a token for the client")
+    return _tokens(response, "the client's own sign-in")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def enterprise(
     ]
     response = yield post_form(identity.token_endpoint, exchange)
     if response.status != 200:
-        raise refusal(response, "at the identity provider to vouch for you")
+        raise refusal(response, "the exchange of the identity token", who="identity provider")
     answer = read(response.body, _Answer)
     if answer is None or answer.issued_token_type != _ID_JAG or not _BEARER.fullmatch(answer.access_token):
         raise AuthError("The identity provider's answer is not the assertion that was asked for.")

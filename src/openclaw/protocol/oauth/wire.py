@@ -88,12 +88,12 @@ class _Refusal(msgspec.Struct):
     error: str = ""
 
 
-def refusal(response: Response, what: str) -> AuthError:
+def refusal(response: Response, what: str, *, who: str = "authorization server") -> AuthError:
     """What a failed request means: a RefusedError when the server named an OAuth code, else an AuthError that may be passing."""
     answer = read(response.body, _Refusal) if 400 <= response.status < 500 else None
     if answer is not None and answer.error:
-        return RefusedError(answer.error, f"The authorization server refused {what}: {shown_code(answer.error)}.")
-    return AuthError(f"The authorization server answered {response.status} to {what}.")
+        return RefusedError(answer.error, f"The {who} refused {what}: {shown_code(answer.error)}.")
+    return AuthError(f"The {who} answered {response.status} to {what}.")
 
 
 def shown_code(code: str) -> str:
