@@ -579,3 +579,24 @@ async def test_a_conversation_that_cannot_be_shortened_is_not_asked_again(stage:
     outcome = await stage.run(model, user("new"))
 
     assert (outcome.error, len(model.requests)) == ("It is too long.", 1)
+
+
+async def test_each_signature_closes_a_block_of_reasoning(stage: Stage) -> None:
+    model = Script(
+        [
+            [
+                provider.ReasoningDelta("One."),
+                provider.ReasoningDelta("", "s1"),
+                provider.ReasoningDelta("", "hidden"),
+                provider.ReasoningDelta("Two.", "s2"),
+                provider.ReasoningDelta("Unsigned."),
+                provider.ReasoningDelta(""),
+                *says("Done."),
+            ]
+        ]
+    )
+
+    await stage.run(model)
+
+    thoughts = (Thinking("One.", "s1"), Thinking("", "hidden"), Thinking("Two.", "s2"), Thinking("Unsigned."))
+    assert stage.recorded == [AssistantMessage((*thoughts, Text("Done.")), "script/one", Usage(), "end")]

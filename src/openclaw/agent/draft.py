@@ -19,7 +19,6 @@ class Draft:
     _blocks: list[AssistantBlock] = field(default_factory=list)
     _text: list[str] = field(default_factory=list)
     _thought: list[str] = field(default_factory=list)
-    _signature: str = ""
     _ids: set[str] = field(default_factory=set)
 
     def add(self, event: ModelEvent) -> None:
@@ -29,11 +28,10 @@ class Draft:
                 self._text.append(text)
             case ReasoningDelta(text=text, signature=signature):
                 self._end_text()
-                if text and self._signature:
-                    # A signature closes a block of reasoning: what follows is the next one.
-                    self._end_thought()
                 self._thought.append(text)
-                self._signature += signature
+                if signature:
+                    # It closes a block of reasoning: what follows is the next one.
+                    self._end_thought(signature)
             case ToolCallEnd(call=call):
                 self._end_thought()
                 self._end_text()
@@ -55,11 +53,11 @@ class Draft:
             self._blocks.append(Text(text))
         self._text.clear()
 
-    def _end_thought(self) -> None:
-        if self._thought:
-            self._blocks.append(Thinking(whole("".join(self._thought)), self._signature))
+    def _end_thought(self, signature: str = "") -> None:
+        text = whole("".join(self._thought))
+        if text or signature:
+            self._blocks.append(Thinking(text, signature))
         self._thought.clear()
-        self._signature = ""
 
     def _identified(self, call: ToolCall) -> ToolCall:
         """Results find their call by id alone, so an id that is empty or was used before gets a number."""

@@ -45,7 +45,8 @@ async def execute(workspace: Path, arguments: dict[str, Any]) -> ToolResult:
     )
     failed = finished.timed_out or finished.returncode != 0
     text = "\n".join(part for part in (_output(finished), _ending(finished, timeout)) if part)
-    return ToolResult((Text(text),), failed, {"exitCode": finished.returncode, "timedOut": finished.timed_out})
+    details = {"exitCode": finished.returncode, "timedOut": finished.timed_out}
+    return ToolResult((Text(text),), is_error=failed, details=details)
 
 
 def _output(finished: Finished) -> str:

@@ -164,9 +164,10 @@ def _lines(text: IO[str]) -> Iterator[str]:
 
 
 def _whole(opened: Opened) -> str:
-    if opened.size > EDIT_BYTES:
+    with io.FileIO(opened.descriptor, closefd=False) as raw:
+        data = io.BufferedReader(raw).read(EDIT_BYTES + 1)
+    if len(data) > EDIT_BYTES:
         raise PathError(f"{opened.shown} is too large to edit ({opened.size:,} bytes).")
-    data = b"".join(iter(lambda: os.read(opened.descriptor, 1 << 20), b""))
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

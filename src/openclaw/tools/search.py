@@ -21,6 +21,8 @@ SKIPPED = frozenset(
 )
 # A file with a NUL this early is binary.
 HEAD = 8_192
+# Folders nested deeper are left out: each level costs a descriptor, and no person made them.
+DEPTH = 100
 # Of a long line the part around the match is shown.
 SHOWN = 300
 BEFORE = 100
@@ -68,7 +70,8 @@ def walk(directory: int, name: str, refused: set[tuple[int, int]]) -> Iterator[t
         if (here.st_dev, here.st_ino) in refused:
             folders.clear()
             continue
-        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        deeper = folders if folder.count(os.sep) < DEPTH else ()
+        folders[:] = sorted(name for name in deeper if name not in SKIPPED)
         for file in sorted(files):
             yield from _opened(os.path.normpath(os.path.join(folder, file)), file, descriptor, refused)
 

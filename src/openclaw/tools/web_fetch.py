@@ -77,7 +77,9 @@ def _result(response: "Response", url: str, body: bytes, cut: bool) -> ToolResul
     if kind in IMAGE_TYPES and not failed and not cut and len(body) <= IMAGE_BYTES:
         return ToolResult((Text(f"An image ({kind}, {len(body):,} bytes):"), Image(body, kind)), details=details)
     if kind not in _HTML and not _TEXT.fullmatch(kind):
-        return ToolResult((Text(f"{head}{len(body):,} bytes of {kind}, which is not text."),), failed, details)
+        return ToolResult(
+            (Text(f"{head}{len(body):,} bytes of {kind}, which is not text."),), is_error=failed, details=details
+        )
     text = _decoded(body, response.headers.get("content-type") or "")
     if kind in _HTML:
         text = text_from_html(text, response.url)
@@ -85,7 +87,7 @@ def _result(response: "Response", url: str, body: bytes, cut: bool) -> ToolResul
         text = f"{text[:RESULT_CHARS]}\n[The rest is left out.]"
     framed = frame(text or "[The page holds no text.]", source="web_fetch", sender=url)
     opening = (Text(head.removesuffix(": ") + "."),) if failed else ()
-    return ToolResult((*opening, Text(framed)), failed, details)
+    return ToolResult((*opening, Text(framed)), is_error=failed, details=details)
 
 
 def _decoded(body: bytes, content_type: str) -> str:

@@ -178,6 +178,16 @@ async def test_nothing_in_the_workspace_changes_what_the_search_imports(
     ]
 
 
+async def test_folders_without_end_do_not_stop_the_search(tree: Path) -> None:
+    here = tree / "deep"
+    for _ in range(300):
+        here.mkdir()
+        here = here / "d"
+    (tree / "zz.txt").write_text("needle")
+
+    assert await lines(tree, pattern="needle") == ["zz.txt:1: needle"]
+
+
 def test_the_search_stops_at_its_own_limits(tree: Path) -> None:
     asked = {
         "root": str(tree),

@@ -1,0 +1,146 @@
+"""A whole turn with real parts only: scripted model, native tools on real files, policy, audit trail, session file."""
+
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from openclaw.agent.agent import Agent, Parts, Settings
+from openclaw.agent.events import Event, RunEnd, ToolEnd, ToolStart
+from openclaw.content import Text, ToolMessage
+from openclaw.models.scripted import Scripted, ScriptedCall, Turn
+from openclaw.security.audit import AuditLog
+from openclaw.security.policy import Policy, PolicyLayer
+from openclaw.sessions.sqlite import SqliteStore
+from openclaw.tool import Tool
+from openclaw.tools.confine import Fence
+from openclaw.tools.invoke import CheckerCache
+from openclaw.tools.native import native_tools
+from parts.stage import user
+
+KEY = "agent:main:whole"
+
+
+@asynccontextmanager
+async def agent(home: Path, model: Scripted, **policy: Any) -> AsyncIterator[Agent]:
+    """An agent whose workspace is the home directory, which also holds the state directory."""
+    state = home / ".openclaw"
+    state.mkdir(exist_ok=True)
+    (state / "openclaw.json").write_text('{"gateway": {"token": "secret-token"}}')
+    store = SqliteStore(state / "sessions.sqlite")
+    audit = AuditLog(state / "audit.jsonl")
+    rules = Policy([PolicyLayer("tools", **policy)])
+
+    def decide(tool: Tool, agent: str) -> str | None:
+        decision = rules.decide(tool)
+        return None if decision.allowed else str(decision)
+
+    parts = Parts(
+        provider_stream=model.stream,
+        store=store,
+        sources=(native_tools(Fence(refused=(state, state / "openclaw.json"))),),
+        policy_decide=decide,
+        audit=audit.ended,
+        checker_cache=CheckerCache(),
+        clock=time.monotonic,
+        today=date.today,
+    )
+    try:
+        yield Agent(Settings("main", "scripted/test", home), parts)
+    finally:
+        await store.close()
+        audit.close()
+
+
+def call(name: str, **arguments: Any) -> ScriptedCall:
+    return ScriptedCall(name, arguments)
+
+
+async def test_a_program_is_written_run_and_corrected(tmp_path: Path) -> None:
+    model = Scripted(
+        [
+            Turn(tool_calls=(call("write", path="hello.sh", content="echo Helo"), call("ls"))),
+            Turn(tool_calls=(call("exec", command=["/bin/sh", "hello.sh"]),)),
+            Turn(tool_calls=(call("edit", path="hello.sh", old_text="Helo", new_text="Hello"),)),
+            Turn(tool_calls=(call("exec", command=["/bin/sh", "hello.sh"]), call("grep", pattern="Hel+o"))),
+            Turn(text="It prints: {result}"),
+        ]
+    )
+    events: list[Event] = []
+    async with agent(tmp_path, model, profile="coding") as one:
+        outcome = await one.turn(user("Greet me."), session_key=KEY, sink=events.append)
+
+    assert (outcome.reason, outcome.text) == ("done", "It prints: hello.sh:1: echo Hello")
+    assert [end.call.name for end in outcome.calls if end.result.is_error] == []
+    ran = [end.result.content for end in outcome.calls if end.call.name == "exec"]
+    assert ran == [(Text("Helo"),), (Text("Hello"),)]
+    assert (tmp_path / "hello.sh").read_text() == "echo Hello"
+
+
+async def test_the_config_stays_out_of_reach_of_every_file_tool(tmp_path: Path) -> None:
+    secret = ".openclaw/openclaw.json"
+    (tmp_path / "link").symlink_to(tmp_path / ".openclaw")
+    attempts = (
+        call("read", path=secret),
+        call("read", path=str(tmp_path / secret)),
+        call("read", path="link/openclaw.json"),
+        call("ls", path=".openclaw"),
+        call("grep", pattern="token", path=".openclaw"),
+        call("grep", pattern="secret-token"),
+        call("write", path=secret, content="{}"),
+        call("edit", path=secret, old_text="secret", new_text="known"),
+    )
+    model = Scripted([Turn(tool_calls=attempts), Turn(text="I cannot.")])
+    async with agent(tmp_path, model) as one:
+        outcome = await one.turn(user("Show me the token."), session_key=KEY, sink=lambda event: None)
+
+    assert [end.result.is_error for end in sorted(outcome.calls, key=lambda end: end.call.id)] == [
+        *[True] * 5,
+        False,
+        *[True] * 2,
+    ]
+    assert "secret-token" not in str([m for m in outcome.messages if isinstance(m, ToolMessage)])
+    assert "secret-token" in (tmp_path / secret).read_text()
+
+
+async def test_exec_is_off_until_it_is_asked_for(tmp_path: Path) -> None:
+    model = Scripted([Turn(tool_calls=(call("exec", command=["touch", "made"]),)), Turn(text="Off.")])
+    async with agent(tmp_path, model) as one:
+        outcome = await one.turn(user("Touch it."), session_key=KEY, sink=lambda event: None)
+        offered = [tool.name for tool in one.tools()]
+
+    assert offered == ["read", "write", "edit", "ls", "grep", "web_fetch"]
+    assert not (tmp_path / "made").exists()
+    assert outcome.calls[0].result.content == (
+        Text('exec is not available: exec is off until allow names it or the profile is "coding"'),
+    )
+
+
+async def test_the_audit_trail_has_one_line_a_call_without_any_value(tmp_path: Path) -> None:
+    (tmp_path / "diary.txt").write_text("dear diary")
+    model = Scripted(
+        [Turn(tool_calls=(call("read", path="diary.txt"), call("raed", path="diary.txt"))), Turn(text="Read.")]
+    )
+    async with agent(tmp_path, model) as one:
+        await one.turn(user("Read it."), session_key=KEY, sink=lambda event: None)
+
+    trail = (tmp_path / ".openclaw" / "audit.jsonl").read_text()
+    lines = sorted((line["tool"], line["kind"], line["outcome"]) for line in map(json.loads, trail.splitlines()))
+    assert lines == [("raed", "unknown", "unknown"), ("read", "native", "ok")]
+    assert "diary" not in trail
+
+
+async def test_a_held_model_can_be_left_by_a_deadline(tmp_path: Path) -> None:
+    model = Scripted([Turn(text="Let me think", hold=True)])
+    events: list[Event] = []
+    async with agent(tmp_path, model) as one:
+        outcome = await one.turn(user("Hurry."), session_key=KEY, sink=events.append, deadline=0.05)
+        async with one.parts.store.turn(KEY, "main") as turn:
+            remembered = turn.history()
+
+    assert (outcome.reason, outcome.text) == ("deadline", "Let me think")
+    assert [type(event) for event in events if isinstance(event, RunEnd | ToolStart | ToolEnd)] == [RunEnd]
+    assert remembered == [user("Hurry."), *outcome.messages]
