@@ -296,7 +296,7 @@ class Manager:
     async def _settle(self, views: Iterable[View], patience: float) -> None:
         supervisors = dict.fromkeys(supervisor for view in views for supervisor in view.supervisors.values())
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(None if patience == float("inf") else patience):
                 while any(supervisor.is_settling for supervisor in supervisors):
                     self._changed.clear()
                     await self._changed.wait()

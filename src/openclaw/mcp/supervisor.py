@@ -28,7 +28,7 @@ from openclaw.mcp.resources import Injection
 from openclaw.mcp.results import CallResult
 from openclaw.mcp.status import DefinitionChanged, EngineEvent, ServerStatus, StateChanged, auth_of, target_of
 from openclaw.mcp.turnstile import Turnstile
-from openclaw.protocol.lifecycle import Event, Policy, Status, step
+from openclaw.protocol.lifecycle import Action, Event, Policy, Status, step
 from openclaw.security.external import clean_label, clean_text, frame
 
 _log = logging.getLogger(__name__)
@@ -279,7 +279,9 @@ class Supervisor:
                 self._announce()
             case Settled():
                 if self.status.state == "starting":
-                    self.post(Event("ready"))
+                    self._step(Event("ready"))
+                    # The decider sleeps until some other time than the one that counts now.
+                    self._wake.set()
             case Queued(waits):
                 self._waits_for_place = waits
                 self._announce()
@@ -336,26 +338,27 @@ class Supervisor:
         """One step of the server's life, and what it asks for."""
         if event.name == "call" and self._is_parked:
             return
-        before, self.status = self.status, step(self._policy, self.status, event, jitter=self._workshop.jitter())
-        actions = self.status.actions
-        if not actions and self.status.state == before.state:
-            return
-        if event.name != "healthy":
-            self._due = None
-        if self.status.delay is not None:
-            self._due = self._loop.time() + self.status.delay
-        self._ready_at = self._loop.time() if event.name == "ready" else self._ready_at
-        if self.status.state != "ready":
-            self._ready_at = None
-        self._report(before, event)
-        if "disconnect" in actions:
-            self._client = None
-        self._announce()
-        self._tell_state(tell="tell" in actions)
+        actions = self._step(event)
         if "disconnect" in actions or "connect" in actions:
             await self._end_life()
         if "connect" in actions:
             self._begin_life()
+
+    def _step(self, event: Event) -> tuple[Action, ...]:
+        """Take the next state, and tell everybody. What is left to do."""
+        before, self.status = self.status, step(self._policy, self.status, event, jitter=self._workshop.jitter())
+        actions, state = self.status.actions, self.status.state
+        if not actions and state == before.state:
+            return ()
+        now = self._loop.time()
+        self._due = None if self.status.delay is None else now + self.status.delay
+        self._ready_at = None if state != "ready" else now if event.name == "ready" else self._ready_at
+        if "disconnect" in actions:
+            self._client = None
+        self._report(before, event)
+        self._announce()
+        self._tell_state(tell="tell" in actions)
+        return actions
 
     def _begin_life(self) -> None:
         life = Life(self.spec, self, self.catalog, self.injection, self.chatter)

@@ -1,0 +1,162 @@
+"""A place where a workshop server can be reached over one transport, for tests that run over all of them.
+
+async with Site("stdio", folder) as site:
+    site.plan(tools=[...])
+    async with Manager([site.spec()], services=site.services) as manager: ...
+    site.log      # what the server really did
+    await site.crash()   # as kill -9 would; a call afterwards has to work
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from openclaw.config.servers import ServerSpec
+from openclaw.mcp.connect import Services
+from openclaw.transport.base import Outgoing, Transport
+from openclaw.transport.memory import MemoryTransport
+from parts import workshop
+from parts.http_server import HttpServer
+from parts.http_server import Plan as HttpPlan
+from parts.workshop import Message, Workshop
+
+KINDS = ("memory", "stdio", "streamable-http", "sse")
+
+
+class Site:
+    def __init__(self, kind: str, folder: Path, name: str = "shop") -> None:
+        self.kind = kind
+        self.name = name
+        folder.mkdir(parents=True, exist_ok=True)
+        self._plan = folder / f"{name}.plan.json"
+        self._log = folder / f"{name}.log"
+        self._log.touch()
+        self.plan()
+        self.http = _Web(Workshop(self._plan, self._log)) if kind in ("streamable-http", "sse") else None
+        self._memory: set[asyncio.Event] = set()
+        self.services = Services(make_transport=self._transport)
+
+    async def __aenter__(self) -> "Site":
+        if self.http:
+            await self.http.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self.http:
+            await self.http.stop()
+
+    def plan(self, **fields: Any) -> None:
+        """What the server offers from now on."""
+        fresh = self._plan.with_suffix(".new")
+        fresh.write_text(json.dumps(fields))
+        os.replace(fresh, self._plan)
+        if getattr(self, "http", None):
+            self.http.plan.revisions = tuple(fields.get("revisions", workshop.LEGACY))
+
+    def spec(self, **fields: Any) -> ServerSpec:
+        if self.http:
+            url = self.http.url if self.kind == "streamable-http" else self.http.sse_url
+            return ServerSpec(self.name, **{"transport": self.kind, "url": url, **fields})
+        program = str(Path(__file__).parent / "workshop.py")
+        arguments = ("-S", "-E", program, str(self._plan), str(self._log))
+        return ServerSpec(self.name, **{"command": sys.executable, "args": arguments, **fields})
+
+    @property
+    def log(self) -> list[str]:
+        return self._log.read_text().splitlines()
+
+    async def logged(self, line: str) -> None:
+        """Wait until the server has done something."""
+        while line not in self.log:
+            await asyncio.sleep(0.005)
+
+    async def crash(self, pid: int | None = None) -> None:
+        """The server dies without a word, and is there again for who connects anew."""
+        if self.kind == "stdio":
+            assert pid is not None
+            os.kill(pid, signal.SIGKILL)
+        elif self.http:
+            await self.http.stop()
+            await self.http.start()
+        else:
+            for dead in self._memory:
+                dead.set()
+
+    def _transport(self, spec: ServerSpec) -> Transport | None:
+        return MemoryTransport(self._serve) if self.kind == "memory" and spec.name == self.name else None
+
+    async def _serve(self, far: Transport) -> None:
+        """One run of the server in this process."""
+        server, dead = Workshop(self._plan, self._log), asyncio.Event()
+        sink = _Sink(server)
+        self._memory.add(dead)
+        try:
+            async with far.open(sink) as link:
+
+                def send(message: Message) -> None:
+                    task = asyncio.ensure_future(link.send(Outgoing(json.dumps(message).encode())))
+                    sink.sending.add(task)
+                    task.add_done_callback(sink.sending.discard)
+
+                sink.send = send
+                await asyncio.wait(
+                    [asyncio.ensure_future(dead.wait()), asyncio.ensure_future(sink.gone.wait())],
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+        finally:
+            self._memory.discard(dead)
+            for task in [*sink.tasks.values(), *sink.sending]:
+                task.cancel()
+
+
+class _Sink:
+    """The server's end of an in-process link."""
+
+    def __init__(self, server: Workshop) -> None:
+        self.send: Any = None
+        self.tasks: dict[Any, asyncio.Task[None]] = {}
+        self.sending: set[asyncio.Task[None]] = set()
+        self.gone = asyncio.Event()
+        self._server = server
+
+    def received(self, data: bytes, origin: int | None) -> None:
+        message = json.loads(data)
+        if message.get("params", {}).get("name") == "die" and message.get("method") == "tools/call":
+            self._server.done(f"die {message['params'].get('arguments', {}).get('key', '')}")
+            self.gone.set()
+        else:
+            workshop.receive(self._server, message, self.send, self.tasks)
+
+    def awaits(self, request_id: int) -> bool:
+        return False
+
+    def failed(self, request_id: int, error: Exception) -> None:
+        return None
+
+    def closed(self, error: Exception | None) -> None:
+        self.gone.set()
+
+
+class _Web(HttpServer):
+    """The HTTP server of these parts, with a workshop behind it."""
+
+    def __init__(self, server: Workshop) -> None:
+        super().__init__(HttpPlan(revisions=tuple(workshop.LEGACY)))
+        self._server = server
+
+    async def _work(self, message: Message, stream: Any) -> None:
+        def send(answer: Message) -> None:
+            if "id" in answer or "progressToken" in answer.get("params", {}):
+                stream.add(answer)
+            else:
+                self.announce(answer)
+
+        if message["method"] == "subscriptions/listen":
+            self._shared = stream
+        await workshop.respond(self._server, message, send)
+        if stream.number not in (int(key) for key in self._legacy):
+            stream.finish()
