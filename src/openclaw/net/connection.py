@@ -39,7 +39,7 @@ class Connection(asyncio.Protocol):
         self._paused = False
         self._waiting_bytes = 0
         # Set while the rest of an answer is awaited only to use the connection again.
-        self._lingering: Callable[[], None] | None = None
+        self._settled: Callable[[], None] | None = None
         self._patience: asyncio.TimerHandle | None = None
 
     # asyncio.Protocol
@@ -60,7 +60,7 @@ class Connection(asyncio.Protocol):
             self.abort(error)
             return
         self._waiting_bytes += len(data)
-        if self._lingering is not None:
+        if self._settled is not None:
             self._linger_on(parser)
             return
         if self._waiting_bytes > HIGH_WATER and not self._paused and self._transport is not None:
@@ -77,7 +77,7 @@ class Connection(asyncio.Protocol):
         if self._parser is not None and exc is None:
             self._parser.feed_eof()
         self._transport = None
-        self._stop_lingering()
+        self._settle()
         self._wake()
 
     # For the client
@@ -151,13 +151,16 @@ class Connection(asyncio.Protocol):
         self.abort()
         return False
 
-    def linger(self, patience: float, finished: Callable[[], None]) -> None:
-        """Nobody reads any more, but the end of the answer is due: call `finished` when it has come, close after `patience` seconds."""
+    def linger(self, patience: float, settled: Callable[[], None]) -> None:
+        """Nobody reads any more, but the end of the answer is due: wait for it, close after `patience` seconds.
+
+        `settled` is called once, when the answer has ended or the connection has.
+        """
         parser = self._parser
         if parser is None or parser.finished or not self.alive:
-            finished()
+            settled()
             return
-        self._lingering = finished
+        self._settled = settled
         self._patience = self._loop.call_later(patience, self.abort)
         self._waiting_bytes = 0
         if self._paused:
@@ -169,9 +172,9 @@ class Connection(asyncio.Protocol):
             self._error = error
         transport, self._transport = self._transport, None
         self._closed = True
-        self._stop_lingering()
         if transport is not None:
             transport.abort()
+        self._settle()
         self._wake()
 
     def _lost(self) -> LinkLostError:
@@ -183,18 +186,17 @@ class Connection(asyncio.Protocol):
     def _linger_on(self, parser: ResponseParser) -> None:
         parser.pieces.clear()
         if parser.finished:
-            finished = self._stop_lingering()
-            if finished is not None:
-                finished()
+            self._settle()
         elif self._waiting_bytes > MAX_LINGER_BYTES:
             self.abort()
 
-    def _stop_lingering(self) -> Callable[[], None] | None:
-        finished, self._lingering = self._lingering, None
+    def _settle(self) -> None:
         if self._patience is not None:
             self._patience.cancel()
             self._patience = None
-        return finished
+        settled, self._settled = self._settled, None
+        if settled is not None:
+            settled()
 
     def _resume(self) -> None:
         self._paused = False

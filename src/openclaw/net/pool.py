@@ -5,6 +5,7 @@ then be neither known to be processed nor sent again. There is no limit on conne
 """
 
 import asyncio
+from functools import partial
 from typing import Final
 
 from openclaw.net.connection import Connection
@@ -20,6 +21,7 @@ WARM: Final = 0.001
 class Pool:
     def __init__(self) -> None:
         self._idle: dict[str, list[Connection]] = {}
+        self._lingering: set[Connection] = set()
         self._reaper: asyncio.TimerHandle | None = None
         self._closed = False
 
@@ -55,8 +57,21 @@ class Pool:
         if self._reaper is None:
             self._reaper = loop.call_later(MAX_IDLE, self._reap)
 
+    def give_back(self, origin: str, connection: Connection) -> None:
+        """An exchange is over: keep the connection if it can carry another one."""
+        self._lingering.discard(connection)
+        if connection.end():
+            self.put(origin, connection)
+
+    def linger(self, origin: str, connection: Connection, patience: float) -> None:
+        """Give a connection back once the rest of its answer has come, within `patience` seconds; nobody waits for it."""
+        self._lingering.add(connection)
+        connection.linger(patience, partial(self.give_back, origin, connection))
+
     def close(self) -> None:
         self._closed = True
+        for connection in list(self._lingering):
+            connection.abort()
         if self._reaper is not None:
             self._reaper.cancel()
             self._reaper = None

@@ -6,7 +6,6 @@ Owns giving the connection back. `client.py` makes responses.
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from functools import partial
 
 from openclaw.errors import ProtocolError, TransportError
 from openclaw.net.body import Inflater, coding_of
@@ -100,23 +99,19 @@ class Response:
         """Give the connection back when the whole body has arrived, read or not; else close it. Harmless when repeated."""
         connection = self._detach()
         if connection is not None:
-            self._give_back(connection)
+            self._pool.give_back(self._target.origin, connection)
 
     def release(self, patience: float) -> None:
         """`close` for who has all he wants of a stream: its end may take `patience` seconds to arrive, and nobody waits for it."""
         connection = self._detach()
         if connection is not None:
-            connection.linger(patience, partial(self._give_back, connection))
+            self._pool.linger(self._target.origin, connection, patience)
 
     def _detach(self) -> Connection | None:
         connection, self._connection = self._connection, None
         if self._expiry is not None:
             self._expiry.cancel()
         return connection
-
-    def _give_back(self, connection: Connection) -> None:
-        if connection.end():
-            self._pool.put(self._target.origin, connection)
 
     def _too_large(self, limit: int) -> ProtocolError:
         return ProtocolError(f"The answer of {self.origin} is larger than {limit} bytes.")

@@ -179,8 +179,8 @@ async def test_a_deadline_ends_an_exchange_that_gets_no_answer(server: HttpServe
 
 
 async def test_a_deadline_ends_a_body_that_does_not(server: HttpServer, client: HttpClient) -> None:
-    async with client.stream("GET", server.sse_url, timeout=0.5) as response:
-        with pytest.raises(DeadlineError):
+    with pytest.raises(DeadlineError):
+        async with client.stream("GET", server.sse_url, timeout=0.5) as response:
             async for _ in response.chunks():
                 pass
 
