@@ -1,38 +1,143 @@
-"""What a person sends along, as blocks a model can take.
+"""What comes with a message, as content a model can take in: pictures as pictures, text as text, the rest as files that tools can open.
 
-Images go to the model as images, text inline and framed, everything else is kept under the media root and named in a sentence.
-Nothing is ever unpacked or run.
+Owns which kind of attachment becomes what. Text from a file is framed: whoever sent it need not be who wrote it. Nothing is unpacked and
+no file leaves the media root; `discard` removes what `incoming` kept, once the turn is over. Which types, sizes and numbers are welcome is
+the surface's business. `pdf.py` reads PDFs, `transcription.py` listens to recordings.
 """
 
 import asyncio
-from collections.abc import Sequence
+import codecs
+import logging
+import os
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from openclaw.content import Block, Image, Text
-from openclaw.media import MediaStore
+from openclaw.agent.pdf import read_pdf
+from openclaw.content import Block, File, Image, Text
+from openclaw.errors import OpenClawError
+from openclaw.log import one_line
+from openclaw.media import MediaStore, clean_type, safe_name, sniff
 from openclaw.security.external import frame
 
-IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+_log = logging.getLogger(__name__)
+
+# What a model gets of one file; the whole of a longer one is kept beside it.
+MAX_TEXT = 100_000
+# Pictures that models look at.
+PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+# Types that are text although their name does not begin with it.
+_TEXT_TYPES = frozenset(
+    f"application/{name}"
+    for name in ("json", "xml", "yaml", "x-yaml", "toml", "javascript", "x-sh", "sql", "x-ndjson", "ld+json")
+)
+_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """One item as a surface received it."""
+    """One item that came with a message. `name` and `mime_type` are what the sender says."""
 
     name: str
     mime_type: str
     data: bytes
 
 
-async def incoming(attachments: Sequence[Attachment], media: MediaStore) -> tuple[Block, ...]:
-    """Blocks for the user's message, in the order the items came. Raises MediaError or StoreError."""
+# The words of a recording. Raises OpenClawError when there are none to be had.
+Transcribe = Callable[[Attachment], Awaitable[str]]
+
+
+async def incoming(
+    attachments: Sequence[Attachment], media: MediaStore, *, transcribe: Transcribe | None = None
+) -> tuple[Block, ...]:
+    """The blocks that follow the message, in the order of the attachments. Raises StoreError when one cannot be kept."""
     blocks: list[Block] = []
-    for item in attachments:
-        if item.mime_type in IMAGE_TYPES:
-            blocks.append(Image(item.data, item.mime_type))
-        elif item.mime_type.startswith("text/") or item.mime_type == "application/json":
-            text = item.data.decode("utf-8", "replace")
-            blocks.append(Text(frame(text, source="unknown", subject=item.name, warning=False)))
-        else:
-            blocks.append(await asyncio.to_thread(media.save, item.data, item.mime_type, item.name))
+    try:
+        for attachment in attachments:
+            blocks += await _blocks(attachment, media, transcribe)
+    except BaseException:
+        discard(blocks)
+        raise
     return tuple(blocks)
+
+
+def discard(blocks: Iterable[Block]) -> None:
+    """Remove the files among blocks that `incoming` gave."""
+    for block in blocks:
+        if isinstance(block, File):
+            try:
+                os.unlink(block.path)
+                os.rmdir(os.path.dirname(block.path))
+            except FileNotFoundError:
+                pass
+            except OSError as error:
+                _log.warning("The attachment %s stays: %s", one_line(block.path), error.strerror)
+
+
+async def _blocks(attachment: Attachment, media: MediaStore, transcribe: Transcribe | None) -> list[Block]:
+    kind = clean_type(attachment.mime_type)
+    found = sniff(attachment.data[:512])
+    if kind in PICTURES and found in PICTURES:
+        # The bytes decide which: vendors refuse a picture that is another kind than it says.
+        return [Image(attachment.data, found)]
+    if kind == "application/pdf":
+        return await _pdf(attachment, media)
+    if kind.startswith("audio/"):
+        return await _recording(attachment, media, transcribe)
+    if kind.startswith("text/") or kind in _TEXT_TYPES:
+        return await _text(attachment, media)
+    return [await _keep(attachment, media)]
+
+
+async def _text(attachment: Attachment, media: MediaStore) -> list[Block]:
+    text = _decoded(attachment.data)
+    if text is None:
+        note = Text(f"[{_name(attachment)} is not text in UTF-8 or UTF-16; it is kept as a file.]")
+        return [note, await _keep(attachment, media)]
+    shown: list[Block] = [_framed(attachment, text)]
+    return shown if len(text) <= MAX_TEXT else [*shown, await _keep(attachment, media)]
+
+
+async def _pdf(attachment: Attachment, media: MediaStore) -> list[Block]:
+    file = await _keep(attachment, media)
+    try:
+        text = await read_pdf(attachment.data, most_characters=MAX_TEXT)
+    except OpenClawError as error:
+        return [Text(f"[No text could be taken from {_name(attachment)}: {error.message}]"), file]
+    return [_framed(attachment, text), file]
+
+
+async def _recording(attachment: Attachment, media: MediaStore, transcribe: Transcribe | None) -> list[Block]:
+    file = await _keep(attachment, media)
+    if transcribe is None:
+        note = "no transcription provider is configured (media.audio.transcription)."
+    else:
+        try:
+            return [_framed(attachment, await transcribe(attachment), "transcript"), file]
+        except OpenClawError as error:
+            _log.warning("%s was not transcribed: %s", one_line(_name(attachment)), error)
+            note = error.message
+    return [Text(f"[The recording {_name(attachment)} was not transcribed: {note}]"), file]
+
+
+def _framed(attachment: Attachment, text: str, what: str = "") -> Text:
+    if len(text) > MAX_TEXT:
+        text = f"{text[:MAX_TEXT]}\n[… {len(text) - MAX_TEXT:,} more of {len(text):,} characters]"
+    return Text(frame(text, source="unknown", sender=_name(attachment), subject=what, warning=False))
+
+
+async def _keep(attachment: Attachment, media: MediaStore) -> File:
+    return await asyncio.to_thread(media.save, attachment.data, attachment.mime_type, attachment.name)
+
+
+def _name(attachment: Attachment) -> str:
+    return safe_name(attachment.name)
+
+
+def _decoded(data: bytes) -> str | None:
+    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+    # Binary data can be valid UTF-8; text does not hold null characters.
+    return None if "\0" in text else text
