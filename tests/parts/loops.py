@@ -1,4 +1,4 @@
-"""Tests that run on both event loops the product uses."""
+"""Tests that run on both event loops the product uses, and tests whose clock is in their own hands."""
 
 import asyncio
 import functools
@@ -26,3 +26,37 @@ def both_loops(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     run.__signature__ = own.replace(parameters=[*own.parameters.values(), loop])  # type: ignore[attr-defined]
     factories = [asyncio.new_event_loop, uvloop.new_event_loop]
     return pytest.mark.parametrize("new_loop", factories, ids=["asyncio", "uvloop"])(run)
+
+
+class ShiftedLoop(asyncio.SelectorEventLoop):
+    """A loop whose clock can be moved on, so that an hour passes at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shift = 0.0
+
+    def time(self) -> float:
+        return super().time() + self._shift
+
+    async def pass_time(self, seconds: float) -> None:
+        """Move the clock, and let everything that became due happen."""
+        self._shift += seconds
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+
+def own_clock(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Run an async test on a ShiftedLoop, which it gets as `loop`."""
+
+    @functools.wraps(test)
+    def run(**fixtures: Any) -> None:
+        async def main() -> None:
+            await test(loop=asyncio.get_running_loop(), **fixtures)
+
+        with asyncio.Runner(loop_factory=ShiftedLoop) as runner:
+            runner.run(main())
+
+    own = inspect.signature(test)
+    kept = [parameter for name, parameter in own.parameters.items() if name != "loop"]
+    run.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
+    return run
