@@ -19,7 +19,7 @@ from openclaw.agent.events import (
     ToolStart,
     TurnStart,
 )
-from openclaw.agent.loop import PARALLEL_CALLS, RunOutcome
+from openclaw.agent.loop import PARALLEL_CALLS, RunOutcome, RunRequest, run
 from openclaw.content import AssistantMessage, Framed, Image, Message, Text, Thinking, ToolCall, ToolMessage, Usage
 from openclaw.errors import StoreError
 from openclaw.models import provider
@@ -600,3 +600,32 @@ async def test_each_signature_closes_a_block_of_reasoning(stage: Stage) -> None:
 
     thoughts = (Thinking("One.", "s1"), Thinking("", "hidden"), Thinking("Two.", "s2"), Thinking("Unsigned."))
     assert stage.recorded == [AssistantMessage((*thoughts, Text("Done.")), "script/one", Usage(), "end")]
+
+
+async def test_a_call_that_breaks_its_contract_is_an_error_result(stage: Stage) -> None:
+    class Broken(Stage):
+        async def invoke(self, call: ToolCall, invocation: Invocation) -> ToolResult:
+            raise LookupError("gone")
+
+    broken = Broken(stage.workspace)
+    one, two = ToolCall("1", "echo", {}), ToolCall("2", "echo", {})
+
+    outcome = await broken.run(Script([calls(one, two), says("Done.")]))
+
+    assert outcome.reason == "done"
+    assert broken.recorded[1:3] == [answered(call, "echo failed: gone", is_error=True) for call in (one, two)]
+
+
+async def test_a_run_needs_nobody_to_write_it_down(stage: Stage) -> None:
+    request = RunRequest("main", "k", "script/one", "", [user("Hi.")], stage.workspace)
+
+    outcome = await run(
+        request,
+        provider_stream=Script([says("Hello.")]).stream,
+        tools=tuple,
+        invoke=stage.invoke,
+        sink=stage.sink,
+        clock=lambda: 0.0,
+    )
+
+    assert outcome.messages == (said("Hello."),)

@@ -52,12 +52,12 @@ SHORT_RESULT = 200
 # In the text a summary is made from: results matter less than what was said.
 RESULT_CHARS = 2_000
 SAID_CHARS = 8_000
-# A summary longer than this has failed to be one.
+# A summary longer than this has failed to be one; in a small window it takes a quarter of the room at most.
 SUMMARY_CHARS = 16_000
-# The user's last request, when it stands in the summarised part.
+# The user's last request, when it stands in the summarised part; again a quarter at most.
 REQUEST_CHARS = 8_000
 # The last resort: the texts of what is left are cut to these lengths, one after the other, until it fits.
-CUTS = (20_000, 5_000, 1_000)
+CUTS = (20_000, 5_000, 1_000, 250)
 # Enough of the end of a cut text to hold the mark that closes an untrusted-content frame.
 TAIL_CHARS = 200
 SUMMARY_TIMEOUT = 120.0
@@ -116,8 +116,10 @@ async def compact(messages: Sequence[Message], budget: Budget, summarise: Summar
     cut = boundary(messages, budget.recent)
     summary = ""
     if cut:
-        notes = (await summarise(messages[:cut])).strip()[:SUMMARY_CHARS]
-        summary = (f"{_HEAD}\n\n{notes}" if notes else _LOST) + _last_request(messages, cut)
+        # As many characters as the limit has tokens is a quarter of it.
+        notes = shorten((await summarise(messages[:cut])).strip(), min(SUMMARY_CHARS, budget.limit))
+        request = _last_request(messages, cut, min(REQUEST_CHARS, budget.limit))
+        summary = (f"{_HEAD}\n\n{notes}" if notes else _LOST) + request
     room = budget.limit - _text_tokens(summary)
     return Compaction(summary, fit(messages[cut:], room), cut)
 
@@ -189,13 +191,11 @@ def shorten(text: str, length: int) -> str:
     return f"{text[:head]}\n[… {len(text) - length:,} characters left out …]\n{text[-tail:]}"
 
 
-def _last_request(messages: Sequence[Message], cut: int) -> str:
+def _last_request(messages: Sequence[Message], cut: int, length: int) -> str:
     if any(isinstance(message, UserMessage) for message in messages[cut:]):
         return ""
     last = next((m for m in reversed(messages[:cut]) if isinstance(m, UserMessage)), None)
-    return (
-        f"\n\nThe user's last request, word for word:\n{shorten(text_of(last.content), REQUEST_CHARS)}" if last else ""
-    )
+    return f"\n\nThe user's last request, word for word:\n{shorten(text_of(last.content), length)}" if last else ""
 
 
 def _start_of_last(messages: Sequence[Message]) -> int:

@@ -74,10 +74,7 @@ class Fence:
         """Where `path` really is. Raises PathError when that is outside every root or in a refused place."""
         asked = _asked(path, workspace)
         home = os.path.realpath(workspace)
-        try:
-            real = os.path.realpath(asked)
-        except (OSError, ValueError) as error:
-            raise PathError(f"{show(path)} is not a usable path.") from error
+        real = os.path.realpath(asked)
         access = self._access(home)
         root = _longest(real, access)
         if root is None:

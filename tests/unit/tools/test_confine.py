@@ -239,6 +239,14 @@ def test_a_refused_file_that_does_not_exist_yet_cannot_be_made(workspace: Path) 
     )
 
 
+def test_a_refused_place_that_does_not_exist_is_in_nobodys_way(workspace: Path, tmp_path: Path) -> None:
+    fence = Fence(refused=(tmp_path / "no-state-yet", workspace / "no-config-yet"))
+
+    fence.replace("note.txt", workspace, b"mine")
+
+    assert read(fence, "note.txt", workspace) == b"mine"
+
+
 def test_a_workspace_inside_the_state_directory_is_usable(state: Path) -> None:
     ours = state / "py" / "workspace"
     ours.mkdir()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.content import Text, ToolCall
+from openclaw.content import Audio, File, Image, Text, ToolCall
 from openclaw.errors import PathError
 from openclaw.tool import Absence, Invocation, Tool, ToolResult, parameters
 from openclaw.tools.invoke import CHECKERS, CheckerCache, invoke, unknown
@@ -177,6 +177,37 @@ async def test_a_schema_that_cannot_be_used_fails_the_call_and_not_the_run() -> 
 
     assert result.is_error
     assert [line[3] for line in desk.lines] in (["failed"], ["invalid"])
+
+
+async def test_a_policy_that_fails_refuses() -> None:
+    def broken(tool: Tool, agent: str) -> str | None:
+        raise RuntimeError("no rules")
+
+    desk = Desk()
+    result = await invoke(
+        probe(never),
+        CALL,
+        HERE,
+        policy_decide=broken,
+        checker_cache=CheckerCache(),
+        audit=desk.ended,
+        clock=desk.clock,
+    )
+
+    assert result == ToolResult.error("probe failed: RuntimeError: no rules")
+    assert [line[3] for line in desk.lines] == ["failed"]
+
+
+async def test_the_size_of_a_result_counts_what_the_model_sees() -> None:
+    content = (Text("größe"), Image(b"123", "image/png"), Audio(b"12", "audio/wav"), File("p", "n", "t/t", 1_000))
+
+    async def mixed(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        return ToolResult(content)
+
+    desk = Desk()
+    await desk.invoke(probe(mixed))
+
+    assert [line[5] for line in desk.lines] == [7 + 3 + 2 + 1_000]
 
 
 async def test_a_checker_is_made_once_per_schema_and_the_cache_is_bounded() -> None:
