@@ -207,6 +207,14 @@ async def test_a_forgotten_session_is_told_apart_and_can_begin_again(
     assert server.called == [("echo", {"text": "again"})]
 
 
+async def test_a_refusal_about_something_else_does_not_end_the_session(server: HttpServer, sink: Recorder) -> None:
+    async with opened(server.url, sink, version="2025-11-25") as link:
+        body = {"jsonrpc": "2.0", "id": 2, "error": {"code": -32602, "message": "The study session is full"}}
+        server.fault("tools/call", json_body(body, 400))
+        await link.send(sink.call("echo"))
+    assert (sink.answers, sink.failures) == ({2: body}, {})
+
+
 async def test_a_404_without_a_session_is_a_plain_status(server: HttpServer, sink: Recorder) -> None:
     server.plan.sessions = False
     async with opened(server.url, sink, version="2025-11-25") as link:

@@ -41,6 +41,7 @@ DEFAULT_MAX_MESSAGE: Final = 64 * 1024 * 1024
 _POST: Final = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 # Compression would let a proxy or middleware hold events back until its buffer is full.
 _GET: Final = {"Accept": "text/event-stream", "Accept-Encoding": "identity"}
+_SESSION_UNKNOWN = re.compile(rb"session[ -]?id|no valid session|session not found|not initialized", re.IGNORECASE)
 # A session id has visible ASCII only; the bound keeps a hostile one out of every later request.
 _SESSION_ID = re.compile(r"[\x21-\x7e]{1,1024}")
 
@@ -308,12 +309,9 @@ class HttpLink:
 
 
 def _says_session_is_gone(error: HttpStatusError) -> bool:
-    """404 as the specification has it; or 400 with a word about sessions, as servers built on the official examples answer after a
-    restart. Either way the message was refused before anything looked at it."""
-    if error.status == 404:
-        return True
-    text = error.body.lower()
-    return error.status == 400 and (b"session" in text or b"not initialized" in text)
+    """404 as the specification has it; or 400 with a word about the session id, as servers built on the official examples answer
+    after a restart. Either way the message was refused before anything looked at it."""
+    return error.status == 404 or (error.status == 400 and _SESSION_UNKNOWN.search(error.body) is not None)
 
 
 def _is_passing(error: HttpStatusError) -> bool:
