@@ -541,6 +541,39 @@ async def test_a_store_that_fails_does_not_hide_a_cancel(stage: Stage) -> None:
     assert full.events[-1] == RunEnd("cancelled", Usage())
 
 
+async def test_a_write_that_fails_while_it_is_cancelled_does_not_hide_the_cancel(stage: Stage) -> None:
+    writing, go_on = asyncio.Event(), asyncio.Event()
+
+    class Full(Stage):
+        async def record(self, message: Message) -> None:
+            writing.set()
+            await go_on.wait()
+            raise StoreError("The disk is full.")
+
+    full = Full(stage.workspace)
+    running = asyncio.create_task(full.run(Script([says("Hi.")])))
+    await writing.wait()
+    running.cancel()
+    await asyncio.sleep(0)
+    go_on.set()
+
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert full.events[-1] == RunEnd("cancelled", Usage())
+
+
+async def test_an_id_used_before_a_compaction_is_not_used_again(stage: Stage) -> None:
+    stage.tools = [tool("echo", echo)]
+    call = ToolCall("call_0", "echo", {})
+
+    async def forget(messages: Any) -> Any:
+        return [user("Go on.")] if len(messages) > 1 else messages
+
+    outcome = await stage.run(Script([calls(call), calls(call), says("Done.")]), prepare=forget)
+
+    assert [end.call.id for end in outcome.calls] == ["call_0", "call_0-2"]
+
+
 async def test_what_prepare_returns_is_what_the_model_sees_from_then_on(stage: Stage) -> None:
     stage.tools = [tool("echo", echo)]
     call = ToolCall("c", "echo", {"text": "x"})

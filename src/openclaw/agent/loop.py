@@ -115,7 +115,7 @@ async def run(
         reason, error = await _within(request.deadline, state)
     except asyncio.CancelledError:
         try:
-            await _to_the_end(state.close_quietly())
+            await _to_the_end(state.close_quietly("The call was cancelled."))
         finally:
             sink(RunEnd("cancelled", state.usage))
         raise
@@ -176,8 +176,8 @@ class _Run:
 
     async def answer(self, offered: tuple[Tool, ...]) -> tuple[AssistantMessage, Done]:
         """One answer of the model. A provider that breaks its contract counts as one that failed."""
-        used = frozenset(call.id for m in self.messages if isinstance(m, AssistantMessage) for call in m.tool_calls)
-        draft = self.draft = Draft(used)
+        spoken = (m for m in self.messages if isinstance(m, AssistantMessage))
+        draft = self.draft = Draft(frozenset(self.started).union(call.id for m in spoken for call in m.tool_calls))
         stream = self.provider_stream(
             ModelRequest(self.request.model, self.request.system, self.messages, offered, self.request.max_tokens)
         )
@@ -279,10 +279,10 @@ class _Run:
                 self.end(call, result)
             await self.keep(answer(call, result))
 
-    async def close_quietly(self) -> None:
+    async def close_quietly(self, why: str) -> None:
         """The same when cancelled: a store that fails now must not hide the cancellation."""
         try:
-            await self.close("The call was cancelled.")
+            await self.close(why)
         except Exception as error:
             log.error("a cancelled run could not be recorded: %s", error)
 
@@ -309,6 +309,9 @@ async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
             cancelled = error
         except Exception:
             break
-    if cancelled is not None and not task.cancelled() and task.exception() is None:
-        raise cancelled
-    task.result()
+    if cancelled is None:
+        task.result()
+        return
+    if not task.cancelled() and (fault := task.exception()) is not None:
+        log.error("a cancelled run could not be recorded: %s", fault)
+    raise cancelled
