@@ -56,7 +56,7 @@ def install_python(name: str, folder: Path) -> None:
         f"Python environment '{name}'",
         [
             str(folder / "bin" / "python"),
-            *("-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--require-hashes"),
+            *("-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps", "--require-hashes"),
             *("-r", str(MANIFESTS / f"{name}.lock")),
         ],
     )

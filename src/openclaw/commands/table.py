@@ -132,6 +132,98 @@ _TOOLS = Command(
     ),
 )
 
+_SERVER = Argument("server", "The server; all of them when left out.", required=False)
+_NAME = Argument("name", "The server.")
+
+_MCP = Command(
+    "mcp",
+    "See and use MCP servers.",
+    details="The same words work as /mcp … in chat.",
+    children=(
+        Command(
+            "servers", "List servers with their state.", handler="openclaw.commands.mcp:servers", options=(AGENT, JSON)
+        ),
+        Command(
+            "tools",
+            "List the tools of servers.",
+            handler="openclaw.commands.mcp:tools",
+            arguments=(_SERVER,),
+            options=(AGENT, JSON),
+        ),
+        Command(
+            "status",
+            "Show everything about one server.",
+            handler="openclaw.commands.mcp:status",
+            arguments=(_NAME,),
+            options=(AGENT, JSON),
+        ),
+        Command(
+            "refresh",
+            "List a server's tools anew.",
+            handler="openclaw.commands.mcp:refresh",
+            arguments=(Argument("name", "The server; all of them when left out.", required=False),),
+            options=(AGENT, JSON),
+        ),
+        Command(
+            "call",
+            "Call a tool and print its result.",
+            handler="openclaw.commands.mcp:call",
+            details="Example: openclaw mcp call files__read_file path=notes.md",
+            arguments=(
+                Argument("tool", "The tool, as `mcp tools` names it."),
+                Argument("words", "Its arguments: key=value …, or one JSON object.", required=False, rest=True),
+            ),
+            options=(AGENT, JSON),
+        ),
+        Command(
+            "resources",
+            "List the resources of servers.",
+            handler="openclaw.commands.mcp:resources",
+            arguments=(_SERVER,),
+            options=(AGENT, JSON),
+        ),
+        Command(
+            "read",
+            "Print one resource.",
+            handler="openclaw.commands.mcp:read",
+            arguments=(Argument("server", "The server."), Argument("uri", "The resource.")),
+            options=(AGENT, JSON),
+        ),
+        Command(
+            "prompts",
+            "List the prompts of servers.",
+            handler="openclaw.commands.mcp:prompts",
+            arguments=(_SERVER,),
+            options=(AGENT, JSON),
+        ),
+        Command(
+            "prompt",
+            "Fill in a prompt and print it.",
+            handler="openclaw.commands.mcp:prompt",
+            arguments=(
+                Argument("server", "The server."),
+                Argument("name", "The prompt."),
+                Argument("words", "Its arguments: key=value …", required=False, rest=True),
+            ),
+            options=(AGENT, JSON),
+        ),
+        Command(
+            "logs",
+            "Show what a server wrote to standard error.",
+            handler="openclaw.commands.mcp:logs",
+            arguments=(_NAME,),
+            options=(Option("lines", "How many lines; 100 when left out.", value="N", kind="int"), AGENT, JSON),
+        ),
+        Command(
+            "trust",
+            "Accept a server's tools as it describes them now.",
+            handler="openclaw.commands.mcp:trust",
+            arguments=(_NAME,),
+            options=(AGENT, JSON),
+        ),
+    ),
+)
+
 ROOT = Command(
     "openclaw",
     "A personal agent whose tools come from any MCP server.",
@@ -155,6 +247,7 @@ ROOT = Command(
         _SESSIONS,
         _CONFIG,
         _TOOLS,
+        _MCP,
         Command(
             "completion",
             "Print a completion script for your shell.",

@@ -162,13 +162,22 @@ class Manager:
     ) -> CallResult:
         """Call a tool by the name agents know, starting its server if need be. Never raises but CancelledError."""
         view = self._view(agent)
-        entry = view.registry.entry(name) or await self._find(view, name)
+        entry = await self.find(name, agent)
         if entry is None:
             absence = next((a for a in view.absences() if matches(a.name, name)), None)
             return CallResult.failed(absence.reason if absence else f"There is no tool named {name}.")
         if fault := view.check(entry, arguments):
             return CallResult.failed(fault)
         return await self._call(view, entry, arguments, agent, session, show_progress)
+
+    def entries(self, agent: str = ANY_AGENT) -> list[Entry]:
+        """The tools an agent is offered, each with its server and its definition."""
+        return self._view(agent).registry.entries()
+
+    async def find(self, name: str, agent: str = ANY_AGENT) -> Entry | None:
+        """A tool by the name agents know, starting servers whose tools are not known yet if it may be theirs."""
+        view = self._view(agent)
+        return view.registry.entry(name) or await self._find(view, name)
 
     def status(self, agent: str | None = None) -> list[ServerStatus]:
         """Every server of an agent, or of all of them: in the order they are configured, each once."""

@@ -1,0 +1,54 @@
+"""Tool arguments from what a person types: one JSON object, or `key=value` words read by the tool's schema."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from openclaw.errors import UsageError
+
+
+def arguments_of(words: Sequence[str], schema: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """`{"a": 5}`, or `a=5 b=text`. A value is JSON where the schema wants something other than text. Raises UsageError."""
+    text = " ".join(words).strip()
+    if text.startswith("{"):
+        try:
+            value = msgspec.json.decode(text)
+        except msgspec.DecodeError as error:
+            raise UsageError(
+                f"The arguments are not JSON: {error}.", hint="Quote them for your shell: '{\"a\": 5}'"
+            ) from None
+        if isinstance(value, dict):
+            return value
+    found: dict[str, Any] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise UsageError(f"{word!r} is not an argument.", hint="Write key=value, or one JSON object.")
+        found[key] = _value(value, _types(schema, key))
+    return found
+
+
+def _types(schema: Mapping[str, Any] | None, key: str) -> frozenset[str]:
+    """The JSON types a property may have; empty when the schema does not say."""
+    properties = (schema or {}).get("properties")
+    declared = properties.get(key) if isinstance(properties, Mapping) else None
+    if not isinstance(declared, Mapping):
+        return frozenset()
+    kinds = [declared, *(part for word in ("anyOf", "oneOf") for part in declared.get(word) or ())]
+    found: set[str] = set()
+    for part in kinds:
+        kind = part.get("type") if isinstance(part, Mapping) else None
+        found |= {kind} if isinstance(kind, str) else set(kind or ())
+    return frozenset(found)
+
+
+def _value(text: str, types: frozenset[str]) -> Any:
+    if types == {"string"}:
+        return text
+    try:
+        value = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+    # Without a schema a number stays a number, but what only looks like one under a text type stays text.
+    return text if "string" in types and isinstance(value, str) else value

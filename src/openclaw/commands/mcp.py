@@ -1,0 +1,320 @@
+"""`openclaw mcp …` and `/mcp …`: the same words, the same code, returning what they found as data and printing it.
+
+Only `call`, `read` and the like touch a server; `servers` and `tools` show what is known, and wait for servers never seen before. Nothing
+a server says is printed before it was cleaned.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from fnmatch import fnmatchcase
+from typing import Any
+
+import msgspec
+
+from openclaw.app import App
+from openclaw.commands.arguments import arguments_of
+from openclaw.commands.dispatch import Context
+from openclaw.commands.parse import Parsed, nearest
+from openclaw.commands.render import resource_lines, result_lines, server_lines, status_lines
+from openclaw.config.agents import agent as agent_spec
+from openclaw.errors import OpenClawError, UsageError
+from openclaw.mcp.definition import schema_of
+from openclaw.mcp.manager import Manager
+from openclaw.mcp.prompts import get_prompt, list_prompts
+from openclaw.mcp.resources import list_resources, list_templates
+from openclaw.mcp.resources import read as read_resource
+from openclaw.mcp.results import CallResult, PromptEntry, as_json
+from openclaw.mcp.status import ServerStatus
+from openclaw.mcp.supervisor import Supervisor
+from openclaw.security.external import clean_label, clean_terminal
+from openclaw.security.policy import ToolRef
+
+_DESCRIPTION = 500
+
+
+@asynccontextmanager
+async def _engine(context: Context, parsed: Parsed, *, settle: bool = False) -> AsyncIterator[tuple[App, Manager, str]]:
+    """The engine and the agent asked about. With `settle`, once the agent's servers are known or cannot be."""
+    async with context.open_app() as app:
+        agent = agent_spec(app.config, parsed.text("agent")).id
+        manager = await app.manager()
+        if settle:
+            manager.start(agent)
+            await manager.settle(agent, float("inf"))
+        yield app, manager, agent
+
+
+async def servers(context: Context, parsed: Parsed) -> int:
+    async with _engine(context, parsed, settle=True) as (_, manager, agent):
+        found = manager.status(agent)
+    if parsed.flag("json"):
+        context.console.data([status_json(status) for status in found])
+    elif not found:
+        context.console.line(
+            "No MCP servers are configured. Add one: openclaw mcp connect URL, or under mcp.servers in openclaw.json."
+        )
+    else:
+        for line in server_lines(found, context.console):
+            context.console.line(line)
+    return 0
+
+
+def status_json(status: ServerStatus) -> dict[str, Any]:
+    """A server's state as `--json` and the gateway show it."""
+    document: dict[str, Any] = {
+        "name": status.name,
+        "state": status.state,
+        "reason": status.reason,
+        "transport": status.transport,
+        "target": status.target,
+        "revision": status.revision,
+        "auth": status.auth,
+        "tools": status.tools,
+        "pid": status.pid,
+        "owner": status.owner,
+        "where": status.where,
+        "restarts": status.restarts,
+        "nextAttemptSeconds": status.next_attempt,
+        "lastHeardSeconds": status.last_heard,
+        "readySeconds": status.ready_for,
+        "inFlight": status.in_flight,
+        "queued": status.queued,
+        "mcpSession": status.mcp_session,
+        "serverName": status.server_name,
+        "serverVersion": status.server_version,
+        "changes": [{"tool": change.tool, "held": change.held, "diff": change.diff} for change in status.changes],
+    }
+    return document
+
+
+async def tools(context: Context, parsed: Parsed) -> int:
+    name = parsed.text("server")
+    async with _engine(context, parsed, settle=True) as (_, manager, agent):
+        if name:
+            manager.server(name, agent)
+        found = [entry for entry in manager.entries(agent) if not name or entry.spec.name == name]
+        rows: list[dict[str, Any]] = [
+            {
+                "name": entry.name,
+                "server": entry.spec.name,
+                "tool": entry.definition.name,
+                "description": clean_label(entry.definition.details().description or "", _DESCRIPTION),
+                "inputSchema": schema_of(entry.definition.details()),
+            }
+            for entry in found
+        ]
+        waiting = [
+            status for status in manager.status(agent) if status.state != "ready" and (not name or status.name == name)
+        ]
+    if parsed.flag("json"):
+        context.console.data(rows)
+        return 0
+    context.console.table(
+        ("tool", "server", "what it does"), [(r["name"], r["server"], r["description"]) for r in rows]
+    )
+    for status in waiting:
+        context.console.note(f"{status.name}: {status.shown}")
+    return 0
+
+
+async def status(context: Context, parsed: Parsed) -> int:
+    name = parsed.text("name")
+    async with _engine(context, parsed) as (_, manager, agent):
+        await _reached(manager, name, agent)
+        found = next(one for one in manager.status(agent) if one.name == name)
+    if parsed.flag("json"):
+        context.console.data(status_json(found))
+    else:
+        for line in status_lines(found):
+            context.console.line(line)
+    return 0 if found.state in ("ready", "stopped") else 1
+
+
+async def _reached(manager: Manager, name: str, agent: str) -> None:
+    """Wait until a server is up or is known not to come; a server that cannot run at all is left to its status."""
+    if any(one.name == name and one.state in ("disabled", "failed") for one in manager.status(agent)):
+        return
+    supervisor = manager.server(name, agent)
+    try:
+        await supervisor.client()
+    except OpenClawError:
+        # Its status says why.
+        return
+
+
+async def refresh(context: Context, parsed: Parsed) -> int:
+    name = parsed.text("name")
+    async with _engine(context, parsed) as (_, manager, agent):
+        names = [name] if name else [one.name for one in manager.status(agent) if one.state != "disabled"]
+        failed = 0
+        rows: list[dict[str, Any]] = []
+        for one in names:
+            try:
+                await manager.server(one, agent).refresh()
+                rows.append({"name": one, "ok": True, "error": ""})
+            except OpenClawError as error:
+                failed += 1
+                rows.append({"name": one, "ok": False, "error": str(error)})
+        counts = {found.name: found.tools for found in manager.status(agent)}
+    for row in rows:
+        row["tools"] = counts.get(row["name"], 0)
+    if parsed.flag("json"):
+        context.console.data(rows)
+    else:
+        for row in rows:
+            said = f"{row['tools']} tools" if row["ok"] else clean_terminal(row["error"])
+            context.console.line(f"{clean_label(row['name'], 100)}: {said}")
+    return 1 if failed else 0
+
+
+async def call(context: Context, parsed: Parsed) -> int:
+    """Exit code 1 when the tool reported an error. Starts only the server it needs."""
+    async with _engine(context, parsed) as (app, manager, agent):
+        entry = await manager.find(parsed.text("tool"), agent)
+        if entry is None:
+            raise UsageError(_no_such_tool(manager, agent, parsed.text("tool")))
+        decision = app.policy(agent_spec(app.config, agent)).decide(ToolRef(entry.name, "mcp", entry.spec.name))
+        if not decision.allowed:
+            raise UsageError(f"{entry.name} may not be used: {decision}.")
+        schema = msgspec.json.decode(schema_of(entry.definition.details()))
+        arguments = arguments_of(parsed.many("words"), schema if isinstance(schema, dict) else None)
+        result = await manager.call(entry.name, arguments, agent=agent, show_progress=_progress(context))
+        _print(context, parsed, app, result)
+    return 1 if result.is_error else 0
+
+
+def _progress(context: Context) -> Callable[[str], None] | None:
+    if not context.console.interactive:
+        return None
+    return lambda text: context.console.note(context.console.dim(clean_label(text, 200)))
+
+
+def _no_such_tool(manager: Manager, agent: str, name: str) -> str:
+    absence = next((a for a in manager.absences(agent) if fnmatchcase(name, a.name)), None)
+    if absence is not None:
+        return f"{name} is not available: {absence.reason}" + (f" ({absence.where})" if absence.where else "")
+    known = [entry.name for entry in manager.entries(agent)]
+    return f"There is no MCP tool {name}. {nearest(name, known) or 'Try: openclaw mcp tools'}"
+
+
+def _print(context: Context, parsed: Parsed, app: App, result: CallResult) -> None:
+    if parsed.flag("json"):
+        context.console.data(as_json(result))
+        return
+    for line in result_lines(result, app.media, context.console):
+        context.console.line(line)
+
+
+async def resources(context: Context, parsed: Parsed) -> int:
+    rows: list[dict[str, Any]] = []
+    async with _engine(context, parsed) as (_, manager, agent):
+        for name, supervisor in _chosen(manager, agent, parsed.text("server")):
+            listed = await supervisor.use(list_resources)
+            templates = await supervisor.use(list_templates)
+            rows += [
+                {
+                    "server": name,
+                    "uri": entry.uri or entry.uri_template,
+                    "template": not entry.uri,
+                    "name": clean_label(entry.title or entry.name or "", 200),
+                    "mimeType": clean_label(entry.mime_type or "", 100),
+                }
+                for entry in (*listed, *templates)
+            ]
+    if parsed.flag("json"):
+        context.console.data(rows)
+    else:
+        context.console.table(
+            ("server", "uri", "name"), [(row["server"], clean_label(row["uri"], 300), row["name"]) for row in rows]
+        )
+    return 0
+
+
+async def read(context: Context, parsed: Parsed) -> int:
+    async with _engine(context, parsed) as (app, manager, agent):
+        supervisor = manager.server(parsed.text("server"), agent)
+        contents = await supervisor.use(lambda client: read_resource(client, parsed.text("uri")))
+        if parsed.flag("json"):
+            context.console.data({"contents": contents})
+        else:
+            for line in resource_lines(contents, app.media, context.console):
+                context.console.line(line)
+    return 0
+
+
+async def prompts(context: Context, parsed: Parsed) -> int:
+    rows: list[dict[str, Any]] = []
+    async with _engine(context, parsed) as (_, manager, agent):
+        for name, supervisor in _chosen(manager, agent, parsed.text("server")):
+            rows += [_prompt_json(name, entry) for entry in await supervisor.use(list_prompts)]
+    if parsed.flag("json"):
+        context.console.data(rows)
+    else:
+        shown = [(f"/{row['server']}:{row['name']}", " ".join(row["arguments"]), row["description"]) for row in rows]
+        context.console.table(("prompt", "arguments", "what it is for"), shown)
+    return 0
+
+
+def _prompt_json(server: str, entry: PromptEntry) -> dict[str, Any]:
+    arguments = [f"{argument.name}{'' if argument.required else '?'}" for argument in entry.arguments or []]
+    return {
+        "server": server,
+        "name": clean_label(entry.name, 128),
+        "description": clean_label(entry.description or "", _DESCRIPTION),
+        "arguments": [clean_label(argument, 128) for argument in arguments],
+    }
+
+
+async def prompt(context: Context, parsed: Parsed) -> int:
+    given = {key: str(value) for key, value in arguments_of(parsed.many("words")).items()}
+    async with _engine(context, parsed) as (app, manager, agent):
+        supervisor = manager.server(parsed.text("server"), agent)
+        listed = {entry.name: entry for entry in await supervisor.use(list_prompts)}
+        entry = listed.get(parsed.text("name"))
+        if entry is None:
+            raise UsageError(
+                f"There is no prompt {parsed.text('name')}.", hint=nearest(parsed.text("name"), list(listed))
+            )
+        filled = await supervisor.use(lambda client: get_prompt(client, entry, given))
+        if parsed.flag("json"):
+            context.console.data(filled)
+        else:
+            for message in filled.messages:
+                context.console.line(context.console.bold(f"{clean_label(message.role, 20)}:"))
+                for line in result_lines(CallResult([message.content]), app.media, context.console):
+                    context.console.line(line)
+    return 0
+
+
+def _chosen(manager: Manager, agent: str, name: str) -> list[tuple[str, Supervisor]]:
+    names = [name] if name else [one.name for one in manager.status(agent) if one.state not in ("disabled", "failed")]
+    return [(one, manager.server(one, agent)) for one in names]
+
+
+async def logs(context: Context, parsed: Parsed) -> int:
+    count = int(parsed.number("lines") or 100)
+    async with _engine(context, parsed) as (_, manager, agent):
+        lines = manager.logbook.tail(manager.server(parsed.text("name"), agent).spec, count)
+    if parsed.flag("json"):
+        context.console.data(lines)
+    else:
+        for line in lines or ["It has written nothing to standard error."]:
+            context.console.line(clean_terminal(line))
+    return 0
+
+
+async def trust(context: Context, parsed: Parsed) -> int:
+    """Show what changed and accept it."""
+    async with _engine(context, parsed) as (_, manager, agent):
+        await manager.server(parsed.text("name"), agent).refresh()
+        accepted = manager.trust(parsed.text("name"), agent)
+    if parsed.flag("json"):
+        context.console.data([{"tool": change.tool, "held": change.held, "diff": change.diff} for change in accepted])
+        return 0
+    for change in accepted:
+        context.console.line(f"accepted: {clean_label(change.tool, 128)}")
+        for line in change.diff.splitlines():
+            context.console.line(f"  {clean_label(line, 300)}")
+    if not accepted:
+        context.console.line("Nothing has changed.")
+    return 0

@@ -1,0 +1,121 @@
+"""Data from the engine as text for people: the list of servers, the details of one, the content of a result.
+
+Everything a server sent is cleaned of control characters here, at the last step before a terminal. Binary content is saved and
+named instead of printed.
+"""
+
+import base64
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from openclaw.commands.console import Console
+from openclaw.errors import OpenClawError
+from openclaw.mcp.definition import is_null
+from openclaw.mcp.results import CallResult, Content, ResourceContents
+from openclaw.mcp.status import ServerStatus
+from openclaw.media import MediaStore, shown_size
+from openclaw.security.external import clean_label, clean_terminal
+
+_AUTH = {"none": "None", "api-key": "API Key", "headers": "Headers", "oauth": "OAuth"}
+_RULE = "─" * 58
+_NAME_WIDTH = 14
+
+
+def server_lines(found: Sequence[ServerStatus], console: Console) -> Iterator[str]:
+    """The list of `/mcp servers`."""
+    yield f"MCP Servers ({len(found)} configured)"
+    yield _RULE
+    for number, status in enumerate(found):
+        if number:
+            yield ""
+        name = clean_label(status.name, 100)
+        yield f"  {console.bold(f'{name:<{_NAME_WIDTH}}')}  {clean_terminal(status.target)}"
+        yield f"  {'':<{_NAME_WIDTH}}  Status: {clean_label(status.shown, 300)} | Auth: {_AUTH[status.auth]} | Tools: {status.tools}"
+    yield _RULE
+
+
+def status_lines(status: ServerStatus) -> Iterator[str]:
+    """Everything about one server, one fact a line."""
+    yield f"{clean_label(status.name, 100)}  {clean_terminal(status.target)}"
+    facts: list[tuple[str, str]] = [
+        ("State", status.shown),
+        ("Transport", status.transport),
+        ("Revision", status.revision),
+        ("Server", f"{status.server_name} {status.server_version}".strip()),
+        ("Auth", _AUTH[status.auth]),
+        ("Tools", str(status.tools)),
+        ("MCP session", status.mcp_session),
+        ("Ready for", _seconds(status.ready_for)),
+        ("Last heard", f"{_seconds(status.last_heard)} ago" if status.last_heard is not None else ""),
+        ("Restarts", str(status.restarts)),
+        ("Next attempt", f"in {_seconds(status.next_attempt)}" if status.next_attempt is not None else ""),
+        ("Calls", f"{status.in_flight} running, {status.queued} waiting"),
+        ("Agent", status.owner),
+        ("Configured", status.where),
+    ]
+    for name, value in facts:
+        if value:
+            yield f"  {name:<13} {clean_label(value, 500)}"
+    for change in status.changes:
+        how = "held back" if change.held else "changed"
+        yield f"  Tool {clean_label(change.tool, 128)} {how}; `openclaw mcp trust {clean_label(status.name, 100)}` accepts it:"
+        yield from (f"    {clean_label(line, 300)}" for line in change.diff.splitlines())
+
+
+def _seconds(value: float | None) -> str:
+    if value is None:
+        return ""
+    if value < 120:
+        return f"{value:.0f} s"
+    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.0f} h"
+
+
+def result_lines(result: CallResult, media: MediaStore, console: Console) -> Iterator[str]:
+    """A call's result as a person wants it."""
+    if result.fault:
+        yield clean_terminal(result.fault)
+    for item in result.content:
+        yield from _content(item, media, console)
+    if not is_null(result.structured_content) and not any(item.type == "text" for item in result.content):
+        yield clean_terminal(msgspec.json.format(bytes(result.structured_content), indent=2).decode("utf-8", "replace"))
+
+
+def _content(item: Content, media: MediaStore, console: Console) -> Iterator[str]:
+    match item.type:
+        case "text":
+            yield _pretty(clean_terminal(item.text or ""), console)
+        case "image" | "audio":
+            yield _saved(item.data or "", item.mime_type or "application/octet-stream", item.type, media)
+        case "resource_link":
+            yield clean_terminal(f"[{item.title or item.name or 'resource'}] {item.uri}")
+        case "resource" if not is_null(item.resource):
+            yield from resource_lines([msgspec.json.decode(item.resource, type=ResourceContents)], media, console)
+        case _:
+            yield f"[{clean_label(item.type, 60)}]"
+
+
+def resource_lines(contents: Sequence[ResourceContents], media: MediaStore, console: Console) -> Iterator[str]:
+    for held in contents:
+        if held.text is not None:
+            yield _pretty(clean_terminal(held.text), console)
+        else:
+            yield _saved(held.blob or "", held.mime_type or "application/octet-stream", "resource", media, held.uri)
+
+
+def _pretty(text: str, console: Console) -> str:
+    """JSON is indented on a terminal; in a pipe it stays as it came."""
+    if not console.colour or not text.lstrip().startswith(("{", "[")):
+        return text
+    try:
+        return msgspec.json.format(text, indent=2)
+    except msgspec.DecodeError:
+        return text
+
+
+def _saved(encoded: str, mime_type: str, what: str, media: MediaStore, uri: str = "") -> str:
+    try:
+        file = media.save(base64.b64decode(encoded, validate=True), mime_type, uri.rpartition("/")[2] or what)
+    except (ValueError, OpenClawError) as error:
+        return f"[{what} that cannot be saved: {clean_label(str(error), 200)}]"
+    return f"[{what} saved: {file.path} ({file.mime_type}, {shown_size(file.size)})]"
