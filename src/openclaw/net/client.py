@@ -52,6 +52,8 @@ class ClientOptions:
     # Remember cookies per origin, as load balancers with sticky sessions need.
     cookies: bool = False
     user_agent: str = "openclaw"
+    # False where a body is itself a credential: a redirect is then an answer like any other.
+    follow_redirects: bool = True
     lookup: Lookup = system_lookup
 
 
@@ -154,7 +156,8 @@ class HttpClient:
                 self._jar.store(target, head.cookies)
             expiry = _expire_at(ends, connection) if ends is not None else None
             response = Response(head, target, connection, parser, self._pool, expiry)
-            if head.status not in STATUSES or (location := head.fields.get("location")) is None:
+            location = head.fields.get("location") if head.status in STATUSES else None
+            if location is None or not self.options.follow_redirects:
                 return response
             response.close()
             request = redirected(request, head.status, location, connection.peer)

@@ -1,0 +1,207 @@
+"""The key that tokens are encrypted with, and where it comes from: `tokenStore.key`, the OS keychain, or a private file.
+
+The source is chosen once, written down in `store.json`, and never changed behind the operator's back: a key that is missing, or is not the
+one the tokens were encrypted with, stops everything that needs it, with a sentence. `store.json` holds no secret: the name of the source, a
+random name for the keychain, a salt, and a check value by which a wrong key is told from a damaged file.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import logging
+import os
+import stat
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from secrets import token_bytes, token_hex
+from typing import Final, Literal
+
+import msgspec
+
+from openclaw.auth.keychain import Keychain, KeychainError
+from openclaw.auth.lock import hold
+from openclaw.config.edit import write_atomic
+from openclaw.errors import StoreError
+from openclaw.redact import remember
+
+log = logging.getLogger(__name__)
+
+KEY_BYTES: Final = 32
+STORE_FILE: Final = "store.json"
+KEY_FILE: Final = "key"
+# Choosing a source may wait for a person at the keychain, twice.
+_LOCK_PATIENCE: Final = 90.0
+# A passphrase is made into a key slowly (about 80 ms and 32 MiB), so that guessing it is slow too.
+_SCRYPT: Final = {"n": 2**15, "r": 8, "p": 1, "maxmem": 64 * 1024 * 1024}
+
+Source = Literal["config", "keychain", "file"]
+_NAMES: Final[dict[Source, str]] = {
+    "config": "`tokenStore.key`",
+    "keychain": "a key in the system's keychain",
+    "file": "a key file",
+}
+
+
+class StoreInfo(msgspec.Struct, frozen=True):
+    """What `store.json` says."""
+
+    source: Source
+    id: str
+    salt: str
+    check: str
+    version: int = 1
+
+
+class StoreKey:
+    """The key of one directory of tokens, fetched when first needed.
+
+    `configured` gives the value of `tokenStore.key`; None when it is not set. `keychain` is None where it shall not be used.
+    """
+
+    def __init__(
+        self, directory: Path, *, configured: Callable[[], Awaitable[str]] | None, keychain: Keychain | None
+    ) -> None:
+        self._directory = directory
+        self._configured = configured
+        self._keychain = keychain
+        self._key: bytes | None = None
+
+    async def get(self) -> bytes:
+        """The key, making one at the very first use. Raises StoreError or what the configured source raises."""
+        if self._key is None:
+            info = self._info()
+            if info is None:
+                async with hold(self._directory / "store.lock", patience=_LOCK_PATIENCE):
+                    info = self._info() or await self._choose()
+            key = await self._fetch(info)
+            if not hmac.compare_digest(_check(key), info.check):
+                raise StoreError(
+                    f"The tokens in {self._directory} were encrypted with another key than the present one ({_NAMES[info.source]}).",
+                    hint="Give the former key back, or remove that directory and sign in again.",
+                )
+            self._key = key
+        return self._key
+
+    def source(self) -> Source | None:
+        """Where the key comes from; None while nothing has been stored."""
+        info = self._info()
+        return info.source if info is not None else None
+
+    def _info(self) -> StoreInfo | None:
+        file = self._directory / STORE_FILE
+        try:
+            return msgspec.json.decode(file.read_bytes(), type=StoreInfo)
+        except FileNotFoundError:
+            return None
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            raise StoreError(
+                f"{file} cannot be read, so the tokens beside it cannot either.",
+                hint="Restore it, or remove that directory and sign in again.",
+            ) from None
+
+    async def _choose(self) -> StoreInfo:
+        if any(self._directory.glob("*.json")):
+            raise StoreError(
+                f"{self._directory} holds tokens, but {STORE_FILE}, which says how they are encrypted, is missing.",
+                hint="Restore it, or remove that directory and sign in again.",
+            )
+        id, salt = token_hex(8), token_hex(16)
+        key, source = await self._first_key(id, salt)
+        info = StoreInfo(source, id, salt, _check(key))
+        write_atomic(self._directory / STORE_FILE, msgspec.json.encode(info).decode())
+        return info
+
+    async def _first_key(self, id: str, salt: str) -> tuple[bytes, Source]:
+        if self._configured is not None:
+            return derive(await self._configured(), salt), "config"
+        key = token_bytes(KEY_BYTES)
+        text = base64.b64encode(key).decode("ascii")
+        if self._keychain is not None:
+            try:
+                await self._keychain.write(id, text)
+                if await self._keychain.read(id) == text:
+                    return key, "keychain"
+            except KeychainError as error:
+                log.debug("The keychain cannot be used: %s.", error)
+        file = self._directory / KEY_FILE
+        write_atomic(file, text)
+        log.warning(
+            "No keychain can be used here: the key of the stored tokens is in the file %s, which only you can read. "
+            "Set tokenStore.key to a secret:// reference to keep it elsewhere.",
+            file,
+        )
+        return key, "file"
+
+    async def _fetch(self, info: StoreInfo) -> bytes:
+        if info.source == "config":
+            if self._configured is None:
+                raise self._gone(info, "it is no longer set")
+            return derive(await self._configured(), info.salt)
+        if self._configured is not None:
+            raise StoreError(
+                f"The tokens in {self._directory} are encrypted with {_NAMES[info.source]}, but `tokenStore.key` is set now.",
+                hint="Take it out again, or remove that directory and sign in again.",
+            )
+        text = await self._from_keychain(info) if info.source == "keychain" else self._from_file(info)
+        try:
+            key = base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            key = b""
+        if len(key) != KEY_BYTES:
+            raise self._gone(info, "it is damaged")
+        remember(text)
+        return key
+
+    async def _from_keychain(self, info: StoreInfo) -> str:
+        if self._keychain is None:
+            raise self._gone(info, "the keychain may not be used here")
+        try:
+            text = await self._keychain.read(info.id)
+        except KeychainError as error:
+            raise self._gone(info, str(error)) from None
+        if text is None:
+            raise self._gone(info, "it is not there any more")
+        return text
+
+    def _from_file(self, info: StoreInfo) -> str:
+        file = self._directory / KEY_FILE
+        try:
+            status = file.lstat()
+            if os.name == "posix" and (status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077):
+                raise self._gone(info, f"others can read it (chmod 600 {file})")
+            return file.read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            raise self._gone(info, f"{file} is not there any more") from None
+        except (OSError, UnicodeDecodeError):
+            raise self._gone(info, f"{file} cannot be read") from None
+
+    def _gone(self, info: StoreInfo, why: str) -> StoreError:
+        return StoreError(
+            f"The tokens in {self._directory} are encrypted with {_NAMES[info.source]}, which cannot be used: {why}.",
+            hint="Give it back, or remove that directory and sign in again.",
+        )
+
+
+def derive(value: str, salt: str) -> bytes:
+    """A key from a configured value: 32 bytes or more in hex or Base64 are random enough as they are, anything else is a passphrase."""
+    remember(value)
+    raw = _random_bytes(value.strip())
+    if raw is not None:
+        return hmac.digest(bytes.fromhex(salt), raw, "sha256")
+    return hashlib.scrypt(value.encode(), salt=bytes.fromhex(salt), dklen=KEY_BYTES, **_SCRYPT)
+
+
+def _random_bytes(text: str) -> bytes | None:
+    for decode in (bytes.fromhex, lambda value: base64.b64decode(value, validate=True)):
+        try:
+            raw: bytes = decode(text)
+        except (ValueError, binascii.Error):
+            continue
+        if len(raw) >= KEY_BYTES:
+            return raw
+    return None
+
+
+def _check(key: bytes) -> str:
+    return hmac.new(key, b"openclaw token store", "sha256").hexdigest()[:32]

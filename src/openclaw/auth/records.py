@@ -1,0 +1,83 @@
+"""What is kept about sign-ins, one record a file, always encrypted.
+
+A `Grant` belongs to an issuer, a resource, the address it is sent to, and an owner; a `Registration` to an issuer, an address and an owner.
+Records are found by these names alone, so that nothing of one server is ever looked at for another. `tokens.py` stores them.
+"""
+
+import msgspec
+
+from openclaw.protocol.oauth.authorization import Question
+from openclaw.protocol.oauth.registration import Client
+
+
+class Record(msgspec.Struct, frozen=True):
+    """Base of what the store keeps: never printed with its content."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class Endpoints(msgspec.Struct, frozen=True):
+    """Addresses of the authorization server that are needed after the sign-in."""
+
+    token: str
+    revocation: str = ""
+
+
+class Grant(Record, frozen=True):
+    """Tokens, and all that is needed to renew them after a restart."""
+
+    issuer: str
+    resource: str
+    client: Client
+    endpoints: Endpoints
+    access_token: str
+    refresh_token: str
+    # Seconds since the epoch; None when the server did not say.
+    expires_at: float | None
+    # When these tokens came, and when a person signed in last.
+    obtained_at: float
+    signed_in_at: float
+    requested: tuple[str, ...]
+    scopes: tuple[str, ...]
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Sign-ins that asked for a set of scopes and were still told that they are too few."""
+
+    count: int
+    # The sign-in counted last, so that many calls with one token count once.
+    signed_in_at: float
+    at: float
+
+
+class ServerRecord(Record, frozen=True):
+    """What is known of one server: which grant is its own, and what it asked for meanwhile."""
+
+    issuer: str = ""
+    resource: str = ""
+    redirect_uri: str = ""
+    # The configured client that was used, and the issuer it was used at.
+    client_id: str = ""
+    client_issuer: str = ""
+    # The authorization server has said who it is in a redirect; from then on it must.
+    iss_seen: bool = False
+    # The last challenge: where it pointed and which scopes it named.
+    resource_metadata: str = ""
+    challenged: tuple[str, ...] | None = None
+    # Scopes that calls turned out to need, beside those of a plain sign-in.
+    wanted: tuple[str, ...] = ()
+    refusals: dict[str, Refusal] = {}
+
+
+class Registration(Record, frozen=True):
+    client: Client
+
+
+class Pending(Record, frozen=True):
+    """A sign-in that waits for its redirect."""
+
+    question: Question
+    client: Client
+    endpoints: Endpoints
+    expires_at: float

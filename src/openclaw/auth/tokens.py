@@ -1,0 +1,112 @@
+"""Records at rest: one file each, AES-256-GCM, replaced atomically, locked across processes.
+
+The file's name is a hash of the record's kind and identity, and both are bound into the encryption: a file put in another's place does not
+open. Who has stored nothing needs no key and loads no cryptography. `key.py` knows where the key comes from, `records.py` what is kept.
+"""
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import os
+from contextlib import AbstractAsyncContextManager, suppress
+from importlib import import_module
+from pathlib import Path
+from secrets import token_bytes
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from openclaw.auth.key import StoreKey
+from openclaw.auth.lock import hold
+from openclaw.auth.records import Record
+from openclaw.config.edit import write_atomic
+from openclaw.errors import StoreError
+
+R = TypeVar("R", bound=Record)
+
+# The size that GCM is defined for; random ones do not repeat within the lifetime of a key.
+_NONCE_BYTES: Final = 12
+# No record of ours comes near.
+_MAX_FILE: Final = 1024 * 1024
+# Whoever holds a record's lock does at most a few requests to an authorization server.
+LOCK_PATIENCE: Final = 120.0
+
+
+class _Sealed(msgspec.Struct, frozen=True):
+    nonce: str
+    data: str
+    version: int = 1
+
+
+class TokenStore:
+    def __init__(self, directory: Path, key: StoreKey) -> None:
+        self.directory = directory
+        self.key = key
+
+    async def read(self, kind: type[R], *identity: str) -> R | None:
+        """The record, or None when there is none. Raises StoreError when it cannot be opened."""
+        file = self._file(kind, identity)
+        try:
+            with file.open("rb") as stream:
+                content = stream.read(_MAX_FILE + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StoreError(f"{file} cannot be read: {(error.strerror or str(error)).lower()}.") from None
+        cipher = await self._cipher()
+        try:
+            sealed = msgspec.json.decode(content, type=_Sealed)
+            nonce, data = (base64.b64decode(text, validate=True) for text in (sealed.nonce, sealed.data))
+            return msgspec.json.decode(cipher.decrypt(nonce, data, _bound(kind, identity)), type=kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError, binascii.Error, ValueError, _invalid_tag()):
+            raise StoreError(
+                f"{file} is damaged, or was put there from elsewhere; it is not used.",
+                hint="Remove it and sign in again.",
+            ) from None
+
+    async def write(self, record: Record, *identity: str) -> None:
+        """Keep a record. When this returns it is on the disk."""
+        kind = type(record)
+        nonce = token_bytes(_NONCE_BYTES)
+        data = (await self._cipher()).encrypt(nonce, msgspec.json.encode(record), _bound(kind, identity))
+        sealed = _Sealed(base64.b64encode(nonce).decode("ascii"), base64.b64encode(data).decode("ascii"))
+        text = msgspec.json.encode(sealed).decode("ascii")
+        # Waiting for the disk is left to a thread.
+        await asyncio.to_thread(write_atomic, self._file(kind, identity), text)
+
+    async def delete(self, kind: type[Record], *identity: str) -> bool:
+        """Forget a record. Whether there was one."""
+        try:
+            self._file(kind, identity).unlink()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise StoreError(f"A record cannot be removed: {(error.strerror or str(error)).lower()}.") from None
+        return True
+
+    def lock(self, kind: type[Record], *identity: str) -> AbstractAsyncContextManager[None]:
+        """Hold a record against every other process, from reading it to writing it."""
+        return hold(self._file(kind, identity).with_suffix(".lock"), patience=LOCK_PATIENCE)
+
+    def stamp(self, kind: type[Record], *identity: str) -> int:
+        """A number that changes whenever the record does; 0 when there is none. Costs one look at the file system."""
+        with suppress(OSError):
+            return os.stat(self._file(kind, identity)).st_mtime_ns
+        return 0
+
+    def _file(self, kind: type[Record], identity: tuple[str, ...]) -> Path:
+        return self.directory / f"{hashlib.sha256(_bound(kind, identity)).hexdigest()}.json"
+
+    async def _cipher(self) -> Any:
+        key = await self.key.get()
+        return import_module("cryptography.hazmat.primitives.ciphers.aead").AESGCM(key)
+
+
+def _bound(kind: type[Record], identity: tuple[str, ...]) -> bytes:
+    return msgspec.json.encode([kind.__name__, *identity])
+
+
+def _invalid_tag() -> type[Exception]:
+    found: type[Exception] = import_module("cryptography.exceptions").InvalidTag
+    return found
