@@ -1,0 +1,91 @@
+"""Asking a program for a secret: by argv, with a short environment, within a time, and with what it prints kept out of errors.
+
+Owns how vendors' command lines (`gcloud`, `aws`, `az`) are found and how their failures read. What a configured helper may be is in
+`exec.py`. Processes are made by `process/` alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+
+from openclaw.errors import ProcessError, SecretError
+from openclaw.log import one_line
+from openclaw.process.environment import child_environment
+from openclaw.process.program import find_program
+from openclaw.process.run import OUTPUT_LIMIT, Finished, run
+from openclaw.redact import redact
+from openclaw.secrets.surroundings import Surroundings
+
+# Seconds for a vendor's command line. They take one or two to start, and more to renew a sign-in.
+VENDOR_SECONDS = 10.0
+# What these programs need to reach the network as the rest of the machine does.
+_NETWORK = (
+    *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+)
+# Enough of a complaint to act on.
+_COMPLAINT = 300
+
+
+async def ask(
+    argv: Sequence[str], *, env: Mapping[str, str], timeout: float, input: bytes = b"", limit: int = OUTPUT_LIMIT
+) -> Finished:
+    """Run a program to its end. Raises SecretError when it does not start, does not end in time, or prints too much."""
+    name = argv[0].rpartition("/")[2]
+    try:
+        finished = await run(argv, timeout=timeout, env=env, input=input, output_limit=limit)
+    except ProcessError as error:
+        raise SecretError(error.message, hint=error.hint) from None
+    if finished.timed_out:
+        raise SecretError(f"{name} did not answer within {timeout:g} s")
+    if finished.dropped:
+        raise SecretError(f"{name} printed more than {limit} bytes")
+    return finished
+
+
+def find_vendor(name: str, around: Surroundings) -> str:
+    """The vendor's command line on our search path; empty when it is not installed."""
+    try:
+        return find_program(name, search_path=around.env.get("PATH", ""))
+    except ProcessError:
+        return ""
+
+
+async def ask_vendor(argv: Sequence[str], around: Surroundings, *prefixes: str) -> str:
+    """What a vendor's command line prints. It is given its own variables, those that start with one of `prefixes`."""
+    own = [name for name in around.env if name.startswith(prefixes)]
+    child = child_environment(pass_env=(*own, *_NETWORK), parent=around.env)
+    finished = await ask(argv, env=child.variables, timeout=VENDOR_SECONDS)
+    if finished.returncode:
+        name = argv[0].rpartition("/")[2]
+        raise SecretError(f"{name} failed ({_complaint(finished) or f'exit code {finished.returncode}'})")
+    return text_of(finished.stdout)
+
+
+def _complaint(finished: Finished) -> str:
+    """The first line of what a vendor's program says went wrong. These print secrets to standard output only, and that is not shown."""
+    lines = finished.stderr.decode("utf-8", "replace").split("\n")
+    first = next((line.strip() for line in lines if line.strip()), "")
+    return redact(one_line(first, _COMPLAINT)).rstrip(".")
+
+
+def text_of(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise SecretError("it is not text (UTF-8)", hint="Store it as text, encoded if need be.") from None
+
+
+def installed(module: str) -> bool:
+    """Whether an optional library is there. Loads none of it: that takes a noticeable while."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        # The package it would be in is not there either.
+        return False
+
+
+def missing(program: str, extra: str, place: str) -> SecretError:
+    return SecretError(
+        f"neither the library for {place} nor {program} is installed",
+        hint=f'Run: pip install "openclaw-py[{extra}]", or install {program} and sign in.',
+    )

@@ -1,0 +1,169 @@
+"""From references to values: late, in parallel, once for many callers, within a deadline, and never logged.
+
+Owns the cache of a few seconds, the sharing of one look-up among all who ask for the same reference, the deadlines, and the register of
+known values in `redact.py`. Refuses to go on from one provider to another. Providers are loaded when first named: who uses none pays
+for none. The grammar is in `reference.py`, what providers get and must keep in `surroundings.py`.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from openclaw.config.entry import SecretRef
+from openclaw.config.loaded import Config
+from openclaw.config.sections import Secrets
+from openclaw.config.servers import ServerSpec, map_secrets, secret_text
+from openclaw.errors import OpenClawError, SecretError
+from openclaw.redact import remember
+from openclaw.secrets.configured import configured_provider
+from openclaw.secrets.reference import (
+    Reference,
+    parse_reference,
+    references_in,
+    replace_references,
+    without_line_end,
+)
+from openclaw.secrets.surroundings import Provider, Surroundings
+
+# Seconds a value is kept: servers that start together share one look-up, and a rotated secret is seen at the next restart.
+CACHE_SECONDS = 5.0
+
+_PROVIDERS = {
+    "gcp": ("openclaw.secrets.gcp", "GcpSecrets"),
+    "aws": ("openclaw.secrets.aws", "AwsSecrets"),
+    "vault": ("openclaw.secrets.vault", "VaultSecrets"),
+    "azure": ("openclaw.secrets.azure", "AzureSecrets"),
+    "env": ("openclaw.secrets.environment", "EnvironmentSecrets"),
+    "file": ("openclaw.secrets.file", "FileSecrets"),
+    "keychain": ("openclaw.secrets.keychain", "KeychainSecrets"),
+    "exec": ("openclaw.secrets.exec", "ExecSecrets"),
+    "ref": ("openclaw.secrets.named", "NamedSecrets"),
+}
+
+
+@dataclass(slots=True)
+class _Flight:
+    """A look-up under way, and how many wait for it."""
+
+    task: "asyncio.Task[str]"
+    waiting: int = 0
+
+
+class Resolver:
+    """Resolves the references of one config. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        settings: Secrets,
+        env: Mapping[str, str],
+        *,
+        place: Callable[[str], Path] = Path,
+        providers: Mapping[str, Provider] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`place` finds files that the config names. `providers` stand in for our own of the same names."""
+        self._around = Surroundings(settings, env, place, self.resolve, settings.timeout_ms / 1000)
+        self._providers: dict[str, Provider] = dict(providers or {})
+        self._clock = clock
+        self._flights: dict[str, _Flight] = {}
+        self._kept: dict[str, tuple[float, str]] = {}
+
+    @classmethod
+    def of(cls, config: Config, env: Mapping[str, str]) -> "Resolver":
+        return cls(config.root.secrets, env, place=config.resolve)
+
+    async def resolve(self, value: str | SecretRef) -> str:
+        """The value with every reference in it replaced; plain text comes back as it is.
+
+        Raises SecretError, which names the reference and the cause. Ends within the deadline of the slowest reference.
+        """
+        text = secret_text(value)
+        values = await self._look_up(references_in(text))
+        return replace_references(text, values.__getitem__)
+
+    async def resolve_spec(self, spec: ServerSpec) -> ServerSpec:
+        """The spec with its references replaced, all looked up in parallel. Not to be kept, logged or compared: it holds the values."""
+        found: list[str] = []
+
+        def collect(text: str) -> str:
+            found.extend(references_in(text))
+            return text
+
+        map_secrets(spec, collect)
+        if not found:
+            return spec
+        values = await self._look_up(found)
+        return map_secrets(spec, lambda text: replace_references(text, values.__getitem__))
+
+    async def _look_up(self, texts: Iterable[str]) -> dict[str, str]:
+        unique = list(dict.fromkeys(texts))
+        # All come to an end before the first failure is raised, so that no look-up is left behind.
+        outcomes = await asyncio.gather(*(self._one(text) for text in unique), return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+        return {text: outcome for text, outcome in zip(unique, outcomes, strict=True) if isinstance(outcome, str)}
+
+    async def _one(self, text: str) -> str:
+        now = self._clock()
+        self._kept = {key: kept for key, kept in self._kept.items() if kept[0] > now}
+        if text in self._kept:
+            return self._kept[text][1]
+        flight = self._flights.get(text)
+        if flight is None:
+            flight = self._flights[text] = _Flight(asyncio.create_task(self._resolve(parse_reference(text))))
+            flight.task.add_done_callback(lambda task: self._landed(text, task))
+        flight.waiting += 1
+        try:
+            # One caller that leaves takes nothing from the others.
+            return await asyncio.shield(flight.task)
+        finally:
+            flight.waiting -= 1
+            if not flight.waiting and not flight.task.done():
+                # Nobody is left to hear the answer. Whoever asks next starts afresh.
+                del self._flights[text]
+                flight.task.cancel()
+
+    def _landed(self, text: str, task: "asyncio.Task[str]") -> None:
+        if text in self._flights and self._flights[text].task is task:
+            del self._flights[text]
+        if not task.cancelled():
+            # Looked at, so that a failure whose callers left at the same moment is not reported as forgotten.
+            task.exception()
+
+    async def _resolve(self, reference: Reference) -> str:
+        seconds = self._seconds(reference)
+        try:
+            async with asyncio.timeout(seconds):
+                value = without_line_end(await self._provider(reference.provider).fetch(reference.rest))
+        except TimeoutError:
+            raise _failed(reference, f"there was no answer within {seconds:g} s") from None
+        except OpenClawError as error:
+            raise _failed(reference, error.message, error.hint) from error
+        except Exception as error:
+            # A library's own words might quote what it read; its kind does not.
+            raise _failed(reference, f"{type(error).__name__} in the provider") from None
+        if not value:
+            raise _failed(reference, "it is empty")
+        remember(value)
+        self._kept[reference.text] = (self._clock() + CACHE_SECONDS, value)
+        return value
+
+    def _seconds(self, reference: Reference) -> float:
+        """A configured provider has a time of its own: one may have to wait for a finger on a sensor."""
+        configured = configured_provider(self._around.settings, reference)
+        return configured.timeout_ms / 1000 if configured else self._around.timeout
+
+    def _provider(self, name: str) -> Provider:
+        found = self._providers.get(name)
+        if found is None:
+            module, cls = _PROVIDERS[name]
+            found = self._providers[name] = getattr(import_module(module), cls)(self._around)
+        return found
+
+
+def _failed(reference: Reference, cause: str, hint: str = "") -> SecretError:
+    return SecretError(f"{reference.shown} cannot be resolved: {cause.rstrip('.')}.", hint=hint)

@@ -1,0 +1,33 @@
+"""What a provider may use of the program around it, and the contract that providers keep.
+
+A provider is made once for a resolver and asked for one name at a time, from many tasks at once. It raises SecretError with the cause
+alone ("the variable is not set"): `resolve.py` adds which reference it was. Other errors of ours may pass through as they are. It never
+puts a value into an error, and never asks another provider instead.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from openclaw.config.sections import Secrets
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    settings: Secrets
+    env: Mapping[str, str]
+    # A path that the config names: `~` and names relative to the config file.
+    place: Callable[[str], Path]
+    # For settings of a provider that are references themselves, such as Vault's token.
+    resolve: Callable[[str], Awaitable[str]]
+    # Seconds for one reference, unless its provider is configured with a time of its own.
+    timeout: float
+
+
+class Provider(Protocol):
+    """Made from the surroundings alone."""
+
+    async def fetch(self, rest: str) -> str:
+        """The value of the secret. `rest` is what stands behind `secret://PROVIDER/`."""
+        ...

@@ -1,0 +1,249 @@
+"""The resolver over small providers of the test's own: one look-up for many callers, deadlines, the cache, and what errors say."""
+
+import asyncio
+import base64
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from urllib.parse import quote
+
+import pytest
+
+from openclaw.config.entry import SecretRef
+from openclaw.config.load import parse_config
+from openclaw.config.sections import SecretProvider, Secrets
+from openclaw.config.servers import AuthSpec, ServerSpec
+from openclaw.errors import SecretError
+from openclaw.redact import redact
+from openclaw.secrets.resolve import CACHE_SECONDS, Resolver
+from openclaw.secrets.surroundings import Provider
+
+
+class Slow:
+    """Answers `value of NAME` once the test lets it."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.cancelled: list[str] = []
+        self.go = asyncio.Event()
+        self.begun = asyncio.Event()
+
+    async def fetch(self, rest: str) -> str:
+        self.asked.append(rest)
+        self.begun.set()
+        try:
+            await self.go.wait()
+        except asyncio.CancelledError:
+            self.cancelled.append(rest)
+            raise
+        return f"value of {rest}"
+
+
+class Fails:
+    def __init__(self, error: Callable[[], Exception]) -> None:
+        self.error = error
+
+    async def fetch(self, rest: str) -> str:
+        raise self.error()
+
+
+def resolver(
+    provider: Provider, *, settings: Secrets | None = None, clock: Callable[[], float] = lambda: 0.0
+) -> Resolver:
+    return Resolver(settings or Secrets(), {}, providers={"gcp": provider}, clock=clock)
+
+
+async def test_plain_text_comes_back_unchanged_and_asks_nobody() -> None:
+    slow = Slow()
+    assert await resolver(slow).resolve("https://example.com/${NOT_OURS}") == "https://example.com/${NOT_OURS}"
+    assert slow.asked == []
+
+
+async def test_a_reference_inside_a_header_is_replaced() -> None:
+    slow = Slow()
+    slow.go.set()
+    assert await resolver(slow).resolve("Bearer secret://gcp/a") == "Bearer value of a"
+
+
+async def test_many_callers_of_one_reference_share_one_look_up() -> None:
+    slow = Slow()
+    secrets = resolver(slow)
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(secrets.resolve("secret://gcp/a")) for _ in range(20)]
+        await slow.begun.wait()
+        slow.go.set()
+    assert ([task.result() for task in tasks], slow.asked) == (["value of a"] * 20, ["a"])
+
+
+async def test_a_caller_that_leaves_takes_nothing_from_the_others() -> None:
+    slow = Slow()
+    secrets = resolver(slow)
+    leaving = asyncio.create_task(secrets.resolve("secret://gcp/a"))
+    staying = asyncio.create_task(secrets.resolve("secret://gcp/a"))
+    await slow.begun.wait()
+    leaving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
+    slow.go.set()
+    assert (await staying, slow.asked) == ("value of a", ["a"])
+
+
+async def test_a_look_up_that_nobody_waits_for_ends_and_the_next_caller_starts_afresh() -> None:
+    slow = Slow()
+    secrets = resolver(slow)
+    only = asyncio.create_task(secrets.resolve("secret://gcp/a"))
+    await slow.begun.wait()
+    only.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await only
+    slow.go.set()
+    assert await secrets.resolve("secret://gcp/a") == "value of a"
+    assert (slow.asked, slow.cancelled) == (["a", "a"], ["a"])
+
+
+async def test_a_value_is_kept_for_seconds_and_then_asked_for_again() -> None:
+    slow = Slow()
+    slow.go.set()
+    now = 100.0
+    secrets = resolver(slow, clock=lambda: now)
+    await secrets.resolve("secret://gcp/a")
+    now += CACHE_SECONDS - 0.1
+    await secrets.resolve("secret://gcp/a")
+    assert slow.asked == ["a"]
+    now += 0.2
+    await secrets.resolve("secret://gcp/a")
+    assert slow.asked == ["a", "a"]
+
+
+async def test_a_failure_is_not_kept() -> None:
+    attempts = iter([SecretError("the store is asleep"), None])
+
+    class Wakes:
+        async def fetch(self, rest: str) -> str:
+            error = next(attempts)
+            if error:
+                raise error
+            return "awake now"
+
+    secrets = resolver(Wakes())
+    with pytest.raises(SecretError):
+        await secrets.resolve("secret://gcp/a")
+    assert await secrets.resolve("secret://gcp/a") == "awake now"
+
+
+async def test_a_reference_that_is_not_answered_fails_at_its_deadline() -> None:
+    with pytest.raises(SecretError) as caught:
+        await resolver(Slow(), settings=Secrets(timeout_ms=20)).resolve("secret://gcp/a")
+    assert str(caught.value) == "secret://gcp/a cannot be resolved: there was no answer within 0.02 s."
+
+
+async def test_a_configured_provider_has_a_deadline_of_its_own() -> None:
+    settings = Secrets(timeout_ms=600_000, providers={"op": SecretProvider(source="exec", timeout_ms=20)})
+    secrets = Resolver(settings, {}, providers={"exec": Slow(), "ref": Slow()})
+    for reference in ("secret://exec/op/a", SecretRef(source="exec", id="a", provider="op")):
+        with pytest.raises(SecretError, match=r"no answer within 0\.02 s"):
+            await secrets.resolve(reference)
+
+
+async def test_an_error_names_the_reference_and_the_cause() -> None:
+    failing = Fails(lambda: SecretError("the store is asleep.", hint="Wake it."))
+    with pytest.raises(SecretError) as caught:
+        await resolver(failing).resolve("secret://gcp/a#2")
+    assert str(caught.value) == "secret://gcp/a#2 cannot be resolved: the store is asleep. Wake it."
+
+
+async def test_an_error_of_a_library_is_named_by_its_kind_and_not_quoted() -> None:
+    failing = Fails(lambda: ValueError("cannot parse hunter2hunter2"))
+    with pytest.raises(SecretError) as caught:
+        await resolver(failing).resolve("secret://gcp/a")
+    assert str(caught.value) == "secret://gcp/a cannot be resolved: ValueError in the provider."
+    assert caught.value.__cause__ is None
+
+
+async def test_an_empty_secret_is_an_error() -> None:
+    class Empty:
+        async def fetch(self, rest: str) -> str:
+            return "\n"
+
+    with pytest.raises(SecretError) as caught:
+        await resolver(Empty()).resolve("secret://gcp/a")
+    assert str(caught.value) == "secret://gcp/a cannot be resolved: it is empty."
+
+
+async def test_no_provider_stands_in_for_another() -> None:
+    slow = Slow()
+    slow.go.set()
+    secrets = Resolver(
+        Secrets(),
+        {"a": "from the environment"},
+        providers={"gcp": Fails(lambda: SecretError("gone")), "aws": slow},
+    )
+    with pytest.raises(SecretError, match="secret://gcp/a cannot be resolved: gone"):
+        await secrets.resolve("secret://gcp/a")
+    assert slow.asked == []
+
+
+async def test_a_resolved_value_is_redacted_in_clear_base64_and_url_form() -> None:
+    value = "p@ss/word+of=the?day"
+    assert await Resolver(Secrets(), {"DAY": value}).resolve("secret://env/DAY") == value
+    forms = [value, base64.b64encode(value.encode()).decode(), quote(value, safe=""), json.dumps(value)[1:-1]]
+    assert [redact(f"<{form}>") for form in forms] == [
+        "<[REDACTED]>",
+        # The last characters of Base64 also hold the padding, which is nobody's secret.
+        f"<[REDACTED]{forms[1][len(value) * 8 // 6 :]}>",
+        "<[REDACTED]>",
+        "<[REDACTED]>",
+    ]
+
+
+SPEC = ServerSpec(
+    name="s",
+    args=("--key", "secret://gcp/arg"),
+    env=(("A", "secret://gcp/env"), ("B", "plain")),
+    headers=(("Authorization", "Bearer secret://gcp/header"),),
+    url="secret://gcp/url",
+    api_key="secret://gcp/key",
+    auth=AuthSpec(client_id="id", client_secret="secret://gcp/client"),
+)
+
+
+async def test_every_reference_of_a_server_is_looked_up_at_the_same_time() -> None:
+    slow = Slow()
+
+    class All(Slow):
+        async def fetch(self, rest: str) -> str:
+            slow.asked.append(rest)
+            if len(slow.asked) == 6:
+                slow.go.set()
+            await slow.go.wait()
+            return f"value of {rest}"
+
+    resolved = await resolver(All()).resolve_spec(SPEC)
+    assert resolved == replace(
+        SPEC,
+        args=("--key", "value of arg"),
+        env=(("A", "value of env"), ("B", "plain")),
+        headers=(("Authorization", "Bearer value of header"),),
+        url="value of url",
+        api_key="value of key",
+        auth=AuthSpec(client_id="id", client_secret="value of client"),
+    )
+
+
+async def test_a_server_with_one_unresolvable_reference_fails_as_a_whole() -> None:
+    class OneMissing:
+        async def fetch(self, rest: str) -> str:
+            if rest == "header":
+                raise SecretError("there is no such secret")
+            return "value"
+
+    with pytest.raises(SecretError) as caught:
+        await resolver(OneMissing()).resolve_spec(SPEC)
+    assert str(caught.value) == "secret://gcp/header cannot be resolved: there is no such secret."
+
+
+async def test_objects_of_a_config_resolve_as_references_do() -> None:
+    config = parse_config('{mcp: {servers: {a: {command: "x", env: {K: {source: "env", id: "TOKEN"}}}}}}')
+    entry = config.root.mcp.servers["a"]
+    secrets = Resolver.of(config, {"TOKEN": "hidden-value"})
+    assert await secrets.resolve(entry.env["K"]) == "hidden-value"  # type: ignore[arg-type]
