@@ -74,6 +74,14 @@ class Site:
         while line not in self.log:
             await asyncio.sleep(0.005)
 
+    async def told_of_cancellation(self) -> None:
+        """Wait until the server has heard that a call is not wanted any more."""
+        if self.http:
+            http = self.http
+            await http.until(lambda: "notifications/cancelled" in http.methods())
+        else:
+            await self.logged("cancelled True")
+
     async def crash(self, pid: int | None = None) -> None:
         """The server dies without a word, and is there again for who connects anew."""
         if self.kind == "stdio":

@@ -29,7 +29,9 @@ def tool(name: str, **fields: Any) -> Message:
     return {"name": name, "description": f"The {name} tool.", "inputSchema": {"type": "object"}, **fields}
 
 
-DEFAULT_TOOLS = [tool(name) for name in ("echo", "count", "stall", "fail", "shape", "announce", "steps", "talk", "die")]
+DEFAULT_TOOLS = [
+    tool(name) for name in ("echo", "count", "stall", "fail", "shape", "announce", "steps", "talk", "die", "pid")
+]
 
 
 class Fault(Exception):
@@ -156,6 +158,8 @@ class Workshop:
             case "talk":
                 tell({"method": "notifications/message", "params": {"level": "warning", "data": arguments["data"]}})
                 return text("talked")
+            case "pid":
+                return text(str(os.getpid()))
             case "die":
                 assert __name__ == "__main__", "only a process of its own may die"
                 self.done(f"die {arguments.get('key', '')}")

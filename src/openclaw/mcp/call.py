@@ -4,6 +4,8 @@ Owns which failures may be sent again (those that surely were not processed), wh
 the words of each error. supervisor.py makes one for each call.
 """
 
+import asyncio
+import contextlib
 import logging
 import re
 import time
@@ -20,6 +22,8 @@ from openclaw.protocol.eras import HEADER_MISMATCH
 
 _log = logging.getLogger(__name__)
 
+# A broken pipe is noticed before the exit of the process at its other end is.
+LOSS_PATIENCE = 1.0
 INVALID_PARAMS = -32602
 # How servers say that they do not have a tool: as an error of the protocol, or as a failed result.
 _UNKNOWN_TOOL = re.compile(
@@ -101,6 +105,7 @@ class Call:
                 return CallResult.failed(f"{error} The call may or may not have been carried out; it is not repeated.")
             if not again:
                 return CallResult.failed(str(error))
+            await _notice_loss(client)
         except ConnectError as error:
             server.troubled(error)
             if not again:
@@ -139,3 +144,12 @@ class Call:
             if check is not None and (fault := output_fault(result, check)):
                 return CallResult.refused(fault)
         return result
+
+
+async def _notice_loss(client: Client) -> None:
+    """Wait until a link that just failed is known to be lost, so that the next attempt takes another. HTTP has no such link."""
+    if client.connection.link.kind == "streamable-http":
+        return
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LOSS_PATIENCE):
+            await client.connection.wait_lost()

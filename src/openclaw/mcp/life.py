@@ -329,7 +329,7 @@ class Life:
     async def _probe(self, client: Client) -> Event | None:
         """Whether a quiet or suspect server still answers. While calls run, silence is no verdict: it may be busy with them."""
         try:
-            await client.probe(PROBE_TIMEOUT)
+            await client.probe(min(PROBE_TIMEOUT, self._spec.connect_timeout))
         except ProtocolError:
             pass
         except TransportError as error:

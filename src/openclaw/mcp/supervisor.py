@@ -228,7 +228,8 @@ class Supervisor:
 
     @property
     def is_starting(self) -> bool:
-        return self.status.state == "starting" or bool(self._inbox)
+        """Whether it is being started, or is about to be."""
+        return self.status.state == "starting" or (self.status.state == "stopped" and bool(self._inbox))
 
     @property
     def is_settling(self) -> bool:

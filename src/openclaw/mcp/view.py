@@ -87,7 +87,8 @@ class View:
         if supervisor.is_offering and supervisor.catalog.is_known:
             return ""
         shown = supervisor.describe()
-        return f"MCP server '{spec.name}' is {shown.state}{f': {shown.reason}' if shown.reason else ''}."
+        why = shown.reason.rstrip(".")
+        return f"MCP server '{spec.name}' is {shown.state}{f': {why}' if why else ''}."
 
     def _tool(self, entry: Entry) -> Tool:
         made = self._made.get(entry.name)

@@ -1,0 +1,183 @@
+"""Calls through the manager, over every transport: results, errors, deadlines, progress, cancellation, bounds."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+import pytest
+
+from openclaw.content import Framed
+from openclaw.mcp.manager import Manager
+from openclaw.mcp.results import CallResult
+from openclaw.tool import Invocation
+from parts.sites import Site
+from parts.workshop import tool
+
+
+def words(result: CallResult) -> str:
+    assert not result.fault, result.fault
+    return "\n".join(item.text or "" for item in result.content)
+
+
+async def test_a_servers_tools_are_listed_and_called(site: Site) -> None:
+    async with Manager([site.spec()], services=site.services) as manager:
+        assert [t.name for t in manager.tools()][:3] == ["shop__announce", "shop__count", "shop__die"]
+        result = await manager.call("shop__echo", {"text": "Grüße 🦞"})
+        assert (words(result), result.is_error) == ("Grüße 🦞", False)
+
+
+async def test_a_bridged_tool_gives_a_framed_result(site: Site) -> None:
+    async with Manager([site.spec()], services=site.services) as manager:
+        (echo,) = [t for t in manager.tools() if t.name == "shop__echo"]
+        result = await echo.run({"text": "hello"}, Invocation("main", "s", Path()))
+        assert (echo.label, echo.description) == ("MCP: shop/echo", "[MCP server: shop] The echo tool.")
+        assert isinstance(result.content[0].text, Framed)
+        assert "This is output from MCP server 'shop'." in result.content[0].text
+        assert result.details["externalContent"]["tool"] == "echo"
+
+
+async def test_calls_run_side_by_side(site: Site) -> None:
+    async with Manager([site.spec()], services=site.services) as manager:
+        stalled = [asyncio.ensure_future(manager.call("shop__stall", {"key": str(n)})) for n in range(5)]
+        for number in range(5):
+            await site.logged(f"stall {number}")
+        assert words(await manager.call("shop__echo", {"text": "through"})) == "through"
+        for task in stalled:
+            task.cancel()
+        await asyncio.gather(*stalled, return_exceptions=True)
+
+
+async def test_a_failed_result_and_a_refusal_are_error_results(site: Site) -> None:
+    site.plan(tools=[tool("fail"), tool("odd")])
+    async with Manager([site.spec()], services=site.services) as manager:
+        failed = await manager.call("shop__fail", {})
+        assert (words(failed), failed.is_error) == ("It went wrong.", True)
+        invalid = await manager.call("shop__odd", {"answer": {"content": "not a list"}})
+        assert invalid.is_error
+        assert "wrong shape" in words(invalid)
+
+
+async def test_a_deadline_ends_the_call_names_the_milliseconds_and_tells_the_server(site: Site) -> None:
+    async with Manager([site.spec(call_timeout=0.2)], services=site.services) as manager:
+        result = await manager.call("shop__stall", {"key": "late"})
+        assert result == CallResult.failed("Tool call timed out after 200ms")
+        await site.told_of_cancellation()
+
+
+async def test_progress_extends_a_call_and_is_shown_in_clean_words(site: Site) -> None:
+    shown: list[str] = []
+    async with Manager([site.spec()], services=site.services) as manager:
+        if site.http:
+            site.http.plan.answers = "sse"
+        result = await manager.call("shop__steps", {"n": 2}, show_progress=shown.append)
+        assert words(result) == "stepped"
+        assert shown == ["step (1 of 2)", "step (2 of 2)"]
+
+
+async def test_a_cancelled_call_is_cancelled_at_the_server(site: Site) -> None:
+    async with Manager([site.spec()], services=site.services) as manager:
+        call = asyncio.ensure_future(manager.call("shop__stall", {"key": "x"}))
+        await site.logged("stall x")
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await site.told_of_cancellation()
+        assert len(manager.running) == 0
+
+
+async def test_arguments_that_do_not_fit_are_refused_before_anything_is_sent(site: Site) -> None:
+    schema = {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]}
+    site.plan(tools=[tool("count", inputSchema=schema)])
+    async with Manager([site.spec()], services=site.services) as manager:
+        result = await manager.call("shop__count", {})
+        assert result.is_error
+        assert "key" in result.fault
+        assert site.log == []
+
+
+async def test_structured_content_is_checked_against_the_output_schema(site: Site) -> None:
+    shape = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    site.plan(tools=[tool("shape", outputSchema=shape)])
+    async with Manager([site.spec()], services=site.services) as manager:
+        good = await manager.call("shop__shape", {"value": {"n": 1}})
+        bad = await manager.call("shop__shape", {"value": {"n": "one"}})
+        assert (bytes(good.structured_content).replace(b" ", b""), good.is_error) == (b'{"n":1}', False)
+        assert bad.is_error
+        assert "does not fit the tool's own output schema" in words(bad)
+
+
+async def test_a_server_takes_so_many_calls_at_a_time_and_the_rest_wait(site: Site) -> None:
+    async with Manager([site.spec(max_in_flight=2)], services=site.services) as manager:
+        stalled = [asyncio.ensure_future(manager.call("shop__stall", {"key": str(n)})) for n in range(3)]
+        await site.logged("stall 0")
+        await site.logged("stall 1")
+        (status,) = manager.status()
+        assert (status.in_flight, status.queued) == (2, 1)
+        assert "stall 2" not in site.log
+        stalled[0].cancel()
+        await site.logged("stall 2")
+        for task in stalled:
+            task.cancel()
+        await asyncio.gather(*stalled, return_exceptions=True)
+
+
+async def test_one_at_a_time_when_the_server_wants_no_parallel_calls(site: Site) -> None:
+    async with Manager([site.spec(parallel_calls=False, call_timeout=0.2)], services=site.services) as manager:
+        first = asyncio.ensure_future(manager.call("shop__stall", {"key": "0"}))
+        await site.logged("stall 0")
+        second = await manager.call("shop__echo", {"text": "x"})
+        assert second.is_error or words(second) == "x"
+        assert (await first).fault == "Tool call timed out after 200ms"
+
+
+async def test_a_full_queue_is_an_error_that_says_so(site: Site) -> None:
+    async with Manager([site.spec(max_in_flight=1)], services=site.services) as manager:
+        calls = [asyncio.ensure_future(manager.call("shop__stall", {"key": str(n)})) for n in range(1001)]
+        await site.logged("stall 0")
+        refused = await manager.call("shop__echo", {"text": "no room"})
+        assert refused.fault == "The server is busy: 1 calls run and 1000 wait. Try again later."
+        for task in calls:
+            task.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+
+
+async def test_servers_words_go_to_the_log_and_to_nobody_else(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    async with Manager([site.spec()], services=site.services) as manager:
+        said = asyncio.Event()
+
+        class Ears(logging.Handler):
+            def emit(self, record: logging.LogRecord) -> None:
+                if "disk almost full" in record.getMessage():
+                    said.set()
+
+        ears = Ears()
+        logging.getLogger("openclaw.mcp").addHandler(ears)
+        try:
+            result = await manager.call("shop__talk", {"data": "disk almost full"})
+            await said.wait()
+        finally:
+            logging.getLogger("openclaw.mcp").removeHandler(ears)
+        assert words(result) == "talked"
+        assert "disk almost full" not in manager.context("")
+
+
+async def test_a_tool_that_does_not_exist_is_one_clear_sentence(site: Site) -> None:
+    async with Manager([site.spec()], services=site.services) as manager:
+        assert await manager.call("shop__nothing", {}) == CallResult.failed("There is no tool named shop__nothing.")
+
+
+async def test_an_isolated_server_gives_every_conversation_its_own_connection(tmp_path: Path) -> None:
+    async with (
+        Site("stdio", tmp_path) as site,
+        Manager([site.spec(isolation="session")], services=site.services) as manager,
+    ):
+
+        async def pid(session: str) -> str:
+            return words(await manager.call("shop__pid", {}, session=session))
+
+        one, two = await pid("one"), await pid("two")
+        assert len({one, two, str(manager.status()[0].pid)}) == 3
+        assert await pid("one") == one
+        await manager.end_session("one")
+        assert await pid("one") != one
+        assert await pid("two") == two

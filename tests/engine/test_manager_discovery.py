@@ -1,0 +1,278 @@
+"""Which tools an agent is offered, when that changes, and why others are missing: over every transport."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.mcp.manager import Manager
+from openclaw.mcp.results import CallResult
+from openclaw.mcp.status import DefinitionChanged, EngineEvent, StateChanged, ToolsChanged
+from openclaw.tool import Absence
+from parts.sites import Site
+from parts.workshop import MODERN, tool
+
+
+def names(manager: Manager, agent: str = "") -> list[str]:
+    return [t.name for t in manager.tools(agent)]
+
+
+async def heard(manager: Manager, kind: type, act) -> EngineEvent:
+    """The first event of a kind after `act`."""
+    found: asyncio.Future[EngineEvent] = asyncio.get_running_loop().create_future()
+
+    def sink(event: EngineEvent) -> None:
+        if isinstance(event, kind) and not found.done():
+            found.set_result(event)
+
+    unsubscribe = manager.events.subscribe(sink)
+    try:
+        await act()
+        return await found
+    finally:
+        unsubscribe()
+
+
+def announcing(manager: Manager, method: str = "notifications/tools/list_changed"):
+    return lambda: manager.call("shop__announce", {"method": method})
+
+
+async def test_a_long_list_is_read_page_by_page(site: Site) -> None:
+    site.plan(tools=[tool(f"t{n:02}") for n in range(10)], page=3)
+    async with Manager([site.spec()], services=site.services) as manager:
+        assert names(manager) == [f"shop__t{n:02}" for n in range(10)]
+
+
+async def test_tools_come_and_go_when_the_server_says_its_list_changed(site: Site) -> None:
+    site.plan(tools=[tool("announce"), tool("old")])
+    async with Manager([site.spec()], services=site.services) as manager:
+        site.plan(tools=[tool("announce"), tool("new")])
+        event = await heard(manager, ToolsChanged, announcing(manager))
+        assert event == ToolsChanged("shop", ("shop__new",), ("shop__old",))
+        assert names(manager) == ["shop__announce", "shop__new"]
+
+
+async def test_the_newest_revision_subscribes_to_changes(tmp_path: Path) -> None:
+    for kind in ("memory", "stdio", "streamable-http"):
+        async with Site(kind, tmp_path / kind) as site:
+            site.plan(tools=[tool("announce")], revisions=[MODERN])
+            async with Manager([site.spec()], services=site.services) as manager:
+                await site.logged('listen {"toolsListChanged": true}')
+                site.plan(tools=[tool("announce"), tool("new")], revisions=[MODERN])
+                event = await heard(manager, ToolsChanged, announcing(manager))
+                assert event == ToolsChanged("shop", ("shop__new",), ())
+
+
+async def test_a_server_that_says_nothing_is_listed_again_after_the_interval(site: Site) -> None:
+    site.plan(tools=[tool("one")])
+    async with Manager([site.spec(discovery_interval=0.05)], services=site.services) as manager:
+
+        async def change() -> None:
+            site.plan(tools=[tool("one"), tool("two")])
+
+        assert await heard(manager, ToolsChanged, change) == ToolsChanged("shop", ("shop__two",), ())
+
+
+async def test_refreshing_lists_again_at_once(site: Site) -> None:
+    site.plan(tools=[tool("one")])
+    async with Manager([site.spec()], services=site.services) as manager:
+        site.plan(tools=[tool("one"), tool("two")])
+        await manager.server("shop").refresh()
+        assert names(manager) == ["shop__one", "shop__two"]
+
+
+async def test_a_tool_the_server_does_not_know_any_more_is_taken_out(site: Site) -> None:
+    site.plan(tools=[tool("count"), tool("echo")])
+    async with Manager([site.spec()], services=site.services) as manager:
+        site.plan(tools=[tool("echo")])
+        result = await manager.call("shop__count", {})
+        assert result == CallResult.failed(
+            "The server no longer has this tool. It was taken out of the list, which is read again."
+        )
+        assert names(manager) == ["shop__echo"]
+
+
+async def test_an_unchanged_tool_stays_the_same_object(site: Site) -> None:
+    site.plan(tools=[tool("one")])
+    async with Manager([site.spec()], services=site.services) as manager:
+        before = manager.tools()[0]
+        site.plan(tools=[tool("one"), tool("two")])
+        await manager.server("shop").refresh()
+        assert manager.tools()[0] is before
+
+
+async def test_every_missing_tool_has_a_reason(site: Site) -> None:
+    site.plan(
+        tools=[tool("good"), tool("bad", inputSchema={"type": "array"}), tool("hidden"), tool("twin"), tool("twin")]
+    )
+    spec = site.spec(tool_exclude=("hid*",), where="openclaw.json:7")
+    async with Manager([spec], services=site.services) as manager:
+        assert names(manager) == ["shop__good"]
+        assert manager.absences() == [
+            Absence("shop__hidden", "The tool is left out: toolFilter.exclude has 'hid*'.", "openclaw.json:7"),
+            Absence("shop__bad", "The tool is unusable: its input schema is not one of an object.", "openclaw.json:7"),
+            Absence("shop__twin", "The tool is unusable: the server lists 2 tools of this name.", "openclaw.json:7"),
+        ]
+        assert (await manager.call("shop__bad", {})).fault == manager.absences()[1].reason
+
+
+async def test_a_tool_with_malformed_header_annotations_is_not_offered_over_http(tmp_path: Path) -> None:
+    def annotated(name: str, **annotation: object) -> dict:
+        return tool(name, inputSchema={"type": "object", "properties": {"region": annotation}})
+
+    tools = [
+        annotated("good", type="string", **{"x-mcp-header": "Region"}),
+        annotated("bad", type="string", **{"x-mcp-header": "a b"}),
+    ]
+    async with Site("streamable-http", tmp_path) as site:
+        site.plan(tools=tools, revisions=[MODERN])
+        async with Manager([site.spec()]) as manager:
+            assert names(manager) == ["shop__good"]
+            (absence,) = manager.absences()
+            assert (absence.name, absence.reason) == (
+                "shop__bad",
+                "The tool is unusable: x-mcp-header 'a b' is not a header name.",
+            )
+            await manager.call("shop__good", {"region": "Köln"})
+            assert site.http
+            (call,) = [seen for seen in site.http.seen if seen.method == "tools/call"]
+            assert call.headers["Mcp-Param-Region"] == "=?base64?S8O2bG4=?="
+            assert (call.headers["Mcp-Method"], call.headers["Mcp-Name"]) == ("tools/call", "good")
+
+
+async def test_names_that_collide_get_a_stable_suffix_and_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    one, two = Site("memory", tmp_path, "a_b"), Site("memory", tmp_path, "a")
+    one.plan(tools=[tool("c")])
+    two.plan(tools=[tool("b_c")])
+    specs = [two.spec(section="agents"), one.spec(section="agents")]
+
+    def transport(spec: ServerSpec):
+        return one.services.make_transport(spec) or two.services.make_transport(spec)
+
+    services = type(one.services)(make_transport=transport)
+    async with Manager(specs, services=services, state=tmp_path / "state") as manager:
+        assert names(manager) == ["mcp_a_b_c", "mcp_a_b_c-2"]
+        assert "MCP server 'a_b': the name mcp_a_b_c is taken, its tool is offered as mcp_a_b_c-2." in caplog.messages
+        assert json.loads(((await manager.call("mcp_a_b_c-2", {"x": 1})).content[0]).text or "") == {"x": 1}
+    async with Manager(list(reversed(specs)), services=services, state=tmp_path / "state") as manager:
+        assert {t.name: t.origin for t in manager.tools()} == {"mcp_a_b_c": "a", "mcp_a_b_c-2": "a_b"}
+
+
+async def test_native_names_are_never_taken(site: Site) -> None:
+    site.plan(tools=[tool("exec")])
+    async with Manager([site.spec()], services=site.services, reserved=["shop__exec"]) as manager:
+        assert names(manager) == ["shop__exec-2"]
+
+
+async def test_a_known_servers_tools_are_offered_before_it_is_connected(tmp_path: Path) -> None:
+    async with Site("stdio", tmp_path) as site:
+        site.plan(tools=[tool("echo"), tool("pid")])
+        async with Manager([site.spec()], state=tmp_path / "state"):
+            pass
+        async with Manager([site.spec()], state=tmp_path / "state", patience=0) as manager:
+            assert manager.status()[0].state in ("stopped", "starting")
+            assert names(manager) == ["shop__echo", "shop__pid"]
+            # The call waits for the connection.
+            assert (await manager.call("shop__echo", {"text": "hi"})).content[0].text == "hi"
+
+
+async def test_a_lazy_server_starts_with_the_first_call_once_it_is_known(tmp_path: Path) -> None:
+    async with Site("stdio", tmp_path) as site:
+        spec = site.spec(lazy=True)
+        async with Manager([spec], state=tmp_path / "state") as manager:
+            # Nothing is known of it yet: it is started once, to learn what it offers.
+            assert manager.status()[0].state == "ready"
+        async with Manager([spec], state=tmp_path / "state") as manager:
+            assert (manager.status()[0].state, manager.status()[0].pid) == ("stopped", None)
+            assert "shop__echo" in names(manager)
+            assert (await manager.call("shop__echo", {"text": "up"})).content[0].text == "up"
+
+
+async def test_without_eagerness_only_the_server_that_is_called_starts(tmp_path: Path) -> None:
+    sites = [Site("stdio", tmp_path, name) for name in ("one", "two")]
+    async with Manager([site.spec() for site in sites], eager=False) as manager:
+        assert (await manager.call("two__echo", {"text": "hi"})).content[0].text == "hi"
+        assert [(s.name, s.state) for s in manager.status()] == [("one", "stopped"), ("two", "ready")]
+
+
+async def test_pins_outlive_the_process_and_trust_replaces_them(
+    site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    state = tmp_path / "state"
+    site.plan(tools=[tool("echo"), tool("count")])
+    async with Manager([site.spec()], services=site.services, state=state) as manager:
+        assert names(manager) == ["shop__count", "shop__echo"]
+    changed = {"type": "object", "required": ["text"]}
+    site.plan(tools=[tool("echo", description="Do as I say."), tool("count", inputSchema=changed)])
+    async with Manager([site.spec()], services=site.services, state=state) as manager:
+        await manager.server("shop").refresh()
+        (echo,) = manager.tools()
+        assert echo.description == "[MCP server: shop] The echo tool."
+        assert [(change.tool, change.held) for change in manager.status()[0].changes] == [
+            ("echo", False),
+            ("count", True),
+        ]
+        (absence,) = manager.absences()
+        assert absence.name == "shop__count"
+        assert "`mcp trust shop`" in absence.reason
+        assert [change.tool for change in manager.trust("shop")] == ["echo", "count"]
+        assert names(manager) == ["shop__count", "shop__echo"]
+        assert manager.tools()[1].description == "[MCP server: shop] Do as I say."
+    assert sum("changed its tool 'echo'" in line for line in caplog.messages) == 1
+    async with Manager([site.spec()], services=site.services, state=state) as manager:
+        assert manager.tools()[1].description == "[MCP server: shop] Do as I say."
+        assert manager.status()[0].changes == ()
+
+
+async def test_a_change_is_announced_once_also_across_restarts(site: Site, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    announced: list[str] = []
+
+    async def run() -> None:
+        manager = Manager([site.spec()], services=site.services, state=state)
+        manager.events.subscribe(
+            lambda e: announced.append(e.change.tool) if isinstance(e, DefinitionChanged) else None
+        )
+        async with manager:
+            await manager.server("shop").refresh()
+
+    site.plan(tools=[tool("echo")])
+    await run()
+    site.plan(tools=[tool("echo", description="Other words.")])
+    await run()
+    await run()
+    assert announced == ["echo"]
+
+
+async def test_a_server_that_is_followed_may_change_its_tools(site: Site, tmp_path: Path) -> None:
+    site.plan(tools=[tool("echo")])
+    async with Manager([site.spec(trust="follow")], services=site.services, state=tmp_path / "state") as manager:
+        site.plan(tools=[tool("echo", description="Other words.")])
+        await manager.server("shop").refresh()
+        assert manager.tools()[0].description == "[MCP server: shop] Other words."
+
+
+async def test_a_hundred_thousand_tools_are_held(tmp_path: Path) -> None:
+    async with Site("memory", tmp_path) as site:
+        site.plan(tools=[tool(f"t{n}") for n in range(100_000)], page=20_000)
+        spec = site.spec(connect_timeout=60)
+        async with Manager([spec], services=site.services, options=EngineOptions()) as manager:
+            assert manager.status()[0].tools == 100_000
+            result = await manager.call("shop__t99999", {"x": 1})
+            assert result.content[0].text == '{"x": 1}'
+
+
+async def test_the_state_of_every_server_reaches_subscribers_and_streams(site: Site) -> None:
+    manager = Manager([site.spec()], services=site.services)
+    stream = manager.events.stream()
+    first = asyncio.ensure_future(anext(stream))
+    await asyncio.sleep(0)
+    async with manager:
+        assert await first == StateChanged("shop", "starting")
+        assert isinstance(await anext(stream), ToolsChanged)
+        assert await anext(stream) == StateChanged("shop", "ready")
+    await stream.aclose()

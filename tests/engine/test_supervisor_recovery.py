@@ -1,0 +1,374 @@
+"""What becomes of a server and its calls when it dies, hangs, forgets or cannot start: over every transport where it applies."""
+
+import asyncio
+import logging
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from openclaw.config.servers import ServerSpec
+from openclaw.errors import AuthError, SignInNeededError
+from openclaw.mcp.connect import Services
+from openclaw.mcp.manager import Manager
+from openclaw.mcp.results import CallResult
+from openclaw.mcp.status import StateChanged
+from openclaw.protocol.lifecycle import Event
+from parts.http_faults import hold, reset, status
+from parts.processes import handle_of, server_command, wait_until_gone
+from parts.sites import Site
+from parts.workshop import MODERN
+
+MAYBE = "The call may or may not have been carried out; it is not repeated."
+
+
+def words(result: CallResult) -> str:
+    assert not result.fault, result.fault
+    return "\n".join(item.text or "" for item in result.content)
+
+
+async def until(manager: Manager, *states: str, server: str = "shop") -> None:
+    """Wait until a server is in one of these states."""
+    changed = asyncio.Event()
+    unsubscribe = manager.events.subscribe(lambda event: changed.set())
+    try:
+        while next(s.state for s in manager.status() if s.name == server) not in states:
+            changed.clear()
+            await changed.wait()
+    finally:
+        unsubscribe()
+
+
+def stdio(name: str, *options: str, **fields) -> ServerSpec:
+    command, *args = server_command(*options)
+    return ServerSpec(name, command=command, args=tuple(args), **fields)
+
+
+async def test_the_next_call_after_a_crash_works(site: Site) -> None:
+    async with Manager([site.spec()], services=site.services) as manager:
+        await manager.call("shop__echo", {"text": "before"})
+        await site.crash(manager.status()[0].pid)
+        if site.kind == "memory":
+            await until(manager, "restarting")
+        assert words(await manager.call("shop__echo", {"text": "after"})) == "after"
+
+
+async def test_ten_servers_killed_while_idle_answer_the_next_call(tmp_path: Path) -> None:
+    sites = [Site("stdio", tmp_path, f"s{n}") for n in range(10)]
+    async with Manager([site.spec() for site in sites]) as manager:
+        for status_ in manager.status():
+            assert status_.pid is not None
+            os.kill(status_.pid, signal.SIGKILL)
+        results = await asyncio.gather(*(manager.call(f"s{n}__count", {"key": "k"}) for n in range(10)))
+        assert [words(result) for result in results] == ["counted"] * 10
+        assert [site.log for site in sites] == [["count k"]] * 10
+
+
+async def test_ten_servers_killed_in_mid_call_have_run_it_at_most_once(tmp_path: Path) -> None:
+    sites = [Site("stdio", tmp_path, f"s{n}") for n in range(10)]
+    async with Manager([site.spec() for site in sites]) as manager:
+        calls = [asyncio.ensure_future(manager.call(f"s{n}__stall", {"key": "k"})) for n in range(10)]
+        for site in sites:
+            await site.logged("stall k")
+        for status_ in manager.status():
+            assert status_.pid is not None
+            os.kill(status_.pid, signal.SIGKILL)
+        for result in await asyncio.gather(*calls):
+            assert result == CallResult.failed(f"The server was ended by SIGKILL. {MAYBE}")
+        assert [site.log for site in sites] == [["stall k"]] * 10
+
+
+async def test_a_server_that_exits_in_a_call_ends_it_with_one_clear_sentence(tmp_path: Path) -> None:
+    async with Site("stdio", tmp_path) as site, Manager([site.spec()]) as manager:
+        result = await manager.call("shop__die", {"key": "x"})
+        assert result == CallResult.failed(f"The server exited with code 9. {MAYBE}")
+        assert site.log == ["die x"]
+        assert words(await manager.call("shop__echo", {"text": "back"})) == "back"
+
+
+async def test_a_crashed_server_comes_back_by_itself_after_one_second(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Site("stdio", tmp_path) as site, Manager([site.spec()]) as manager:
+        events: list[StateChanged] = []
+        manager.events.subscribe(lambda event: events.append(event) if isinstance(event, StateChanged) else None)
+        first = manager.status()[0].pid
+        assert first is not None
+        os.kill(first, signal.SIGKILL)
+        await until(manager, "restarting")
+        delay = next(event.next_attempt for event in events if event.state == "restarting")
+        assert delay is not None
+        assert 0.9 <= delay <= 1.1
+        await until(manager, "ready")
+        assert manager.status()[0].pid != first
+        assert [event.state for event in events] == ["restarting", "starting", "ready"]
+        lines = [record.getMessage() for record in caplog.records]
+        (line,) = [line for line in lines if "crashed" in line]
+        assert line.startswith("MCP server 'shop' crashed, restarting in ")
+        assert line.endswith("ms (attempt 1): The server was ended by SIGKILL.")
+
+
+async def test_a_server_that_may_not_restart_has_failed_until_it_is_refreshed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with (
+        Site("stdio", tmp_path) as site,
+        Manager([site.spec(restart_on_crash=False)]) as manager,
+    ):
+        pid = manager.status()[0].pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        await until(manager, "failed")
+        assert manager.tools() == []
+        assert "MCP server 'shop' crashed and max restarts exceeded" in caplog.text
+        refused = await manager.call("shop__echo", {})
+        assert refused.fault == "MCP server 'shop' is failed: The server was ended by SIGKILL."
+        await manager.server("shop").refresh()
+        assert words(await manager.call("shop__echo", {"text": "again"})) == "again"
+
+
+async def test_a_program_that_does_not_exist_fails_at_once_and_says_so() -> None:
+    async with Manager([ServerSpec("gone", command="no-such-program-anywhere")]) as manager:
+        (status_,) = manager.status()
+        assert (status_.state, status_.tools) == ("failed", 0)
+        assert "no-such-program-anywhere" in status_.reason
+        (absence,) = manager.absences()
+        assert (absence.name, absence.reason) == ("gone__*", f"MCP server 'gone' is failed: {status_.reason}")
+
+
+async def test_a_call_while_a_server_is_away_says_when_the_next_attempt_is(tmp_path: Path) -> None:
+    async with Site("streamable-http", tmp_path) as site, Manager([site.spec()]) as manager:
+        assert site.http
+        await site.http.stop()
+        first = await manager.call("shop__echo", {"text": "x"})
+        assert first.is_error
+        await until(manager, "unreachable")
+        second = await manager.call("shop__echo", {"text": "x"})
+        assert second.fault.startswith("MCP server 'shop' is not available: ")
+        assert "The next attempt is in " in second.fault
+        await site.http.start()
+        assert words(await manager.call("shop__echo", {"text": "back"})) == "back"
+
+
+async def test_a_forgotten_mcp_session_is_begun_again_and_the_call_sent_once(tmp_path: Path) -> None:
+    async with Site("streamable-http", tmp_path) as site, Manager([site.spec()]) as manager:
+        assert site.http
+        site.http.sessions.clear()
+        results = await asyncio.gather(*(manager.call("shop__count", {"key": str(n)}) for n in range(5)))
+        assert [words(result) for result in results] == ["counted"] * 5
+        assert sorted(site.log) == [f"count {n}" for n in range(5)]
+        assert site.http.methods().count("initialize") == 2
+        assert manager.status()[0].state == "ready"
+
+
+async def test_one_dropped_connection_fails_one_call_and_no_neighbour(tmp_path: Path) -> None:
+    async with Site("streamable-http", tmp_path) as site, Manager([site.spec()]) as manager:
+        assert site.http
+        neighbour = asyncio.ensure_future(manager.call("shop__stall", {"key": "n"}))
+        await site.logged("stall n")
+        site.http.fault("tools/call", reset())
+        broken = await manager.call("shop__count", {"key": "lost"})
+        assert broken.fault.endswith(MAYBE)
+        assert words(await manager.call("shop__echo", {"text": "fine"})) == "fine"
+        assert not neighbour.done()
+        assert manager.status()[0].state == "ready"
+        neighbour.cancel()
+        await asyncio.gather(neighbour, return_exceptions=True)
+        assert site.log == ["stall n"]
+
+
+async def test_a_rate_limited_call_is_sent_again_when_the_server_says_so(tmp_path: Path) -> None:
+    async with Site("streamable-http", tmp_path) as site, Manager([site.spec()]) as manager:
+        assert site.http
+        site.http.fault("tools/call", status(429, {"Retry-After": "0"}))
+        assert words(await manager.call("shop__count", {"key": "k"})) == "counted"
+        assert site.log == ["count k"]
+
+
+async def test_a_quiet_server_that_stopped_answering_is_found_out() -> None:
+    spec = stdio("deaf", health_interval=0.05, connect_timeout=2.0)
+    async with Manager([spec]) as manager:
+        assert words(await manager.call("deaf__deaf", {})) == "deaf now"
+        await until(manager, "restarting", server="deaf")
+        await until(manager, "ready", server="deaf")
+        assert words(await manager.call("deaf__echo", {"text": "hears"})) == "hears"
+
+
+async def test_a_server_busy_with_a_long_call_is_not_taken_for_dead() -> None:
+    # While it sleeps in the call, this server reads nothing, pings included.
+    async with Manager([stdio("busy", health_interval=0.05)]) as manager:
+        supervisor = manager.server("busy")
+        call = asyncio.ensure_future(manager.call("busy__slow", {"seconds": 0.5}))
+        assert words(await call) == "slowly"
+        assert supervisor.status.state == "ready"
+
+
+async def test_an_idle_server_is_stopped_and_a_call_brings_it_back(tmp_path: Path) -> None:
+    async with Site("stdio", tmp_path) as site, Manager([site.spec(idle_timeout=0.05)]) as manager:
+        pid = manager.status()[0].pid
+        assert pid is not None
+        handle = handle_of(pid)
+        await until(manager, "stopped")
+        wait_until_gone(handle)
+        assert [t.name for t in manager.tools()]
+        assert words(await manager.call("shop__echo", {"text": "awake"})) == "awake"
+
+
+async def test_a_stopped_server_offers_nothing_until_it_is_started_again(site: Site) -> None:
+    async with Manager([site.spec()], services=site.services) as manager:
+        manager.server("shop").stop("disconnected")
+        await until(manager, "stopped")
+        assert manager.tools() == []
+        assert (await manager.call("shop__echo", {})).fault == "MCP server 'shop' is stopped: disconnected."
+        await manager.server("shop").refresh()
+        assert words(await manager.call("shop__echo", {"text": "on"})) == "on"
+
+
+async def test_a_restart_on_request_gives_a_fresh_process(tmp_path: Path) -> None:
+    async with Site("stdio", tmp_path) as site, Manager([site.spec()]) as manager:
+        first = manager.status()[0].pid
+        manager.server("shop").post(Event("restart"))
+        await until(manager, "starting")
+        await until(manager, "ready")
+        assert manager.status()[0].pid not in (first, None)
+
+
+async def test_a_server_that_exits_on_the_probe_is_started_again_and_asked_the_old_way() -> None:
+    async with Manager([stdio("old", "--probe", "exit")]) as manager:
+        assert (manager.status()[0].state, manager.status()[0].revision) == ("ready", "2025-11-25")
+        assert words(await manager.call("old__echo", {"text": "hi"})) == "hi"
+
+
+async def test_a_silent_old_server_is_slow_at_most_once(tmp_path: Path) -> None:
+    log = tmp_path / "methods"
+    spec = stdio("old", "--probe", "silent", "--log", str(log))
+    async with Manager([spec], state=tmp_path / "state"):
+        assert "server/discover" in log.read_text().split()
+    log.write_text("")
+    async with Manager([spec], state=tmp_path / "state") as manager:
+        await until(manager, "ready", server="old")
+    assert "server/discover" not in log.read_text().split()
+
+
+async def test_the_newest_revision_is_spoken_where_the_server_knows_it(site: Site) -> None:
+    if site.kind == "sse":
+        site.plan(revisions=["2024-11-05"])
+    else:
+        site.plan(revisions=["2025-11-25", MODERN])
+    async with Manager([site.spec()], services=site.services) as manager:
+        assert manager.status()[0].revision == ("2024-11-05" if site.kind == "sse" else MODERN)
+        assert words(await manager.call("shop__echo", {"text": "hi"})) == "hi"
+
+
+async def test_an_http_server_of_the_old_kind_is_found_behind_its_url(tmp_path: Path) -> None:
+    async with Site("sse", tmp_path) as site:
+        spec = site.spec(transport="streamable-http")
+        assert site.http
+        site.http.fault("/sse", status(405), status(405))
+        async with Manager([spec], state=tmp_path / "state") as manager:
+            assert (manager.status()[0].state, manager.status()[0].transport) == ("ready", "sse")
+        site.http.seen.clear()
+        async with Manager([spec], state=tmp_path / "state") as manager:
+            await until(manager, "ready")
+        # What worked the last time is tried first.
+        assert site.http.seen[0].verb == "GET"
+
+
+async def test_a_modern_http_server_is_found_where_the_old_kind_was_expected(tmp_path: Path) -> None:
+    async with Site("streamable-http", tmp_path) as site:
+        assert site.http
+        site.http.plan.get_stream = False
+        site.http.fault("GET", status(405))
+        async with Manager([site.spec(transport="sse")]) as manager:
+            assert (manager.status()[0].state, manager.status()[0].transport) == ("ready", "streamable-http")
+
+
+@pytest.mark.parametrize(
+    ("code", "state"), [(401, "needs-auth"), (403, "failed"), (500, "unreachable"), (503, "unreachable")]
+)
+async def test_other_refusals_are_no_reason_to_fall_back(tmp_path: Path, code: int, state: str) -> None:
+    async with Site("streamable-http", tmp_path) as site:
+        assert site.http
+        for method in ("server/discover", "initialize"):
+            site.http.fault(method, *[status(code)] * 9)
+        async with Manager([site.spec()]) as manager:
+            assert manager.status()[0].state == state
+            assert "GET" not in site.http.methods()
+
+
+async def test_a_refused_api_key_is_reported_and_not_tried_again(tmp_path: Path) -> None:
+    async with Site("streamable-http", tmp_path) as site:
+        assert site.http
+        site.http.fault("server/discover", status(401))
+        async with Manager([site.spec(api_key="k-wrong")]) as manager:
+            (status_,) = manager.status()
+            assert status_.state == "failed"
+            assert "API key" in status_.reason
+            assert "k-wrong" not in repr(status_)
+            assert len(site.http.seen) == 1
+
+
+class _Gate:
+    """Credentials that a person has to get first."""
+
+    def __init__(self) -> None:
+        self.signed_in = False
+
+    async def headers(self):
+        return {"Authorization": "Bearer t"} if self.signed_in else {}
+
+    async def challenged(self, code, headers, sent) -> bool:
+        if code == 403:
+            raise AuthError("Not for you.")
+        raise SignInNeededError("Sign in first.", hint="Run `openclaw mcp auth shop`.")
+
+
+async def test_a_server_that_wants_a_sign_in_waits_for_a_person_and_goes_on_after_it(tmp_path: Path) -> None:
+    gate = _Gate()
+    async with Site("streamable-http", tmp_path) as site:
+        assert site.http
+        site.http.fault("server/discover", status(401))
+        async with Manager([site.spec()], services=Services(authorize=lambda spec: gate)) as manager:
+            (status_,) = manager.status()
+            assert (status_.state, status_.reason) == ("needs-auth", "Sign in first. Run `openclaw mcp auth shop`.")
+            assert 'status="needs-auth"' in manager.context("")
+            refused = await manager.call("shop__echo", {})
+            assert refused.fault == f"MCP server 'shop' is needs-auth: {status_.reason}"
+            gate.signed_in = True
+            manager.server("shop").post(Event("signed-in"))
+            await until(manager, "ready")
+            assert words(await manager.call("shop__echo", {"text": "in"})) == "in"
+            assert site.http.seen[-1].headers["Authorization"] == "Bearer t"
+
+
+async def test_closing_ends_everything_at_once_and_leaves_no_process(tmp_path: Path) -> None:
+    sites = [Site("stdio", tmp_path, f"s{n}") for n in range(4)]
+    async with Manager([site.spec() for site in sites]) as manager:
+        handles = [handle_of(s.pid) for s in manager.status() if s.pid]
+        waiting = asyncio.ensure_future(manager.call("s0__stall", {"key": "k"}))
+        await sites[0].logged("stall k")
+    wait_until_gone(*handles)
+    assert len(handles) == 4
+    assert (await waiting).is_error
+
+
+async def test_a_server_without_an_answer_to_tools_list_does_not_hold_up_closing(tmp_path: Path) -> None:
+    async with Site("streamable-http", tmp_path) as site:
+        assert site.http
+        site.http.fault("tools/list", hold())
+        async with Manager([site.spec()], patience=0) as manager:
+            await site.http.until(lambda: "tools/list" in (site.http.methods() if site.http else []))
+            assert manager.status()[0].state == "starting"
+
+
+async def test_stderr_is_logged_and_kept_for_later(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    spec = stdio("chatty", "--chatter", "3")
+    async with Manager([spec], state=tmp_path):
+        pass
+    async with Manager([], state=tmp_path) as later:
+        lines = later.logbook.tail(replace(spec), 10)
+    assert [line.split(" ", 1)[1] for line in lines] == ["line 0", "line 1", "line 2"]
+    assert "MCP server 'chatty' stderr: line 1" in caplog.text
