@@ -49,7 +49,7 @@ _LAST_WORDS = frozenset(
 # `grep -i word`: habits of the shell, and no part of what is searched.
 _SWITCH = re.compile(r"-[A-Za-z]{1,4}")
 # "Lines 5 to 10", for a tool that takes where to start and how many.
-_LINES = re.compile(r"\blines?\s+(\d+)\s*(?:-|–|to|through|until)\s*(\d+)", re.IGNORECASE)
+_LINES = re.compile(r"\blines?\s+(\d{1,9})\s*(?:-|–|to|through|until)\s*(\d{1,9})\b", re.IGNORECASE)
 # "The first 20 lines": a count that goes to another parameter, and no part of what is searched.
 _COUNTED = re.compile(r"\b(?:first|last|top)\s+\d+\s+\w+(?:\s+of\b)?", re.IGNORECASE)
 
@@ -81,7 +81,7 @@ def parameters_of(schema: Mapping[str, Any]) -> list[Parameter]:
     if not isinstance(properties, Mapping):
         return []
     required = schema.get("required")
-    needed = set(required) if isinstance(required, list) else set()
+    needed = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
     found = [
         _parameter(name, spec if isinstance(spec, Mapping) else {}, required=name in needed)
         for name, spec in list(properties.items())[:MOST_PARAMETERS]
@@ -106,18 +106,17 @@ def _parameter(name: str, spec: Mapping[str, Any], *, required: bool) -> Paramet
 
 
 def _type_of(spec: Mapping[str, Any]) -> str:
-    """The first type that is not null; a parameter that says nothing takes text."""
-    kinds = spec.get("type")
-    if isinstance(kinds, list):
-        return next((kind for kind in kinds if isinstance(kind, str) and kind != "null"), "string")
-    if isinstance(kinds, str):
-        return kinds
-    for keyword in ("anyOf", "oneOf"):
-        branches = spec.get(keyword)
-        if isinstance(branches, list):
-            kinds = [_type_of(branch) for branch in branches if isinstance(branch, Mapping)]
-            return next((kind for kind in kinds if kind != "null"), "string")
+    """The first type that is not null, also of alternatives; a parameter that says nothing takes text."""
+    branches = [branch for key in ("anyOf", "oneOf") for branch in _list(spec.get(key)) if isinstance(branch, Mapping)]
+    for kinds in (spec.get("type"), *(branch.get("type") for branch in branches)):
+        for kind in _list(kinds) or [kinds]:
+            if isinstance(kind, str) and kind != "null":
+                return kind
     return "string"
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def fill(schema: Mapping[str, Any], tool_name: str, description: str, clues: Clues) -> Filled:
@@ -141,10 +140,10 @@ def _written(parameters: list[Parameter], clues: Clues) -> dict[str, Any]:
         return dict(clues.json)
     arguments: dict[str, Any] = {}
     for parameter in parameters:
-        if parameter.name.lower() in clues.pairs:
-            value = coerced(clues.pairs[parameter.name.lower()], parameter)
-            if value is not None:
-                arguments[parameter.name] = value
+        key = parameter.name.lower().replace("-", "_")
+        value = coerced(clues.pairs[key], parameter) if key in clues.pairs else None
+        if value is not None:
+            arguments[parameter.name] = value
     return arguments
 
 

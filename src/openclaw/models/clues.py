@@ -143,13 +143,15 @@ def _span(match: re.Match[str], value: str) -> Span:
 
 
 def _take_json(text: str) -> tuple[dict[str, Any] | None, str]:
-    """The first JSON object in the text, and the text without it."""
+    """The first JSON object in the text that is not the value of a pair, and the text without it."""
     decoder = json.JSONDecoder()
     start = text.find("{")
     for _ in range(JSON_STARTS):
         if start < 0:
             break
         try:
+            if start and text[start - 1] == "=":
+                raise ValueError("the value of a pair")
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             start = text.find("{", start + 1)

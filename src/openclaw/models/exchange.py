@@ -49,8 +49,8 @@ class Pace:
     ceiling: float = 8.0
     # A vendor that asks for more patience than this gets none: the person who waits is told instead.
     longest_wait: float = 60.0
-    # Usage follows the last word at once; an endpoint that keeps the stream open instead is not waited for.
-    after_last_word: float = 5.0
+    # Once the outcome is known, the rest (usage after the last word, the body of an error) comes at once or is not waited for.
+    after_outcome: float = 5.0
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     chance: Callable[[], float] = random.random
 
@@ -191,7 +191,7 @@ class HttpProvider:
             async with self._http.stream(
                 "POST", wire.url(endpoint.base_url), headers=self._headers(), body=body, timeout=max(timeout, 0.0)
             ) as response:
-                async with aclosing(_decoded(response, decoder, self._pace.after_last_word)) as events:
+                async with aclosing(_decoded(response, decoder, self._pace.after_outcome)) as events:
                     async for event in events:
                         attempt.spoke = True
                         yield event
@@ -236,10 +236,12 @@ class HttpProvider:
         )
 
 
-async def _decoded(response: Response, decoder: Decoder, after_last_word: float) -> AsyncGenerator[ModelEvent, None]:
+async def _decoded(response: Response, decoder: Decoder, after_outcome: float) -> AsyncGenerator[ModelEvent, None]:
     """The events of an answer, whatever form it came in. Raises Refused for one that is none."""
     if response.status != 200:
-        raise Refused(refusal_of(response.status, response.headers, await _start_of(response), now=time.time()))
+        raise Refused(
+            refusal_of(response.status, response.headers, await _start_of(response, after_outcome), now=time.time())
+        )
     if response.media_type in {"application/json", "text/html"}:
         body = await response.read(EVENT_BYTES)
         if response.media_type == "text/html":
@@ -248,7 +250,7 @@ async def _decoded(response: Response, decoder: Decoder, after_last_word: float)
             yield event
         return
     parser = SseParser(max_event_bytes=EVENT_BYTES)
-    async with aclosing(_pieces(response, decoder, after_last_word)) as pieces:
+    async with aclosing(_pieces(response, decoder, after_outcome)) as pieces:
         async for piece in pieces:
             for block in parser.feed(piece):
                 for event in decoder.event(block.data) if block.data else []:
@@ -257,12 +259,12 @@ async def _decoded(response: Response, decoder: Decoder, after_last_word: float)
                 return
 
 
-async def _pieces(response: Response, decoder: Decoder, after_last_word: float) -> AsyncGenerator[bytes, None]:
+async def _pieces(response: Response, decoder: Decoder, after_outcome: float) -> AsyncGenerator[bytes, None]:
     """The body as it comes, then the blank line that some endpoints forget after the last event."""
     chunks: AsyncIterator[bytes] = response.chunks()
     while True:
         try:
-            async with asyncio.timeout(after_last_word if decoder.finished else None):
+            async with asyncio.timeout(after_outcome if decoder.finished else None):
                 piece = await anext(chunks, None)
         except TimeoutError:
             return
@@ -277,15 +279,16 @@ async def _pieces(response: Response, decoder: Decoder, after_last_word: float) 
     yield b"\n\n"
 
 
-async def _start_of(response: Response) -> bytes:
+async def _start_of(response: Response, patience: float) -> bytes:
     """The first part of an error body; a failure to read it leaves the status to speak for itself."""
     start = bytearray()
     try:
-        async for piece in response.chunks():
-            start += piece
-            if len(start) >= ERROR_BYTES:
-                break
-    except OpenClawError:
+        async with asyncio.timeout(patience):
+            async for piece in response.chunks():
+                start += piece
+                if len(start) >= ERROR_BYTES:
+                    break
+    except (OpenClawError, TimeoutError):
         pass
     return bytes(start[:ERROR_BYTES])
 

@@ -9,8 +9,9 @@ since the last signature, with this signature. Signatures are opaque, and name t
 """
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+import msgspec
 
 from openclaw.content import Message, ToolCall, Usage
 from openclaw.tool import Tool
@@ -18,8 +19,7 @@ from openclaw.tool import Tool
 StopReason = Literal["end", "tools", "length", "refused", "cancelled", "error"]
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(msgspec.Struct, frozen=True):
     model: str
     system: str
     messages: Sequence[Message]
@@ -29,45 +29,38 @@ class ModelRequest:
     timeout: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(msgspec.Struct, frozen=True):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningDelta:
+class ReasoningDelta(msgspec.Struct, frozen=True):
     text: str
     signature: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallStart:
+class ToolCallStart(msgspec.Struct, frozen=True):
     index: int
     id: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallDelta:
+class ToolCallDelta(msgspec.Struct, frozen=True):
     index: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallEnd:
+class ToolCallEnd(msgspec.Struct, frozen=True):
     index: int
     call: ToolCall
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(msgspec.Struct, frozen=True):
     """Something a waiting person wants to know: a retry, a fallback."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(msgspec.Struct, frozen=True):
     """`error` is one sentence with its next step; `retryable` says whether another model may be tried instead.
 
     `usage.input_tokens` is all of the prompt, what came from the vendor's cache included. `model` is `provider/model`.

@@ -95,10 +95,11 @@ async def talking(
     wire: Wire, *replies: Reply, clock: Clock | None = None, **endpoint: Any
 ) -> AsyncIterator[tuple[HttpProvider, ModelServer]]:
     split = endpoint.pop("split", "events")
+    patience = endpoint.pop("patience", 5.0)
     clock = clock or Clock()
     async with wire.server(replies, split=split) as server:
         settings = {"base_url": server.url, "api_key": KEY, "key_place": "models.providers.local.apiKey", **endpoint}
-        pace = Pace(sleep=clock.sleep, chance=lambda: 0.0)
+        pace = Pace(sleep=clock.sleep, chance=lambda: 0.0, after_outcome=patience)
         provider: HttpProvider = wire.module.connect(Endpoint("local", **settings), pace)
         try:
             yield provider, server
@@ -605,6 +606,38 @@ async def test_many_answers_over_one_provider_do_not_disturb_each_other(wire: Wi
     async with talking(wire, *[Answer(["a", "b", "c"])] * 20) as (provider, _):
         answers = await asyncio.gather(*(answer(provider) for _ in range(20)))
     assert answers == [[TextDelta("a"), TextDelta("b"), TextDelta("c"), DONE]] * 20
+
+
+async def test_a_fault_of_our_own_is_a_final_event_too(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(openai_chat.ChatWire):
+        def body(self, *_: Any) -> bytes:
+            raise ZeroDivisionError
+
+    provider = HttpProvider(Endpoint("local", "http://127.0.0.1:1"), Broken())
+    events = await answer(provider)
+    await provider.close()
+    assert events == [
+        Done(
+            "error",
+            error="Talking to local failed unexpectedly (ZeroDivisionError). The log has the details.",
+            retryable=True,
+            model=NAME,
+        )
+    ]
+    assert "the exchange with local failed" in caplog.text
+
+
+@both
+async def test_an_error_page_that_never_ends_is_read_only_so_far(wire: Wire) -> None:
+    async with talking(wire, Page(b"x" * 1_000_000, 404, "text/plain")) as (provider, _):
+        assert "does not answer as a" in last(await answer(provider)).error
+
+
+@both
+async def test_an_error_whose_body_never_comes_is_known_by_its_status(wire: Wire) -> None:
+    unfinished = Page(b"{}", 401, "application/json", {"Content-Length": "99"})
+    async with talking(wire, unfinished, patience=0.05) as (provider, _):
+        assert last(await answer(provider)).error.startswith("local refused the API key (401).")
 
 
 def test_pauses_grow_to_a_ceiling_and_shrink_by_chance() -> None:

@@ -341,7 +341,7 @@ async def test_an_endpoint_that_does_not_stream_is_understood() -> None:
 async def test_an_endpoint_that_keeps_the_stream_open_after_the_last_word_is_not_waited_for() -> None:
     *pieces, _ = ChatServer().events(Answer("hi"), {"model": MODEL})
     async with ChatServer([Raw([*pieces, Hold()])]) as server:
-        provider = connect(Endpoint("local", server.url, KEY), Pace(attempts=1, after_last_word=0.01))
+        provider = connect(Endpoint("local", server.url, KEY), Pace(attempts=1, after_outcome=0.01))
         events = [event async for event in provider.stream(ModelRequest(MODEL, "", USER))]
         await provider.close()
         await server.gone.wait()

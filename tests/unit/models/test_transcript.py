@@ -108,7 +108,12 @@ def test_repairing_twice_changes_nothing_more(messages: list[Message]) -> None:
     assert repaired(once) == once
 
 
-@pytest.mark.parametrize("raw", [b"", b"nonsense", b"[]", b"true", b"null", b'{"type":"object"', b'{"a":' * 5_000])
+DEEP = b'{"anyOf":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"nonsense", b"[]", b"true", b"null", b'{"type":"object"', b'{"a":' * 5_000, DEEP]
+)
 def test_a_schema_that_is_none_takes_no_arguments(raw: bytes) -> None:
     assert accepted_schema(msgspec.Raw(raw)) == EMPTY_SCHEMA
 
