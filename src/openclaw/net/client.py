@@ -23,7 +23,7 @@ from openclaw.net.connection import Connection
 from openclaw.net.cookies import CookieJar
 from openclaw.net.dial import dial
 from openclaw.net.http1 import ResponseParser, encode_fields, encode_request
-from openclaw.net.pool import Pool
+from openclaw.net.pool import MAX_IDLE, Pool
 from openclaw.net.proxy import Proxy, ProxyRules
 from openclaw.net.redirect import STATUSES, Request, redirected
 from openclaw.net.resolve import Lookup, system_lookup
@@ -55,12 +55,14 @@ class ClientOptions:
     # False where a body is itself a credential: a redirect is then an answer like any other.
     follow_redirects: bool = True
     lookup: Lookup = system_lookup
+    # Seconds after which an idle connection is closed instead of used again.
+    max_idle: float = MAX_IDLE
 
 
 class HttpClient:
     def __init__(self, options: ClientOptions | None = None) -> None:
         self.options = options or ClientOptions()
-        self._pool = Pool()
+        self._pool = Pool(self.options.max_idle)
         self._context: ssl.SSLContext | None = None
         self._jar = CookieJar() if self.options.cookies else None
         self._defaults = {"User-Agent": self.options.user_agent, "Accept-Encoding": "gzip, deflate"}
@@ -137,12 +139,14 @@ class HttpClient:
             target = request.target
             proxy = self.options.proxies.choose(target)
             encoded = self._encode(request, proxy)
-            # Redirects go the long way: there the address of a kept connection is checked again.
-            connection = None if request.hops else self._pool.take_warm(target.origin)
+            connection = self._pool.take(target.origin)
             if connection is None:
-                connection = await self._connect(request, proxy)
+                connection = await self._dial(request, proxy)
             parser = ResponseParser(request.method)
             try:
+                if request.hops and connection.peer:
+                    # A kept connection was allowed for who opened it; a redirect may be allowed less.
+                    check_dial(target, connection.peer, request.rules)
                 connection.start(parser, encoded)
                 head = await connection.head(parser)
             except BaseException as error:
@@ -162,18 +166,8 @@ class HttpClient:
             response.close()
             request = redirected(request, head.status, location, connection.peer)
 
-    async def _connect(self, request: Request, proxy: Proxy | None) -> Connection:
-        """A connection to the target, kept from before or new."""
+    async def _dial(self, request: Request, proxy: Proxy | None) -> Connection:
         target = request.target
-        while (connection := self._pool.take(target.origin)) is not None:
-            if not connection.quiet():
-                # Something has arrived, perhaps the end of the stream: let the event loop read it, then look again.
-                await asyncio.sleep(0)
-                await asyncio.sleep(0)
-            if connection.alive:
-                if request.hops and connection.peer:
-                    check_dial(target, connection.peer, request.rules)
-                return connection
         patience = self.options.connect_timeout
         try:
             async with asyncio.timeout(patience):

@@ -14,33 +14,25 @@ from openclaw.net.connection import Connection
 MAX_IDLE: Final = 4.0
 # Enough for a server's calls in flight; more idle ones only hold descriptors.
 MAX_IDLE_PER_ORIGIN: Final = 64
-# A connection in use this short a while ago needs no second look: the event loop would have seen it close.
-WARM: Final = 0.001
 
 
 class Pool:
-    def __init__(self) -> None:
+    def __init__(self, max_idle: float = MAX_IDLE) -> None:
+        self._max_idle = max_idle
         self._idle: dict[str, list[Connection]] = {}
         self._lingering: set[Connection] = set()
         self._reaper: asyncio.TimerHandle | None = None
         self._closed = False
 
-    def take_warm(self, origin: str) -> Connection | None:
-        """A connection that was in use a moment ago, else None."""
-        idle = self._idle.get(origin)
-        if idle and idle[-1].alive and idle[-1].idle_since > asyncio.get_running_loop().time() - WARM:
-            return idle.pop()
-        return None
-
     def take(self, origin: str) -> Connection | None:
-        """An idle connection that was alive when the event loop last looked, else None."""
+        """An idle connection that is still good as far as anybody can tell, else None."""
         idle = self._idle.get(origin)
         if not idle:
             return None
-        oldest = asyncio.get_running_loop().time() - MAX_IDLE
+        oldest = asyncio.get_running_loop().time() - self._max_idle
         while idle:
             connection = idle.pop()
-            if connection.alive and connection.idle_since > oldest:
+            if connection.alive and connection.idle_since > oldest and connection.quiet():
                 return connection
             connection.abort()
         return None
@@ -55,7 +47,7 @@ class Pool:
         connection.idle_since = loop.time()
         idle.append(connection)
         if self._reaper is None:
-            self._reaper = loop.call_later(MAX_IDLE, self._reap)
+            self._reaper = loop.call_later(self._max_idle, self._reap)
 
     def give_back(self, origin: str, connection: Connection) -> None:
         """An exchange is over: keep the connection if it can carry another one."""
@@ -82,7 +74,7 @@ class Pool:
 
     def _reap(self) -> None:
         loop = asyncio.get_running_loop()
-        oldest = loop.time() - MAX_IDLE
+        oldest = loop.time() - self._max_idle
         self._reaper = None
         for origin, idle in list(self._idle.items()):
             fresh = [connection for connection in idle if connection.alive and connection.idle_since > oldest]
@@ -94,4 +86,4 @@ class Pool:
             else:
                 del self._idle[origin]
         if self._idle:
-            self._reaper = loop.call_later(MAX_IDLE, self._reap)
+            self._reaper = loop.call_later(self._max_idle, self._reap)

@@ -6,7 +6,8 @@ import pytest
 
 from openclaw.errors import AddressError, ConnectError
 from openclaw.net.client import ClientOptions, HttpClient
-from openclaw.security.egress import OPERATOR, Rules
+from openclaw.net.redirect import Request, redirected
+from openclaw.security.egress import OPERATOR, Rules, parse_url
 from parts.http_faults import status
 from parts.http_server import HttpServer
 
@@ -67,6 +68,16 @@ async def test_a_redirect_to_a_name_on_a_nearer_network_is_refused() -> None:
         server.fault("/", status(307, {"Location": "http://metadata.example/latest"}))
         with pytest.raises(AddressError, match="link-local"):
             await client.fetch("GET", f"http://here.example:{server.port}/")
+
+
+async def test_a_redirect_may_not_ride_on_a_kept_connection_to_a_nearer_network() -> None:
+    """A private server and a loopback one, both allowed by config; the private one may not send us to the other."""
+    kept = Request("GET", parse_url("http://10.0.0.5/"), {}, None, OPERATOR)
+    with pytest.raises(AddressError, match="loopback"):
+        redirected(kept, 307, "http://127.0.0.1:3000/", "10.0.0.5")
+    with pytest.raises(AddressError, match="private"):
+        redirected(kept, 307, "https://10.0.0.6/", "93.184.216.34")
+    assert redirected(kept, 307, "https://10.0.0.6/", "10.0.0.5").rules == Rules(allow_private=True)
 
 
 async def test_the_next_address_is_tried_when_the_first_does_not_answer() -> None:
