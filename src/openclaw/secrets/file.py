@@ -77,9 +77,12 @@ def _read(path: Path, limit: int) -> str:
         descriptor = os.open(real, flags)
     except OSError as error:
         raise SecretError(f"{shown} cannot be read: {(error.strerror or 'unknown error').lower()}") from None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         _check(os.fstat(descriptor), shown, limit)
-        data = file.read(limit + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            data = file.read(limit + 1)
+    finally:
+        os.close(descriptor)
     if len(data) > limit:
         raise SecretError(f"{shown} is larger than {limit} bytes")
     try:

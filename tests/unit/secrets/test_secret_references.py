@@ -111,11 +111,7 @@ def test_any_text_is_either_a_reference_to_a_provider_or_refused(text: str) -> N
 
 
 @settings(max_examples=200)
-@given(
-    st.lists(
-        st.tuples(plain.filter(lambda text: text == "" or text[-1:].isspace()), st.sampled_from("ABC")), max_size=4
-    )
-)
+@given(st.lists(st.tuples(st.sampled_from(["", "=", "é\t", "secret:/"]), st.sampled_from("ABC")), max_size=4))
 def test_every_reference_of_a_longer_value_is_replaced(parts: list[tuple[str, str]]) -> None:
     value = "x " + " ".join(f"{before}secret://env/{name}" for before, name in parts)
     expected = "x " + " ".join(f"{before}<{name}>" for before, name in parts)
