@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 # As much as a pipe holds on Linux unless told otherwise; more would not come at once.
 _READ_SIZE = 65536
+# The most that a pipe can be made to hold by a program without privileges.
+_PIPE_MAX = 1 << 20
 # Bytes we hold for a reader that is slower than we write, before those who write have to wait.
 HIGH_WATER = 1 << 20
 
@@ -28,9 +30,11 @@ class PipeReader:
         self._loop.add_reader(fd, self._readable)
 
     def drain(self) -> None:
-        """Take what is there right now, without waiting for the loop: the other side is gone."""
-        while self._open and self._readable():
-            pass
+        """Take what is there right now, without waiting for the loop: the one who wrote it is gone."""
+        # Bounded, for a descendant may hold the pipe as well and write faster than we read.
+        for _ in range(_PIPE_MAX // _READ_SIZE):
+            if not (self._open and self._readable()):
+                break
 
     def close(self) -> None:
         if self._open:

@@ -79,12 +79,12 @@ async def run(
         feeding.cancel()
         try:
             # No grace: its time is up, or it has exited, or nobody waits for it any more.
-            await process.end(grace=0.0, patience=LEFTOVER_PATIENCE)
+            code = await process.end(grace=0.0, patience=LEFTOVER_PATIENCE)
         finally:
             for reader in readers:
                 reader.drain()
                 reader.close()
-    return Finished(await process.wait(), out.data, err.data, timed_out, out.dropped + err.dropped)
+    return Finished(code, out.data, err.data, timed_out, out.dropped + err.dropped)
 
 
 def _ignore_end() -> None:

@@ -6,6 +6,7 @@ left politely. The first child wakes the guardian, which does the same when we c
 """
 
 import asyncio
+import logging
 import os
 import signal
 import subprocess
@@ -18,6 +19,8 @@ from openclaw.errors import ProcessError
 from openclaw.process import guardian
 from openclaw.process.program import find_program
 from openclaw.process.watch import watch
+
+log = logging.getLogger(__name__)
 
 # A server that has seen the end of its input gets this long to finish what it is doing.
 EXIT_GRACE = 1.0
@@ -81,22 +84,30 @@ class Process:
         return await asyncio.shield(self._loop.create_task(self._end(grace, patience)))
 
     async def _end(self, grace: float, patience: float) -> int:
-        if self._ended:
-            return await self.wait()
-        if not await self._gone_within(grace):
+        if not self._ended and not await self._gone_within(grace):
             self._strike(signal.SIGTERM)
             if not await self._gone_within(patience):
-                deadline = self._loop.time() + KILL_PATIENCE
-                self._strike(signal.SIGKILL)
-                while not await self._gone_within(_PAUSE) and self._loop.time() < deadline:
-                    self._strike(signal.SIGKILL)
-        code = await self.wait()
+                await self._kill()
+        if not self._exit.done():
+            # Stuck inside the kernel (a dead network disk, mostly): nobody can end it now, and nobody should wait for it.
+            log.warning("Process %d does not end, not even by SIGKILL; it will be collected when it does.", self.pid)
+            self.on_exit(lambda _: self._reap())
+            return -signal.SIGKILL
+        self._reap()
+        return self._exit.result()
+
+    async def _kill(self) -> None:
+        deadline = self._loop.time() + KILL_PATIENCE
+        self._strike(signal.SIGKILL)
+        while not await self._gone_within(_PAUSE) and self._loop.time() < deadline:
+            self._strike(signal.SIGKILL)
+
+    def _reap(self) -> None:
         if not self._ended:
             self._ended = True
             # Only now: until it is reaped its number, and so its group's, cannot pass to somebody else.
             self._popen.wait()
             watch().ended(self.pid)
-        return code
 
     async def _gone_within(self, seconds: float) -> bool:
         """Whether the program and everything it left behind are gone."""

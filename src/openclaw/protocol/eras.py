@@ -29,8 +29,9 @@ _MODERN_ERRORS = frozenset((HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VER
 
 # A server that is up answers at once; one that is still starting is not lost by asking it two questions.
 PROBE_PATIENCE = 2.0
-# A server that was modern the last time deserves time to start before it is asked in the old way.
-KNOWN_PATIENCE = 10.0
+# A server that was modern the last time deserves time to start before it is asked in the old way; and over HTTP silence is rare, for
+# every question has its answer or its status.
+LONG_PATIENCE = 10.0
 # A modern server may name another version than the first one offered; twice is a server that cannot make up its mind.
 _MAX_PROBES = 2
 
@@ -193,7 +194,8 @@ class _Negotiation:
         if self._kind == "sse" or (known and not is_modern(known)):
             return (yield from self._legacy_first(known))
         yield self._probe(known if known in MODERN else MODERN[0])
-        return (yield from self._converse(KNOWN_PATIENCE if known else PROBE_PATIENCE))
+        over_http = self._kind == "streamable-http"
+        return (yield from self._converse(LONG_PATIENCE if known or over_http else PROBE_PATIENCE))
 
     def _legacy_first(self, known: str) -> Plan:
         """HTTP+SSE is older than the probe; and a server that was old the last time is asked the old way."""

@@ -203,6 +203,10 @@ class _Words:
         if self._allowance < 1:
             # Counting is far cheaper than cutting into lines, and this is where a flood spends its time.
             self._dropped += data.count(b"\n")
+            if (last := data.rfind(b"\n")) >= 0:
+                self._framer = LineFramer(MAX_STDERR_LINE)
+                data = data[last + 1 :]
+            self._framer.feed(data)
             return
         for line in self._framer.feed(data):
             if self._allowance < 1:

@@ -11,8 +11,8 @@ from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, Protoc
 from openclaw.protocol.eras import (
     DISCOVER,
     INITIALIZE,
-    KNOWN_PATIENCE,
     LEGACY,
+    LONG_PATIENCE,
     PROBE_PATIENCE,
     Agreement,
     Ask,
@@ -146,7 +146,7 @@ def test_a_late_refusal_of_the_probe_does_not_initialize_twice() -> None:
 def test_an_unsupported_version_is_retried_with_one_the_server_names() -> None:
     again = refused(DISCOVER, -32022, ["2026-07-28"])
     steps, end = play(negotiate("streamable-http"), again, discovered("2026-07-28"))
-    assert steps == [PROBE, Listen(PROBE_PATIENCE), PROBE, Listen()]
+    assert steps == [PROBE, Listen(LONG_PATIENCE), PROBE, Listen()]
     assert end == modern()
 
 
@@ -209,7 +209,7 @@ def test_a_server_known_to_be_old_that_is_now_modern_is_found_out() -> None:
 
 def test_a_server_known_to_be_modern_gets_longer_to_start() -> None:
     steps, _ = play(negotiate("stdio", known="2026-07-28"), discovered("2026-07-28"))
-    assert steps == [PROBE, Listen(KNOWN_PATIENCE)]
+    assert steps == [PROBE, Listen(LONG_PATIENCE)]
 
 
 def test_a_server_known_to_be_modern_that_is_now_old_is_found_out() -> None:
@@ -239,7 +239,7 @@ def test_over_http_a_refused_probe_leads_to_initialize(status: int) -> None:
 @pytest.mark.parametrize("status", [401, 403, 429, 502, 503, 504])
 def test_a_status_that_says_nothing_about_the_era_is_reported(status: int) -> None:
     steps, end = play(negotiate("streamable-http"), rejected(DISCOVER, status))
-    assert steps == [PROBE, Listen(PROBE_PATIENCE)]
+    assert steps == [PROBE, Listen(LONG_PATIENCE)]
     assert isinstance(end, HttpStatusError)
     assert end.status == status
 
@@ -247,7 +247,7 @@ def test_a_status_that_says_nothing_about_the_era_is_reported(status: int) -> No
 @pytest.mark.parametrize("code", [-32020, -32021])
 def test_a_modern_error_in_the_body_is_no_reason_to_initialize(code: int) -> None:
     steps, end = play(negotiate("streamable-http"), refused(DISCOVER, code, status=400))
-    assert steps == [PROBE, Listen(PROBE_PATIENCE)]
+    assert steps == [PROBE, Listen(LONG_PATIENCE)]
     assert isinstance(end, HttpStatusError)
 
 
