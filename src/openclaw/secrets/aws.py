@@ -13,7 +13,7 @@ from typing import Any
 
 from openclaw.errors import SecretError
 from openclaw.secrets.aside import aside
-from openclaw.secrets.program import ask_vendor, find_vendor, installed, missing, text_of
+from openclaw.secrets.program import ask_vendor, find_vendor, missing, text_of
 from openclaw.secrets.reference import member, split_fragment
 from openclaw.secrets.surroundings import Surroundings
 
@@ -52,7 +52,7 @@ class AwsSecrets:
                 "this is not the name of a secret", hint="Write secret://aws/NAME, or an ARN in place of NAME."
             )
         region = arn[1] if arn else self._around.settings.aws.region or ""
-        if installed("boto3"):
+        if self._around.installed("boto3"):
             answer = await aside(lambda: self._library(name, region))
         else:
             answer = await self._program(name, region)

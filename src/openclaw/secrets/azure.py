@@ -12,7 +12,7 @@ from importlib import import_module
 
 from openclaw.errors import SecretError
 from openclaw.secrets.aside import aside
-from openclaw.secrets.program import ask_vendor, find_vendor, installed, missing
+from openclaw.secrets.program import ask_vendor, find_vendor, missing
 from openclaw.secrets.reference import split_first, split_fragment
 from openclaw.secrets.rest import Endpoint, explain
 from openclaw.secrets.surroundings import Surroundings
@@ -57,7 +57,7 @@ class AzureSecrets:
 
     async def _sign_in(self, cloud: str) -> Token:
         resource = f"https://{cloud}"
-        if installed("azure.identity"):
+        if self._around.installed("azure.identity"):
             return await aside(lambda: _ask_library(resource))
         program = find_vendor("az", self._around)
         if not program:

@@ -10,7 +10,7 @@ import re
 
 from openclaw.errors import OpenClawError, SecretError
 from openclaw.secrets.google_token import default_token
-from openclaw.secrets.program import ask_vendor, find_vendor, installed, missing, text_of
+from openclaw.secrets.program import ask_vendor, find_vendor, missing, text_of
 from openclaw.secrets.reference import split_fragment
 from openclaw.secrets.rest import Answer, Endpoint, explain
 from openclaw.secrets.surroundings import Surroundings
@@ -53,7 +53,7 @@ class GcpSecrets:
                 hint="Write secret://gcp/NAME#VERSION or secret://gcp/projects/PROJECT/secrets/NAME#VERSION.",
             )
         project, name = found[1] or self._configured_project(), found[2]
-        if not installed("google.auth") and (program := find_vendor("gcloud", self._around)):
+        if not self._around.installed("google.auth") and (program := find_vendor("gcloud", self._around)):
             return await self._ask_gcloud(program, project, name, version)
         token = await self._token.get()
         project = project or self._own_project
@@ -80,7 +80,7 @@ class GcpSecrets:
         return _decoded((await ask_vendor(argv, self._around, "CLOUDSDK_", "GOOGLE_", "GCLOUD_")).strip())
 
     async def _sign_in(self) -> Token:
-        if installed("google.auth"):
+        if self._around.installed("google.auth"):
             token, self._own_project = await default_token(self._around.env, self._around.timeout)
             return token
         try:

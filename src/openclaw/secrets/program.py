@@ -5,7 +5,6 @@ Owns how vendors' command lines (`gcloud`, `aws`, `az`) are found and how their 
 """
 
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 
 from openclaw.errors import ProcessError, SecretError
 from openclaw.log import one_line
@@ -73,15 +72,6 @@ def text_of(data: bytes) -> str:
         return data.decode()
     except UnicodeDecodeError:
         raise SecretError("it is not text (UTF-8)", hint="Store it as text, encoded if need be.") from None
-
-
-def installed(module: str) -> bool:
-    """Whether an optional library is there. Loads none of it: that takes a noticeable while."""
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:
-        # The package it would be in is not there either.
-        return False
 
 
 def missing(program: str, extra: str, place: str) -> SecretError:

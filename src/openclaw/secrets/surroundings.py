@@ -7,10 +7,20 @@ puts a value into an error, and never asks another provider instead.
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
 from openclaw.config.sections import Secrets
+
+
+def is_installed(module: str) -> bool:
+    """Looks without loading any of it: that takes a noticeable while."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        # The package it would be in is not there either.
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +33,8 @@ class Surroundings:
     resolve: Callable[[str], Awaitable[str]]
     # Seconds for one reference, unless its provider is configured with a time of its own.
     timeout: float
+    # Whether an optional library is there.
+    installed: Callable[[str], bool] = is_installed
 
 
 class Provider(Protocol):
