@@ -10,10 +10,11 @@ import re
 import unicodedata
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from math import log, sqrt
+
+import msgspec
 
 # A hit in a name of one word counts as much as this many hits in a description.
 NAME_WEIGHT = 3.0
@@ -132,16 +133,14 @@ def same_act(word: str, other: str) -> bool:
     return first == second or second in SYNONYMS.get(first, frozenset())
 
 
-@dataclass(slots=True)
-class _Postings:
+class _Postings(msgspec.Struct):
     """The tools a word stands in, and what it weighs there."""
 
-    tools: "array[int]" = field(default_factory=lambda: array("L"))
-    weights: "array[float]" = field(default_factory=lambda: array("f"))
+    tools: "array[int]" = msgspec.field(default_factory=lambda: array("L"))
+    weights: "array[float]" = msgspec.field(default_factory=lambda: array("f"))
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
+class Index(msgspec.Struct, frozen=True):
     """Made once by `build`, then asked often. Values of the fields are nobody's business but `rank`'s."""
 
     names: Sequence[str]

@@ -6,7 +6,6 @@ signature it came with, and only when that signature is this wire's. What never 
 
 import base64
 import re
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
@@ -229,13 +228,12 @@ class _Event(msgspec.Struct):
     usage: dict[str, Any] | None = None
 
 
-@dataclass(slots=True)
-class _OpenCall:
+class _OpenCall(msgspec.Struct):
     number: int
     id: str
     name: str
     input: Any
-    pieces: list[str] = field(default_factory=list)
+    pieces: list[str] = msgspec.field(default_factory=list)
 
 
 class MessagesDecoder:

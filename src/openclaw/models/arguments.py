@@ -7,8 +7,9 @@ Guesses nothing it cannot see in the text: a required parameter without a clue i
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
 
 from openclaw.models.clues import CLUE_CHARACTERS, Clues, Span, domains, without
 from openclaw.ranking import DESCRIPTION_CHARACTERS, SYNONYMS, query_words, stem, words
@@ -54,8 +55,7 @@ _LINES = re.compile(r"\blines?\s+(\d{1,9})\s*(?:-|–|to|through|until)\s*(\d{1,
 _COUNTED = re.compile(r"\b(?:first|last|top)\s+\d+\s+\w+(?:\s+of\b)?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True):
     name: str
     role: Role
     required: bool
@@ -63,8 +63,7 @@ class Parameter:
     choices: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
+class Filled(msgspec.Struct, frozen=True):
     """`missing` are required parameters without a clue; `written` says that every argument was written out by the user.
     `unused` counts what the sentence says besides: a tool that leaves much unheard is hardly the one that was meant."""
 

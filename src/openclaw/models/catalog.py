@@ -9,9 +9,10 @@ import importlib
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from openclaw.errors import ModelError, OpenClawError
 from openclaw.models import offline, scripted
@@ -41,8 +42,7 @@ async def as_text(value: object) -> str:
     return str(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     """One model of a chain: its full name, who serves it, and what it is called there."""
 
     name: str
@@ -50,8 +50,7 @@ class Link:
     model: str
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """What serves an agent. `provider` tries the fallbacks too, and needs no model name in the request.
 
     `found` says how a model was chosen that nobody configured; `problem` why the first one cannot work as things are (no key).
@@ -75,11 +74,11 @@ class Chain:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         for link, following in zip(self._links, [*self._links[1:], None], strict=True):
             spoke = False
-            async with aclosing(link.provider.stream(replace(request, model=link.model))) as events:
+            async with aclosing(link.provider.stream(msgspec.structs.replace(request, model=link.model))) as events:
                 async for event in events:
                     if isinstance(event, Done):
                         if following is None or spoke or not (event.error and event.retryable):
-                            yield replace(event, model=link.name)
+                            yield msgspec.structs.replace(event, model=link.name)
                             return
                         yield Notice(f"{event.error} Trying {following.name}.")
                         break
@@ -195,7 +194,7 @@ class Catalog:
         vendor = VENDORS.get(provider_id, Vendor("", context_window=USUAL_WINDOW))
         base_url = spec.base_url or located(self._environ.get(vendor.base_variable, "")) or vendor.base_url
         key = spec.api_key or self._environ.get(self._variable(vendor), "")
-        return replace(spec, base_url=base_url, api=spec.api or vendor.api, api_key=key), vendor
+        return msgspec.structs.replace(spec, base_url=base_url, api=spec.api or vendor.api, api_key=key), vendor
 
     def _variable(self, vendor: Vendor) -> str:
         """The environment variable that holds the vendor's key; empty when none does."""

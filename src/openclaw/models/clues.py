@@ -5,8 +5,9 @@ Pure and linear. Knows nothing of tools: `models/arguments.py` holds these clues
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
 
 # A typed request fits many times; a pasted page is not searched for paths and quotations to its end.
 CLUE_CHARACTERS = 4_000
@@ -70,8 +71,7 @@ _NO_NAMES = (
 _NOT_NAMES = frozenset(_NO_NAMES.split())
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """A piece of the sentence: its value and where it stands, so that it can be taken out of the rest."""
 
     value: str
@@ -79,8 +79,7 @@ class Span:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """The file or folder a sentence is about. `placed` when it stands in a clause of its own ("in docs", "the src folder")."""
 
     span: Span
@@ -88,8 +87,7 @@ class Target:
     placed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Clues:
+class Clues(msgspec.Struct, frozen=True):
     text: str
     json: dict[str, Any] | None
     pairs: dict[str, Any]

@@ -12,8 +12,9 @@ import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+import msgspec
 
 from openclaw.content import Usage
 from openclaw.errors import LinkLostError, OpenClawError
@@ -39,8 +40,7 @@ MODEL_RULES = Rules(allow_loopback=True, allow_private=True, allow_plain_http=Tr
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(msgspec.Struct, frozen=True):
     """How often and how patiently an endpoint is asked. Clock and chance are arguments, for tests."""
 
     attempts: int = 4
@@ -64,8 +64,7 @@ class Pace:
         return min(self.first * 2.0 ** (attempt - 1), self.ceiling) * (1.0 - 0.25 * self.chance())
 
 
-@dataclass(frozen=True, slots=True)
-class Quirk:
+class Quirk(msgspec.Struct, frozen=True):
     """Something this endpoint does not take, learned from its refusal; `notice` is for the person, when it makes a difference."""
 
     name: str
@@ -110,8 +109,7 @@ class Wire(Protocol):
     def decoder(self) -> Decoder: ...
 
 
-@dataclass(slots=True)
-class _Attempt:
+class _Attempt(msgspec.Struct):
     """What one attempt has to show when it fails."""
 
     spoke: bool = False
@@ -127,7 +125,7 @@ class HttpProvider:
         self._wire = wire
         self._pace = pace or Pace()
         if endpoint.max_retries is not None:
-            self._pace = replace(self._pace, attempts=endpoint.max_retries + 1)
+            self._pace = msgspec.structs.replace(self._pace, attempts=endpoint.max_retries + 1)
         self._quirks: dict[str, frozenset[str]] = {}
         self._http = HttpClient(
             ClientOptions(rules=MODEL_RULES, proxies=ProxyRules.from_environment(os.environ), user_agent="openclaw")
@@ -199,7 +197,7 @@ class HttpProvider:
             for event in rest:
                 attempt.spoke = True
                 yield event
-            yield replace(done, model=f"{self.name}/{request.model}")
+            yield msgspec.structs.replace(done, model=f"{self.name}/{request.model}")
         finally:
             attempt.usage = decoder.usage
 

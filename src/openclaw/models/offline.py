@@ -7,7 +7,6 @@ written out. Small talk calls nothing. How words are weighed is `ranking.py`, ho
 
 import re
 from collections.abc import AsyncGenerator, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -78,8 +77,7 @@ _FILE_READERS = frozenset({"read", "cat", "open", "view"})
 _SEARCHERS = frozenset({"search", "grep", "find"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
+class _Choice(msgspec.Struct, frozen=True):
     tool: Tool
     filled: Filled
     score: float

@@ -5,7 +5,6 @@ a whole answer instead of a stream. What cannot be an answer is refused (`models
 """
 
 import secrets
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
@@ -75,11 +74,10 @@ class _Chunk(msgspec.Struct):
     object: str = ""
 
 
-@dataclass(slots=True)
-class _OpenCall:
+class _OpenCall(msgspec.Struct):
     id: str
     name: str
-    arguments: list[str] = field(default_factory=list)
+    arguments: list[str] = msgspec.field(default_factory=list)
     # From endpoints that send the object itself.
     given: dict[str, Any] | None = None
 

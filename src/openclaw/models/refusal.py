@@ -7,7 +7,6 @@ beside a refused key: vendors repeat parts of it.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
@@ -63,8 +62,7 @@ _CREDIT_WORDS = re.compile(
 _TEMPORARY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """`status` is 0 when there was no HTTP answer. `kind` and `message` are the vendor's words: untrusted.
 
     `what` describes an answer that is no model's ("a web page"); `error` is a failure of the link.

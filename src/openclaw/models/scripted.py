@@ -11,7 +11,6 @@ Text may quote the last tool result as `{result}`. One turn answers one request;
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -77,7 +76,7 @@ class Scripted:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         # Callers go on adding to the same list of messages; what it held at this moment is what was asked.
-        request = replace(request, messages=tuple(request.messages), tools=tuple(request.tools))
+        request = msgspec.structs.replace(request, messages=tuple(request.messages), tools=tuple(request.tools))
         number = len(self.requests)
         self.requests.append(request)
         model = f"{self.name}/{request.model}"

@@ -3,11 +3,10 @@
 `catalog.py` turns them into providers; the wires read from `Endpoint` what they must know about the other side. Resolves no secrets.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSpec:
+class ModelSpec(msgspec.Struct, frozen=True):
     """One entry of `models.providers.<id>.models`. None means: not known."""
 
     id: str
@@ -18,8 +17,7 @@ class ModelSpec:
     input: tuple[str, ...] = ("text", "image")
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderSpec:
+class ProviderSpec(msgspec.Struct, frozen=True):
     """One entry of `models.providers`. Empty fields of a well-known provider are filled in from `models/vendors.py`.
 
     `api_key` and header values are text, or references to secrets that the catalog's `resolve` understands.
@@ -39,8 +37,7 @@ class ProviderSpec:
     script: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(msgspec.Struct, frozen=True):
     """Where a wire sends its requests, secrets resolved. `key_place` says where the key is set, for messages: never the key."""
 
     provider: str

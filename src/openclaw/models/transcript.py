@@ -7,7 +7,6 @@ result no call. Nothing here changes what is stored.
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -35,16 +34,15 @@ LONGEST_ID: Final = 40
 _PORTABLE = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_ID}}}")
 
 
-@dataclass(slots=True)
-class _Pairing:
+class _Pairing(msgspec.Struct):
     """The calls of the last assistant message that still wait for their result, under the ids they go out with."""
 
-    messages: list[Message] = field(default_factory=list)
-    seen: set[str] = field(default_factory=set)
+    messages: list[Message] = msgspec.field(default_factory=list)
+    seen: set[str] = msgspec.field(default_factory=set)
     # The id in the session, and the call as it goes out. Two calls of one message may share an id.
-    waiting: list[tuple[str, ToolCall]] = field(default_factory=list)
+    waiting: list[tuple[str, ToolCall]] = msgspec.field(default_factory=list)
     # Results without a call: they follow those that have one.
-    strays: list[Message] = field(default_factory=list)
+    strays: list[Message] = msgspec.field(default_factory=list)
 
     def close(self) -> None:
         self.messages += [

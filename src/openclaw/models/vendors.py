@@ -6,8 +6,9 @@ puts the two together.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 CHAT: Final = "openai-completions"
 MESSAGES: Final = "anthropic-messages"
@@ -18,8 +19,7 @@ OLLAMA_PORT: Final = 11434
 _HOST = re.compile(r"(\[[0-9A-Fa-f:]+\]|[^\s:/?#\[\]]+)(?::(\d+))?")
 
 
-@dataclass(frozen=True, slots=True)
-class Vendor:
+class Vendor(msgspec.Struct, frozen=True):
     """`variables` are names of environment variables for the key, first found first taken; none means that no key is needed.
 
     `model` is what a key alone leads to; a vendor without one is used only when it is named.
