@@ -4,10 +4,15 @@ A `Grant` belongs to an issuer, a resource, the address it is sent to, and an ow
 Records are found by these names alone, so that nothing of one server is ever looked at for another. `tokens.py` stores them.
 """
 
+from typing import Final, Literal
+
 import msgspec
 
 from openclaw.protocol.oauth.authorization import Question
 from openclaw.protocol.oauth.registration import Client
+
+# Tokens are renewed this long before they expire, so that no call is sent with one that expires on the way.
+RENEW_BEFORE: Final = 60.0
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -27,6 +32,7 @@ class Endpoints(msgspec.Struct, frozen=True):
 class Grant(Record, frozen=True):
     """Tokens, and all that is needed to renew them after a restart."""
 
+    how: Literal["authorization_code", "client_credentials", "enterprise"]
     issuer: str
     resource: str
     client: Client
@@ -40,6 +46,12 @@ class Grant(Record, frozen=True):
     signed_in_at: float
     requested: tuple[str, ...]
     scopes: tuple[str, ...]
+
+    def expired(self, now: float) -> bool:
+        return self.expires_at is not None and self.expires_at <= now
+
+    def expiring(self, now: float) -> bool:
+        return self.expires_at is not None and self.expires_at - RENEW_BEFORE <= now
 
 
 class Refusal(msgspec.Struct, frozen=True):

@@ -108,7 +108,7 @@ def read_answer(callback: str, question: Question) -> Answer:
     Raises RefusedError with the server's code when it says no, AuthError when this is not the answer to our question.
     """
     text = callback.strip()
-    if _looks_bare(text):
+    if is_bare(text):
         return _bare(text, question)
     parameters = _parameters(text)
     _check_state(parameters, question)
@@ -131,7 +131,9 @@ def is_answer_to(callback: str, state: str) -> bool:
     return _same(given, state)
 
 
-def _looks_bare(text: str) -> bool:
+def is_bare(callback: str) -> bool:
+    """Whether a person typed a code alone, without the address it came in."""
+    text = callback.strip()
     return "?" not in text and "code=" not in text and "state=" not in text and "error=" not in text
 
 

@@ -1,0 +1,163 @@
+"""One server as authorization sees it: at which address, for whom, with which configured client, and what is stored about that.
+
+Owns the names that records are kept under, and so the rule that a token goes to the address it was issued for and nowhere else: records are
+found by the address in the config, the owner, the issuer and the resource, and by nothing a server says about itself. Knows no flow:
+`session.py` and `login.py` do.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from secrets import token_urlsafe
+from time import time
+from typing import Final
+
+from openclaw.auth.exchange import Exchange, rules_for
+from openclaw.auth.flights import Flights
+from openclaw.auth.records import Grant, ServerRecord
+from openclaw.auth.signing import make_signer
+from openclaw.auth.tokens import TokenStore
+from openclaw.config.servers import AuthSpec, ServerSpec
+from openclaw.errors import SignInNeededError
+from openclaw.net.client import ClientOptions
+from openclaw.protocol.oauth.challenge import Challenge
+from openclaw.protocol.oauth.discovery import discover
+from openclaw.protocol.oauth.metadata import Discovery, check_for_sign_in, check_for_tokens
+from openclaw.protocol.oauth.registration import Client, Configured
+from openclaw.protocol.oauth.token import Proof
+from openclaw.redact import remember
+from openclaw.security.egress import parse_url
+
+# A configured value with every secret reference in it replaced. Raises SecretError.
+Resolve = Callable[[str], Awaitable[str]]
+
+_SECRET: Final = "secret://"
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What all accounts of a program share."""
+
+    store: TokenStore
+    resolve: Resolve
+    network: ClientOptions = field(default_factory=ClientOptions)
+    clock: Callable[[], float] = time
+    flights: Flights = field(default_factory=Flights)
+
+
+class Account:
+    def __init__(self, spec: ServerSpec, url: str, around: Around) -> None:
+        self.spec = spec
+        self.url = url
+        self.around = around
+        self.settings = spec.auth or AuthSpec()
+        rules = rules_for(url, allow_private=spec.allow_private)
+        self.exchange = Exchange(rules, ca_cert=spec.ca_cert, network=around.network)
+
+    @classmethod
+    async def of(cls, spec: ServerSpec, around: Around) -> "Account":
+        """Raises AddressError or SecretError when the spec's address cannot be used."""
+        url = await around.resolve(spec.url) if _SECRET in spec.url else spec.url
+        parse_url(url)
+        return cls(spec, url, around)
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """The address and the owner: what everything stored about this server is kept under."""
+        return self.url, self.spec.owner
+
+    @property
+    def store(self) -> TokenStore:
+        return self.around.store
+
+    @property
+    def attended(self) -> bool:
+        """Whether a person has to sign in; else the client does by itself."""
+        return self.settings.grant == "authorization_code"
+
+    def now(self) -> float:
+        return self.around.clock()
+
+    # What is stored
+
+    async def record(self) -> ServerRecord:
+        return await self.store.read(ServerRecord, *self.identity) or ServerRecord()
+
+    async def change(self, update: Callable[[ServerRecord], ServerRecord]) -> ServerRecord:
+        """Change the server's record, nobody else doing so meanwhile."""
+        async with self.store.lock(ServerRecord, *self.identity):
+            before = await self.record()
+            after = update(before)
+            if after != before:
+                await self.store.write(after, *self.identity)
+        return after
+
+    async def grant(self) -> Grant | None:
+        """The tokens for this server, if they came from the client and the authorization server that the config names now."""
+        if not self.store.stamp(ServerRecord, *self.identity):
+            return None
+        record = await self.record()
+        found = await self.store.read(Grant, record.issuer, record.resource, *self.identity)
+        if found is None or not await self._fits(found):
+            return None
+        for secret in (found.access_token, found.refresh_token, found.client.secret):
+            remember(secret)
+        return found
+
+    async def keep(self, grant: Grant) -> None:
+        """Store tokens. When this returns they are on the disk, and may be used."""
+        for secret in (grant.access_token, grant.refresh_token, grant.client.secret):
+            remember(secret)
+        await self.store.write(grant, grant.issuer, grant.resource, *self.identity)
+
+    # The configured client
+
+    async def configured(self) -> Configured:
+        settings = self.settings
+        return Configured(
+            await self.value(settings.client_id),
+            bool(settings.client_secret),
+            bool(settings.private_key),
+            settings.token_endpoint_auth_method,
+            settings.client_metadata_url,
+        )
+
+    async def proof(self, client: Client) -> Proof:
+        """What the client proves itself with at its own authorization server, this once."""
+        now, nonce = self.now(), token_urlsafe(16)
+        if client.source == "dynamic" or client.method == "none":
+            return Proof(now)
+        if client.method == "private_key_jwt":
+            signer = make_signer(await self.value(self.settings.private_key), self.settings.signing_alg)
+            return Proof(now, nonce, algorithm=signer.algorithm, sign=signer.sign)
+        return Proof(now, nonce, await self.value(self.settings.client_secret))
+
+    async def value(self, text: str) -> str:
+        """A setting with its secret references replaced."""
+        if _SECRET not in text:
+            return text
+        return await self.around.resolve(text)
+
+    async def _fits(self, grant: Grant) -> bool:
+        settings = self.settings
+        if grant.how != settings.grant:
+            return False
+        if await self.value(settings.authorization_server_url) not in ("", grant.issuer):
+            return False
+        if not settings.client_id:
+            return grant.client.source != "configured"
+        return grant.client.id == await self.value(settings.client_id)
+
+    # Others
+
+    async def discover(self, record: ServerRecord) -> Discovery:
+        """Where to get tokens for this server now. The authorization server used before is preferred while it is listed."""
+        challenge = Challenge(record.resource_metadata, record.challenged)
+        check = check_for_sign_in if self.attended else check_for_tokens
+        override = await self.value(self.settings.authorization_server_url)
+        return await self.exchange.run(discover(self.url, challenge, check, override=override, prefer=record.issuer))
+
+    def sign_in_needed(self, why: str) -> SignInNeededError:
+        agent = f" --agent {self.spec.owner}" if self.spec.owner else ""
+        return SignInNeededError(
+            f"The server '{self.spec.name}' {why}.", hint=f"Run `openclaw mcp auth {self.spec.name}{agent}`."
+        )

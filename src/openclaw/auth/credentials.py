@@ -1,0 +1,98 @@
+"""The one object of `auth` that a program holds: it makes authorizers for servers, and signs people in and out.
+
+    credentials = Credentials(paths.tokens_dir, resolve=resolver.resolve, key="secret://…")
+    services = Services(authorize=credentials.authorizer, …)
+    started = await credentials.start(spec)            # show started.authorization_url
+    await credentials.finish(spec, callback_url)       # here, or in another process within ten minutes
+
+Costs next to nothing until a server asks for credentials. Everything returns values; nothing prints.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from openclaw.auth import login
+from openclaw.auth.account import Account, Around, Resolve
+from openclaw.auth.key import Source, StoreKey
+from openclaw.auth.keychain import Keychain, SystemKeychain
+from openclaw.auth.session import AuthStatus, OAuthSession, SignIn
+from openclaw.auth.signing import make_signer
+from openclaw.auth.tokens import TokenStore
+from openclaw.config.servers import ServerSpec
+from openclaw.net.client import ClientOptions
+from openclaw.protocol.oauth.registration import client_metadata_document
+
+_SYSTEM = SystemKeychain()
+
+
+class Credentials:
+    """`resolve` replaces secret references. `key` is `tokenStore.key`, a reference or a value; empty when it is not set.
+
+    `keychain` None keeps the OS keychain out of it. `network` carries proxies, if OAuth requests shall use them.
+    """
+
+    def __init__(
+        self,
+        tokens_dir: Path,
+        *,
+        resolve: Resolve,
+        key: str = "",
+        keychain: Keychain | None = _SYSTEM,
+        network: ClientOptions | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        async def configured() -> str:
+            return await resolve(key)
+
+        store_key = StoreKey(tokens_dir, configured=configured if key else None, keychain=keychain)
+        self._around = Around(TokenStore(tokens_dir, store_key), resolve, network or ClientOptions(), clock)
+
+    def authorizer(self, spec: ServerSpec, *, sign_in: SignIn | None = None) -> OAuthSession | None:
+        """Who answers for the credentials of a server; None when they are fixed (`apiKey`, an Authorization header) or it has no URL.
+
+        `sign_in` is for a terminal or chat: it signs a person in and returns. Without it a call that needs one ends with the command to run.
+        """
+        fixed = spec.api_key or any(name.lower() == "authorization" for name, _ in spec.headers)
+        if fixed or not spec.url or spec.transport == "stdio":
+            return None
+        return OAuthSession(spec, self._around, sign_in=sign_in)
+
+    async def start(self, spec: ServerSpec) -> login.Started:
+        """Begin a sign-in whose callback address is pasted: `finish` it within ten minutes, in this or another process."""
+        return await login.start(await self._account(spec))
+
+    async def finish(self, spec: ServerSpec, callback_url: str) -> login.SignedIn:
+        return await login.finish(await self._account(spec), callback_url)
+
+    async def sign_in(
+        self, spec: ServerSpec, show: login.Show, *, patience: float = login.LISTEN_LIFE
+    ) -> login.SignedIn:
+        """Begin and finish a sign-in with a listener on this machine. `show` opens or prints the address; it may be asked twice."""
+        return await login.sign_in(await self._account(spec), show, patience=patience)
+
+    async def logout(self, spec: ServerSpec) -> login.SignedOut:
+        return await login.logout(await self._account(spec))
+
+    async def status(self, spec: ServerSpec) -> AuthStatus:
+        return await OAuthSession(spec, self._around).status()
+
+    async def client_metadata(self, spec: ServerSpec) -> dict[str, Any]:
+        """The document to host at `auth.clientMetadataUrl` (`openclaw mcp auth NAME --print-client-metadata`)."""
+        account = await self._account(spec)
+        settings = account.settings
+        key = await account.value(settings.private_key)
+        jwks = {"keys": [make_signer(key, settings.signing_alg).public]} if key else None
+        return client_metadata_document(settings.client_metadata_url, settings.redirect_url, jwks)
+
+    def key_source(self) -> Source | None:
+        """Where the key of the stored tokens is; None while nothing is stored."""
+        return self._around.store.key.source()
+
+    async def close(self) -> None:
+        """Wait for renewals under way, so that no rotated token is lost. Bounded by the deadlines of their requests."""
+        await self._around.flights.close()
+
+    async def _account(self, spec: ServerSpec) -> Account:
+        return await Account.of(spec, self._around)

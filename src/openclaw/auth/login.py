@@ -1,0 +1,283 @@
+"""Signing a person in: the address to open, the redirect that comes back here or is pasted elsewhere, and signing out.
+
+`start` and `finish` may run in different processes: what has to be known in between waits encrypted, for ten minutes, and is used once.
+`sign_in` does both around a listener on this machine. Opens no browser and prints nothing: whoever calls is given the address.
+"""
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from secrets import randbelow, token_urlsafe
+from typing import Final
+
+import msgspec
+
+from openclaw.auth.account import Account
+from openclaw.auth.callback import Listener, listen
+from openclaw.auth.grants import endpoints_of
+from openclaw.auth.probe import probe
+from openclaw.auth.records import Grant, Pending, ServerRecord
+from openclaw.auth.registration import forget_client, obtain_client
+from openclaw.errors import AddressError, AuthError, OpenClawError, RefusedError
+from openclaw.protocol.oauth.authorization import (
+    STATE_BYTES,
+    VERIFIER_BYTES,
+    Question,
+    Sources,
+    authorization_url,
+    choose_scopes,
+    is_answer_to,
+    is_bare,
+    read_answer,
+)
+from openclaw.protocol.oauth.challenge import bearer_challenge
+from openclaw.protocol.oauth.registration import Wish
+from openclaw.protocol.oauth.token import Endpoint, exchange_code, revoke
+from openclaw.redact import remember
+from openclaw.security.egress import Rules, check_url, literal_address
+
+# How long a started sign-in may wait for its callback address.
+PENDING_LIFE: Final = 600.0
+# How long the listener waits for the browser to come back.
+LISTEN_LIFE: Final = 300.0
+# Where ports are free for anybody (RFC 6335); a browser sent there finds nobody, and the person copies the address.
+_DYNAMIC_PORTS: Final = range(49152, 65536)
+# What stands in an address as it is; the rest of ASCII is percent-encoded. Brackets are for IPv6.
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9\-._~:/?&=+,%@\[\]]")
+# A registration that no longer suits is renewed, and the sign-in tried once more.
+_TRIES: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Show `authorization_url` whole. `host` is where the person will type a password; `warning` says what is odd about it."""
+
+    authorization_url: str = field(repr=False)
+    host: str
+    redirect_uri: str
+    expires_at: float
+    warning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """`expires_at` is of the access token, None when the server does not say; `renewable` says that it is renewed silently."""
+
+    server: str
+    scopes: tuple[str, ...]
+    expires_at: float | None
+    renewable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SignedOut:
+    """`was_signed_in` is False when there was nothing to forget; `revoked` says that the authorization server was told and agreed."""
+
+    was_signed_in: bool
+    revoked: bool
+
+
+# Shows a person the address, or opens it.
+Show = Callable[[Started], Awaitable[None]]
+
+
+async def start(account: Account) -> Started:
+    """Begin a sign-in. A later one replaces it. Raises AuthError when there is nothing to sign in to, ConnectError when nobody answers."""
+    return (await _begin(account, ""))[0]
+
+
+async def _begin(account: Account, redirect_uri: str) -> tuple[Started, Pending]:
+    _attended(account)
+    record = await _challenged(account)
+    discovery = await account.discover(record)
+    server = discovery.server
+    redirect_uri = redirect_uri or account.settings.redirect_url or record.redirect_uri or _somewhere()
+    scopes = choose_scopes(
+        Sources(account.settings.scopes, record.challenged, discovery.scopes_supported, record.wanted), server
+    )
+    client = await obtain_client(account, record, discovery, Wish(redirect_uri, scopes, account.now()))
+    question = Question(
+        issuer=discovery.issuer,
+        state=token_urlsafe(STATE_BYTES),
+        verifier=token_urlsafe(VERIFIER_BYTES),
+        redirect_uri=redirect_uri,
+        resource=discovery.resource,
+        scopes=scopes,
+        iss_expected=bool(server.authorization_response_iss_parameter_supported)
+        or _has_named_itself(record, discovery.issuer),
+    )
+    remember(question.verifier)
+    url, host = safe_address(authorization_url(server, client, question), account.exchange.rules)
+    pending = Pending(question, client, endpoints_of(discovery), account.now() + PENDING_LIFE)
+    await account.store.write(pending, *account.identity)
+    warning = "Its name is written in letters that may look like others." if "xn--" in host else ""
+    return Started(url, host, redirect_uri, pending.expires_at, warning), pending
+
+
+async def finish(account: Account, callback_url: str) -> SignedIn:
+    """End a sign-in with the address the browser was sent to. Raises AuthError when it is not the answer to the one started last."""
+    _attended(account)
+    pending = await account.store.read(Pending, *account.identity)
+    if pending is None or pending.expires_at <= account.now():
+        await account.store.delete(Pending, *account.identity)
+        raise account.sign_in_needed("has no sign-in under way, or it was started more than 10 minutes ago")
+    question = pending.question
+    if not is_bare(callback_url) and not is_answer_to(callback_url, question.state):
+        # A slip of the paste, or somebody else's attempt: neither ends the sign-in that waits.
+        raise AuthError(
+            "The callback address does not belong to the sign-in that was started here last, so it is not used.",
+            hint="Paste the address that the last sign-in ended at, or start again.",
+        )
+    # From here on state and verifier are spent, whatever comes of it.
+    await account.store.delete(Pending, *account.identity)
+    try:
+        answer = read_answer(callback_url, question)
+        remember(answer.code)
+        endpoint = Endpoint(question.issuer, pending.endpoints.token)
+        proof = await account.proof(pending.client)
+        tokens = await account.exchange.run(exchange_code(endpoint, pending.client, proof, question, answer))
+    except RefusedError as error:
+        raise await _refused(account, pending, error) from None
+    now = account.now()
+    grant = Grant(
+        how="authorization_code",
+        issuer=question.issuer,
+        resource=question.resource,
+        client=pending.client,
+        endpoints=pending.endpoints,
+        access_token=tokens.access_token,
+        refresh_token=tokens.refresh_token,
+        expires_at=None if tokens.expires_in is None else now + tokens.expires_in,
+        obtained_at=now,
+        signed_in_at=now,
+        requested=question.scopes,
+        scopes=question.scopes if tokens.scopes is None else tokens.scopes,
+    )
+    async with account.store.lock(Grant, *account.identity):
+        await account.keep(grant)
+        await account.change(lambda record: _settled(record, grant, question, iss_sent=answer.iss_sent))
+    return SignedIn(account.spec.name, grant.scopes, grant.expires_at, bool(grant.refresh_token))
+
+
+async def sign_in(account: Account, show: Show, *, patience: float = LISTEN_LIFE) -> SignedIn:
+    """Begin, wait for the browser to come back to this machine, and end. `show` gets the address to open."""
+    _attended(account)
+    for tries_left in reversed(range(_TRIES)):
+        record = await account.record()
+        async with listen(account.settings.redirect_url, preferred=record.redirect_uri) as listener:
+            started, pending = await _begin(account, listener.redirect_uri)
+            listener.expect(pending.question.state)
+            await show(started)
+            callback_url = await listener.answer(patience)
+            try:
+                return await _ended(account, listener, callback_url)
+            except RefusedError as error:
+                if error.code not in _STALE or not tries_left:
+                    raise
+    raise AssertionError("the last try returns or raises")
+
+
+async def logout(account: Account) -> SignedOut:
+    """Tell the authorization server to forget the tokens, and forget all that is stored about this server."""
+    grant = await account.grant()
+    revoked = grant is not None and await _revoked(account, grant)
+    async with account.store.lock(Grant, *account.identity):
+        record = await account.record()
+        forgotten = await account.store.delete(Grant, record.issuer, record.resource, *account.identity)
+        if record.issuer:
+            await forget_client(account, record.issuer)
+        await account.store.delete(Pending, *account.identity)
+        await account.store.delete(ServerRecord, *account.identity)
+    return SignedOut(forgotten, revoked)
+
+
+# Codes that a new registration may mend.
+_STALE: Final = frozenset(("invalid_client", "invalid_scope", "unauthorized_client"))
+
+
+def _attended(account: Account) -> None:
+    if not account.attended:
+        raise AuthError(
+            f"The server '{account.spec.name}' is signed in to by the client itself: there is nothing for a person to do.",
+            hint="Its tokens are fetched when the server is used.",
+        )
+
+
+async def _challenged(account: Account) -> ServerRecord:
+    """What is known of the server, with a challenge: the one a call met, else one that is asked for now."""
+    record = await account.record()
+    if record.resource_metadata or record.challenged is not None:
+        return record
+    challenge = bearer_challenge(await probe(account.spec, account.url, account.around.network))
+    return msgspec.structs.replace(record, resource_metadata=challenge.resource_metadata, challenged=challenge.scopes)
+
+
+def _has_named_itself(record: ServerRecord, issuer: str) -> bool:
+    return record.iss_seen and record.issuer == issuer
+
+
+def _somewhere() -> str:
+    return f"http://127.0.0.1:{_DYNAMIC_PORTS[randbelow(len(_DYNAMIC_PORTS))]}/callback"
+
+
+def safe_address(url: str, rules: Rules) -> tuple[str, str]:
+    """An address as it may be given to a browser, and its host: https (http for this machine alone), and no character that any program on
+    the way could take for more than a part of it. Raises AuthError."""
+    try:
+        target = check_url(url, rules)
+    except AddressError as error:
+        raise AuthError(
+            "The authorization server's sign-in page is at an address that may not be opened.", hint=error.hint
+        ) from None
+    if target.scheme != "https" and literal_address(target.host) is None:
+        raise AuthError("The authorization server's sign-in page is not at an https address, so it is not opened.")
+    return _UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}", target.url), target.host
+
+
+async def _ended(account: Account, listener: Listener, callback_url: str) -> SignedIn:
+    try:
+        result = await finish(account, callback_url)
+    except OpenClawError:
+        await listener.reply(success=False)
+        raise
+    await listener.reply(success=True)
+    return result
+
+
+async def _refused(account: Account, pending: Pending, error: RefusedError) -> RefusedError:
+    """A registration that does not suit any more is forgotten, so that the next sign-in makes a better one."""
+    if pending.client.source != "dynamic" or error.code not in _STALE:
+        return error
+    await forget_client(account, pending.question.issuer)
+    return RefusedError(error.code, error.message, hint="The registration has been renewed; start the sign-in again.")
+
+
+def _settled(record: ServerRecord, grant: Grant, question: Question, *, iss_sent: bool) -> ServerRecord:
+    """The record after a sign-in: challenges are met, scopes and refusals stay remembered."""
+    configured = grant.client.source == "configured"
+    return msgspec.structs.replace(
+        record,
+        issuer=grant.issuer,
+        resource=grant.resource,
+        redirect_uri=question.redirect_uri,
+        client_id=grant.client.id if configured else "",
+        client_issuer=grant.issuer if configured else "",
+        iss_seen=iss_sent or _has_named_itself(record, grant.issuer),
+        resource_metadata="",
+        challenged=None,
+    )
+
+
+async def _revoked(account: Account, grant: Grant) -> bool:
+    if not grant.endpoints.revocation:
+        return False
+    token, kind = (
+        (grant.refresh_token, "refresh_token") if grant.refresh_token else (grant.access_token, "access_token")
+    )
+    endpoint = Endpoint(grant.issuer, grant.endpoints.revocation)
+    try:
+        proof = await account.proof(grant.client)
+        return await account.exchange.run(revoke(endpoint, grant.client, proof, token, kind))
+    except OpenClawError:
+        # What cannot be revoked is still forgotten here.
+        return False

@@ -1,0 +1,44 @@
+"""The client to use at an authorization server: configured, by document, registered earlier, or registered now and kept.
+
+The order and the rules are `protocol/oauth/registration.py`'s; here is what is stored. A client is kept under its issuer, and a configured
+one is not shown to another issuer than the one it was first used at.
+"""
+
+from openclaw.auth.account import Account
+from openclaw.auth.records import Registration, ServerRecord
+from openclaw.errors import AuthError
+from openclaw.protocol.oauth.metadata import Discovery
+from openclaw.protocol.oauth.registration import Client, Wish, known_client, register, suits
+from openclaw.redact import remember
+
+
+async def obtain_client(account: Account, record: ServerRecord, discovery: Discovery, wish: Wish) -> Client:
+    """Raises AuthError when there is none to be had."""
+    client = await own_client(account, record, discovery)
+    if client is not None:
+        return client
+    stored = await account.store.read(Registration, discovery.issuer, *account.identity)
+    if stored is not None and suits(stored.client, discovery.server, wish):
+        return stored.client
+    client = await account.exchange.run(register(discovery.server, wish, discovery.scopes_supported))
+    remember(client.secret)
+    await account.store.write(Registration(client), discovery.issuer, *account.identity)
+    return client
+
+
+async def own_client(account: Account, record: ServerRecord, discovery: Discovery) -> Client | None:
+    """The client that the config brings along. Raises AuthError when it belongs to another authorization server."""
+    client = known_client(discovery.server, await account.configured())
+    if client is None or client.source != "configured" or account.settings.authorization_server_url:
+        return client
+    if record.client_id == client.id and record.client_issuer not in ("", discovery.issuer):
+        raise AuthError(
+            f"The server '{account.spec.name}' has moved to another authorization server than the one `auth.clientId` was used at.",
+            hint="If you trust the move, register a client there and set `auth.clientId` and `auth.authorizationServerUrl`.",
+        )
+    return client
+
+
+async def forget_client(account: Account, issuer: str) -> None:
+    """A registration that the authorization server no longer accepts; the next sign-in makes a new one."""
+    await account.store.delete(Registration, issuer, *account.identity)

@@ -1,0 +1,221 @@
+"""The credentials of one server while it is in use: a bearer header for each request, renewed in time, and an answer to each 401 and 403.
+
+Implements `protocol/authorizer.py`. No lock is held across a request: calls stay parallel, and only a renewal is waited for together. A
+person is asked last: a token that another process got, then a renewal, then the sign-in. Without `sign_in` (no terminal, no chat) that
+ends in an error which names the command to run. What calls turned out to need is remembered for the next sign-in.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import msgspec
+
+from openclaw.auth.account import Account, Around
+from openclaw.auth.grants import obtain, renew
+from openclaw.auth.records import Grant, Refusal, ServerRecord
+from openclaw.config.servers import ServerSpec
+from openclaw.errors import AuthError, ConnectError, SignInNeededError
+from openclaw.protocol.oauth.challenge import Challenge, bearer_challenge, offers_bearer
+from openclaw.protocol.oauth.wire import union
+
+# A sign-in that asked for more scopes may be repeated this often for the same ones; then the server's no is final.
+MAX_STEP_UPS: Final = 2
+# Such a no is remembered for an hour: whoever may give the right might do so meanwhile.
+REFUSAL_MEMORY: Final = 3600.0
+# A token turned down this soon after it came is not renewed again: the server does not want what its authorization server gives.
+FRESH: Final = 10.0
+# After a renewal that failed, a token that is still good is used for this long before the next attempt.
+RENEWAL_PAUSE: Final = 10.0
+# How often to look whether somebody has signed in elsewhere.
+LOOK_INTERVAL: Final = 0.5
+
+# Signs a person in to the server, and returns when that is done. Raises AuthError.
+SignIn = Callable[[], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class AuthStatus:
+    """How it stands with a server. `expires_at` is of the access token; with `renewable` nobody has to care."""
+
+    state: Literal["none", "signed-in", "expired"]
+    issuer: str = ""
+    scopes: tuple[str, ...] = ()
+    expires_at: float | None = None
+    renewable: bool = False
+
+
+class OAuthSession:
+    def __init__(self, spec: ServerSpec, around: Around, *, sign_in: SignIn | None = None) -> None:
+        self._spec = spec
+        self._around = around
+        self._sign_in = sign_in
+        self._account: Account | None = None
+        self._grant: Grant | None = None
+        self._headers: dict[str, str] = {}
+        # The record's stamp when it was read; -1 before that.
+        self._seen = -1
+        self._pause_until = 0.0
+
+    async def headers(self) -> Mapping[str, str]:
+        account = self._account or await self._open()
+        stamp = account.store.stamp(ServerRecord, *account.identity)
+        if stamp != self._seen:
+            await self._read(account, stamp)
+        grant, now = self._grant, account.now()
+        if grant is None or not grant.expiring(now) or (now < self._pause_until and not grant.expired(now)):
+            return self._headers
+        try:
+            await self._renew(account, grant)
+        except (AuthError, ConnectError) as error:
+            self._pause_until = account.now() + RENEWAL_PAUSE
+            if not grant.expired(account.now()):
+                # Good for a little longer.
+                return self._headers
+            if not isinstance(error, SignInNeededError):
+                raise
+            # The server's own answer tells what is needed.
+            return {}
+        return self._headers
+
+    async def challenged(self, status: int, headers: Mapping[str, str], sent: Mapping[str, str]) -> bool:
+        account = self._account or await self._open()
+        header = headers.get("www-authenticate")
+        challenge = bearer_challenge(header)
+        before = sent.get("Authorization", "").removeprefix("Bearer ")
+        if status == 401:
+            return await self._unauthorized(account, challenge, before, oauth=offers_bearer(header))
+        if status == 403 and challenge.error == "insufficient_scope" and challenge.scopes:
+            return await self._step_up(account, challenge, before)
+        return False
+
+    async def status(self) -> AuthStatus:
+        account = self._account or await self._open()
+        grant = await account.grant()
+        if grant is None:
+            return AuthStatus("none")
+        renewable = bool(grant.refresh_token) or not account.attended
+        ended = grant.expired(account.now()) and not renewable
+        return AuthStatus("expired" if ended else "signed-in", grant.issuer, grant.scopes, grant.expires_at, renewable)
+
+    async def signed_in(self) -> None:
+        """Wait until there are tokens that have not been turned down here, whoever got them, in whichever process."""
+        account = self._account or await self._open()
+        refused = self._grant.access_token if self._grant is not None else ""
+        while True:
+            stamp = account.store.stamp(ServerRecord, *account.identity)
+            if stamp != self._seen:
+                await self._read(account, stamp)
+                if self._grant is not None and self._grant.access_token != refused:
+                    return
+            await asyncio.sleep(LOOK_INTERVAL)
+
+    # Tokens
+
+    async def _open(self) -> Account:
+        self._account = await Account.of(self._spec, self._around)
+        return self._account
+
+    async def _read(self, account: Account, stamp: int) -> None:
+        self._adopt(await account.grant())
+        self._seen = stamp
+
+    def _adopt(self, grant: Grant | None) -> None:
+        self._grant = grant
+        self._headers = {} if grant is None else {"Authorization": f"Bearer {grant.access_token}"}
+
+    async def _renew(self, account: Account, grant: Grant) -> None:
+        get = renew if account.attended else obtain
+        try:
+            self._adopt(await get(account, grant.access_token))
+        except SignInNeededError:
+            self._adopt(await account.grant())
+            raise
+
+    # 401
+
+    async def _unauthorized(self, account: Account, challenge: Challenge, before: str, *, oauth: bool) -> bool:
+        self._adopt(await account.grant())
+        grant, now = self._grant, account.now()
+        if grant is not None and grant.access_token != before and not grant.expired(now):
+            return True
+        fresh = grant is not None and now - grant.obtained_at < FRESH and not grant.expired(now)
+        if not account.attended:
+            if fresh:
+                raise AuthError(
+                    f"The server '{self._spec.name}' turns down a token that its authorization server has just given.",
+                    hint="Check `auth.scopes` and the client's rights.",
+                )
+            await self._remember(account, challenge)
+            self._adopt(await obtain(account, before))
+            return True
+        why = "needs you to sign in"
+        if grant is not None and grant.refresh_token and not fresh:
+            try:
+                self._adopt(await renew(account, before))
+                return True
+            except SignInNeededError as error:
+                why = error.message.removeprefix(f"The server '{self._spec.name}' ").rstrip(".")
+        await self._remember(account, challenge)
+        return await self._ask(account, why, oauth=oauth)
+
+    async def _remember(self, account: Account, challenge: Challenge) -> None:
+        """Kept for the sign-in, which may happen in another process: not every request of a server is answered by a challenge."""
+        await account.change(
+            lambda record: msgspec.structs.replace(
+                record, resource_metadata=challenge.resource_metadata, challenged=challenge.scopes
+            )
+        )
+
+    async def _ask(self, account: Account, why: str, *, oauth: bool = True) -> bool:
+        if self._sign_in is None:
+            error = account.sign_in_needed(why)
+            if not oauth:
+                error.hint += " If it takes an API key instead, set `apiKey` or `headers`."
+            raise error
+        await account.around.flights.join(f"sign-in:{account.identity}", self._asked)
+        self._adopt(await account.grant())
+        return True
+
+    async def _asked(self) -> None:
+        assert self._sign_in is not None
+        await self._sign_in()
+
+    # 403
+
+    async def _step_up(self, account: Account, challenge: Challenge, before: str) -> bool:
+        asked = challenge.scopes or ()
+        self._adopt(await account.grant())
+        grant = self._grant
+        if grant is None or (grant.access_token != before and set(asked) <= set(grant.requested)):
+            # Somebody has stepped up meanwhile; or signed out, which the next 401 will tell.
+            return grant is not None
+        record = await account.change(lambda record: _noted(record, grant, challenge, account.now()))
+        refused = record.refusals.get(" ".join(sorted(asked)))
+        if refused is not None and refused.count >= MAX_STEP_UPS:
+            raise AuthError(
+                f"The server '{self._spec.name}' still asks for more rights after {refused.count} sign-ins that asked for them.",
+                hint="Your account there may not have them.",
+            )
+        if not account.attended:
+            self._adopt(await obtain(account, grant.access_token))
+            return True
+        return await self._ask(account, "needs you to sign in again: this call wants more rights")
+
+
+def _noted(record: ServerRecord, grant: Grant, challenge: Challenge, now: float) -> ServerRecord:
+    """The record with the scopes a call turned out to need, and with one more refusal when a sign-in had asked for them already."""
+    asked = challenge.scopes or ()
+    refusals = {key: refusal for key, refusal in record.refusals.items() if now - refusal.at < REFUSAL_MEMORY}
+    key = " ".join(sorted(asked))
+    if set(asked) <= set(grant.requested):
+        earlier = refusals.get(key)
+        if earlier is None or earlier.signed_in_at != grant.signed_in_at:
+            refusals[key] = Refusal((earlier.count if earlier else 0) + 1, grant.signed_in_at, now)
+    return msgspec.structs.replace(
+        record,
+        wanted=union(record.wanted, grant.requested, asked),
+        resource_metadata=challenge.resource_metadata or record.resource_metadata,
+        refusals=refusals,
+    )
