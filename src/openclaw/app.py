@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from datetime import date
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -20,6 +19,8 @@ from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+import msgspec
 
 from openclaw.agent.agent import Agent, Parts, Settings
 from openclaw.agent.attachments import Attachment, incoming
@@ -57,8 +58,7 @@ __all__ = ["App", "Attachment", "CallRecord", "Reply"]
 _KEY_BYTES = 16
 
 
-@dataclass(frozen=True, slots=True)
-class CallRecord:
+class CallRecord(msgspec.Struct, frozen=True):
     """One tool call of a run, as a surface reports it."""
 
     name: str
@@ -66,8 +66,7 @@ class CallRecord:
     is_error: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """What came of one message. `text` is the model's final answer; `error` is a sentence whenever `reason` is not `done`."""
 
     text: str
@@ -80,8 +79,7 @@ class Reply:
     tool_calls: tuple[CallRecord, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(msgspec.Struct, frozen=True):
     """Why an agent has a tool, or has it not. `looked` says where it was searched for."""
 
     name: str
@@ -91,13 +89,12 @@ class Explanation:
     looked: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class _Collector:
+class _Collector(msgspec.Struct):
     """Sees every event of a run on its way to the surface, and keeps what the reply needs."""
 
     forward: Sink | None
-    calls: list[CallRecord] = field(default_factory=list)
-    media: list[Image | Audio | File] = field(default_factory=list)
+    calls: list[CallRecord] = msgspec.field(default_factory=list)
+    media: list[Image | Audio | File] = msgspec.field(default_factory=list)
     model: str = ""
 
     def __call__(self, event: Event) -> None:

@@ -25,8 +25,9 @@
 `message` is one sentence for a person; `hint` is the next step, also one sentence. Neither ever holds a secret value.
 """
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 
 class OpenClawError(Exception):
@@ -45,8 +46,7 @@ class UsageError(OpenClawError):
     exit_code = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """One fault of a config file. Line and column start at 1; 0 means the place is not known."""
 
     message: str

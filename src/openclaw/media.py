@@ -13,8 +13,9 @@ import secrets
 import stat
 import time
 import unicodedata
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from openclaw.content import File
 from openclaw.errors import MediaError, StoreError
@@ -132,8 +133,7 @@ class MediaStore:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Saved:
+class _Saved(msgspec.Struct, frozen=True):
     directory: Path
     time: float
     size: int

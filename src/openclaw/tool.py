@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -15,13 +14,12 @@ from openclaw.content import Block, Text
 Kind = Literal["native", "plugin", "mcp"]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(msgspec.Struct, frozen=True):
     """What a call gave. `content` is for the model; `details` are for us, never for the model, dropped on compaction."""
 
     content: tuple[Block, ...]
     is_error: bool = False
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     @classmethod
     def error(cls, message: str, **details: Any) -> "ToolResult":
@@ -32,8 +30,7 @@ def _ignore(message: str) -> None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(msgspec.Struct, frozen=True):
     """What a running tool may know about the call. `progress` shows a sentence to the person who waits."""
 
     agent: str
@@ -46,8 +43,7 @@ class Invocation:
 Run = Callable[[dict[str, Any], Invocation], Awaitable[ToolResult]]
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(msgspec.Struct, frozen=True):
     """Something a model can call.
 
     `run` gets arguments that already satisfy `parameters`, and reports failure as a ToolResult with `is_error`; it raises
@@ -72,8 +68,7 @@ def parameters(schema: Mapping[str, Any]) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(schema))
 
 
-@dataclass(frozen=True, slots=True)
-class Absence:
+class Absence(msgspec.Struct, frozen=True):
     """A tool that is not offered: its name (or a pattern such as `server__*`), why, and where that was decided."""
 
     name: str

@@ -7,9 +7,10 @@ provider, which tool sources, which policy and which store it uses is decided by
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+
+import msgspec
 
 from openclaw.agent.compaction import SMALLEST_WINDOW, WINDOW, Budget, compact, estimate, overhead, written_summary
 from openclaw.agent.events import Compacted, Sink
@@ -23,8 +24,7 @@ from openclaw.tool import Absence, ContextSource, Invocation, Tool, ToolResult, 
 from openclaw.tools.invoke import Audit, CheckerCache, PolicyDecide, invoke, unknown
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     """What one agent is. `window` is the model's context in tokens; `summaries` is false for a model that cannot write one."""
 
     id: str
@@ -39,8 +39,7 @@ class Settings:
     summaries: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(msgspec.Struct, frozen=True):
     """What an agent works with. `skills` gives the skills section of the prompt; sources come in the order models see them."""
 
     provider_stream: ProviderStream
@@ -55,8 +54,7 @@ class Parts:
     skills: Callable[[], str] = str
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(msgspec.Struct, frozen=True):
     settings: Settings
     parts: Parts
 
@@ -147,8 +145,7 @@ class Agent:
         )
 
 
-@dataclass(slots=True)
-class _Turn:
+class _Turn(msgspec.Struct):
     """What the loop calls back into during one turn."""
 
     agent: Agent
@@ -157,7 +154,7 @@ class _Turn:
     system: str
     sink: Sink
     window: int
-    offered: dict[str, Tool] = field(default_factory=dict)
+    offered: dict[str, Tool] = msgspec.field(default_factory=dict)
     begun: bool = False
 
     def offer(self) -> tuple[Tool, ...]:

@@ -10,7 +10,8 @@ import codecs
 import logging
 import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from openclaw.agent.pdf import read_pdf
 from openclaw.content import Block, File, Image, Text
@@ -33,8 +34,7 @@ _TEXT_TYPES = frozenset(
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(msgspec.Struct, frozen=True):
     """One item that came with a message. `name` and `mime_type` are what the sender says."""
 
     name: str

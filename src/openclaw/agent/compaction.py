@@ -9,7 +9,8 @@ store keeps the outcome.
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from openclaw.content import (
     AssistantBlock,
@@ -75,8 +76,7 @@ Summarise = Callable[[Sequence[Message]], Awaitable[str]]
 ProviderStream = Callable[[ModelRequest], AsyncGenerator[ModelEvent, None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(msgspec.Struct, frozen=True):
     """Tokens: the model's `window`, and the `overhead` every request carries besides messages (system prompt, tools)."""
 
     window: int = WINDOW
@@ -92,8 +92,7 @@ class Budget:
         return min(RECENT, self.limit // 4)
 
 
-@dataclass(frozen=True, slots=True)
-class Compaction:
+class Compaction(msgspec.Struct, frozen=True):
     """The shorter conversation: `summary` as a user message (none when empty), then `kept`."""
 
     summary: str

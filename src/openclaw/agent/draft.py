@@ -3,7 +3,7 @@
 Pure. loop.py feeds it model events and asks for the message at the end, or for what there is when the run is cut.
 """
 
-from dataclasses import dataclass, field
+import msgspec
 
 from openclaw.agent.transcript import whole
 from openclaw.content import AssistantBlock, AssistantMessage, Text, Thinking, ToolCall
@@ -13,13 +13,12 @@ from openclaw.models.provider import Done, ModelEvent, ReasoningDelta, TextDelta
 _CUT = ("error", "cancelled")
 
 
-@dataclass(slots=True)
-class Draft:
+class Draft(msgspec.Struct):
     used: frozenset[str]
-    _blocks: list[AssistantBlock] = field(default_factory=list)
-    _text: list[str] = field(default_factory=list)
-    _thought: list[str] = field(default_factory=list)
-    _ids: set[str] = field(default_factory=set)
+    _blocks: list[AssistantBlock] = msgspec.field(default_factory=list)
+    _text: list[str] = msgspec.field(default_factory=list)
+    _thought: list[str] = msgspec.field(default_factory=list)
+    _ids: set[str] = msgspec.field(default_factory=set)
 
     def add(self, event: ModelEvent) -> None:
         match event:

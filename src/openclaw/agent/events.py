@@ -5,8 +5,9 @@ RunStart (TurnStart (TextDelta | ReasoningDelta | Notice)* MessageEnd (ToolStart
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from openclaw.content import AssistantMessage, ToolCall, Usage
 from openclaw.tool import ToolResult
@@ -14,68 +15,57 @@ from openclaw.tool import ToolResult
 RunReason = Literal["done", "turn-limit", "deadline", "cancelled", "error"]
 
 
-@dataclass(frozen=True, slots=True)
-class RunStart:
+class RunStart(msgspec.Struct, frozen=True):
     agent: str
     model: str
     session_key: str
 
 
-@dataclass(frozen=True, slots=True)
-class TurnStart:
+class TurnStart(msgspec.Struct, frozen=True):
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(msgspec.Struct, frozen=True):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningDelta:
+class ReasoningDelta(msgspec.Struct, frozen=True):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class MessageEnd:
+class MessageEnd(msgspec.Struct, frozen=True):
     """One assistant message is complete. `final` is true when no tool call follows."""
 
     message: AssistantMessage
     final: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ToolStart:
+class ToolStart(msgspec.Struct, frozen=True):
     call: ToolCall
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolProgress:
+class ToolProgress(msgspec.Struct, frozen=True):
     call_id: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolEnd:
+class ToolEnd(msgspec.Struct, frozen=True):
     call: ToolCall
     result: ToolResult
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Compacted:
+class Compacted(msgspec.Struct, frozen=True):
     dropped_messages: int
     summary: str
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(msgspec.Struct, frozen=True):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class RunEnd:
+class RunEnd(msgspec.Struct, frozen=True):
     reason: RunReason
     usage: Usage
     error: str = ""

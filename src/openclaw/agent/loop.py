@@ -11,9 +11,10 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from openclaw.agent.draft import Draft
 from openclaw.agent.events import (
@@ -50,8 +51,7 @@ OnMessage = Callable[[Message], Awaitable[None]]
 Prepare = Callable[[Sequence[Message]], Awaitable[Sequence[Message]]]
 
 
-@dataclass(frozen=True, slots=True)
-class RunRequest:
+class RunRequest(msgspec.Struct, frozen=True):
     """`messages` ends with what the user said. `deadline` is seconds for the whole run."""
 
     agent: str
@@ -66,8 +66,7 @@ class RunRequest:
     parallel_calls: int = PARALLEL_CALLS
 
 
-@dataclass(frozen=True, slots=True)
-class RunOutcome:
+class RunOutcome(msgspec.Struct, frozen=True):
     """How a run ended and what it produced. `error` is a sentence whenever the reason is not `done`."""
 
     reason: RunReason
@@ -126,8 +125,7 @@ async def run(
     return RunOutcome(reason, tuple(state.produced), state.usage, tuple(state.ended.values()), error)
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(msgspec.Struct):
     """One run while it goes on. `messages` is what the model sees, `produced` what this run added."""
 
     request: RunRequest
@@ -141,11 +139,11 @@ class _Run:
     shorten: Prepare
     messages: list[Message]
     room: asyncio.Semaphore
-    produced: list[Message] = field(default_factory=list)
+    produced: list[Message] = msgspec.field(default_factory=list)
     usage: Usage = Usage()
     draft: Draft | None = None
-    started: dict[str, float] = field(default_factory=dict)
-    ended: dict[str, ToolEnd] = field(default_factory=dict)
+    started: dict[str, float] = msgspec.field(default_factory=dict)
+    ended: dict[str, ToolEnd] = msgspec.field(default_factory=dict)
 
     async def turns(self) -> tuple[RunReason, str]:
         for number in range(1, self.request.max_turns + 1):

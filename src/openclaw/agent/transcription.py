@@ -5,7 +5,6 @@ and somebody waits.
 """
 
 import secrets
-from dataclasses import dataclass
 
 import msgspec
 
@@ -35,8 +34,7 @@ class _Transcript(msgspec.Struct):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Transcriber:
+class Transcriber(msgspec.Struct, frozen=True):
     """`base_url` is what stands before `/audio/transcriptions`. `timeout` is seconds for one recording."""
 
     base_url: str

@@ -5,7 +5,6 @@ Owns the few terminal habits we have (bold, dim, a table, one question). Everyth
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -18,8 +17,7 @@ async def _nobody(question: str) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Console:
+class Console(msgspec.Struct, frozen=True):
     """`ask` puts a question to a person and gives None when nobody is there to answer."""
 
     out: Write

@@ -8,10 +8,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Literal, Protocol
+
+import msgspec
 
 from openclaw import __version__
 from openclaw.app import App
@@ -31,8 +32,7 @@ class OpenApp(Protocol):
     def __call__(self) -> AbstractAsyncContextManager[App]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(msgspec.Struct, frozen=True):
     """What a command may use. `open_app` gives the running App of a gateway, or makes one for this command alone."""
 
     console: Console

@@ -8,9 +8,10 @@ import sqlite3
 import stat
 import sys
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from openclaw import __version__
 from openclaw.app import App
@@ -26,8 +27,7 @@ from openclaw.security.policy import problems
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     what: str
     state: Literal["ok", "warning", "failed"]
     message: str

@@ -6,10 +6,11 @@ The standard library's parsers print and exit the process, which a gateway canno
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from textwrap import wrap
 from typing import Any, Literal
+
+import msgspec
 
 from openclaw.errors import UsageError
 
@@ -17,8 +18,7 @@ from openclaw.errors import UsageError
 _NEAR = 0.6
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(msgspec.Struct, frozen=True):
     """`--name VALUE`, or a flag when `value` is empty. `many` collects repeats into a tuple."""
 
     name: str
@@ -34,8 +34,7 @@ class Option:
         return f"--{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(msgspec.Struct, frozen=True):
     """A positional word. `rest` takes all words that remain; `verbatim` also takes options that are not ours (a command line)."""
 
     name: str
@@ -51,8 +50,7 @@ class Argument:
         return word if self.required else f"[{word}]"
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(msgspec.Struct, frozen=True):
     """One word of the command tree. `handler` is `module:function`, loaded when it is run; a group has children instead.
 
     `default` names the child that runs when none is given. `local` marks commands that belong to this terminal or process
@@ -73,13 +71,12 @@ class Command:
         return next((c for c in self.children if c.name == name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(msgspec.Struct, frozen=True):
     """What was asked for: the command, the words that lead to it, and its values by option or argument name."""
 
     command: Command
     trail: tuple[str, ...]
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     def text(self, name: str) -> str:
         return str(self.values.get(name) or "")

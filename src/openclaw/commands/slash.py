@@ -5,7 +5,8 @@ into a message that asks the model to follow the skill.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from openclaw.app import App
 from openclaw.commands.console import Console
@@ -18,8 +19,7 @@ from openclaw.sessions.key import session_key
 from openclaw.skills.skill import SkillFault
 
 
-@dataclass(slots=True)
-class Chat:
+class Chat(msgspec.Struct):
     """One conversation at one surface. `key` changes with `/new`."""
 
     app: App
@@ -32,8 +32,7 @@ class Chat:
         return agent(self.app.config, self.agent)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """What to do after a slash line. `message`: say this to the model instead. `leave`: the person wants to go."""
 
     message: str = ""
@@ -66,8 +65,7 @@ async def run(chat: Chat, line: str) -> Outcome:
         raise UsageError(f"/{name} cannot be used: {fault}") from None
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltIn:
+class BuiltIn(msgspec.Struct, frozen=True):
     summary: str
     run: Run
 

@@ -6,12 +6,12 @@ checked. Rules between fields are in `rules.py`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from math import isfinite
 from typing import Any
 
+import msgspec
 from msgspec import inspect
 
 from openclaw.config import variables
@@ -35,25 +35,23 @@ _KEYS_SHOWN = 12
 _HINTS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Unset:
+class Unset(msgspec.Struct, frozen=True):
     """A setting that names variables which are not set."""
 
     path: Path
     names: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class Checked:
+class Checked(msgspec.Struct):
     """What a walk found. `data` holds what is right, with variables put in; `root` is its typed form."""
 
-    data: dict[str, Any] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-    warnings: list[Problem] = field(default_factory=list)
-    ignored: list[Path] = field(default_factory=list)
-    unset: list[Unset] = field(default_factory=list)
+    data: dict[str, Any] = msgspec.field(default_factory=dict)
+    problems: list[Problem] = msgspec.field(default_factory=list)
+    warnings: list[Problem] = msgspec.field(default_factory=list)
+    ignored: list[Path] = msgspec.field(default_factory=list)
+    unset: list[Unset] = msgspec.field(default_factory=list)
     # Paths with a problem at or below them, so that rules between fields do not report the same fault again.
-    faulty: set[Path] = field(default_factory=set)
+    faulty: set[Path] = msgspec.field(default_factory=set)
 
 
 class _Omitted:

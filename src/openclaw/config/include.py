@@ -8,8 +8,9 @@ stay within the directory of the config file, by real path.
 import errno
 import os
 import stat
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from openclaw.config.json5 import Array, Member, Node, Object, Scalar, parse
 from openclaw.errors import ConfigError, Problem
@@ -59,12 +60,11 @@ def read_tree(file: Path, text: str | None = None) -> "Tree":
     return reading
 
 
-@dataclass(slots=True)
-class Tree:
+class Tree(msgspec.Struct):
     """`files` are all that were read, the config file first."""
 
     root: Node
-    files: list[Path] = field(default_factory=list)
+    files: list[Path] = msgspec.field(default_factory=list)
 
 
 class _Include:

@@ -8,8 +8,9 @@ Next: `load.py` reads files with it, `edit.py` changes text by the spans kept he
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import Any, NoReturn
+
+import msgspec
 
 from openclaw.errors import ConfigError, Problem
 
@@ -57,24 +58,21 @@ class Source:
 
 
 # The three nodes are never changed once parsed. They are not frozen because freezing triples the cost of making one.
-@dataclass(slots=True, eq=False)
-class Scalar:
+class Scalar(msgspec.Struct, eq=False):
     source: Source
     start: int
     end: int
     value: str | int | float | bool | None
 
 
-@dataclass(slots=True, eq=False)
-class Array:
+class Array(msgspec.Struct, eq=False):
     source: Source
     start: int
     end: int
     items: "list[Node]"
 
 
-@dataclass(slots=True, eq=False)
-class Member:
+class Member(msgspec.Struct, eq=False):
     """One key of an object. Its own source: after an `$include` the key and the value may stand in different files."""
 
     source: Source
@@ -84,8 +82,7 @@ class Member:
     value: "Node"
 
 
-@dataclass(slots=True, eq=False)
-class Object:
+class Object(msgspec.Struct, eq=False):
     source: Source
     start: int
     end: int

@@ -5,15 +5,15 @@ under `mcp/tokens`, and everything else of ours is under `py/`. The rules for th
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from openclaw.config import places
 from openclaw.errors import UsageError
 
 
-@dataclass(frozen=True, slots=True)
-class Paths:
+class Paths(msgspec.Struct, frozen=True):
     home: Path
     state_dir: Path
     config_file: Path

@@ -4,7 +4,6 @@ Owns no rule: `sections.py` and `entry.py` are the source, `check.py` holds a fi
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -18,8 +17,7 @@ from openclaw.config.sections import Root
 _DEFINITIONS = "#/$defs/{name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """One setting: `path` has `<name>` for keys that people choose and `[]` for list items."""
 
     path: str
@@ -32,8 +30,7 @@ class Field:
     required: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """The settings of one object, and every place such an object may stand."""
 
     places: tuple[str, ...]

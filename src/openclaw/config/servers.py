@@ -14,6 +14,7 @@ from pathlib import Path as FilePath
 from typing import Any, Literal, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from openclaw.config.check import PLUGIN_CONFIG, check_entry
 from openclaw.config.dotted import Path, format_path
@@ -197,7 +198,7 @@ def read_server(name: str, value: Mapping[str, Any]) -> ServerSpec:
         for key, message, hint in entry_faults(entry)
     ]
     if problems:
-        raise ConfigError([replace(problem, line=0, column=0) for problem in problems])
+        raise ConfigError([structs.replace(problem, line=0, column=0) for problem in problems])
     nowhere = Config(Root(), PluginConfig(), {}, FilePath())
     return replace(_spec(nowhere, _Place(path[:-1], _MCP, {}), name, entry), where="")
 

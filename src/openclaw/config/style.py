@@ -6,8 +6,10 @@ Pure. Owns quotes, keys without quotes, indentation, line ends and the writing o
 import json
 import math
 import re
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from openclaw.config.json5 import Array, Node, Object, Scalar, is_name
 from openclaw.errors import UsageError
@@ -16,8 +18,7 @@ _INDENT = re.compile("[ \t]*")
 _DEFAULT_UNIT = "  "
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(msgspec.Struct, frozen=True):
     quote: str = '"'
     # Keys stand without quotes where they can.
     bare_keys: bool = False

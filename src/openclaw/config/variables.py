@@ -5,15 +5,15 @@ Pure: the variables are an argument. A value that is put in is not looked at aga
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 _REFERENCE = re.compile(r"\$(\$?)\{([A-Z_][A-Z0-9_]*)\}")
 _BARE = re.compile(r"\$([A-Z_][A-Z0-9_]*)")
 NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Expanded:
+class Expanded(msgspec.Struct, frozen=True):
     """`missing` are the variables that are not set; where there are any, `text` must not be used."""
 
     text: str

@@ -6,9 +6,9 @@ built-in plugins are part of the product and say it themselves.
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 
 import msgspec
+from msgspec.structs import replace
 
 from openclaw.log import one_line
 from openclaw.tool import Absence, Tool
@@ -19,8 +19,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SHOWN_NAME = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(msgspec.Struct, frozen=True):
     """The tools of one plugin, as it gave them: anything may be in there."""
 
     plugin: str

@@ -7,9 +7,10 @@ awaited one at a time, and everything has a deadline.
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from openclaw.tool import ContextSource, Tool, ToolSource
 
@@ -17,8 +18,7 @@ from openclaw.tool import ContextSource, Tool, ToolSource
 TOOL_SLOT = "tool"
 
 
-@dataclass(frozen=True, slots=True)
-class PluginContext:
+class PluginContext(msgspec.Struct, frozen=True):
     """What a plugin gets to know. `config`, `env` and `api_key` are those of `plugins.entries.<id>`, secrets resolved.
 
     `data_dir` is a directory of its own; it does not exist until the plugin makes it.
@@ -29,12 +29,11 @@ class PluginContext:
     data_dir: Path
     host_version: str
     log: logging.Logger
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = msgspec.field(default_factory=dict)
     api_key: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PluginHandle:
+class PluginHandle(msgspec.Struct, frozen=True):
     """What a plugin gives back.
 
     `tools` are fixed for the life of the plugin; a `source` may change them and tell agents apart. Kind and origin of every tool
@@ -48,8 +47,7 @@ class PluginHandle:
     on_config_change: Callable[[Mapping[str, Any]], Awaitable[None]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolPlugin:
+class ToolPlugin(msgspec.Struct, frozen=True):
     """`config_schema` is JSON Schema: config that does not fit it never reaches `initialize`, which may raise anything."""
 
     label: str

@@ -8,11 +8,12 @@ import importlib.util
 import stat
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from openclaw.plugins.contract import PluginFault, ToolPlugin
 
@@ -22,8 +23,7 @@ NAME = "plugin"
 _PACKAGE_FILE = "__init__.py"
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """A plugin that can be loaded. `where` tells a person which file or package it is."""
 
     id: str
@@ -31,8 +31,7 @@ class Found:
     load: Callable[[], ToolPlugin]
 
 
-@dataclass(frozen=True, slots=True)
-class Unusable:
+class Unusable(msgspec.Struct, frozen=True):
     """An entry of `plugins.load.paths` that leads to nothing."""
 
     where: str

@@ -8,8 +8,9 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from openclaw.errors import StoreError
 from openclaw.sessions.event import Event, Said, decode, is_start
@@ -35,8 +36,7 @@ _HINTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Append:
+class Append(msgspec.Struct, frozen=True):
     """One turn's events for one session, and what to call the session if it is new."""
 
     key: str

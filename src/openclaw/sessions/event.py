@@ -5,7 +5,6 @@ database.py and memory.py keep the encoded events in order.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -44,8 +43,7 @@ class Custom(msgspec.Struct, frozen=True, tag_field="type", tag="custom"):
 Event = Said | Compaction | Reset | Custom
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """An event in its place. Ids count up within a session; `at` is seconds since 1970."""
 
     id: str

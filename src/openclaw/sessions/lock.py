@@ -10,8 +10,9 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from openclaw.errors import StoreError
 from openclaw.sessions.private import make_directory
@@ -26,9 +27,8 @@ _FIRST_LOOK = 0.002
 _LAST_LOOK = 0.03
 
 
-@dataclass(slots=True)
-class _Queue:
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+class _Queue(msgspec.Struct):
+    lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     users: int = 0
 
 

@@ -3,7 +3,9 @@
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from openclaw.sessions.event import Entry, Event, Said, decode
 from openclaw.sessions.key import check_key
@@ -12,10 +14,9 @@ from openclaw.sessions.store import SessionInfo, Transcript, entry, new_session_
 from openclaw.sessions.turn import Turn
 
 
-@dataclass(slots=True)
-class _Session:
+class _Session(msgspec.Struct):
     info: SessionInfo
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[Entry] = msgspec.field(default_factory=list)
 
 
 class MemoryStore:

@@ -6,8 +6,9 @@ Two implementations: sqlite.py (a file shared by processes) and memory.py. Neith
 
 import secrets
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from openclaw.errors import StoreError
 from openclaw.log import one_line
@@ -20,8 +21,7 @@ _SHOWN_KEY = 80
 _ID_BYTES = 16
 
 
-@dataclass(frozen=True, slots=True)
-class SessionInfo:
+class SessionInfo(msgspec.Struct, frozen=True):
     """One line of `openclaw sessions`. Times are seconds since 1970; `messages` counts all that were ever said."""
 
     key: str
@@ -32,8 +32,7 @@ class SessionInfo:
     messages: int
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(msgspec.Struct, frozen=True):
     """A whole session, everything before compactions and resets included."""
 
     info: SessionInfo

@@ -5,9 +5,10 @@ tool by itself, and never stands in for an installed skill (see discover.py and 
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from openclaw.skills.command import SkillCommand, assign_commands
 from openclaw.skills.discover import DEFAULT_LIMITS, Limits, Root, discover
@@ -16,13 +17,12 @@ from openclaw.skills.prompt import skills_prompt
 from openclaw.skills.skill import Skill, Skipped
 
 
-@dataclass(frozen=True, slots=True)
-class Catalog:
+class Catalog(msgspec.Struct, frozen=True):
     """`skills` in order of precedence; `skipped` with the reason for each; `commands` by name, without the slash."""
 
     skills: tuple[Skill, ...] = ()
     skipped: tuple[Skipped, ...] = ()
-    commands: Mapping[str, SkillCommand] = field(default_factory=dict)
+    commands: Mapping[str, SkillCommand] = msgspec.field(default_factory=dict)
     prompt: str = ""
 
     def find(self, name: str) -> Skill | None:
@@ -37,8 +37,7 @@ class Catalog:
         return tuple(dict.fromkeys(skill.directory for skill in self.skills))
 
 
-@dataclass(frozen=True, slots=True)
-class SkillRules:
+class SkillRules(msgspec.Struct, frozen=True):
     """What config says: `skills.allowBundled`, names disabled under `skills.entries`, and the agent's own `skills` list."""
 
     allow_bundled: Sequence[str] | None = None

@@ -7,8 +7,9 @@ the workspace is always of the second kind, and only when a person types its nam
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from openclaw.skills.discover import DEFAULT_LIMITS, Limits, read_file
 from openclaw.skills.frontmatter import split
@@ -19,8 +20,7 @@ MAX_COMMAND = 32
 _OUTSIDE = re.compile(r"[^a-z0-9_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class SkillCommand:
+class SkillCommand(msgspec.Struct, frozen=True):
     """`/name`. `tool` is empty when the model is to follow the skill."""
 
     name: str

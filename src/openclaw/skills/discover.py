@@ -18,8 +18,9 @@ A file counts only when its real path lies under the root's (and a workspace roo
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from openclaw.skills.frontmatter import parse, split
 from openclaw.skills.skill import Skill, SkillFault, Skipped, Source, read_skill
@@ -34,8 +35,7 @@ MAX_DIRECTORIES = 2_000
 _PASSED_OVER = frozenset({"node_modules", "__pycache__"})
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """Bounds of `skills.limits`."""
 
     candidates_per_root: int = 300
@@ -48,8 +48,7 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(msgspec.Struct, frozen=True):
     """A directory to search. `within` is a directory its real path must not leave."""
 
     path: Path

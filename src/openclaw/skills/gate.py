@@ -6,8 +6,9 @@
 
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from openclaw.skills.skill import Skill
 
@@ -15,14 +16,13 @@ from openclaw.skills.skill import Skill
 EFFECTIVE_DEFAULTS: Mapping[str, Any] = {"plugins.entries.mcp-client.enabled": True}
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """What `gate` may know. `allowed` and `allow_bundled` are None when there is no such list; an empty list allows none."""
 
     platform: str
     programs: frozenset[str] = frozenset()
     env: frozenset[str] = frozenset()
-    config: Mapping[str, Any] = field(default_factory=dict)
+    config: Mapping[str, Any] = msgspec.field(default_factory=dict)
     disabled: frozenset[str] = frozenset()
     allow_bundled: frozenset[str] | None = None
     allowed: frozenset[str] | None = None

@@ -5,9 +5,10 @@ files, gate.py decides whether a skill is offered here.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+import msgspec
 
 from openclaw.config import json5
 from openclaw.errors import ConfigError
@@ -32,8 +33,7 @@ class SkillFault(Exception):
     """Why a file is no skill, in words that fit after its path."""
 
 
-@dataclass(frozen=True, slots=True)
-class Requires:
+class Requires(msgspec.Struct, frozen=True):
     """What a skill needs: all of `bins`, one of `any_bins`, all of `env`, and config paths that are truthy."""
 
     bins: tuple[str, ...] = ()
@@ -42,8 +42,7 @@ class Requires:
     config: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Skill:
+class Skill(msgspec.Struct, frozen=True):
     """One skill. `path` is its SKILL.md, below `root`, the directory it was found in; `key` is its name under `skills.entries`.
 
     `command_tool` names the tool that `/name` calls without the model. It is always empty for a skill of the workspace: a file
@@ -72,8 +71,7 @@ class Skill:
         return self.path.parent
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(msgspec.Struct, frozen=True):
     """A skill that is not offered, for `openclaw doctor`. `malformed` tells a broken file from one that is kept back."""
 
     name: str

@@ -22,9 +22,10 @@ import stat
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from openclaw.errors import PathError
 
@@ -37,8 +38,7 @@ Identity = tuple[int, int]
 Access = Literal["write", "read", "kept"]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """A resolved path: `parts` lead from `root` (a real path) without any link. `shown` is how messages name it."""
 
     root: str
@@ -51,8 +51,7 @@ class Place:
         return os.path.join(self.root, *self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(msgspec.Struct, frozen=True):
     """An open regular file. `kept` says it lies under a kept root, so its text is untrusted."""
 
     descriptor: int
@@ -61,8 +60,7 @@ class Opened:
     kept: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Fence:
+class Fence(msgspec.Struct, frozen=True):
     """`roots` besides the workspace, roots that may only be read, and what is `refused` wherever it lies."""
 
     roots: tuple[Path, ...] = ()

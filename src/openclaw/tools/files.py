@@ -10,9 +10,10 @@ import itertools
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+import msgspec
 
 from openclaw.content import Block, Image, Text
 from openclaw.errors import PathError
@@ -43,8 +44,7 @@ LS_SCAN = 100_000
 PLACES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """What `read` found. `kept` says the file holds a kept result of a server: its text is untrusted."""
 
     blocks: tuple[Block, ...]

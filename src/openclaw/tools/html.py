@@ -9,8 +9,9 @@ returns is as untrusted as the page. Knows nothing of the network; web_fetch.py 
 import html
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from urllib.parse import urljoin
+
+import msgspec
 
 # Elements whose content is not text for a reader.
 _SILENT = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "select"})
@@ -64,8 +65,7 @@ _ADDRESS_CHARS = 2_000
 _DEPTH = 8
 
 
-@dataclass(frozen=True, slots=True)
-class _Tag:
+class _Tag(msgspec.Struct, frozen=True):
     name: str
     opens: bool
     # What stands between the name and the end: attributes, not yet looked at.
@@ -142,12 +142,11 @@ def _raw_end(page: str, at: int, name: str) -> int:
     return end.start() if end else len(page)
 
 
-@dataclass(slots=True)
-class _Sheet:
+class _Sheet(msgspec.Struct):
     """The text as it grows. `breaks` and `space` are owed before the next word, `prefix` stands before it."""
 
     base: str
-    parts: list[str] = field(default_factory=list)
+    parts: list[str] = msgspec.field(default_factory=list)
     breaks: int = 0
     space: bool = False
     prefix: str = ""

@@ -7,9 +7,10 @@ order they were called, so that two edits of one message to one file both count.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
+
+import msgspec
 
 from openclaw.content import Block, Text
 from openclaw.errors import OpenClawError
@@ -34,8 +35,7 @@ SEARCH_SECONDS = GREP_SECONDS + 15.0
 _PATH = {"type": "string", "minLength": 1, "description": "Path of the file, relative to the workspace or absolute."}
 
 
-@dataclass(frozen=True, slots=True)
-class NativeTools:
+class NativeTools(msgspec.Struct, frozen=True):
     """The tools of this package, the same for every agent: what differs (workspace, policy) comes with the call."""
 
     _tools: tuple[Tool, ...]
@@ -57,11 +57,10 @@ def native_tools(fence: Fence, *, web: Rules | None = None) -> NativeTools:
     return NativeTools(tools)
 
 
-@dataclass(slots=True)
-class _Desk:
+class _Desk(msgspec.Struct):
     fence: Fence
     web: Rules
-    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    writing: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
 
     def read(self) -> Tool:
         async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
