@@ -2,7 +2,7 @@
 
 Owns which model is used when none is configured (the first one configured anywhere, a key in the environment, an Ollama on its usual
 port, else `builtin/offline`), the order of fallbacks, and when secrets are resolved: at the first request, so that a broken key of a
-fallback disturbs nobody. Wires are loaded by name when they are first needed, so that an offline turn pays for no HTTP client.
+fallback disturbs nobody. Wires, and the offline model, are loaded by name when they are first needed: neither pays for the other.
 """
 
 import importlib
@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from openclaw.errors import ModelError, OpenClawError
-from openclaw.models import offline, scripted
+from openclaw.models import scripted
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, Notice, Provider
 from openclaw.models.spec import Endpoint, ModelSpec, ProviderSpec
 from openclaw.models.vendors import CHAT, MESSAGES, USUAL_WINDOW, VENDORS, Vendor, located
@@ -23,7 +23,8 @@ from openclaw.redact import looks_secret, remember
 
 __all__ = ["OFFLINE", "Catalog", "Chain", "Link", "ModelSpec", "ProviderSpec", "Selection"]
 
-OFFLINE: Final = f"{offline.NAME}/{offline.MODEL}"
+BUILTIN: Final = "builtin"
+OFFLINE: Final = f"{BUILTIN}/offline"
 # It reads the last message only; any number will do that never makes a conversation compact early.
 OFFLINE_WINDOW: Final = 1_000_000
 
@@ -119,7 +120,7 @@ class Catalog:
         provider_id, _, model_id = links[0].name.partition("/")
         spec, vendor = self._known(provider_id)
         listed = next((m for m in spec.models if m.id == model_id), ModelSpec(model_id))
-        window = listed.context_window or (OFFLINE_WINDOW if provider_id == offline.NAME else vendor.context_window)
+        window = listed.context_window or (OFFLINE_WINDOW if provider_id == BUILTIN else vendor.context_window)
         return Selection(links[0].name, Chain(links), window, listed.max_tokens, found, self._problem(provider_id))
 
     async def close(self) -> None:
@@ -167,13 +168,14 @@ class Catalog:
         raise ModelError(f"'{name}' does not say which provider serves it.", hint=hint)
 
     def _make(self, provider_id: str) -> Provider:
-        if provider_id == offline.NAME:
-            return offline.Offline()
+        if provider_id == BUILTIN:
+            provider: Provider = importlib.import_module("openclaw.models.offline").Offline()
+            return provider
         spec, _ = self._known(provider_id)
         if spec.api == scripted.NAME:
             return self._scripted(spec.script, provider_id)
         if not spec.base_url:
-            known = ", ".join([*self._specs, *VENDORS, offline.NAME])
+            known = ", ".join([*self._specs, *VENDORS, BUILTIN])
             raise ModelError(
                 f"There is no model provider named '{provider_id}'.",
                 hint=f"Add models.providers.{provider_id} with its baseUrl, or use one of: {known}.",

@@ -15,6 +15,7 @@ from aiohttp import web
 from openclaw.content import Text, UserMessage
 from openclaw.errors import ModelError, SecretError
 from openclaw.models.catalog import OFFLINE, Catalog, Chain, Link, ModelSpec, ProviderSpec, Selection
+from openclaw.models.offline import Offline
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, Notice, TextDelta
 from openclaw.models.scripted import Scripted, Turn
 from openclaw.models.vendors import MESSAGES, VENDORS, located
@@ -281,6 +282,12 @@ async def test_the_number_of_attempts_is_configured() -> None:
 )
 def test_the_host_of_an_ollama_is_read_in_every_form(host: str, base: str) -> None:
     assert located(host) == base
+
+
+async def test_the_names_agree_with_what_the_offline_model_calls_itself() -> None:
+    *_, done = await said(await Catalog(environ=NOWHERE).select(OFFLINE))
+    assert isinstance(done, Done)
+    assert done.model == OFFLINE == f"{Offline.name}/offline"
 
 
 def test_an_offline_turn_loads_no_http_client() -> None:
