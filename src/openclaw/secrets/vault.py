@@ -58,7 +58,7 @@ class VaultSecrets:
         if version == 2:
             found = found.get("data") if isinstance(found, dict) else None
         if not isinstance(found, dict):
-            raise SecretError("Vault has no such secret: its newest version is deleted")
+            raise SecretError("Vault's answer holds no fields")
         return found
 
     async def _mount(self, path: str) -> tuple[str, int]:
