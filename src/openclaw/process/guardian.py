@@ -6,6 +6,8 @@ reported in time: a server spawned the moment before the gateway died is found l
 environment and leaves its group is out of reach. Standard library only, and little of it: this program starts with the first server.
 
     python -I -S guardian.py MARK    standard input: lines `+GROUP` and `-GROUP`; its end means that the gateway is gone
+
+Whoever starts it blocks the signals that are meant for everybody in sight: it has to outlive them from its first moment on.
 """
 
 import os
@@ -130,9 +132,6 @@ def _birth(pid: int) -> bytes:
 
 def main() -> None:
     mark = sys.argv[1].encode()
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        # A signal to everything in sight must not take the one that cleans up.
-        signal.signal(getattr(signal, name), signal.SIG_IGN)
     os.setsid()
     os.closerange(3, 4096)
     os.chdir("/")

@@ -7,6 +7,7 @@ process, whoever spawns; it ends when we do, however that happens. What it does 
 import logging
 import os
 import secrets
+import signal
 import sys
 
 from openclaw.process import guardian
@@ -60,7 +61,8 @@ class Watch:
             ]
             # No site packages and an empty environment: it starts quickly, and nothing can be smuggled into it.
             command = [sys.executable, "-I", "-S", guardian.__file__, f"{self._mark}."]
-            self._guardian = os.posix_spawn(sys.executable, command, {}, file_actions=actions)
+            blocked = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+            self._guardian = os.posix_spawn(sys.executable, command, {}, file_actions=actions, setsigmask=blocked)
         except OSError as error:
             os.close(ours)
             log.warning("No guardian for our child processes: %s. If we are killed, they may be left over.", error)
