@@ -18,7 +18,7 @@ ROWS: list[list[str]] = [
     ["net", "process", "secrets", "transport", "auth"],
     ["mcp", "models", "sessions", "skills", "plugins", "tools"],
     ["agent"],
-    ["app"],
+    ["engine", "app"],
     ["commands"],
     ["gateway", "mcp_server", "acp"],
     ["cli"],

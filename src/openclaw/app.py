@@ -6,7 +6,6 @@ mcp/manager.py.
 """
 
 import asyncio
-import os
 import secrets
 import sys
 import time
@@ -26,20 +25,17 @@ from openclaw.agent.agent import Agent, Parts, Settings
 from openclaw.agent.attachments import Attachment, incoming
 from openclaw.agent.events import Event, MessageEnd, RunReason, Sink, ToolEnd
 from openclaw.agent.loop import RunOutcome
-from openclaw.config.agents import AgentSpec, agent_ids
+from openclaw.config.agents import AgentSpec
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.load import Config
 from openclaw.config.paths import Paths
 from openclaw.config.sections import Model
-from openclaw.config.servers import engine_options, secret_text, server_specs
+from openclaw.config.servers import secret_text
 from openclaw.content import Audio, File, Image, Text, ToolCall, Usage, UserMessage
-from openclaw.mcp.connect import Services
-from openclaw.mcp.manager import Manager
-from openclaw.media import MediaStore
+from openclaw.engine import Engine
 from openclaw.models.catalog import OFFLINE, Catalog, Selection
 from openclaw.models.spec import ModelSpec, ProviderSpec
-from openclaw.security.audit import AuditLog
-from openclaw.security.policy import Policy, PolicyLayer, layer_of
+from openclaw.security.policy import Policy
 from openclaw.sessions.key import session_key as full_key
 from openclaw.sessions.memory import MemoryStore
 from openclaw.sessions.sqlite import SqliteStore
@@ -126,19 +122,24 @@ class App:
         through_gateway: bool = False,
         store: Store | None = None,
     ) -> None:
-        self.config = config
-        self.paths = paths
-        self.env = dict(os.environ) if env is None else env
+        self.engine = Engine(config, paths=paths, env=env, through_gateway=through_gateway)
         self._workspace = workspace
-        self._through_gateway = through_gateway
         self._given_store = store
-        self._manager: Manager | None = None
         self._checkers = CheckerCache()
         self._selections: dict[str, Selection] = {}
         self._exit = AsyncExitStack()
 
     async def __aenter__(self) -> "App":
+        await self._exit.enter_async_context(self.engine)
         return self
+
+    @property
+    def config(self) -> Config:
+        return self.engine.config
+
+    @property
+    def paths(self) -> Paths:
+        return self.engine.paths
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -168,8 +169,8 @@ class App:
         spec = agent_spec(self.config, agent)
         key = full_key(spec.id, session_key or _new_key(), namespace)
         one = await self.agent(spec)
-        (await self.manager()).start(spec.id)
-        blocks = await incoming(attachments, self.media)
+        (await self.engine.manager()).start(spec.id)
+        blocks = await incoming(attachments, self.engine.media)
         collector = _Collector(on_event)
         outcome: RunOutcome = await one.turn(
             UserMessage((Text(message), *blocks)),
@@ -192,7 +193,7 @@ class App:
     async def agent(self, spec: AgentSpec) -> Agent:
         """The agent as it is now: its model found, its sources in place."""
         selection = await self.selection(spec)
-        manager = await self.manager()
+        manager = await self.engine.manager()
         return Agent(
             Settings(
                 id=spec.id,
@@ -210,8 +211,8 @@ class App:
                 provider_stream=selection.provider.stream,
                 store=self.store,
                 sources=(self.native(spec), manager),
-                policy_decide=_decider(self.policy(spec)),
-                audit=self.audit.ended,
+                policy_decide=_decider(self.engine.policy(spec)),
+                audit=self.engine.audit.ended,
                 checker_cache=self._checkers,
                 clock=time.monotonic,
                 today=date.today,
@@ -233,20 +234,10 @@ class App:
         return store
 
     @cached_property
-    def media(self) -> MediaStore:
-        return MediaStore(self.paths.media_dir)
-
-    @cached_property
-    def audit(self) -> AuditLog:
-        log = AuditLog(self.paths.audit_dir / "calls.jsonl")
-        self._exit.callback(log.close)
-        return log
-
-    @cached_property
     def models(self) -> Catalog:
         catalog = Catalog(
             provider_specs(self.config),
-            environ=self.env,
+            environ=self.engine.env,
             look_around=self.config.root.models.mode == "merge",
             base=self.config.file.parent,
         )
@@ -258,15 +249,6 @@ class App:
         if spec.id not in self._selections:
             self._selections[spec.id] = await self.models.select(spec.model, spec.fallbacks)
         return self._selections[spec.id]
-
-    def policy(self, spec: AgentSpec) -> Policy:
-        return Policy(self.policy_layers(spec))
-
-    def policy_layers(self, spec: AgentSpec) -> list[PolicyLayer]:
-        layers = [layer_of(layer) for layer in spec.tools]
-        if self._through_gateway:
-            layers.append(layer_of(spec.gateway_tools, grants=False))
-        return layers
 
     def workspace(self, spec: AgentSpec) -> Path:
         if spec.workspace:
@@ -297,7 +279,9 @@ class App:
                 prompt_chars=section.limits.max_skills_prompt_chars,
             ),
         )
-        return load_skills(roots, rules, config=self.config.raw, env=self.env, platform=sys.platform, reserved=RESERVED)
+        return load_skills(
+            roots, rules, config=self.config.raw, env=self.engine.env, platform=sys.platform, reserved=RESERVED
+        )
 
     def native(self, spec: AgentSpec) -> NativeTools:
         fence = Fence(
@@ -307,33 +291,12 @@ class App:
         )
         return native_tools(fence)
 
-    async def manager(self) -> Manager:
-        """The MCP engine with the servers of every agent, none of them started by asking for it."""
-        if self._manager is None:
-            self._manager = await self._exit.enter_async_context(
-                Manager(
-                    {name: server_specs(self.config, name) for name in agent_ids(self.config)},
-                    options=engine_options(self.config),
-                    services=Services(environ=self.env),
-                    state=self.paths.data_dir / "mcp",
-                    media=self.media,
-                    reserved=[tool.name for tool in native_tools(Fence()).tools("")],
-                    eager=False,
-                )
-            )
-        return self._manager
-
-    @property
-    def startup_grace(self) -> float:
-        """How long a turn waits for servers that were never seen before."""
-        return engine_options(self.config).startup_grace
-
     # What an agent has, and has not
 
     async def settled(self, agent: str = "") -> Agent:
         """An agent once the tools of its servers are known, or cannot be."""
         one = await self.agent(agent_spec(self.config, agent))
-        (await self.manager()).start(one.settings.id)
+        (await self.engine.manager()).start(one.settings.id)
         await asyncio.gather(*(source.settle(one.settings.id, float("inf")) for source in one.parts.sources))
         return one
 
@@ -353,7 +316,7 @@ class App:
         """Why an agent has a tool, or has it not. Never without saying where it was looked for."""
         spec = agent_spec(self.config, agent)
         one = await self.settled(agent)
-        policy = self.policy(spec)
+        policy = self.engine.policy(spec)
         offered = {tool.name.casefold(): tool for source in one.parts.sources for tool in source.tools(spec.id)}
         tool = offered.get(name.casefold())
         if tool is not None:
@@ -366,7 +329,7 @@ class App:
         hint = f"Did you mean {offered[close[0]].name}?" if close else ""
         looked = (
             f"{sum(tool.kind == 'native' for tool in offered.values())} native tools",
-            *(f"MCP server {status.name}: {status.shown}" for status in (await self.manager()).status(spec.id)),
+            *(f"MCP server {status.name}: {status.shown}" for status in (await self.engine.manager()).status(spec.id)),
         )
         return Explanation(name, False, f"nothing offers a tool of this name. {hint}".strip(), looked=looked)
 

@@ -60,7 +60,7 @@ async def _say(chat: Chat, message: str) -> None:
     printer = StreamPrinter(chat.console)
     answer = asyncio.ensure_future(
         chat.app.reply(
-            message, agent=chat.agent, session_key=chat.key, on_event=printer, patience=chat.app.startup_grace
+            message, agent=chat.agent, session_key=chat.key, on_event=printer, patience=chat.app.engine.startup_grace
         )
     )
     loop = asyncio.get_running_loop()

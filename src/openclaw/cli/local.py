@@ -11,12 +11,12 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import uvloop
 
-from openclaw.app import App
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context, dispatch
 from openclaw.commands.parse import parse
@@ -41,7 +41,8 @@ def run(words: Sequence[str]) -> int:
         paths=paths,
         env=env,
         cwd=Path.cwd(),
-        open_app=lambda: _own_app(paths, env),
+        open_app=lambda: _own("openclaw.app", "App", paths, env, workspace=Path.cwd()),
+        open_engine=lambda: _own("openclaw.engine", "Engine", paths, env),
     )
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -73,9 +74,11 @@ async def _until_signalled(words: Sequence[str], context: Context) -> int:
 
 
 @asynccontextmanager
-async def _own_app(paths: Paths, env: Mapping[str, str]) -> AsyncIterator[App]:
-    async with App(load_config(paths, env), paths=paths, env=env, workspace=Path.cwd()) as app:
-        yield app
+async def _own(module: str, name: str, paths: Paths, env: Mapping[str, str], **options: Any) -> AsyncIterator[Any]:
+    """An App or Engine for this command alone, loaded only by commands that ask for one."""
+    config = load_config(paths, env)
+    async with getattr(import_module(module), name)(config, paths=paths, env=env, **options) as made:
+        yield made
 
 
 def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:

@@ -10,12 +10,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from openclaw import __version__
-from openclaw.app import App
 from openclaw.commands.console import Console
 from openclaw.commands.parse import Parsed, help_text, parse
 from openclaw.commands.table import ROOT, SHARED
@@ -28,18 +27,23 @@ Surface = Literal["terminal", "control", "chat", "http"]
 _log = logging.getLogger(__name__)
 
 
-class OpenApp(Protocol):
-    def __call__(self) -> AbstractAsyncContextManager[App]: ...
+if TYPE_CHECKING:
+    from openclaw.app import App
+    from openclaw.engine import Engine
 
 
 class Context(msgspec.Struct, frozen=True):
-    """What a command may use. `open_app` gives the running App of a gateway, or makes one for this command alone."""
+    """What a command may use. Opening gives the running App or Engine of a gateway, or makes one for this command alone.
+
+    A command that needs no agent opens the engine: it is half the size.
+    """
 
     console: Console
     paths: Paths
     env: Mapping[str, str]
     cwd: Path
-    open_app: OpenApp
+    open_app: "Callable[[], AbstractAsyncContextManager[App]]"
+    open_engine: "Callable[[], AbstractAsyncContextManager[Engine]]"
     surface: Surface = "terminal"
 
 

@@ -108,7 +108,7 @@ async def _agent(app: App, name: str) -> AsyncIterator[Check]:
     workspace = app.workspace(spec)
     if not workspace.is_dir():
         yield Check(what, "failed", f"its workspace {workspace} is not a directory", f"Run: mkdir -p {workspace}")
-    for problem in problems(app.policy_layers(spec)):
+    for problem in problems(app.engine.policy_layers(spec)):
         yield Check(what, "warning", str(problem))
     skills = app.skills(spec)
     if skills.skills:

@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
-from openclaw.app import App
 from openclaw.commands.arguments import arguments_of
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed, nearest
 from openclaw.commands.render import resource_lines, result_lines, server_lines, status_lines
 from openclaw.config.agents import agent as agent_spec
+from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.mcp.definition import schema_of
 from openclaw.mcp.manager import Manager
@@ -33,15 +33,17 @@ _DESCRIPTION = 500
 
 
 @asynccontextmanager
-async def _engine(context: Context, parsed: Parsed, *, settle: bool = False) -> AsyncIterator[tuple[App, Manager, str]]:
+async def _engine(
+    context: Context, parsed: Parsed, *, settle: bool = False
+) -> AsyncIterator[tuple[Engine, Manager, str]]:
     """The engine and the agent asked about. With `settle`, once the agent's servers are known or cannot be."""
-    async with context.open_app() as app:
-        agent = agent_spec(app.config, parsed.text("agent")).id
-        manager = await app.manager()
+    async with context.open_engine() as engine:
+        agent = agent_spec(engine.config, parsed.text("agent")).id
+        manager = await engine.manager()
         if settle:
             manager.start(agent)
             await manager.settle(agent, float("inf"))
-        yield app, manager, agent
+        yield engine, manager, agent
 
 
 async def servers(context: Context, parsed: Parsed) -> int:
@@ -169,17 +171,17 @@ async def refresh(context: Context, parsed: Parsed) -> int:
 
 async def call(context: Context, parsed: Parsed) -> int:
     """Exit code 1 when the tool reported an error. Starts only the server it needs."""
-    async with _engine(context, parsed) as (app, manager, agent):
+    async with _engine(context, parsed) as (engine, manager, agent):
         entry = await manager.find(parsed.text("tool"), agent)
         if entry is None:
             raise UsageError(_no_such_tool(manager, agent, parsed.text("tool")))
-        decision = app.policy(agent_spec(app.config, agent)).decide(ToolRef(entry.name, "mcp", entry.spec.name))
+        decision = engine.policy(agent_spec(engine.config, agent)).decide(ToolRef(entry.name, "mcp", entry.spec.name))
         if not decision.allowed:
             raise UsageError(f"{entry.name} may not be used: {decision}.")
         schema = msgspec.json.decode(schema_of(entry.definition.details()))
         arguments = arguments_of(parsed.many("words"), schema if isinstance(schema, dict) else None)
         result = await manager.call(entry.name, arguments, agent=agent, show_progress=_progress(context))
-        _print(context, parsed, app, result)
+        _print(context, parsed, engine, result)
     return 1 if result.is_error else 0
 
 
@@ -197,11 +199,11 @@ def _no_such_tool(manager: Manager, agent: str, name: str) -> str:
     return f"There is no MCP tool {name}. {nearest(name, known) or 'Try: openclaw mcp tools'}"
 
 
-def _print(context: Context, parsed: Parsed, app: App, result: CallResult) -> None:
+def _print(context: Context, parsed: Parsed, engine: Engine, result: CallResult) -> None:
     if parsed.flag("json"):
         context.console.data(as_json(result))
         return
-    for line in result_lines(result, app.media, context.console):
+    for line in result_lines(result, engine.media, context.console):
         context.console.line(line)
 
 
@@ -231,13 +233,13 @@ async def resources(context: Context, parsed: Parsed) -> int:
 
 
 async def read(context: Context, parsed: Parsed) -> int:
-    async with _engine(context, parsed) as (app, manager, agent):
+    async with _engine(context, parsed) as (engine, manager, agent):
         supervisor = manager.server(parsed.text("server"), agent)
         contents = await supervisor.use(lambda client: read_resource(client, parsed.text("uri")))
         if parsed.flag("json"):
             context.console.data({"contents": contents})
         else:
-            for line in resource_lines(contents, app.media, context.console):
+            for line in resource_lines(contents, engine.media, context.console):
                 context.console.line(line)
     return 0
 
@@ -267,7 +269,7 @@ def _prompt_json(server: str, entry: PromptEntry) -> dict[str, Any]:
 
 async def prompt(context: Context, parsed: Parsed) -> int:
     given = {key: str(value) for key, value in arguments_of(parsed.many("words")).items()}
-    async with _engine(context, parsed) as (app, manager, agent):
+    async with _engine(context, parsed) as (engine, manager, agent):
         supervisor = manager.server(parsed.text("server"), agent)
         listed = {entry.name: entry for entry in await supervisor.use(list_prompts)}
         entry = listed.get(parsed.text("name"))
@@ -281,7 +283,7 @@ async def prompt(context: Context, parsed: Parsed) -> int:
         else:
             for message in filled.messages:
                 context.console.line(context.console.bold(f"{clean_label(message.role, 20)}:"))
-                for line in result_lines(CallResult([message.content]), app.media, context.console):
+                for line in result_lines(CallResult([message.content]), engine.media, context.console):
                     context.console.line(line)
     return 0
 
