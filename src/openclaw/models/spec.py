@@ -36,6 +36,9 @@ class ProviderSpec(msgspec.Struct, frozen=True):
     # The file that a provider with `api: "scripted"` plays.
     script: str = ""
 
+    def __repr__(self) -> str:
+        return f"ProviderSpec({self.id!r})"
+
 
 class Endpoint(msgspec.Struct, frozen=True):
     """Where a wire sends its requests, secrets resolved. `key_place` says where the key is set, for messages: never the key."""
@@ -48,6 +51,10 @@ class Endpoint(msgspec.Struct, frozen=True):
     timeout: float | None = None
     max_retries: int | None = None
     key_place: str = ""
+
+    def __repr__(self) -> str:
+        # Never the key: a value is shown in tracebacks and logs.
+        return f"Endpoint({self.provider!r})"
 
     def model(self, model_id: str) -> ModelSpec:
         """What is known about a model; the defaults for one that is not listed."""

@@ -18,6 +18,7 @@ from openclaw.models.catalog import OFFLINE, Catalog, Chain, Link, ModelSpec, Pr
 from openclaw.models.offline import Offline
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, Notice, TextDelta
 from openclaw.models.scripted import Scripted, Turn
+from openclaw.models.spec import Endpoint
 from openclaw.models.vendors import MESSAGES, VENDORS, located
 from parts.model_servers import KEY, MODEL, Answer, ChatServer, Failure, MessagesServer
 
@@ -282,6 +283,12 @@ async def test_the_number_of_attempts_is_configured() -> None:
 )
 def test_the_host_of_an_ollama_is_read_in_every_form(host: str, base: str) -> None:
     assert located(host) == base
+
+
+def test_a_spec_shows_no_secret_when_it_is_printed() -> None:
+    headers = (("Authorization", f"Bearer {KEY}"),)
+    shown = f"{ProviderSpec('own', 'https://x', KEY, headers=headers)!r} {Endpoint('own', 'https://x', KEY, headers)!r}"
+    assert shown == "ProviderSpec('own') Endpoint('own')"
 
 
 async def test_the_names_agree_with_what_the_offline_model_calls_itself() -> None:
