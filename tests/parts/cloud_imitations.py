@@ -1,7 +1,8 @@
 """Imitations of Google's and Microsoft's secret stores: not the real thing, but their REST answers as documented, on this machine.
 
-`CloudImitation` answers as Secret Manager, the metadata server of a Google machine, a Google token endpoint and a Key Vault do, checks
-what is asked of them, and counts sign-ins. `imitate_program` stands a small script where `gcloud`, `aws` or `az` would be.
+`CloudImitation` answers as Secret Manager, the metadata server of a Google machine, a Google token endpoint, a Key Vault and the identity
+endpoint of an App Service do, checks what is asked of them, and records it. `imitate_program` stands a small script where `gcloud`,
+`aws` or `az` would be.
 """
 
 import base64
@@ -38,8 +39,10 @@ class CloudImitation:
     async def __aenter__(self) -> Self:
         app = web.Application()
         app.router.add_get("/v1/projects/{project}/secrets/{name}/versions/{version}:access", self._access)
+        app.router.add_get("/", self._metadata)
         app.router.add_get("/computeMetadata/v1/{path:.*}", self._metadata)
         app.router.add_post("/token", self._google_token)
+        app.router.add_get("/msi/token", self._azure_token)
         app.router.add_get("/secrets/{name}", self._key_vault)
         app.router.add_get("/secrets/{name}/{version}", self._key_vault)
         self._runner = web.AppRunner(app, access_log=None)
@@ -78,7 +81,12 @@ class CloudImitation:
         headers = {"Metadata-Flavor": self.flavor} if self.flavor else {}
         if request.headers.get("Metadata-Flavor") != "Google":
             return web.Response(status=403, headers=headers)
-        path = request.match_info["path"]
+        path = request.match_info.get("path", "")
+        if not path:
+            return web.Response(text="computeMetadata/\n", headers=headers)
+        if path == "instance/service-accounts/default/" and request.query.get("recursive") == "true":
+            account = {"aliases": ["default"], "email": "machine@imitation.example", "scopes": []}
+            return web.json_response(account, headers=headers)
         if path == "project/project-id":
             return web.Response(text=self.project, headers=headers)
         if path == "instance/service-accounts/default/token" and self.has_account:
@@ -93,6 +101,23 @@ class CloudImitation:
         if form.get("grant_type") != "urn:ietf:params:oauth:grant-type:jwt-bearer" or not form.get("assertion"):
             return web.json_response({"error": "invalid_grant"}, status=400)
         return web.json_response({"access_token": TOKEN, "expires_in": 3599, "token_type": "Bearer"})
+
+    async def _azure_token(self, request: web.Request) -> web.Response:
+        """The identity endpoint of an App Service."""
+        self.asked.append(request.path)
+        if (
+            request.headers.get("X-IDENTITY-HEADER") != TOKEN
+            or request.query.get("resource") != "https://vault.azure.net"
+        ):
+            return web.json_response({"statusCode": 400}, status=400)
+        return web.json_response(
+            {
+                "access_token": TOKEN,
+                "expires_on": "4102444800",
+                "resource": "https://vault.azure.net",
+                "token_type": "Bearer",
+            }
+        )
 
     async def _key_vault(self, request: web.Request) -> web.Response:
         self.asked.append(request.path)
