@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from openclaw.errors import (
     AuthError,
@@ -20,9 +22,10 @@ from openclaw.errors import (
 )
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.protocol.authorizer import Authorizer, StaticAuthorizer
+from openclaw.protocol.sse import SseEvent, SseParser
 from openclaw.security.egress import OPERATOR
 from openclaw.transport.endpoint import retry_after
-from openclaw.transport.events import EventStream
+from openclaw.transport.events import EventStream, single_message
 from openclaw.transport.http import HttpLink, HttpTransport
 from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.http_faults import gzip_bomb, hold, json_body, raw, reset, status
@@ -307,6 +310,39 @@ async def test_the_server_says_how_long_to_wait_before_the_next_connection() -> 
         await stream.read(await client.open("GET", server.origin + "/"))
     assert (stream.last_event_id, stream.progress) == ("1", 1)
     assert [stream.pause(failures) for failures in range(8)] == [2.5, 2.5, 4, 8, 16, 32, 60, 60]
+
+
+PIECES = st.sampled_from(
+    [
+        b"event: message",
+        b"event: other",
+        b"id: 7",
+        b"id:8",
+        b"data: {}",
+        b"data:x",
+        b"data: ",
+        b"data: \xc3\xa9",
+        b": ping",
+    ]
+    + [b"retry: 5", b"\n", b"\r\n", b"\r", b"\n\n", b"\r\n\r\n", b" ", b"\xff", b"\xef\xbb\xbf"]
+)
+
+
+@given(st.lists(PIECES, max_size=9))
+@settings(max_examples=200)
+def test_the_quick_way_to_read_one_message_says_what_the_parser_says(pieces: list[bytes]) -> None:
+    body = b"".join(pieces)
+    single = single_message(body)
+    if single is not None:
+        id, data = single
+        assert SseParser().feed(body) == [SseEvent("message", data.decode(), id)]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("start", [[], [b"event: message"], [b"event: message", b"id: a-1"], [b"id: a-1"]])
+def test_the_quick_way_takes_the_forms_that_servers_write(start: list[bytes], end: bytes) -> None:
+    body = end.join([*start, b'data: {"id":1}', b"", b""])
+    assert single_message(body) == ("a-1" if b"id: a-1" in start else None, b'{"id":1}')
 
 
 async def test_405_means_there_is_no_such_stream(server: HttpServer, sink: Recorder) -> None:

@@ -5,6 +5,7 @@ connection, and when to stop trying, is decided by the transports.
 """
 
 import logging
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -26,6 +27,22 @@ LONGEST_RETRY: Final = 600.0
 LINGER: Final = 1.0
 
 
+# The usual small answer: one message and nothing else, in the forms that servers write it.
+_SINGLE = re.compile(rb"(?:event: message\r?\n)?(?:id: ([!-~]+)\r?\n)?data: ([^\r\n]+)\r?\n\r?\n")
+
+
+def single_message(body: bytes) -> tuple[str | None, bytes] | None:
+    """The id and data of a body that is one plain message; None for any other, which takes a parser.
+
+    Says exactly what `SseParser` would: it is here because half of a small call's time would otherwise go into parsing.
+    """
+    match = _SINGLE.fullmatch(body) if body.isascii() else None
+    if match is None:
+        return None
+    id = match[1]
+    return None if id is None else id.decode("ascii"), match[2]
+
+
 class EventStream:
     """`deliver` gets the name and the data of each event; `enough` says that nothing more is wanted from the stream.
 
@@ -35,7 +52,7 @@ class EventStream:
 
     def __init__(
         self,
-        deliver: Callable[[str, str], None],
+        deliver: Callable[[str, bytes], None],
         *,
         enough: Callable[[], bool],
         max_event_bytes: int,
@@ -54,12 +71,17 @@ class EventStream:
 
     async def read(self, response: Response) -> None:
         """Deliver events until this response ends, breaks off, or nothing more is wanted; then give the response up."""
-        parser = SseParser(max_event_bytes=self._max_event_bytes, skipped=self._skipped)
         try:
-            if (whole := response.take_whole()) is not None:
-                self._take(parser.feed(whole))
+            whole = response.take_whole()
+            if whole is None:
+                await self._follow(response)
+            elif len(whole) > self._max_event_bytes or (single := single_message(whole)) is None:
+                self._take(self._parser().feed(whole))
             else:
-                await self._follow(response, parser)
+                id, data = single
+                self.progress += 1
+                self.last_event_id = self.last_event_id if id is None else id
+                self._deliver("message", data)
         except LinkLostError:
             log.debug("The event stream of %s broke off.", self._label)
         finally:
@@ -68,7 +90,11 @@ class EventStream:
             else:
                 response.close()
 
-    async def _follow(self, response: Response, parser: SseParser) -> None:
+    def _parser(self) -> SseParser:
+        return SseParser(max_event_bytes=self._max_event_bytes, skipped=self._skipped)
+
+    async def _follow(self, response: Response) -> None:
+        parser = self._parser()
         # Bytes since the last piece that ended an event.
         pending = 0
         async for piece in response.chunks():
@@ -89,7 +115,7 @@ class EventStream:
             if event.retry is not None:
                 self._retry = min(event.retry / 1000, LONGEST_RETRY)
             if event.data:
-                self._deliver(event.event, event.data)
+                self._deliver(event.event, event.data.encode("utf-8", "surrogatepass"))
 
     def pause(self, failures: int) -> float:
         """Seconds to wait before the next connection; `failures` counts those in a row that brought nothing."""

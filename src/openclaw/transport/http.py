@@ -228,9 +228,9 @@ class HttpLink:
     # Streams
 
     def _stream(self, origin: int | None) -> EventStream:
-        def deliver(event: str, data: str) -> None:
+        def deliver(event: str, data: bytes) -> None:
             if event == "message":
-                self._sink.received(data.encode("utf-8", "surrogatepass"), origin)
+                self._sink.received(data, origin)
 
         def enough() -> bool:
             return origin is not None and not self._sink.awaits(origin)

@@ -158,12 +158,12 @@ class LegacySseLink:
             error = LinkLostError(broken.message, hint=broken.hint)
         self._end(error)
 
-    def _deliver(self, event: str, data: str) -> None:
+    def _deliver(self, event: str, data: bytes) -> None:
         if event == "message":
-            self._sink.received(data.encode("utf-8", "surrogatepass"), None)
+            self._sink.received(data, None)
         elif event == "endpoint" and not self._post_url.done():
             try:
-                self._post_url.set_result(self._same_origin(data))
+                self._post_url.set_result(self._same_origin(data.decode()))
             except OpenClawError as error:
                 self._post_url.set_exception(error)
 
