@@ -323,8 +323,16 @@ PIECES = st.sampled_from(
         b"data: ",
         b"data: \xc3\xa9",
         b": ping",
+        b"retry: 5",
+        b"\n",
+        b"\r\n",
+        b"\r",
+        b"\n\n",
+        b"\r\n\r\n",
+        b" ",
+        b"\xff",
+        b"\xef\xbb\xbf",
     ]
-    + [b"retry: 5", b"\n", b"\r\n", b"\r", b"\n\n", b"\r\n\r\n", b" ", b"\xff", b"\xef\xbb\xbf"]
 )
 
 
