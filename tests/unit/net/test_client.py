@@ -358,6 +358,13 @@ async def test_a_redirect_status_without_a_location_is_an_answer(server: HttpSer
     assert (await client.fetch("GET", server.origin + "/")).status == 302
 
 
+async def test_a_redirect_is_an_answer_where_the_body_is_a_credential(server: HttpServer) -> None:
+    server.fault("/token", status(307, {"Location": "/elsewhere"}))
+    async with HttpClient(ClientOptions(rules=OPERATOR, follow_redirects=False)) as client:
+        answer = await client.fetch("POST", server.origin + "/token", body=b"refresh_token=x")
+    assert (answer.status, [seen.path for seen in server.seen]) == (307, ["/token"])
+
+
 @pytest.mark.parametrize(
     "location", ["ftp://x/", "https://u:p@h/", "https://h\\x/", "//a b/", "https://169.254.169.254/"]
 )
