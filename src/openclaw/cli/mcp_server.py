@@ -1,0 +1,87 @@
+"""`openclaw mcp-server`: its options, read here by hand, since a client waits while we start.
+
+`main` is the fast way in, for the words a client's config holds. Everything else (help, mistakes, `--print-config`) goes through the
+command table like any other command, and ends in `run`.
+"""
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+# A plain name instead of typing.TYPE_CHECKING: type checkers know it, and importing typing costs milliseconds.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from openclaw.commands.dispatch import Context
+    from openclaw.commands.parse import Parsed
+
+_FLAGS = {"-v": "verbose", "--verbose": "verbose", "--local": "local", "--log-json": "log_json"}
+_VALUES = {"--agent": "agent", "--config": "config", "--log-level": "log_level"}
+
+
+def main(words: Sequence[str]) -> int | None:
+    """Serve with these options (the words after `mcp-server`); None when there is more to them, and the command table should see to it."""
+    if words == ["--version"]:
+        sys.stdout.write(f"openclaw mcp-server {import_module('openclaw').__version__}\n")
+        return 0
+    options = read(words)
+    if options is None:
+        return None
+    serve = import_module("openclaw.mcp_server.serve")
+    code: int = serve.main(serve.Options(**options))
+    return code
+
+
+def read(words: Sequence[str]) -> dict[str, object] | None:
+    """The options as `serve.Options` takes them; None unless all of them are plain."""
+    options: dict[str, object] = {}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        name, equals, value = word.partition("=")
+        if word in _FLAGS:
+            options[_FLAGS[word]] = True
+        elif name in _VALUES and (equals or rest):
+            options[_VALUES[name]] = value if equals else rest.pop(0)
+        else:
+            return None
+    return options
+
+
+async def run(context: "Context", parsed: "Parsed") -> int:
+    """The same by way of the command table."""
+    if client := parsed.text("print-config"):
+        return _print_config(context, parsed, client)
+    serve = import_module("openclaw.mcp_server.serve")
+    options = serve.Options(
+        agent=parsed.text("agent"),
+        config=parsed.text("config"),
+        local=parsed.flag("local"),
+        verbose=parsed.flag("verbose"),
+        log_level=parsed.text("log-level"),
+        log_json=parsed.flag("log-json"),
+    )
+    code: int = await serve.serve(options)
+    return code
+
+
+def _print_config(context: "Context", parsed: "Parsed", client: str) -> int:
+    clients = import_module("openclaw.mcp_server.clients")
+    command, arguments = _command(sys.argv[0]), ["mcp-server"]
+    arguments += ["--verbose"] if parsed.flag("verbose") else []
+    arguments += ["--local"] if parsed.flag("local") else []
+    for name in ("agent", "config"):
+        if value := parsed.text(name):
+            arguments += [f"--{name}", os.path.join(context.cwd, value) if name == "config" else value]
+    context.console.line(clients.config_text(client, command, arguments))
+    place = clients.CLIENTS[client].replace("COMMAND ARGUMENTS", shlex.join([command, *arguments]))
+    context.console.note(context.console.dim(f"For {place}"))
+    return 0
+
+
+def _command(program: str) -> str:
+    """The absolute path of this program, as another one can start it."""
+    found = program if os.sep in program else shutil.which(program) or program
+    return os.path.abspath(found)

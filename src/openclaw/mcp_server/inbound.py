@@ -1,0 +1,118 @@
+"""Attachments of an order, from Base64 to bytes: which are welcome, and in what words the others are refused.
+
+Owns the table of MIME types and the checks. Everything that can be checked before decoding is, and items are decoded one at a time.
+What an item is said to be and what its first bytes show must agree. Nothing is opened or unpacked: what becomes of an attachment is
+`agent/attachments.py`'s business.
+"""
+
+import unicodedata
+from collections.abc import Iterator
+
+from openclaw.agent.attachments import Attachment
+from openclaw.errors import MediaError
+from openclaw.mcp_server.arguments import Item, Order
+from openclaw.media import ITEM_BYTES, MAX_FILES, MAX_IMAGES, UNKNOWN_TYPE, clean_type, decode_base64, sniff
+
+IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+TEXTS = frozenset({"text/plain", "text/markdown", "text/html", "text/csv", "application/json"})
+# What the first bytes of each type may show, beside the type itself: containers are shared between sound and film.
+_LOOKS_LIKE: dict[str, frozenset[str]] = {
+    "application/pdf": frozenset(),
+    "audio/mpeg": frozenset(),
+    "audio/wav": frozenset(),
+    "audio/ogg": frozenset({"audio/opus"}),
+    "audio/mp4": frozenset({"video/mp4"}),
+    "audio/aac": frozenset(),
+    "audio/flac": frozenset(),
+    "audio/opus": frozenset({"audio/ogg", "video/webm", "video/x-matroska"}),
+    "video/mp4": frozenset({"audio/mp4", "video/quicktime"}),
+    "video/webm": frozenset({"video/x-matroska"}),
+    "video/quicktime": frozenset({"video/mp4"}),
+    "video/x-msvideo": frozenset(),
+    "application/zip": frozenset(),
+    "application/gzip": frozenset(),
+    "application/x-tar": frozenset(),
+    "application/x-compressed-tar": frozenset({"application/gzip"}),
+}
+FILES = TEXTS | frozenset(_LOOKS_LIKE)
+# Older forms of two types, which `sniff` does not know: where their mark stands, and what it is.
+_OLDER = {
+    "audio/aac": (0, (b"ADIF",)),
+    "video/quicktime": (4, (b"moov", b"mdat", b"free", b"wide", b"skip", b"pnot")),
+}
+# Enough of a file for every mark there is.
+_HEAD = 512
+# A data: URL says what it is within so many characters.
+_LONGEST_PREFIX = 200
+
+
+def check_counts(order: Order) -> None:
+    """Raises MediaError when there are too many."""
+    for items, most, what in ((order.images, MAX_IMAGES, "images"), (order.files, MAX_FILES, "files")):
+        if len(items) > most:
+            raise MediaError(
+                f"There are {len(items)} {what}; {most} are the most.", hint="Send the rest in another order."
+            )
+
+
+def decode(order: Order) -> Iterator[Attachment]:
+    """The attachments, images first, each decoded when it is asked for and its text forgotten then. Raises MediaError."""
+    for items, known, what in ((order.images, IMAGES, "image"), (order.files, FILES, "file")):
+        for number, item in enumerate(items, 1):
+            yield _decoded(item, known, f"{what}-{number}")
+
+
+def _decoded(item: Item, known: frozenset[str], name: str) -> Attachment:
+    kind = clean_type(item.mime_type)
+    if kind not in known:
+        raise MediaError(
+            f"{item.place}: the type {_shown(item.mime_type)} is not supported.",
+            hint=f"Supported: {', '.join(sorted(known))}.",
+        )
+    text, item.data = item.data, ""
+    _check_prefix(text, kind, item.place)
+    data = decode_base64(text, limit=ITEM_BYTES, what=item.place)
+    del text
+    if not data:
+        raise MediaError(f"{item.place} is empty.")
+    _check_content(data, kind, item.place)
+    return Attachment(item.filename or name, kind, data)
+
+
+def _check_prefix(text: str, kind: str, place: str) -> None:
+    """A `data:` URL is taken for its Base64, when that is what it holds and it says nothing else than the arguments do."""
+    if text[:5].lower() != "data:":
+        return
+    head, comma, _ = text[5:_LONGEST_PREFIX].lower().partition(",")
+    if not comma or not head.endswith(";base64"):
+        raise MediaError(f"{place} is a data: URL without Base64.", hint="Send the Base64 data alone.")
+    named = head.partition(";")[0]
+    if named and clean_type(named) != kind:
+        raise MediaError(f"{place} is a data: URL of type {clean_type(named)}, but mimeType says {kind}.")
+
+
+def _check_content(data: bytes, kind: str, place: str) -> None:
+    found = sniff(data[:_HEAD])
+    if kind in TEXTS:
+        # "ID3" begins a recording, but also many a table.
+        if found == UNKNOWN_TYPE or (found == "audio/mpeg" and _is_text(data[:_HEAD])):
+            return
+    elif found == kind or found in _LOOKS_LIKE.get(kind, ()) or _is_older(data, kind):
+        return
+    shown = "something else" if found == UNKNOWN_TYPE else found
+    raise MediaError(f"{place} is said to be {kind}, but its content is {shown}.", hint="Correct mimeType.")
+
+
+def _is_older(data: bytes, kind: str) -> bool:
+    place, marks = _OLDER.get(kind, (0, ()))
+    return any(data.startswith(mark, place) for mark in marks)
+
+
+def _is_text(head: bytes) -> bool:
+    text = head.decode("utf-8", "ignore")
+    return len(text.encode()) >= len(head) - 3 and all(c in "\t\r\n" or unicodedata.category(c) != "Cc" for c in text)
+
+
+def _shown(mime_type: str) -> str:
+    kind = clean_type(mime_type)
+    return kind if kind != UNKNOWN_TYPE else "given"

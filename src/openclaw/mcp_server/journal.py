@@ -1,0 +1,44 @@
+"""What passes between client and server, for `--verbose`: one line each to the log, cut short, masked, session keys as a short hash.
+
+Loaded only when it is asked for.
+"""
+
+import logging
+
+from openclaw.log import one_line, short_hash
+from openclaw.mcp_server.arguments import Item, Order
+from openclaw.mcp_server.wire import Batch, Message
+from openclaw.protocol.jsonrpc import Notification, Request, RequestId
+
+# Enough to recognise a message or an answer.
+_SHOWN = 300
+
+_log = logging.getLogger(__name__)
+
+
+class LogJournal:
+    def received(self, message: Message | Batch) -> None:
+        match message:
+            case Batch(messages):
+                _log.info("→ a batch of %d", len(messages))
+            case Request(id, method, params):
+                _log.info("→ %s id=%r, %d bytes", method, id, len(memoryview(params)))
+            case Notification(method):
+                _log.info("→ %s", method)
+            case _:
+                _log.info("→ a line that cannot be answered otherwise than: %s", message.message)
+
+    def ordered(self, id: RequestId, order: Order) -> None:
+        session = short_hash(order.session_key) if order.session_key else "none"
+        text = one_line(order.message, _SHOWN)
+        sizes = f"images={_shown(order.images)} files={_shown(order.files)}"
+        _log.info("→ order id=%r session=%s %s: %s", id, session, sizes, text)
+
+    def answered(self, id: RequestId | None, line: bytes) -> None:
+        _log.info(
+            "← id=%r, %d bytes: %s", id, len(line), one_line(line[: 4 * _SHOWN].decode("utf-8", "ignore"), _SHOWN)
+        )
+
+
+def _shown(items: list[Item]) -> str:
+    return f"{len(items)} ({sum(len(item.data) for item in items):,} characters)" if items else "none"

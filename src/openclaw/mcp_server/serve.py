@@ -1,0 +1,138 @@
+"""The whole life of `openclaw mcp-server`: from taking over standard input and output to the last line and the end of the process.
+
+Owns when it ends (the client closes our input or stops reading our output, or a signal comes) and that it does so within two seconds,
+whatever hangs. Imports little: a client waits for the answer to `initialize`. The agent is loaded with the first order.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from openclaw.mcp_server.arguments import Order
+from openclaw.mcp_server.server import Journal, Server, Tell
+from openclaw.mcp_server.stdio import Line, Reader, Writer, take_over
+
+# Seconds from the end of input, or a signal, to the end of the process; and how much of it the host gets to end its servers.
+# What is left of them then is the guardian's.
+WITHIN = 1.9
+_CLOSING = 0.6
+# And for the client to read the last answers.
+_LAST_LINES = 0.2
+
+_log = logging.getLogger(__name__)
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What the command line says. Empty means the default agent, config file and log level."""
+
+    agent: str = ""
+    config: str = ""
+    local: bool = False
+    verbose: bool = False
+    log_level: str = ""
+    log_json: bool = False
+
+
+def main(options: Options) -> int:
+    """Serve until the client leaves. The exit code is 0 then, and what shells use for a signal when one came."""
+    try:
+        return asyncio.run(serve(options))
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+
+
+async def serve(options: Options) -> int:
+    reading, writing = take_over()
+    loop = asyncio.get_running_loop()
+    end: asyncio.Future[int] = loop.create_future()
+
+    def leave(code: int = 0) -> None:
+        if not end.done():
+            end.set_result(code)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # Windows has no signals that a loop could wait for.
+        with suppress(NotImplementedError):
+            loop.add_signal_handler(number, leave, 128 + number)
+    backend = _LaterOrders(options)
+    writer = Writer(writing, loop, leave)
+    server = Server(writer.write, backend, _journal(options))
+
+    def receive(lines: list[Line], more: Callable[[], None]) -> None:
+        while lines:
+            server.receive(lines.pop(0))
+        writer.when_room(more)
+
+    Reader(reading, loop, receive, leave)
+    code = 0
+    try:
+        code = await end
+    finally:
+        _end_within(WITHIN, code)
+        await server.stop()
+        await backend.close()
+        writer.close(_LAST_LINES)
+    return code
+
+
+def _end_within(seconds: float, code: int) -> None:
+    """End the process by force when a thread, a server or the loop itself does not let it end."""
+
+    def force() -> None:
+        time.sleep(seconds)
+        os._exit(code)
+
+    threading.Thread(target=force, name="end", daemon=True).start()
+
+
+def _journal(options: Options) -> Journal | None:
+    if not options.verbose:
+        return None
+    _configure_log(options)
+    journal: Journal = import_module("openclaw.mcp_server.journal").LogJournal()
+    return journal
+
+
+def _configure_log(options: Options) -> None:
+    level = options.log_level or ("debug" if options.verbose else "warning")
+    import_module("openclaw.log").configure(level=level, json_lines=options.log_json)
+
+
+class _LaterOrders:
+    """Orders that load what they need, the agent and all, when the first one comes."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._loading: asyncio.Task[Any] | None = None
+
+    async def carry_out(self, order: Order, version: str, tell: Tell) -> dict[str, Any]:
+        if self._loading is None:
+            self._loading = asyncio.get_running_loop().create_task(self._load())
+        # A cancelled order must not cancel what others wait for.
+        orders = await asyncio.shield(self._loading)
+        answer: dict[str, Any] = await orders.carry_out(order, version, tell)
+        return answer
+
+    async def close(self) -> None:
+        if self._loading is not None:
+            with suppress(Exception):
+                async with asyncio.timeout(_CLOSING):
+                    await (await asyncio.shield(self._loading)).close()
+
+    async def _load(self) -> Any:
+        if not self._options.verbose:
+            _configure_log(self._options)
+        # In a thread: it takes half a second, and pings are answered meanwhile.
+        module = await asyncio.to_thread(import_module, "openclaw.mcp_server.orders")
+        choices = module.Choices(agent=self._options.agent, config=self._options.config)
+        return module.Orders(choices, dict(os.environ), Path.cwd())

@@ -1,0 +1,195 @@
+"""The server between a client's lines and an agent: answers at once what it can, runs orders side by side, cancels and stops them.
+
+Owns the orders under way, by the id of their request. Lines come in by `receive` and go out by `write`; threads and descriptors are
+`stdio.py`'s, the protocol is `conversation.py`'s, and what an order becomes is the backend's (`orders.py`). A cancelled order is never
+answered; one that is under way when the server stops is, at once.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from msgspec import Raw
+
+from openclaw.errors import UsageError
+from openclaw.mcp_server.arguments import Order
+from openclaw.mcp_server.conversation import Answer, Cancel, Conversation, Placed, Unsupported, result
+from openclaw.mcp_server.progress import Progress
+from openclaw.mcp_server.wire import Batch, Message, Refusal, read
+from openclaw.protocol.framing import Oversized
+from openclaw.protocol.jsonrpc import Notification, RequestId, encode_error, encode_result
+
+# Orders at once: each may hold hundreds of megabytes of attachments and a conversation with a model.
+MOST_ORDERS = 64
+# Seconds in which cancelled orders may write down what was said, when the server stops.
+LAST_WORDS = 1.0
+
+_log = logging.getLogger(__name__)
+
+Tell = Callable[[str], None]
+# Takes the answer to one request; None when there will be none.
+Reply = Callable[[bytes | None], None]
+
+
+class Backend(Protocol):
+    """What carries out orders. Raises nothing but CancelledError: what went wrong is in the answer."""
+
+    async def carry_out(self, order: Order, version: str, tell: Tell) -> dict[str, Any]:
+        """The result of the tool call, as the revision `version` knows it. `tell` shows a sentence to the client meanwhile."""
+        ...
+
+
+class Journal(Protocol):
+    """Hears of every message and every answer, for `--verbose`."""
+
+    def received(self, message: Message | Batch) -> None: ...
+
+    def ordered(self, id: RequestId, order: Order) -> None: ...
+
+    def answered(self, id: RequestId | None, line: bytes) -> None: ...
+
+
+def failure(sentence: str) -> dict[str, Any]:
+    """An error as tools report it."""
+    return {"content": [{"type": "text", "text": f"Error: {sentence}"}], "isError": True}
+
+
+class Server:
+    """`write` takes one line without its newline and never waits."""
+
+    def __init__(self, write: Callable[[bytes], None], backend: Backend, journal: Journal | None = None) -> None:
+        self._write = write
+        self._backend = backend
+        self._journal = journal
+        self._conversation = Conversation()
+        self._running: dict[asyncio.Task[None], _Running] = {}
+
+    def receive(self, line: bytes | Oversized) -> None:
+        """Take a line: answer it, or start what it asks for. Never raises and never waits."""
+        message = read(line)
+        if message is None:
+            return
+        if self._journal is not None:
+            self._journal.received(message)
+        if not isinstance(message, Batch):
+            self._handle(message, self._send)
+        elif refusal := self._conversation.refuse_batch():
+            self._handle(refusal, self._send)
+        else:
+            answers = _Answers(sum(not isinstance(item, Notification) for item in message.messages), self._send)
+            for item in message.messages:
+                self._handle(item, answers.take)
+
+    async def stop(self) -> None:
+        """Answer and cancel every order, and wait for them, a second at most."""
+        running = dict(self._running)
+        for order in running.values():
+            order.close(failure("The order was cancelled because the server is stopping."))
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.wait(running, timeout=LAST_WORDS)
+
+    def _send(self, line: bytes | None) -> None:
+        if line is not None:
+            self._write(line)
+
+    def _handle(self, message: Message, reply: Reply) -> None:
+        outcome = message if isinstance(message, Refusal) else self._conversation.receive(message)
+        match outcome:
+            case Answer(id, told):
+                self._reply(reply, id, encode_result(id, told))
+            case Refusal(id, code, sentence):
+                self._reply(reply, id, encode_error(id, code, sentence))
+            case Unsupported(id):
+                self._reply(reply, id, encode_error(id, **outcome.error))
+            case Placed():
+                self._place(outcome, reply)
+            case Cancel(id):
+                for task, order in self._running.items():
+                    if order.id == id:
+                        order.close(None)
+                        task.cancel()
+            case None:
+                pass
+
+    def _place(self, placed: Placed, reply: Reply) -> None:
+        id = placed.id
+        running = _Running(id, placed.version, lambda line: self._reply(reply, id, line))
+        if placed.order is None:
+            running.close(failure(placed.fault))
+        elif len(self._running) >= MOST_ORDERS:
+            running.close(failure(f"{MOST_ORDERS} orders are under way. Wait for one of them, and order again."))
+        else:
+            if self._journal is not None:
+                self._journal.ordered(id, placed.order)
+            task = asyncio.get_running_loop().create_task(self._carry_out(placed.order, placed.token, running))
+            self._running[task] = running
+            task.add_done_callback(self._running.pop)
+
+    async def _carry_out(self, order: Order, token: Raw, running: "_Running") -> None:
+        progress = Progress(token, self._write) if memoryview(token).nbytes else None
+        running.progress = progress
+        try:
+            tell = progress.tell if progress else _say_nothing
+            running.close(await self._backend.carry_out(order, running.version, tell))
+        except Exception as error:
+            # A fault of ours. The traceback is for the log.
+            _log.error("an order failed: %s", type(error).__name__, exc_info=error)
+            running.close(failure(f"OpenClaw failed ({type(error).__name__}). Its log says more: try --verbose."))
+        finally:
+            # Cancelled: whoever did that has closed it already.
+            running.close(None)
+
+    def _reply(self, reply: Reply, id: RequestId | None, line: bytes | None) -> None:
+        if self._journal is not None and line is not None:
+            self._journal.answered(id, line)
+        reply(line)
+
+
+class _Running:
+    """One order under way, answered once: what comes after the first `close` is dropped."""
+
+    def __init__(self, id: RequestId, version: str, reply: Reply) -> None:
+        self.id = id
+        self.version = version
+        self.progress: Progress | None = None
+        self._reply: Reply | None = reply
+
+    def close(self, answer: dict[str, Any] | None) -> None:
+        """Send the answer, or none at all."""
+        reply, self._reply = self._reply, None
+        if self.progress is not None:
+            self.progress.close()
+        if reply is None:
+            return
+        if answer is None:
+            reply(None)
+            return
+        try:
+            line = encode_result(self.id, result(answer, self.version))
+        except UsageError as error:
+            _log.error("%s", error)
+            line = encode_result(self.id, result(failure("The answer cannot be written as JSON."), self.version))
+        reply(line)
+
+
+class _Answers:
+    """The answers to a batch, sent together when the last of them is there."""
+
+    def __init__(self, expected: int, reply: Reply) -> None:
+        self._missing = expected
+        self._lines: list[bytes] = []
+        self._reply = reply
+
+    def take(self, line: bytes | None) -> None:
+        self._missing -= 1
+        if line is not None:
+            self._lines.append(line)
+        if not self._missing and self._lines:
+            self._reply(b"[" + b",".join(self._lines) + b"]")
+
+
+def _say_nothing(sentence: str) -> None:
+    return None

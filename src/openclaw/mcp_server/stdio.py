@@ -1,0 +1,159 @@
+"""Standard input and output, taken away from everybody else: from here on stdout carries protocol lines and nothing but them.
+
+Owns the two descriptors and a thread for each. Whatever is printed, by us, a library or a child, goes to stderr; whoever reads standard
+input finds it empty. Threads, because the other side may give us a pipe, a socket, a file or a terminal, may read nothing for minutes, and
+shares its descriptors' modes with us: an event loop can wait for none of them all.
+"""
+
+import os
+import queue
+import select
+import threading
+from asyncio import AbstractEventLoop
+from collections.abc import Callable
+from contextlib import suppress
+
+from openclaw.protocol.framing import LineFramer, Oversized
+
+Line = bytes | Oversized
+
+# All attachments that one order may carry take 300 MB of Base64, and there is a message beside them.
+LINE_BYTES = 320 * 1_048_576
+# A pipe gives 64 KiB at a time, a file as much as it is asked for.
+_READ_BYTES = 1 << 20
+# While more than this is waiting to be read by the client, nothing more is read from it.
+_MOST_WAITING = 8 << 20
+
+
+def take_over() -> tuple[int, int]:
+    """Private copies of standard input and output. The public ones lead to nothing and to stderr; what is buffered goes there too."""
+    reading, writing = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:
+        # A client may give us no stderr at all.
+        os.dup2(nothing, 1)
+        os.dup2(nothing, 2)
+    os.close(nothing)
+    return reading, writing
+
+
+class Writer:
+    """Lines to the client, in order. `on_broken` is called once, in the loop, when nobody reads them any more."""
+
+    def __init__(self, descriptor: int, loop: AbstractEventLoop, on_broken: Callable[[], None]) -> None:
+        self._descriptor = descriptor
+        self._loop = loop
+        self._on_broken = on_broken
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._waiting = 0
+        self._when_room: list[Callable[[], None]] = []
+        self._thread = threading.Thread(target=self._write_all, name="stdout", daemon=True)
+        self._thread.start()
+
+    def write(self, line: bytes) -> None:
+        """Never waits."""
+        with self._lock:
+            self._waiting += len(line)
+        self._lines.put(line)
+
+    def when_room(self, callback: Callable[[], None]) -> None:
+        """Call back, from whatever thread, as soon as the client is not far behind: at once, usually."""
+        with self._lock:
+            if self._waiting > _MOST_WAITING:
+                self._when_room.append(callback)
+                return
+        callback()
+
+    def close(self, patience: float) -> None:
+        """Wait for what was written to be read, so many seconds at most."""
+        self._lines.put(None)
+        self._thread.join(patience)
+
+    def _write_all(self) -> None:
+        broken = False
+        while (line := self._lines.get()) is not None:
+            if not broken:
+                try:
+                    _write(self._descriptor, line)
+                    _write(self._descriptor, b"\n")
+                except OSError:
+                    broken = True
+                    _call(self._loop, self._on_broken)
+            self._made_room(len(line))
+
+    def _made_room(self, size: int) -> None:
+        with self._lock:
+            self._waiting -= size
+            ready = self._when_room if self._waiting <= _MOST_WAITING else []
+            self._when_room = [] if ready else self._when_room
+        for callback in ready:
+            callback()
+
+
+class Reader:
+    """Lines from the client. `on_lines` gets them in the loop and says, by a callback, when it wants more; `on_end` comes last.
+
+    `on_lines` empties the list it is given: a line may be 300 MB, and this thread would hold on to it.
+    """
+
+    def __init__(
+        self,
+        descriptor: int,
+        loop: AbstractEventLoop,
+        on_lines: Callable[[list[Line], Callable[[], None]], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        self._descriptor = descriptor
+        self._loop = loop
+        self._on_lines = on_lines
+        self._on_end = on_end
+        self._turn = threading.Semaphore(0)
+        threading.Thread(target=self._read_all, name="stdin", daemon=True).start()
+
+    def _read_all(self) -> None:
+        framer = LineFramer(LINE_BYTES)
+        with suppress(OSError):
+            while data := _read(self._descriptor):
+                if (lines := framer.feed(data)) and not self._hand_over(lines):
+                    return
+                del lines, data
+        if (lines := framer.finish()) and not self._hand_over(lines):
+            return
+        _call(self._loop, self._on_end)
+
+    def _hand_over(self, lines: list[Line]) -> bool:
+        if not _call(self._loop, self._on_lines, lines, self._turn.release):
+            return False
+        self._turn.acquire()
+        return True
+
+
+def _call(loop: AbstractEventLoop, function: Callable[..., object], *arguments: object) -> bool:
+    """Call in the loop; False when there is no loop any more."""
+    try:
+        loop.call_soon_threadsafe(function, *arguments)
+    except RuntimeError:
+        return False
+    return True
+
+
+def _read(descriptor: int) -> bytes:
+    while True:
+        try:
+            return os.read(descriptor, _READ_BYTES)
+        except BlockingIOError:
+            # The other side made what we share non-blocking.
+            select.select([descriptor], [], [])
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[os.write(descriptor, rest) :]
+        except BlockingIOError:
+            select.select([], [descriptor], [])

@@ -1,0 +1,133 @@
+"""One line from a client, read strictly: what may be answered, and what cannot be.
+
+Our client repairs what servers send (`protocol/jsonrpc.py`); a server must not: a message that is put right on the way is no longer the one
+that was sent, and orders reach the agent byte for byte. So a line is a message as it stands, or a `Refusal` to be sent back, with the id of
+the request whenever it can still be told. Never raises. Answers of the client are dropped: we ask it nothing.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from openclaw.protocol.framing import Oversized
+from openclaw.protocol.jsonrpc import (
+    ID_WINDOW,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    Notification,
+    Request,
+    RequestId,
+    recover_id,
+)
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# Larger ones cannot be written back by every JSON library.
+_LARGEST_ID = 2**63 - 1
+_NOTHING = Raw()
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """A JSON-RPC error to send. `id` is None when nobody can tell whose request it was."""
+
+    id: RequestId | None
+    code: int
+    message: str
+
+
+Message = Request | Notification | Refusal
+
+
+class Batch(msgspec.Struct, frozen=True):
+    messages: tuple[Message, ...]
+
+
+class _Envelope(msgspec.Struct, gc=False):
+    jsonrpc: str | UnsetType = UNSET
+    id: int | str | float | UnsetType | None = UNSET
+    method: str | UnsetType = UNSET
+    params: Raw = _NOTHING
+    result: Raw = _NOTHING
+    error: Raw = _NOTHING
+
+
+_envelope = msgspec.json.Decoder(_Envelope)
+_items = msgspec.json.Decoder(list[Raw])
+
+_NOT_JSON = "Parse error: the line is not JSON in UTF-8 (NaN, infinities and half surrogate pairs are not JSON either)."
+_TOO_DEEP = "Parse error: the line is nested too deeply."
+
+
+def read(line: bytes | Oversized) -> Message | Batch | None:
+    """What a line means; None for an answer to a question that was never asked."""
+    if isinstance(line, Oversized):
+        refusal = f"Invalid request: the line has {line.size:,} bytes, more than are read."
+        return Refusal(_recovered(line.head, line.tail), INVALID_REQUEST, refusal)
+    line = line.removeprefix(_BYTE_ORDER_MARK)
+    return _batch(line) if line.lstrip()[:1] == b"[" else _one(line)
+
+
+def unreadable(id: RequestId) -> Refusal:
+    """For parameters that turn out not to be JSON after all: text that is not UTF-8 is only noticed when it is read."""
+    return Refusal(id, PARSE_ERROR, _NOT_JSON)
+
+
+def _batch(line: bytes) -> Message | Batch:
+    try:
+        items = _items.decode(line)
+    except RecursionError:
+        return Refusal(None, PARSE_ERROR, _TOO_DEEP)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return Refusal(None, PARSE_ERROR, _NOT_JSON)
+    if not items:
+        return Refusal(None, INVALID_REQUEST, "Invalid request: the batch is empty.")
+    return Batch(tuple(message for item in items if (message := _one(bytes(item))) is not None))
+
+
+def _one(line: bytes) -> Message | None:
+    try:
+        return _message(_envelope.decode(line))
+    except msgspec.ValidationError:
+        return _refused(line, INVALID_REQUEST, "Invalid request: this is not a JSON-RPC 2.0 message.")
+    except RecursionError:
+        return _refused(line, PARSE_ERROR, _TOO_DEEP)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _refused(line, PARSE_ERROR, _NOT_JSON)
+
+
+def _refused(line: bytes, code: int, message: str) -> Refusal:
+    return Refusal(_recovered(line[:ID_WINDOW], line[-ID_WINDOW:]), code, message)
+
+
+def _recovered(head: bytes, tail: bytes) -> RequestId | None:
+    id, _ = recover_id(head, tail)
+    if isinstance(id, str):
+        try:
+            id.encode()
+        except UnicodeEncodeError:
+            return None
+    return id
+
+
+def _message(envelope: _Envelope) -> Message | None:
+    if envelope.method is UNSET:
+        if envelope.result is not _NOTHING or envelope.error is not _NOTHING:
+            return None
+        return Refusal(known_id(envelope.id), INVALID_REQUEST, "Invalid request: it names no method.")
+    id = known_id(envelope.id)
+    if envelope.jsonrpc != "2.0":
+        return Refusal(id, INVALID_REQUEST, 'Invalid request: "jsonrpc" must be "2.0".')
+    if envelope.id is UNSET:
+        return Notification(envelope.method, envelope.params)
+    if id is None:
+        return Refusal(None, INVALID_REQUEST, "Invalid request: the id must be a string or a whole number of 64 bits.")
+    return Request(id, envelope.method, envelope.params)
+
+
+def known_id(id: Any) -> RequestId | None:
+    """An id as it can be sent back; None for what is none. Some writers turn every number into a float: a whole one is still a number."""
+    if isinstance(id, float):
+        id = int(id) if id.is_integer() else None
+    if isinstance(id, int) and not isinstance(id, bool):
+        return id if abs(id) <= _LARGEST_ID else None
+    return id if isinstance(id, str) else None
