@@ -1,12 +1,13 @@
 """A real MCP server over standard input and output, well-behaved or not as its arguments say. Standard library only: it starts in
 about 20 ms.
 
-    python stdio_server.py [--revisions 2025-11-25,2026-07-28] [--probe error|silent|exit|late] [--start-after SECONDS]
-                           [--stubborn] [--chatter N] [--noise TEXT] [--log FILE] [--initialize answer|silent|refuse]
+    python stdio_server.py [--revisions 2025-11-25,2026-07-28] [--probe error|silent|exit|unsupported] [--start-after SECONDS]
+                           [--stubborn] [--chatter N] [--noise TEXT] [--log FILE] [--journal FILE] [--initialize answer|silent|refuse]
 
 `--revisions` lists what it speaks, any of the five. `--probe` says what becomes of `server/discover` when no modern revision is
 among them. `--stubborn` ignores the end of its input and SIGTERM. `--chatter` writes N lines to standard error first, `--noise`
-a line to standard output that is no message. `--log` appends the method of every message it reads to a file.
+a line to standard output that is no message. `--log` appends the method of every message it reads to a file, `--journal` the
+text of every `echo` it carries out, before it answers.
 
 Its tools misbehave on command: see TOOLS. Each call's arguments say how.
 """
@@ -91,6 +92,8 @@ LIES = {
 
 def call(id: int, name: str, arguments: dict, meta: dict) -> None:
     if name == "echo":
+        if JOURNAL:
+            os.write(JOURNAL[0], arguments["text"].encode() + b"\n")
         answer(id, text(arguments.get("text", "")))
     elif name == "slow":
         threading.Thread(target=be_slow, args=(id, arguments, meta), daemon=True).start()
@@ -263,7 +266,10 @@ def main() -> None:
     parser.add_argument("--chatter", type=int, default=0)
     parser.add_argument("--noise", default="")
     parser.add_argument("--log", default="")
+    parser.add_argument("--journal", default="")
     options = parser.parse_args()
+    if options.journal:
+        JOURNAL.append(os.open(options.journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
     if options.stubborn:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     for number in range(options.chatter):
@@ -283,6 +289,7 @@ LOCK = threading.Lock()
 CANCELLED: set = set()
 ASKED: dict = {}
 HEARD: list = []
+JOURNAL: list = []
 
 if __name__ == "__main__":
     main()

@@ -28,8 +28,9 @@ EXIT_GRACE = 1.0
 TERM_PATIENCE = 5.0
 # Nothing outlives SIGKILL for long, but a process that forks without end has to be met more than once.
 KILL_PATIENCE = 1.0
-# How often to look whether they are gone.
+# How soon to look whether they are gone, and how long between looks in the end: each one reads all of /proc.
 _PAUSE = 0.02
+_LONGEST_PAUSE = 0.2
 # Without pidfd (not on Linux) a child is asked this often whether it has exited.
 _POLL_PAUSE = 0.05
 
@@ -112,14 +113,17 @@ class Process:
     async def _gone_within(self, seconds: float) -> bool:
         """Whether the program and everything it left behind are gone."""
         deadline = self._loop.time() + seconds
+        pause = _PAUSE
         if not self._exit.done():
             await asyncio.wait([self._exit], timeout=seconds)
         while self._exit.done():
             if not guardian.find(self._mark, (self.pid,)):
                 return True
-            if self._loop.time() >= deadline:
+            left = deadline - self._loop.time()
+            if left <= 0:
                 break
-            await asyncio.sleep(_PAUSE)
+            await asyncio.sleep(min(pause, left))
+            pause = min(pause * 2, _LONGEST_PAUSE)
         return False
 
     def _strike(self, number: int) -> None:
