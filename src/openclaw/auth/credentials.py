@@ -52,7 +52,7 @@ class Credentials:
     def authorizer(self, spec: ServerSpec, *, sign_in: SignIn | None = None) -> OAuthSession | None:
         """Who answers for the credentials of a server; None when they are fixed (`apiKey`, an Authorization header) or it has no URL.
 
-        `sign_in` is for a terminal or chat: it signs a person in and returns. Without it a call that needs one ends with the command to run.
+        `sign_in` is for a terminal or chat: it signs a person in. Without it a call that needs one ends with the command to run.
         """
         fixed = spec.api_key or any(name.lower() == "authorization" for name, _ in spec.headers)
         if fixed or not spec.url or spec.transport == "stdio":

@@ -1,0 +1,303 @@
+"""The whole way from the first call to a server that knows who is calling."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from openclaw.auth.login import SignedIn, SignedOut, Started
+from openclaw.auth.session import AuthStatus
+from openclaw.errors import AuthError, RefusedError, SignInNeededError
+from parts.auth_program import Clock, Program
+from parts.auth_server import METADATA_PATH, RESOURCE_PATH, AuthServer, query_of, surf
+
+ALL = ("tools:read", "offline_access")
+
+
+async def test_the_first_call_names_the_command_that_signs_in(program: Program) -> None:
+    with pytest.raises(SignInNeededError) as caught:
+        await program.call()
+    assert str(caught.value) == "The server 'files' needs you to sign in. Run `openclaw mcp auth files`."
+
+
+async def test_the_command_names_the_agent_whose_server_it_is(program: Program) -> None:
+    program.spec = replace(program.spec, owner="helper")
+    with pytest.raises(SignInNeededError, match=r"openclaw mcp auth files --agent helper`"):
+        await program.call()
+
+
+async def test_after_the_sign_in_calls_work_and_scopes_and_expiry_are_told(program: Program, clock: Clock) -> None:
+    result = await program.sign_in()
+    assert result.expires_at is not None
+    assert 3500 < result.expires_at - clock() <= 3600
+    assert replace(result, expires_at=None) == SignedIn("files", ALL, None, renewable=True)
+    assert await program.call() == 200
+
+
+async def test_requests_go_out_in_the_order_of_the_standards(server: AuthServer, program: Program) -> None:
+    """A4."""
+    await program.sign_in()
+    assert server.paths() == ["/mcp", RESOURCE_PATH, METADATA_PATH, "/register", "/authorize", "/token"]
+
+
+async def test_the_same_resource_is_named_in_all_three_requests(
+    server: AuthServer, program: Program, clock: Clock
+) -> None:
+    """A11."""
+    await program.sign_in()
+    clock.ahead = 3600
+    await program.call()
+    forms = [server.at("/authorize")[0].form, *(seen.form for seen in server.at("/token"))]
+    assert [form["resource"] for form in forms] == [server.url] * 3
+
+
+async def test_the_verifier_belongs_to_one_sign_in(server: AuthServer, program: Program) -> None:
+    """A8."""
+    await program.sign_in()
+    await program.sign_in()
+    verifiers = [seen.form["code_verifier"] for seen in server.at("/token")]
+    assert len(set(verifiers)) == 2
+    assert all(43 <= len(verifier) <= 128 for verifier in verifiers)
+
+
+async def test_the_sign_in_may_end_in_another_process(server: AuthServer, program: Program) -> None:
+    started = await program.credentials.start(program.spec)
+    program.restart()
+    await program.credentials.finish(program.spec, await server.browse(started.authorization_url))
+    program.restart()
+    assert await program.call() == 200
+
+
+async def test_a_challenge_that_a_call_met_is_used_by_the_sign_in(server: AuthServer, program: Program) -> None:
+    """A server may answer some questions without a token, and so not challenge whoever signs in."""
+    server.plan.challenge_scope = "tools:write"
+    with pytest.raises(SignInNeededError):
+        await program.call()
+    server.plan.open_methods = frozenset(["tools/list"])
+    program.restart()
+    assert (await program.sign_in()).scopes == ("tools:write", "offline_access")
+
+
+async def test_configured_scopes_go_before_challenged_ones(server: AuthServer, program: Program) -> None:
+    """A15."""
+    program.configure(scopes=("tools:write",))
+    assert (await program.sign_in()).scopes == ("tools:write", "offline_access")
+
+
+async def test_supported_scopes_are_asked_for_when_nobody_says_better(server: AuthServer, program: Program) -> None:
+    server.plan.challenge_scope = None
+    assert (await program.sign_in()).scopes == ("tools:read", "tools:write", "offline_access")
+
+
+async def test_staying_signed_in_is_not_asked_for_where_it_is_not_offered(server: AuthServer, program: Program) -> None:
+    """A15."""
+    server.plan.metadata = {"scopes_supported": ["tools:read"]}
+    assert await program.sign_in() == SignedIn(
+        "files", ("tools:read",), pytest.approx(program.clock() + 3600, abs=60), False
+    )
+
+
+async def test_a_sign_in_ends_once(server: AuthServer, program: Program) -> None:
+    """A9."""
+    started = await program.credentials.start(program.spec)
+    callback = await server.browse(started.authorization_url)
+    await program.credentials.finish(program.spec, callback)
+    with pytest.raises(SignInNeededError, match="no sign-in under way"):
+        await program.credentials.finish(program.spec, callback)
+    assert len(server.at("/token")) == 1
+
+
+async def test_a_sign_in_waits_ten_minutes_for_its_end(server: AuthServer, program: Program, clock: Clock) -> None:
+    """A9."""
+    started = await program.credentials.start(program.spec)
+    callback = await server.browse(started.authorization_url)
+    clock.ahead = 601
+    with pytest.raises(SignInNeededError, match="10 minutes"):
+        await program.credentials.finish(program.spec, callback)
+    assert server.at("/token") == []
+
+
+async def test_a_wrong_paste_does_not_end_the_sign_in(server: AuthServer, program: Program) -> None:
+    started = await program.credentials.start(program.spec)
+    callback = await server.browse(started.authorization_url)
+    for wrong in (callback.replace("state=", "state=x"), callback.replace("state=", "other="), "http://127.0.0.1/?x=y"):
+        with pytest.raises(AuthError, match="does not belong"):
+            await program.credentials.finish(program.spec, wrong)
+    assert (await program.credentials.finish(program.spec, callback)).scopes == ALL
+
+
+async def test_the_later_of_two_sign_ins_counts(server: AuthServer, program: Program) -> None:
+    first = await program.credentials.start(program.spec)
+    second = await program.credentials.start(program.spec)
+    with pytest.raises(AuthError, match="does not belong"):
+        await program.credentials.finish(program.spec, await server.browse(first.authorization_url))
+    await program.credentials.finish(program.spec, await server.browse(second.authorization_url))
+
+
+async def test_a_refusal_at_the_browser_is_told_by_its_code(server: AuthServer, program: Program) -> None:
+    """A7."""
+    server.plan.authorize_error = "access_denied"
+    with pytest.raises(RefusedError) as caught:
+        await program.sign_in()
+    assert str(caught.value) == "The authorization server refused the sign-in: access_denied. Start the sign-in again."
+
+
+async def test_a_registration_is_used_again(server: AuthServer, program: Program) -> None:
+    await program.sign_in()
+    program.restart()
+    await program.sign_in()
+    assert len(server.at("/register")) == 1
+
+
+async def test_a_client_the_server_has_forgotten_is_registered_again(server: AuthServer, program: Program) -> None:
+    await program.sign_in()
+    started = await program.credentials.start(program.spec)
+    callback = await server.browse(started.authorization_url)
+    server.clients.clear()
+    with pytest.raises(RefusedError, match="registration has been renewed"):
+        await program.credentials.finish(program.spec, callback)
+    await program.sign_in()
+    assert (len(server.at("/register")), await program.call()) == (2, 200)
+
+
+async def test_a_client_that_may_not_ask_for_a_scope_is_registered_again(server: AuthServer, program: Program) -> None:
+    await program.sign_in()
+    for client in server.clients.values():
+        client["scope"] = "tools:write"
+    with pytest.raises(RefusedError, match=r"invalid_scope.*registration has been renewed"):
+        await program.sign_in()
+    assert (await program.sign_in()).scopes == ALL
+    assert len(server.at("/register")) == 2
+
+
+async def test_a_preregistered_client_needs_no_registration(server: AuthServer, program: Program) -> None:
+    server.plan.metadata = {"registration_endpoint": None}
+    server.clients["mine"] = {"client_secret": "s3cret-value", "redirect_uris": ["http://127.0.0.1:7777/callback"]}
+    program.secrets["secret://vault/kv/files"] = "s3cret-value"
+    program.configure(
+        client_id="mine", client_secret="secret://vault/kv/files", redirect_url="http://127.0.0.1:7777/callback"
+    )
+    await program.sign_in()
+    assert server.at("/token")[0].headers["authorization"].startswith("Basic ")
+    assert (server.at("/register"), await program.call()) == ([], 200)
+
+
+async def test_a_client_metadata_document_goes_before_registration(server: AuthServer, program: Program) -> None:
+    """A16."""
+    document = "https://me.example/openclaw.json"
+    server.plan.metadata = {"client_id_metadata_document_supported": True}
+    program.configure(client_metadata_url=document)
+    started = await program.credentials.start(program.spec)
+    assert query_of(started.authorization_url)["client_id"] == document
+    assert server.at("/register") == []
+    assert (await program.credentials.client_metadata(program.spec))["client_id"] == document
+
+
+async def test_a_server_of_2025_03_26_is_its_own_authorization_server(server: AuthServer, program: Program) -> None:
+    """No document anywhere: the endpoints are at fixed paths of the server itself, and nowhere else."""
+    server.plan.challenge_metadata = False
+    for path in (RESOURCE_PATH, "/.well-known/oauth-protected-resource", METADATA_PATH):
+        server.answer(path, {}, 404)
+    server.answer("/.well-known/openid-configuration", {}, 404)
+    server.answer("/register", {"client_id": "old"}, 201)
+    started = await program.credentials.start(program.spec)
+    asked = query_of(started.authorization_url)
+    assert started.authorization_url.startswith(f"{server.origin}/authorize?")
+    assert (asked["client_id"], asked["code_challenge_method"]) == ("old", "S256")
+
+
+async def test_signing_out_revokes_and_forgets(server: AuthServer, program: Program) -> None:
+    await program.sign_in()
+    session = program.session()
+    await program.call(session=session)
+    token = server.at("/mcp")[-1].bearer
+    assert await program.credentials.logout(program.spec) == SignedOut(was_signed_in=True, revoked=True)
+    assert server.at("/revoke")[0].form["token_type_hint"] == "refresh_token"
+    assert token not in server.access
+    # Also for whoever was using the tokens meanwhile.
+    with pytest.raises(SignInNeededError):
+        await program.call(session=session)
+    assert server.at("/mcp")[-1].bearer is None
+    assert await program.credentials.logout(program.spec) == SignedOut(was_signed_in=False, revoked=False)
+
+
+async def test_signing_out_forgets_even_when_nothing_can_be_revoked(server: AuthServer, program: Program) -> None:
+    await program.sign_in()
+    server.answer("/revoke", {}, 503)
+    assert await program.credentials.logout(program.spec) == SignedOut(was_signed_in=True, revoked=False)
+    with pytest.raises(SignInNeededError):
+        await program.call()
+
+
+async def test_the_status_says_how_it_stands(server: AuthServer, program: Program, clock: Clock) -> None:
+    assert await program.credentials.status(program.spec) == AuthStatus("none")
+    server.plan.metadata = {"scopes_supported": None}
+    result = await program.sign_in()
+    expected = AuthStatus("signed-in", server.issuer, ("tools:read",), result.expires_at)
+    assert await program.credentials.status(program.spec) == expected
+    clock.ahead = 3601
+    assert await program.credentials.status(program.spec) == replace(expected, state="expired")
+
+
+async def test_a_browser_on_this_machine_comes_back_by_itself(program: Program) -> None:
+    surfing: list[asyncio.Task[tuple[int, str]]] = []
+
+    async def show(started: Started) -> None:
+        surfing.append(asyncio.create_task(surf(started.authorization_url)))
+
+    result = await program.credentials.sign_in(program.spec, show)
+    assert (result.scopes, await program.call()) == (ALL, 200)
+    status, page = await surfing[0]
+    assert status == 200
+    assert "You are signed in" in page
+
+
+async def test_a_sign_in_in_a_browser_that_is_refused_says_so_there(server: AuthServer, program: Program) -> None:
+    server.plan.authorize_error = "access_denied"
+    surfing: list[asyncio.Task[tuple[int, str]]] = []
+
+    async def show(started: Started) -> None:
+        surfing.append(asyncio.create_task(surf(started.authorization_url)))
+
+    with pytest.raises(RefusedError, match="access_denied"):
+        await program.credentials.sign_in(program.spec, show)
+    status, page = await surfing[0]
+    assert status == 400
+    assert "did not work" in page
+    assert "access_denied" not in page
+
+
+async def test_in_a_browser_a_stale_registration_is_renewed_on_the_way(server: AuthServer, program: Program) -> None:
+    await program.sign_in()
+    for client in server.clients.values():
+        client["scope"] = "tools:write"
+    surfing: list[asyncio.Task[tuple[int, str]]] = []
+
+    async def show(started: Started) -> None:
+        surfing.append(asyncio.create_task(surf(started.authorization_url)))
+
+    assert (await program.credentials.sign_in(program.spec, show)).scopes == ALL
+    assert [status for status, _ in await asyncio.gather(*surfing)] == [400, 200]
+
+
+async def test_nobody_coming_back_ends_the_sign_in(program: Program) -> None:
+    async def show(started: Started) -> None:
+        return None
+
+    with pytest.raises(AuthError, match="Nobody finished the sign-in"):
+        await program.credentials.sign_in(program.spec, show, patience=0.01)
+
+
+async def test_servers_with_fixed_credentials_have_no_session(program: Program) -> None:
+    specs = [
+        replace(program.spec, api_key="k"),
+        replace(program.spec, headers=(("authorization", "Basic x"),)),
+        replace(program.spec, transport="stdio", url="", command="x"),
+    ]
+    assert [program.credentials.authorizer(spec) for spec in specs] == [None, None, None]
+
+
+async def test_a_server_without_a_bearer_challenge_may_want_a_key(server: AuthServer, program: Program) -> None:
+    server.answer("/mcp", {}, 401)
+    with pytest.raises(SignInNeededError, match="apiKey"):
+        await program.call()

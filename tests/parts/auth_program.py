@@ -1,0 +1,74 @@
+"""A program that holds credentials for a protected server: signs in, calls, restarts with nothing but the disk."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from openclaw.auth.credentials import Credentials
+from openclaw.auth.login import SignedIn
+from openclaw.auth.session import OAuthSession, SignIn
+from openclaw.config.servers import AuthSpec, ServerSpec
+from openclaw.errors import SecretError
+from openclaw.net.client import ClientOptions, HttpClient
+from openclaw.security.egress import OPERATOR
+from openclaw.transport.endpoint import Endpoint
+from parts.auth_server import AuthServer
+
+
+class Clock:
+    """Time that passes when told to, on top of the real one."""
+
+    def __init__(self, real: Callable[[], float]) -> None:
+        self._real = real
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return self._real() + self.ahead
+
+
+class Program:
+    """What a process of ours does with one protected server."""
+
+    def __init__(self, server: AuthServer, folder: Path, *, clock: Clock, **spec: Any) -> None:
+        self.server = server
+        self.folder = folder
+        self.clock = clock
+        self.secrets: dict[str, str] = {}
+        self.spec = ServerSpec("files", transport="streamable-http", **{"url": server.url, **spec})
+        self.credentials = self.make()
+
+    def make(self, **options: Any) -> Credentials:
+        return Credentials(self.folder, resolve=self.resolve, **{"keychain": None, "clock": self.clock, **options})
+
+    async def resolve(self, text: str) -> str:
+        if text not in self.secrets:
+            raise SecretError(f"{text} cannot be resolved.")
+        return self.secrets[text]
+
+    def restart(self) -> None:
+        """Another process, with nothing but the disk."""
+        self.credentials = self.make()
+
+    def configure(self, **auth: Any) -> None:
+        self.spec = replace(self.spec, auth=AuthSpec(**auth))
+
+    async def sign_in(self) -> SignedIn:
+        started = await self.credentials.start(self.spec)
+        return await self.credentials.finish(self.spec, await self.server.browse(started.authorization_url))
+
+    def session(self, sign_in: SignIn | None = None) -> OAuthSession:
+        session = self.credentials.authorizer(self.spec, sign_in=sign_in)
+        assert session is not None
+        return session
+
+    async def call(
+        self, tool: str = "read", session: OAuthSession | None = None, *, sign_in: SignIn | None = None
+    ) -> int:
+        """The status of one tool call, sent the way the transports send it. Raises what they raise."""
+        body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s"}}' % tool.encode()
+        async with HttpClient(ClientOptions(rules=OPERATOR)) as client:
+            endpoint = Endpoint(client, self.spec.url, headers={}, authorizer=session or self.session(sign_in))
+            response = await endpoint.request("POST", {"Content-Type": "application/json"}, body)
+            response.close()
+            return response.status
