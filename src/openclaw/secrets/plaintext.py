@@ -1,0 +1,137 @@
+"""Credentials that stand in a config in plain sight: by the name of their key, by their shape, in arguments and in addresses.
+
+Pure. Looks at the file as written, so that a variable's value is not taken for the file's, and at the sections we own: what another
+program reads in the same file could not be a reference. `redact.py` knows the names and the shapes; this module knows where to look.
+Nothing found here is ever shown: a finding is a place.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from openclaw.config.check import server_of
+from openclaw.config.dotted import Path, format_path
+from openclaw.config.entry import SecretRef
+from openclaw.config.loaded import Config
+from openclaw.config.rules import servers
+from openclaw.config.sections import Root
+from openclaw.redact import looks_secret
+from openclaw.secrets.reference import SCHEME
+
+# What an MCP server, a model provider, or anything else of the config has in plain sight.
+Kind = Literal["server", "provider", "setting"]
+
+# A reference or a variable: the value is elsewhere.
+_ELSEWHERE = re.compile(r"secret://|\$\{[^}]*\}|^\$[A-Za-z_][A-Za-z0-9_]*$")
+# Fields of ours that hold a credential and nothing else, however it looks.
+_CREDENTIALS = frozenset({"apiKey", "token", "password", "clientSecret", "privateKey", "secretId", "idpIdToken"})
+# Ways to sign in, which stand under names such as `auth`.
+_WAYS = frozenset({"oauth", "oauth2", "basic", "bearer", "digest", "token", "apikey", "api-key", "password"})
+# Parameters of an address that say nothing anywhere else.
+_PARAMETERS = frozenset({"key", "sig", "auth", "code"})
+_SECTIONS = tuple(field for field in Root.__struct_encode_fields__ if field != "$schema")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A credential in plain sight: whose it is, and where it stands. `line` starts at 1."""
+
+    kind: Kind
+    # The server's or provider's name; empty for other settings.
+    name: str
+    path: str
+    file: str
+    line: int
+
+
+def plaintext_findings(config: Config) -> list[Finding]:
+    """Every credential written out in the config, in the order of the file."""
+    found = []
+    for section in _SECTIONS:
+        if section in config.raw:
+            for path in _credentials(config.raw[section], (section,)):
+                kind, name = _owner(path)
+                file, line, _ = config.locate(path)
+                found.append(Finding(kind, name, format_path(path), file, line))
+    return found
+
+
+def server_warnings(config: Config) -> dict[str, tuple[str, ...]]:
+    """What is to be logged, once, about each enabled server whose entry handles credentials carelessly."""
+    enabled = [(path[-1], entry) for path, entry in servers(config) if entry.enabled]
+    plain = {finding.name for finding in plaintext_findings(config) if finding.kind == "server"}
+    listed = {
+        name for name, entry in enabled if any(isinstance(arg, SecretRef) or SCHEME in str(arg) for arg in entry.args)
+    }
+    said = (
+        (plain, "MCP server '{}' has plaintext credentials in config — consider using secret:// references"),
+        (listed, "MCP server '{}' has a secret in its args — process listings show it; env does not"),
+    )
+    return {
+        name: tuple(words.format(name) for names, words in said if name in names)
+        for name, _ in enabled
+        if name in plain | listed
+    }
+
+
+def _owner(path: Path) -> tuple[Kind, str]:
+    server = server_of(path)
+    if server is not None:
+        return "server", server[-1]
+    return ("provider", path[2]) if path[:2] == ("models", "providers") else ("setting", "")
+
+
+def _credentials(value: Any, path: Path) -> Iterator[Path]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _credentials(item, (*path, key))
+    elif isinstance(value, list):
+        marked = _arguments(value) if path[-1] == "args" else [_is_credential("", item) for item in value]
+        for index, item in enumerate(value):
+            if isinstance(item, dict | list):
+                yield from _credentials(item, (*path, str(index)))
+            elif marked[index]:
+                yield (*path, str(index))
+    elif _is_credential(path[-1], value):
+        yield path
+
+
+def _is_credential(key: str, value: Any) -> bool:
+    if not isinstance(value, str) or not value.strip() or _ELSEWHERE.search(value):
+        return False
+    if key in _CREDENTIALS:
+        return True
+    return value.lower() not in _WAYS and (looks_secret(key, value) or _in_address(value))
+
+
+def _arguments(args: Sequence[Any]) -> list[bool]:
+    """For each argument of a program whether it is a credential: alone, as `--name=value`, or behind `--name`."""
+    marks = []
+    before = ""
+    for arg in args:
+        text = arg if isinstance(arg, str) else ""
+        name, equals, value = text.partition("=")
+        behind = before.startswith("-") and "=" not in before and not text.startswith("-")
+        marks.append(
+            _is_credential("", text)
+            or bool(equals and _is_credential(name.lstrip("-"), value))
+            or (behind and _is_credential(before.lstrip("-"), text))
+        )
+        before = text
+    return marks
+
+
+def _in_address(text: str) -> bool:
+    """Whether a URL carries a credential: a password before the host, a telling parameter, or a part of its path made by a machine."""
+    if "://" not in text:
+        return False
+    try:
+        parts = urlsplit(text)
+        parameters = parse_qsl(parts.query)
+    except ValueError:
+        return False
+    return any(
+        looks_secret("password" if name.lower() in _PARAMETERS else name, value) for name, value in parameters
+    ) or any(looks_secret("", unquote(part)) for part in parts.path.split("/"))
