@@ -90,6 +90,7 @@ def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
         colour=sys.stdout.isatty() and not no_color and not env.get("NO_COLOR") and env.get("TERM") != "dumb",
         interactive=sys.stderr.isatty(),
         ask=_ask,
+        read=_read,
     )
 
 
@@ -99,6 +100,10 @@ def _writer(stream: TextIO) -> Callable[[str], None]:
         stream.flush()
 
     return write
+
+
+async def _read() -> str:
+    return await asyncio.to_thread(sys.stdin.read)
 
 
 async def _ask(question: str) -> str | None:

@@ -3,9 +3,7 @@
 Text goes to stdout; what happens on the way (tool calls, notices) to stderr. `--json` prints one object at the end instead.
 """
 
-import asyncio
 import mimetypes
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,7 @@ _SHOWN_ARGUMENTS = 100
 
 
 async def run(context: Context, parsed: Parsed) -> int:
-    message = await _message(parsed)
+    message = await _message(context, parsed)
     attachments = tuple(_attachment(context.cwd, name) for name in parsed.many("attach"))
     progress = None if parsed.flag("json") else StreamPrinter(context.console)
     async with context.open_app() as app:
@@ -44,14 +42,14 @@ async def run(context: Context, parsed: Parsed) -> int:
     return 0 if reply.reason == "done" else 1
 
 
-async def _message(parsed: Parsed) -> str:
+async def _message(context: Context, parsed: Parsed) -> str:
     words = parsed.many("words")
     message = parsed.text("message")
     if message and words:
         raise UsageError("openclaw agent: the message was given twice, with -m and without.", hint='Quote it: -m "…"')
     message = message or " ".join(words)
     if message == "-":
-        message = await asyncio.to_thread(sys.stdin.read)
+        message = await context.console.read()
     if not message.strip():
         raise UsageError("openclaw agent: there is no message.", hint='Try: openclaw agent -m "hello"')
     return message

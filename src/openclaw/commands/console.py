@@ -11,14 +11,19 @@ import msgspec
 
 Write = Callable[[str], None]
 Ask = Callable[[str], Awaitable[str | None]]
+Read = Callable[[], Awaitable[str]]
 
 
 async def _nobody(question: str) -> str | None:
     return None
 
 
+async def _nothing() -> str:
+    return ""
+
+
 class Console(msgspec.Struct, frozen=True):
-    """`ask` puts a question to a person and gives None when nobody is there to answer."""
+    """`ask` puts a question to a person and gives None when nobody is there to answer; `read` gives all of standard input."""
 
     out: Write
     err: Write
@@ -27,6 +32,7 @@ class Console(msgspec.Struct, frozen=True):
     # stderr is a terminal that a person watches: progress may be shown there.
     interactive: bool = False
     ask: Ask = _nobody
+    read: Read = _nothing
 
     def line(self, text: str = "") -> None:
         self.out(text + "\n")

@@ -1,0 +1,198 @@
+"""Run a command in the gateway: the words go there, its output, its questions and its exit code come back.
+
+Imports the standard library alone, and of that only what the interpreter has loaded anyway: a warm command costs little more than
+starting Python does. Knows nothing of commands. A gateway that is not there, is another version's, serves another config or says that
+the command belongs here leaves it to local.py; one that took the command has it, whatever happens then: nothing is done twice.
+"""
+
+import os
+import stat
+import sys
+
+# The module under `socket`, which would cost as much again as starting the interpreter.
+import _socket
+
+from openclaw import __version__
+from openclaw.config import places
+from openclaw.gateway import wire
+
+# What a shell shows for a program that was interrupted.
+INTERRUPTED = 130
+# A healthy gateway takes a request within milliseconds; after this many seconds we do the work ourselves.
+TAKE_TIMEOUT = 5.0
+_WIDTH = 80
+
+
+def run(words: list[str]) -> int | None:
+    """The exit code of a command line; None when it is to be run in this process."""
+    config = _config(words)
+    place = places.control_socket(os.environ, config)
+    link = _connect(place)
+    if link is None:
+        return None
+    connection, token = link
+    terminal = _Terminal(connection)
+    try:
+        connection.sendall(wire.frame(wire.RUN, wire.pack(_request(words, config, token))))
+        if not terminal.is_taken():
+            return None
+    except OSError:
+        return None
+    while True:
+        try:
+            return terminal.serve()
+        except KeyboardInterrupt:
+            if terminal.interrupted:
+                return INTERRUPTED
+            terminal.interrupt()
+        except BrokenPipeError:
+            # The reader went away (`openclaw tools | head`); keep the interpreter from complaining about it at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            return 0
+
+
+def _config(words: list[str]) -> str:
+    """The value of `--config`. The gateway reads the words properly, and sends us away when it finds another."""
+    for index, word in enumerate(words):
+        if word == "--":
+            break
+        if word == "--config" and index + 1 < len(words):
+            return words[index + 1]
+        if word.startswith("--config="):
+            return word.partition("=")[2]
+    return ""
+
+
+def _request(words: list[str], config: str, token: bytes) -> list[bytes]:
+    env = os.environ
+    colour = os.isatty(1) and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
+    marks = ("c" if colour else "") + ("i" if os.isatty(2) else "")
+    try:
+        cwd = os.getcwd()
+    except OSError:
+        cwd = places.home(env)
+    told = (__version__, places.state_dir(env), places.config_file(env, config), cwd, str(_width()), marks, *words)
+    return [wire.PROTOCOL, token, *(os.fsencode(field) for field in told)]
+
+
+def _width() -> int:
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns) > 0:
+        return int(columns)
+    try:
+        return os.get_terminal_size(1).columns or _WIDTH
+    except OSError:
+        return _WIDTH
+
+
+def _connect(place: str) -> "tuple[_socket.socket, bytes] | None":
+    """A connection to whoever listens at our own address, and the token to show there."""
+    try:
+        status, folder = os.lstat(place), os.lstat(os.path.dirname(place))
+    except OSError:
+        return None
+    for found in (status, folder):
+        # Anybody may put something into a shared directory before we do: what is not ours alone is not our gateway.
+        if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o077):
+            return None
+    token = b""
+    try:
+        if stat.S_ISSOCK(status.st_mode):
+            connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+            connection.settimeout(TAKE_TIMEOUT)
+            connection.connect(place)
+        else:
+            # Where there are no such sockets, the file says which port and which token.
+            with open(place, "rb") as file:
+                port, _, token = file.read(4096).strip().partition(b" ")
+            connection = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+            connection.settimeout(TAKE_TIMEOUT)
+            connection.connect(("127.0.0.1", int(port)))
+    except (OSError, ValueError):
+        return None
+    return connection, token
+
+
+class _Terminal:
+    """This terminal, as the gateway uses it."""
+
+    def __init__(self, connection: "_socket.socket") -> None:
+        self.interrupted = False
+        self._connection = connection
+        self._arrived = bytearray()
+
+    def is_taken(self) -> bool:
+        """Whether the gateway does it."""
+        kind, payload = self._next()
+        self._connection.settimeout(None)
+        if kind == wire.LOCAL and payload:
+            _write(2, payload + b"\n")
+        return kind == wire.TAKEN
+
+    def interrupt(self) -> None:
+        """Ask the gateway to stop; it still tells how that went."""
+        self.interrupted = True
+        try:
+            self._connection.sendall(wire.frame(wire.CANCEL))
+        except OSError:
+            pass
+
+    def serve(self) -> int:
+        """Do what the gateway says until the command is over. Raises KeyboardInterrupt and BrokenPipeError."""
+        while True:
+            try:
+                kind, payload = self._next()
+            except OSError:
+                if self.interrupted:
+                    return INTERRUPTED
+                _write(2, b"error: the gateway ended while it ran the command. Look: openclaw gateway status\n")
+                return 1
+            if kind == wire.OUT:
+                _write(1, payload)
+            elif kind == wire.ERR:
+                _write(2, payload)
+            elif kind == wire.ASK:
+                self._answer(payload)
+            elif kind == wire.READ:
+                self._give_input()
+            elif kind == wire.EXIT:
+                return int(payload)
+
+    def _next(self) -> tuple[bytes, bytes]:
+        """The next frame. Raises OSError when there is none to come."""
+        while True:
+            try:
+                found = wire.take(self._arrived)
+            except ValueError:
+                raise ConnectionError from None
+            if found is not None:
+                return found
+            data = self._connection.recv(wire.PIECE_BYTES)
+            if not data:
+                raise ConnectionError
+            self._arrived += data
+
+    def _answer(self, question: bytes) -> None:
+        """A line from the person, or nothing when nobody is there."""
+        line = b""
+        if os.isatty(0) and os.isatty(2):
+            _write(2, question)
+            line = sys.stdin.buffer.readline()
+        self._send(wire.frame(wire.ANSWER, line))
+
+    def _give_input(self) -> None:
+        while data := os.read(0, wire.PIECE_BYTES):
+            self._send(wire.frame(wire.INPUT, data))
+        self._send(wire.frame(wire.INPUT))
+
+    def _send(self, data: bytes) -> None:
+        try:
+            self._connection.sendall(data)
+        except OSError:
+            # What is read next tells whether the gateway is gone.
+            pass
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]

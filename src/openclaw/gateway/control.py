@@ -1,0 +1,191 @@
+"""The control socket: where terminals of the same user hand in commands.
+
+Owns the listening end (a Unix socket, 0600, in a directory that is ours alone; where there are none, a loopback port whose number and
+token stand in a file of the same name and mode), one task for each connection, and what becomes of a command when its terminal leaves.
+What a command does is the desk's business (desk.py).
+"""
+
+import asyncio
+import hmac
+import logging
+import os
+import secrets
+import socket
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from openclaw.commands.console import Console
+from openclaw.errors import OpenClawError
+from openclaw.gateway import wire
+from openclaw.gateway.request import Request, read_request
+from openclaw.gateway.terminal import FarTerminal, read_frame
+
+_log = logging.getLogger(__name__)
+
+# Time to say what is wanted; the stub does it in the first packet.
+REQUEST_TIMEOUT = 5.0
+# What a shell shows for a program that was interrupted.
+INTERRUPTED = 130
+_TOKEN_BYTES = 32
+_BACKLOG = 128
+
+
+class Desk(Protocol):
+    """Who does the work. None of these raise."""
+
+    def refusal(self, request: Request) -> str | None:
+        """Why the terminal has to run a command itself: a sentence for the person, or nothing worth saying; None takes it."""
+        ...
+
+    async def run(self, request: Request, console: Console) -> int: ...
+
+    def status(self) -> Mapping[str, Any]: ...
+
+    def stop(self) -> None: ...
+
+
+class ControlServer:
+    """`unix` is false where Unix sockets are not to be had."""
+
+    def __init__(self, place: Path, desk: Desk, *, unix: bool = sys.platform != "win32") -> None:
+        self._place = place
+        self._desk = desk
+        self._unix = unix
+        self._token = b"" if unix else secrets.token_hex(_TOKEN_BYTES).encode()
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Raises OpenClawError when nobody but us could not be guaranteed, or the socket cannot be made."""
+        own_directory(self._place.parent)
+        try:
+            listener = self._listen()
+        except OSError as error:
+            raise OpenClawError(f"The control socket {self._place} cannot be made: {error.strerror}.") from error
+        self._server = await asyncio.start_server(self._accept, sock=listener)
+
+    def _listen(self) -> socket.socket:
+        # Whoever left it there is dead: the gateway's lock is ours.
+        self._place.unlink(missing_ok=True)
+        if self._unix:
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            listener.bind(str(self._place))
+            os.chmod(self._place, 0o600)
+        else:
+            listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            listener.bind(("127.0.0.1", 0))
+            _write_private(self._place, b"%d %s\n" % (listener.getsockname()[1], self._token))
+        listener.listen(_BACKLOG)
+        listener.setblocking(False)
+        return listener
+
+    def leave(self) -> None:
+        """Take no more connections; those there are go on."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+            self._place.unlink(missing_ok=True)
+
+    async def drain(self, patience: float) -> None:
+        """Wait for the commands that run, then end those that still do."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=patience)
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @property
+    def busy(self) -> int:
+        return len(self._tasks)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(REQUEST_TIMEOUT):
+                kind, payload = await read_frame(reader)
+            request = read_request(payload)
+            if kind == wire.RUN:
+                await self._run(request, reader, writer)
+            elif request is not None and self._is_ours(request) and kind in (wire.STATUS, wire.STOP):
+                writer.write(wire.frame(wire.DATA, msgspec.json.encode(self._desk.status())))
+                await writer.drain()
+                if kind == wire.STOP:
+                    self._desk.stop()
+        except (OSError, EOFError, ValueError, TimeoutError):
+            # The other end left, or does not speak our language: nobody is there to be told.
+            pass
+        except Exception:
+            _log.exception("A connection to the control socket failed.")
+        finally:
+            writer.close()
+
+    def _is_ours(self, request: Request) -> bool:
+        return hmac.compare_digest(request.token, self._token)
+
+    async def _run(self, request: Request | None, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if request is None or not self._is_ours(request):
+            refusal: str | None = ""
+        else:
+            refusal = self._desk.refusal(request)
+        if request is None or refusal is not None:
+            writer.write(wire.frame(wire.LOCAL, (refusal or "").encode()))
+            await writer.drain()
+            return
+        writer.write(wire.frame(wire.TAKEN))
+        far = FarTerminal(reader, writer)
+        console = far.console(request)
+        work = asyncio.get_running_loop().create_task(self._desk.run(request, console))
+        listening = asyncio.get_running_loop().create_task(far.listen(work.cancel))
+        try:
+            code = await _outcome(work, console)
+            await far.exit(code)
+        finally:
+            listening.cancel()
+            work.cancel()
+            await asyncio.gather(listening, work, return_exceptions=True)
+
+
+async def _outcome(work: "asyncio.Task[int]", console: Console) -> int:
+    """How the command ended: by itself, interrupted by its person, or because the gateway stops."""
+    try:
+        return await work
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or not task.cancelling():
+            return INTERRUPTED
+        task.uncancel()
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+        console.note("error: The gateway is stopping; the command was ended.")
+        return 1
+
+
+def own_directory(path: Path) -> None:
+    """Make the directory of the socket, for us alone. Raises OpenClawError when it is, or may be, somebody else's."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = os.lstat(path)
+    except OSError as error:
+        raise OpenClawError(f"The directory {path} cannot be made: {error.strerror}.") from error
+    if not hasattr(os, "getuid"):
+        return
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        hint = "Remove it, or set XDG_RUNTIME_DIR to a directory of your own."
+        raise OpenClawError(f"{path} is not a directory of ours; a control socket in it could be another's.", hint=hint)
+    if found.st_mode & 0o077:
+        os.chmod(path, 0o700)
+
+
+def _write_private(path: Path, data: bytes) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    with open(os.open(path, flags, 0o600), "wb") as file:
+        file.write(data)

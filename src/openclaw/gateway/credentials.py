@@ -1,0 +1,96 @@
+"""The token of the HTTP port: from the config, from the environment, or made at the first start and kept in a file of ours alone."""
+
+import logging
+import os
+import secrets
+import stat
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+from openclaw.config.load import Config
+from openclaw.config.servers import secret_text
+from openclaw.errors import ConfigError, Problem, StoreError, UsageError
+from openclaw.gateway.guard import Rules, host_name
+from openclaw.redact import remember
+
+_log = logging.getLogger(__name__)
+
+VARIABLE = "OPENCLAW_GATEWAY_TOKEN"
+_TOKEN_BYTES = 32
+# A token anybody could guess is none.
+SHORTEST_TOKEN = 8
+_UNUSABLE = f"A token needs {SHORTEST_TOKEN} characters or more, and no spaces."
+_SECRET = "secret://"
+
+# A configured value with every secret reference in it replaced. Raises SecretError.
+Resolve = Callable[[str], Awaitable[str]]
+
+
+async def rules_of(config: Config, env: Mapping[str, str], token_file: Path, resolve: Resolve) -> Rules:
+    """Who may come in. Raises ConfigError, SecretError or StoreError; a gateway without a token is never the outcome."""
+    section = config.root.gateway
+    tokens: list[str] = []
+    for key, value in (("token", section.auth.token), ("password", section.auth.password)):
+        if value is None:
+            continue
+        path = f"gateway.auth.{key}"
+        if fault := config.fault(path):
+            raise ConfigError([_problem(config, path, fault)])
+        text = secret_text(value)
+        token = (await resolve(text) if _SECRET in text else text).strip()
+        if not _is_usable(token):
+            raise ConfigError([_problem(config, path, _UNUSABLE)])
+        tokens.append(token)
+    if not tokens:
+        given = env.get(VARIABLE, "").strip()
+        if given and not _is_usable(given):
+            raise UsageError(f"{VARIABLE} cannot be used. {_UNUSABLE}")
+        tokens.append(given or kept_token(token_file))
+    for token in tokens:
+        remember(token)
+    return Rules(
+        tokens=tuple(tokens),
+        hosts=frozenset(filter(None, map(host_name, section.allowed_hosts))),
+        origins=frozenset(origin for origin in section.allowed_origins if origin != "null"),
+    )
+
+
+def _is_usable(token: str) -> bool:
+    return len(token) >= SHORTEST_TOKEN and token.isprintable() and " " not in token
+
+
+def _problem(config: Config, path: str, message: str) -> Problem:
+    file, line, column = config.locate(path)
+    return Problem(message, file, line, column, path)
+
+
+def kept_token(file: Path) -> str:
+    """The token of the file; a new one, written there, when there is none yet. Raises StoreError."""
+    try:
+        token = _read(file)
+        if token:
+            return token
+        token = secrets.token_urlsafe(_TOKEN_BYTES)
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Written aside and moved into place: nobody ever reads half of it.
+        fresh = file.with_name(f"{file.name}.{os.getpid()}")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+        with open(os.open(fresh, flags, 0o600), "w", encoding="ascii") as written:
+            written.write(f"{token}\n")
+        os.replace(fresh, file)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or "it is not text"
+        raise StoreError(f"The gateway's token file {file} cannot be used: {reason}.", hint="Remove it.") from error
+    return token
+
+
+def _read(file: Path) -> str:
+    try:
+        token = file.read_text(encoding="ascii").strip()
+        mode = file.stat().st_mode
+    except FileNotFoundError:
+        return ""
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        _log.warning("Others could read %s; it is private now. Remove it to get a new token.", file)
+        file.chmod(0o600)
+    return token if _is_usable(token) else ""

@@ -1,0 +1,115 @@
+"""Who may use the HTTP port. Pure: a request's headers and the rules in, a refusal or nothing out.
+
+Every route asks, in this order: is the request meant for us (Host), does a web page stand behind it that may (Origin), does it know the
+token. A page on another site can make a browser send requests to loopback, also under a name of its own that it lets point there; it can
+neither set Host nor hide its Origin. `/health` needs no token, because it tells nothing; the other two checks hold there too.
+"""
+
+import hmac
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+# Names and addresses under which a gateway on loopback is reached.
+LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
+OPEN_PATHS = frozenset({"/health"})
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """`hosts` and `origins` are those of the config, beside what is always ours. Each token is as good as the other."""
+
+    tokens: tuple[str, ...]
+    hosts: frozenset[str] = frozenset()
+    origins: frozenset[str] = frozenset()
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    status: int
+    code: str
+    message: str
+
+
+class Knock(msgspec.Struct, frozen=True):
+    """What a request says about itself: every value of the three headers, and the address it arrived at."""
+
+    method: str
+    path: str
+    hosts: Sequence[str]
+    origins: Sequence[str]
+    authorizations: Sequence[str]
+    arrived_at: str = ""
+
+
+_WRONG_HOST = Refusal(
+    403, "host_not_allowed", "This Host is not the gateway's. Use localhost, or add it to gateway.allowedHosts."
+)
+_WRONG_ORIGIN = Refusal(403, "origin_not_allowed", "This Origin may not call the gateway. See gateway.allowedOrigins.")
+_NO_TOKEN = Refusal(401, "unauthorized", "Send the gateway's token: `Authorization: Bearer …`.")
+
+
+def refusal(rules: Rules, knock: Knock) -> Refusal | None:
+    """Why a request is turned away; None lets it in."""
+    if len(knock.hosts) != 1 or not _is_our_host(rules, knock):
+        return _WRONG_HOST
+    if knock.origins and not (len(knock.origins) == 1 and _is_welcome(rules, knock.origins[0], knock.hosts[0])):
+        return _WRONG_ORIGIN
+    if is_preflight(knock) or (knock.path in OPEN_PATHS and knock.method in ("GET", "HEAD")):
+        return None
+    return None if presented(rules, knock.authorizations) else _NO_TOKEN
+
+
+def is_preflight(knock: Knock) -> bool:
+    """A browser asks whether a page may call us; it never sends the token with that."""
+    return knock.method == "OPTIONS" and bool(knock.origins)
+
+
+def presented(rules: Rules, authorizations: Sequence[str]) -> str:
+    """The token that was shown and is right; empty when there is none."""
+    if len(authorizations) != 1:
+        return ""
+    scheme, _, token = authorizations[0].partition(" ")
+    token = token.strip()
+    if scheme.lower() != "bearer" or not token:
+        return ""
+    given = token.encode("utf-8", "surrogateescape")
+    # All are compared, so that the time taken does not tell which one was close.
+    matches = [hmac.compare_digest(given, known.encode()) for known in rules.tokens if known]
+    return token if any(matches) else ""
+
+
+def cors_headers(rules: Rules, origins: Sequence[str]) -> Mapping[str, str]:
+    """What a browser needs to let a welcome page read the answer."""
+    if len(origins) != 1 or origins[0] not in rules.origins:
+        return {}
+    return {
+        "Access-Control-Allow-Origin": origins[0],
+        "Access-Control-Allow-Headers": "Authorization, Content-Type, X-OpenClaw-Session-Key",
+        "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
+        "Vary": "Origin",
+    }
+
+
+def _is_our_host(rules: Rules, knock: Knock) -> bool:
+    name = host_name(knock.hosts[0])
+    if name in LOOPBACK_HOSTS or name in rules.hosts:
+        return True
+    # An address is no name that could be made to point here: the one the request arrived at is fine.
+    address = f"[{knock.arrived_at}]" if ":" in knock.arrived_at else knock.arrived_at
+    return bool(address) and name == address
+
+
+def host_name(host: str) -> str:
+    """A Host header without its port, in lower case; empty when it is malformed."""
+    host = host.strip().lower()
+    if host.startswith("["):
+        name, bracket, port = host.partition("]")
+        name += bracket
+        port = port.removeprefix(":") if port.startswith(":") else port and "?"
+    else:
+        name, _, port = host.partition(":")
+    return name if port == "" or port.isdecimal() else ""
+
+
+def _is_welcome(rules: Rules, origin: str, host: str) -> bool:
+    """A page of the config's list, or one that came from this very address."""
+    return origin in rules.origins or origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")

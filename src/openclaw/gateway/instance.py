@@ -1,0 +1,110 @@
+"""One gateway for each state directory, held by a lock that the system gives up when its holder dies.
+
+The locked file says who holds it: process id, port, when it started. It stays when the gateway ends, unlocked.
+"""
+
+import os
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+
+from openclaw.errors import OpenClawError, StoreError
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+# Where Windows locks: far behind what is written, so that others may still read it.
+_LOCKED_BYTE = 1 << 30
+# Whoever only looks whether a gateway runs holds the lock for a moment.
+_TRIES = 4
+_PAUSE = 0.05
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """Who runs. `started` is in seconds since 1970."""
+
+    pid: int
+    version: str = ""
+    started: float = 0.0
+    config: str = ""
+
+
+class AlreadyRunningError(OpenClawError):
+    def __init__(self, holder: Holder | None) -> None:
+        who = f" (pid {holder.pid})" if holder else ""
+        super().__init__(
+            f"A gateway already runs on this state directory{who}.",
+            hint="Stop it with `openclaw gateway stop`, or use another OPENCLAW_STATE_DIR.",
+        )
+        self.holder = holder
+
+
+class Instance:
+    """`with Instance(file, version=…, config=…):` holds the place for as long as the block runs. Raises AlreadyRunningError."""
+
+    def __init__(self, file: Path, *, version: str, config: str) -> None:
+        self.holder = Holder(os.getpid(), version, time.time(), config)
+        self._file = file
+        self._handle = -1
+
+    def __enter__(self) -> "Instance":
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._handle = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise StoreError(f"The lock {self._file} cannot be made: {error.strerror}.") from error
+        for _ in range(_TRIES):
+            if _lock(self._handle):
+                break
+            time.sleep(_PAUSE)
+        else:
+            os.close(self._handle)
+            raise AlreadyRunningError(_read(self._file))
+        data = msgspec.json.encode(self.holder)
+        os.ftruncate(self._handle, 0)
+        os.pwrite(self._handle, data, 0)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.ftruncate(self._handle, 0)
+        os.close(self._handle)
+
+
+def holder(file: Path) -> Holder | None:
+    """Who runs on a state directory now; None when nobody does."""
+    try:
+        handle = os.open(file, os.O_RDWR)
+    except OSError:
+        return None
+    try:
+        return None if _lock(handle) else _read(file)
+    finally:
+        os.close(handle)
+
+
+def _read(file: Path) -> Holder | None:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Holder)
+    except (OSError, msgspec.DecodeError):
+        # Its holder has the lock and has not said who it is yet.
+        return None
+
+
+def _lock(handle: int) -> bool:
+    """Take the lock; False when another process has it. Given up when the file is closed."""
+    try:
+        if sys.platform == "win32":
+            os.lseek(handle, _LOCKED_BYTE, os.SEEK_SET)
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True

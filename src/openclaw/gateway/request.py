@@ -1,0 +1,45 @@
+"""A command line that arrived at the control socket: the words, and the terminal they were typed at."""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from openclaw.gateway import wire
+
+# protocol, token, version, state directory, config file, working directory, width, marks
+_FIELDS = 8
+_NARROWEST, _WIDEST, _USUAL = 20, 1_000, 80
+
+
+class Request(msgspec.Struct, frozen=True):
+    """`interactive`: a person watches standard error. `token` matters only where a socket's file mode cannot protect it."""
+
+    token: bytes
+    version: str
+    state_dir: str
+    config_file: str
+    cwd: Path
+    words: tuple[str, ...]
+    width: int = _USUAL
+    colour: bool = False
+    interactive: bool = False
+
+
+def read_request(payload: bytes) -> Request | None:
+    """None for another protocol than ours."""
+    fields = wire.unpack(payload)
+    if len(fields) < _FIELDS or fields[0] != wire.PROTOCOL:
+        return None
+    version, state_dir, config_file, cwd, width, marks, *words = (os.fsdecode(field) for field in fields[2:])
+    return Request(
+        token=fields[1],
+        version=version,
+        state_dir=state_dir,
+        config_file=config_file,
+        cwd=Path(cwd),
+        words=tuple(words),
+        width=min(max(int(width), _NARROWEST), _WIDEST) if width.isdigit() else _USUAL,
+        colour="c" in marks,
+        interactive="i" in marks,
+    )

@@ -1,0 +1,95 @@
+"""The terminal at the other end of the control socket, as a Console for commands.
+
+Output goes out as it is printed; a question waits for the person there; standard input is read there when a command asks for it. When the
+person interrupts, or the terminal goes away, whoever runs the command is told once.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from openclaw.commands.console import Console
+from openclaw.errors import UsageError
+from openclaw.gateway import wire
+from openclaw.gateway.request import Request
+
+# Far more text than anybody pipes into a command; past it the caller is told, not the memory filled.
+MOST_INPUT = 64 * 1024 * 1024
+
+
+class FarTerminal:
+    """Make it when a request was taken; `listen` runs beside the command and ends with the connection."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._answers: asyncio.Queue[str | None] = asyncio.Queue()
+        self._input: asyncio.Queue[bytes] = asyncio.Queue()
+        self._is_gone = False
+
+    def console(self, request: Request) -> Console:
+        return Console(
+            out=lambda text: self._print(wire.OUT, text),
+            err=lambda text: self._print(wire.ERR, text),
+            width=request.width,
+            colour=request.colour,
+            interactive=request.interactive,
+            ask=self._ask,
+            read=self._read,
+        )
+
+    async def listen(self, interrupted: Callable[[], object]) -> None:
+        """Hear what the other end says; `interrupted` is called when it wants the command to stop, or is gone."""
+        try:
+            while True:
+                kind, payload = await read_frame(self._reader)
+                if kind == wire.CANCEL:
+                    interrupted()
+                elif kind == wire.ANSWER:
+                    line = payload.decode("utf-8", "replace")
+                    self._answers.put_nowait(line.strip() if line else None)
+                elif kind == wire.INPUT:
+                    self._input.put_nowait(payload)
+        except (OSError, EOFError, ValueError):
+            self._is_gone = True
+            self._answers.put_nowait(None)
+            self._input.put_nowait(b"")
+            interrupted()
+
+    async def exit(self, code: int) -> None:
+        """The last word: everything printed before it has arrived when it does."""
+        if not self._is_gone:
+            self._writer.write(wire.frame(wire.EXIT, str(code).encode()))
+            await self._writer.drain()
+
+    def _print(self, kind: bytes, text: str) -> None:
+        if self._is_gone:
+            return
+        data = text.encode("utf-8", "backslashreplace")
+        for start in range(0, len(data), wire.PIECE_BYTES):
+            self._writer.write(wire.frame(kind, data[start : start + wire.PIECE_BYTES]))
+
+    async def _ask(self, question: str) -> str | None:
+        if self._is_gone:
+            return None
+        self._writer.write(wire.frame(wire.ASK, question.encode("utf-8", "backslashreplace")))
+        return await self._answers.get()
+
+    async def _read(self) -> str:
+        if self._is_gone:
+            return ""
+        self._writer.write(wire.frame(wire.READ))
+        pieces: list[bytes] = []
+        size = 0
+        while piece := await self._input.get():
+            size += len(piece)
+            if size <= MOST_INPUT:
+                pieces.append(piece)
+        if size > MOST_INPUT:
+            raise UsageError(f"Standard input is {size:,} bytes; a gateway takes {MOST_INPUT:,}.", hint="Try --local.")
+        return b"".join(pieces).decode("utf-8", "replace")
+
+
+async def read_frame(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    """Raises EOFError, OSError or ValueError."""
+    head = await reader.readexactly(wire.HEAD_BYTES)
+    return head[:1], await reader.readexactly(wire.length_of(head))

@@ -1,0 +1,58 @@
+"""The wire of the control socket: frames, and the request that opens a conversation.
+
+A frame is one byte that says what it is, four bytes of length, and that many bytes. Both ends use this module, and one of them is the
+command-line stub, so it imports nothing at all. A conversation is opened by RUN, STATUS or STOP. A request to run is a list of fields
+without NUL bytes, which no argument of a program can hold: PROTOCOL first, so that every version can tell every other apart.
+
+    RUN → LOCAL                                          the caller has to do it itself; the payload says why, if a person should know
+    RUN → TAKEN (OUT | ERR | ASK | READ)* EXIT           ASK is answered by ANSWER, READ by INPUT frames and an empty one; CANCEL any time
+    STATUS → DATA        STOP → DATA
+"""
+
+# Changes with anything in this file that an older other end would misread.
+PROTOCOL = b"openclaw-1"
+
+# From the caller, first.
+RUN, STATUS, STOP = b"R", b"S", b"T"
+# From the caller, later.
+CANCEL, ANSWER, INPUT = b"c", b"a", b"i"
+# From the gateway.
+TAKEN, LOCAL, OUT, ERR, ASK, READ, EXIT, DATA = b"k", b"l", b"o", b"e", b"q", b"r", b"x", b"d"
+
+HEAD_BYTES = 5
+# No argument list is longer on any system, and output is sent in pieces far below this.
+MOST_BYTES = 64 * 1024 * 1024
+# What makes one frame of a long output: large enough to cost nothing, small enough to pass through as it comes.
+PIECE_BYTES = 64 * 1024
+
+
+def frame(kind: bytes, payload: bytes = b"") -> bytes:
+    return kind + len(payload).to_bytes(4, "big") + payload
+
+
+def length_of(head: bytes | bytearray) -> int:
+    """How many bytes follow a head. Raises ValueError when no honest frame is that long."""
+    length = int.from_bytes(head[1:HEAD_BYTES], "big")
+    if length > MOST_BYTES:
+        raise ValueError(f"a frame of {length} bytes")
+    return length
+
+
+def take(buffer: bytearray) -> tuple[bytes, bytes] | None:
+    """The first frame of what has arrived, taken out of it; None until it is whole. Raises ValueError."""
+    if len(buffer) < HEAD_BYTES:
+        return None
+    end = HEAD_BYTES + length_of(buffer)
+    if len(buffer) < end:
+        return None
+    kind, payload = bytes(buffer[:1]), bytes(buffer[HEAD_BYTES:end])
+    del buffer[:end]
+    return kind, payload
+
+
+def pack(fields: list[bytes]) -> bytes:
+    return b"\0".join(fields)
+
+
+def unpack(payload: bytes) -> list[bytes]:
+    return payload.split(b"\0")
