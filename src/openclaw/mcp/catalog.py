@@ -7,11 +7,13 @@ what was listed.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import ProtocolError
@@ -69,20 +71,19 @@ class Catalog:
         if pages.note:
             _log.warning("MCP server '%s': %s; the rest is left out.", self._spec.name, pages.note)
         known = self._live or {definition.name: definition for definition in self.toolset.offered}
-        if len(pages.items) > _INLINE_TOOLS:
-            reading = await asyncio.to_thread(read_definitions, pages.items, known)
-        else:
-            reading = read_definitions(pages.items, known)
-        reading = self._with_mirrors(reading) if client.mirrors else reading
-        reached = (client.agreement.version, client.connection.link.kind)
         utilities = UTILITIES if offers(client.agreement, "resources") else ()
-        self._live = {definition.name: definition for definition in reading.definitions}
-        before, told = (self.toolset, self.revision, self.transport), self._weigh(reading, utilities)
-        self.revision, self.transport = reached
-        if before == (self.toolset, *reached):
+        examine = partial(self._examine, pages.items, known, utilities, mirrors=client.mirrors)
+        if len(pages.items) > _INLINE_TOOLS:
+            found = await asyncio.to_thread(examine)
+        else:
+            found = examine()
+        before = (self.toolset, self.revision, self.transport)
+        self._live, self._mirrors, self.toolset = found.live, found.mirrors, found.toolset
+        self.revision, self.transport = client.agreement.version, client.connection.link.kind
+        if before == (self.toolset, self.revision, self.transport):
             return Learned(is_new=False)
         self._remember()
-        return Learned(is_new=True, announce=told)
+        return Learned(is_new=True, announce=found.announce)
 
     def forget(self, tool: str) -> bool:
         """Take out a tool the server says it does not have, until it lists it again."""
@@ -128,34 +129,31 @@ class Catalog:
             known = self._output_checks[tool] = (live, None if is_null(schema) else Checker(schema, what="results"))
         return known[1].check if known[1] else None
 
-    def _with_mirrors(self, reading: Reading) -> Reading:
-        """Without the tools whose header annotations are malformed: over HTTP they cannot be called right."""
-        mirrors: dict[str, tuple[ParamHeader, ...]] = {}
-        refusals: list[Refusal] = []
-        for definition in reading.definitions:
-            if ANNOTATION.encode() not in bytes(definition.raw):
-                continue
-            try:
-                mirrors[definition.name] = param_headers(msgspec.json.decode(schema_of(definition.details())))
-            except ProtocolError as error:
-                refusals.append(Refusal(definition.name, error.message.rstrip(".")))
-        self._mirrors = mirrors
-        bad = {refusal.name for refusal in refusals}
-        kept = tuple(definition for definition in reading.definitions if definition.name not in bad)
-        return Reading(kept, (*reading.refusals, *refusals))
-
-    def _weigh(self, reading: Reading, utilities: tuple[Definition, ...]) -> tuple[Change, ...]:
-        """Set the toolset; the changes nobody has been told of yet."""
+    def _examine(
+        self,
+        items: Sequence[Raw],
+        known: Mapping[str, Definition],
+        utilities: tuple[Definition, ...],
+        *,
+        mirrors: bool,
+    ) -> "_Found":
+        """Everything about a list that takes time. May run in a thread: changes nothing but the pins on disk."""
+        reading = read_definitions(items, known)
+        found = _Found({}, {}, Toolset(), ())
+        if mirrors:
+            reading, found.mirrors = _with_mirrors(reading)
+        found.live = {definition.name: definition for definition in reading.definitions}
         if self._spec.trust == "follow":
-            self.toolset = Toolset(reading.definitions, reading.refusals, (), utilities)
-            return ()
+            found.toolset = Toolset(reading.definitions, reading.refusals, (), utilities)
+            return found
         pins = self._cache.pins(self._spec)
         verdict = weigh(reading.definitions, pins.tools)
-        self.toolset = Toolset(verdict.offered, reading.refusals, verdict.changes, utilities)
+        found.toolset = Toolset(verdict.offered, reading.refusals, verdict.changes, utilities)
+        found.announce = tuple(change for change in verdict.changes if change.digest not in pins.told)
         told = [change.digest for change in verdict.changes]
         if verdict.added or told != pins.told:
             self._cache.pin(self._spec, Pins({**pins.tools, **verdict.added}, told))
-        return tuple(change for change in verdict.changes if change.digest not in pins.told)
+        return found
 
     def _remember(self) -> None:
         toolset = self.toolset
@@ -171,3 +169,29 @@ class Catalog:
                 self.names,
             ),
         )
+
+
+@dataclass(slots=True)
+class _Found:
+    """What an examination of a list brought."""
+
+    live: dict[str, Definition]
+    mirrors: dict[str, tuple[ParamHeader, ...]]
+    toolset: Toolset
+    announce: tuple[Change, ...]
+
+
+def _with_mirrors(reading: Reading) -> tuple[Reading, dict[str, tuple[ParamHeader, ...]]]:
+    """The headers tools ask for, and the list without the tools whose annotations are malformed: over HTTP they cannot be called right."""
+    mirrors: dict[str, tuple[ParamHeader, ...]] = {}
+    refusals: list[Refusal] = []
+    for definition in reading.definitions:
+        if ANNOTATION.encode() not in bytes(definition.raw):
+            continue
+        try:
+            mirrors[definition.name] = param_headers(msgspec.json.decode(schema_of(definition.details())))
+        except ProtocolError as error:
+            refusals.append(Refusal(definition.name, error.message.rstrip(".")))
+    bad = {refusal.name for refusal in refusals}
+    kept = tuple(definition for definition in reading.definitions if definition.name not in bad)
+    return Reading(kept, (*reading.refusals, *refusals)), mirrors

@@ -1,15 +1,15 @@
 """From a spec to a client: secrets resolved, transport opened, revision agreed.
 
 Owns which transport a spec means, the fall back between the two HTTP ones, and that connecting as a whole ends in time. Knows no secret
-store and no sign-in: both are callables given from outside. The client lives inside the context manager and everything it opened is
-closed with it. supervisor.py decides when to connect.
+store and no sign-in: both are callables given from outside. What it opens is put on the caller's exit stack. life.py decides when to
+connect and when to close.
 """
 
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
@@ -64,26 +64,30 @@ class Listener:
     on_stderr: Callable[[str], None]
 
 
-@asynccontextmanager
 async def connect(
-    spec: ServerSpec, services: Services, listener: Listener, *, revision: str = "", kind: str = ""
-) -> AsyncIterator[Client]:
-    """A negotiated client. `revision` and `kind` are what worked the last time.
+    stack: AsyncExitStack,
+    spec: ServerSpec,
+    services: Services,
+    listener: Listener,
+    *,
+    revision: str = "",
+    kind: str = "",
+) -> Client:
+    """A negotiated client, which lives until `stack` is closed. `revision` and `kind` are what worked the last time.
 
     Raises ConnectError, ProcessError, HttpStatusError, AuthError, SecretError or ProtocolError when there is none to be had within
-    the spec's connect timeout.
+    the spec's connect timeout; what was opened on the way is closed with the stack as well.
     """
-    async with AsyncExitStack() as stack:
-        attempt = _Attempt(spec, services, listener)
-        try:
-            async with asyncio.timeout(spec.connect_timeout):
-                client = await attempt.establish(stack, revision, kind)
-        except TimeoutError:
-            raise ConnectError(
-                f"The server did not answer within {round(spec.connect_timeout * 1000)} ms.",
-                hint="A slow starter needs a longer connect timeout.",
-            ) from None
-        yield client
+    attempt = _Attempt(spec, services, listener)
+    opened = await stack.enter_async_context(AsyncExitStack())
+    try:
+        async with asyncio.timeout(spec.connect_timeout):
+            return await attempt.establish(opened, revision, kind)
+    except TimeoutError:
+        raise ConnectError(
+            f"The server did not answer within {round(spec.connect_timeout * 1000)} ms.",
+            hint="A slow starter needs a longer connect timeout.",
+        ) from None
 
 
 class _Attempt:

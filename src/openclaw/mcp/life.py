@@ -154,18 +154,25 @@ class Life:
         self._subscribed: set[str] = set()
 
     async def run(self, services: Services, places: Places, on_stderr: OnStderr) -> None:
-        """The whole of it. Never raises but CancelledError; tells the owner how it ended."""
+        """The whole of it. Never raises but CancelledError; tells the owner how it ended, before it closes what was opened."""
         try:
             async with self._place(places), AsyncExitStack() as stack:
-                client = await self._connect(stack, services, places, on_stderr)
-                self._owner.told(Over(await self._live(client)))
-        except OpenClawError as error:
-            self._owner.told(Over(event_of(error)))
-        except Exception as error:
-            _log.exception("The engine's own fault with MCP server '%s'.", self._spec.name)
-            self._owner.told(Over(Event("lost", f"An internal error: {type(error).__name__}.")))
+                self._owner.told(Over(await self._until_over(stack, services, places, on_stderr)))
+        except Exception:
+            _log.exception("MCP server '%s' could not be closed properly.", self._spec.name)
         finally:
             _fail(self._waiters, LinkLostError("The connection ended before the lists were read.", maybe_sent=False))
+
+    async def _until_over(
+        self, stack: AsyncExitStack, services: Services, places: Places, on_stderr: OnStderr
+    ) -> Event:
+        try:
+            return await self._live(await self._connect(stack, services, places, on_stderr))
+        except OpenClawError as error:
+            return event_of(error)
+        except Exception as error:
+            _log.exception("The engine's own fault with MCP server '%s'.", self._spec.name)
+            return Event("lost", f"An internal error: {type(error).__name__}.")
 
     def refresh(self) -> asyncio.Future[None]:
         """List everything again; done when that has happened."""
@@ -200,11 +207,11 @@ class Life:
 
     async def _connect(self, stack: AsyncExitStack, services: Services, places: Places, on_stderr: OnStderr) -> Client:
         listener = Listener(self._heard, self._dropped, on_stderr)
-        opening = connect(self._spec, services, listener, revision=self._catalog.revision, kind=self._catalog.transport)
+        known = {"revision": self._catalog.revision, "kind": self._catalog.transport}
         if not self._spec.command:
-            return await stack.enter_async_context(opening)
+            return await connect(stack, self._spec, services, listener, **known)
         async with places.starters.place(at_most=STARTER_YIELDS):
-            return await stack.enter_async_context(opening)
+            return await connect(stack, self._spec, services, listener, **known)
 
     async def _live(self, client: Client) -> Event:
         """Until the link breaks or the server is found to be gone, or idle."""

@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -57,8 +57,8 @@ class Manager:
     """`state` is where tool lists, pins and servers' own words are kept between runs; `media` takes what models cannot.
 
     `reserved` are names of other tools, which servers' tools must not take. `eager` starts servers at once; without it each starts
-    when it is first needed. `patience` is how long entering the context waits for servers never seen before (None: as long as
-    they may take to connect; a gateway gives 0).
+    when it is first needed. `patience` is how many seconds entering the context waits for servers never seen before (as long as
+    they may take to connect, unless given; a gateway gives 0).
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Manager:
         media: MediaStore | None = None,
         reserved: Iterable[str] = (),
         eager: bool = True,
-        patience: float | None = None,
+        patience: float = float("inf"),
     ) -> None:
         self.events = Broadcast()
         self.running = Running()
@@ -114,8 +114,7 @@ class Manager:
         self._apply()
         if self._options.session_idle_ttl:
             self._sweeper = asyncio.create_task(self._sweep(self._options.session_idle_ttl))
-        waits = [spec.connect_timeout for spec in self._supervisors] if self._is_eager else []
-        await self._settle(self._views.values(), max(waits, default=0.0) if self._patience is None else self._patience)
+        await self._settle(_supervisors_of(self._views.values()), self._patience)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -137,7 +136,7 @@ class Manager:
 
     async def settle(self, agent: str, patience: float) -> None:
         """Wait for servers that were never seen before and are starting; for no others."""
-        await self._settle([self._view(agent)], patience)
+        await self._settle(_supervisors_of([self._view(agent)]), patience)
 
     def context(self, agent: str) -> str:
         view = self._view(agent)
@@ -302,8 +301,8 @@ class Manager:
                 self._said_started = True
                 _log.info("MCP manager started: %d/%d servers ready", states.count("ready"), len(states))
 
-    async def _settle(self, views: Iterable[View], patience: float) -> None:
-        supervisors = dict.fromkeys(supervisor for view in views for supervisor in view.supervisors.values())
+    async def _settle(self, supervisors: Collection[Supervisor], patience: float) -> None:
+        """Wait until the tools of all these are known or will not be soon. Each attempt ends with its connect timeout."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if patience == float("inf") else patience):
                 while any(supervisor.is_settling for supervisor in supervisors):
@@ -318,12 +317,7 @@ class Manager:
         likely = {n: s for n, s in unseen.items() if name.startswith(view.registry.base(n, ""))} or unseen
         for supervisor in likely.values():
             supervisor.post(Event("start"))
-        waits = [supervisor.spec.connect_timeout for supervisor in likely.values()]
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(max(waits, default=0.0)):
-                while view.registry.entry(name) is None and any(s.is_settling for s in likely.values()):
-                    self._changed.clear()
-                    await self._changed.wait()
+        await self._settle(likely.values(), float("inf"))
         return view.registry.entry(name)
 
     def _make_run(self, view: View, name: str) -> Run:
@@ -380,6 +374,10 @@ def _by_agent(specs: Specs) -> dict[str, tuple[ServerSpec, ...]]:
     if isinstance(specs, Mapping):
         return {agent: tuple(listed) for agent, listed in specs.items()}
     return {ANY_AGENT: tuple(specs)}
+
+
+def _supervisors_of(views: Iterable[View]) -> Collection[Supervisor]:
+    return dict.fromkeys(supervisor for view in views for supervisor in view.supervisors.values())
 
 
 def _all(specs: Mapping[str, Sequence[ServerSpec]]) -> list[ServerSpec]:

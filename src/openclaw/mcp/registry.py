@@ -5,7 +5,9 @@ tool its name once (names.py) and keeps it until the tool goes, and maps a name 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+import msgspec
 
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.mcp.definition import Definition, Refusal
@@ -29,8 +31,7 @@ class Toolset:
     utilities: tuple[Definition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One tool under the name a model calls it by."""
 
     name: str
@@ -77,24 +78,16 @@ class Registry:
         """Take over a server's present toolset. Tools that stay keep their names."""
         shelf = self._shelves[server]
         shelf.toolset = toolset
-        wanted = {d.name: Entry("", shelf.spec, d) for d in toolset.offered if not filtered_by(shelf.spec, d.name)}
+        wanted = {d.name: (d, False) for d in toolset.offered if not filtered_by(shelf.spec, d.name)}
         for utility in toolset.utilities:
             if utility.name not in wanted and not filtered_by(shelf.spec, utility.name):
-                wanted[utility.name] = Entry("", shelf.spec, utility, is_utility=True)
-        gone = [tool for tool in shelf.entries if tool not in wanted]
-        removed = tuple(self._drop(shelf, tool) for tool in gone)
-        added: list[str] = []
+                wanted[utility.name] = (utility, True)
+        removed = tuple(self._drop(shelf, tool) for tool in [tool for tool in shelf.entries if tool not in wanted])
         # In order of their own names, so that who gets a suffix does not depend on the order a server lists its tools in.
-        for tool in sorted(wanted):
-            known = shelf.entries.get(tool)
-            # An entry that did not change stays the same object, and whatever was made from it stays good.
-            entry = replace(wanted[tool], name=known.name if known else self._name(shelf, tool))
-            if entry != known:
-                shelf.entries[tool] = self._by_name[entry.name] = entry
-            if known is None:
-                added.append(entry.name)
-        shelf.entries = {tool: shelf.entries[tool] for tool in sorted(shelf.entries)}
-        return Difference(tuple(added), removed)
+        added = tuple(name for tool in sorted(wanted) if (name := self._put(shelf, tool, *wanted[tool])))
+        if added:
+            shelf.entries = {tool: shelf.entries[tool] for tool in sorted(shelf.entries)}
+        return Difference(added, removed)
 
     def forget(self, server: str, tool: str) -> str | None:
         """Take one tool out; the name it had, None when it was not there."""
@@ -153,6 +146,15 @@ class Registry:
             if change.held
         ]
         return absent
+
+    def _put(self, shelf: _Shelf, tool: str, definition: Definition, is_utility: bool) -> str:
+        """Enter one tool; its name when it is new here. One that did not change stays the same object, and what was made from it good."""
+        known = shelf.entries.get(tool)
+        if known is not None and known.definition == definition and known.is_utility == is_utility:
+            return ""
+        entry = Entry(known.name if known else self._name(shelf, tool), shelf.spec, definition, is_utility)
+        shelf.entries[tool] = self._by_name[entry.name] = entry
+        return "" if known else entry.name
 
     def _name(self, shelf: _Shelf, tool: str) -> str:
         remembered = shelf.usual_exceptions.get(tool)

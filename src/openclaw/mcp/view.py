@@ -87,6 +87,8 @@ class View:
         if supervisor.is_offering and supervisor.catalog.is_known:
             return ""
         shown = supervisor.describe()
+        if shown.shown == "stopped (limit)":
+            return f"MCP server '{spec.name}' waits because as many servers run as maxConcurrentServers allows."
         why = shown.reason.rstrip(".")
         return f"MCP server '{spec.name}' is {shown.state}{f': {why}' if why else ''}."
 

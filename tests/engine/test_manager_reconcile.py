@@ -1,0 +1,242 @@
+"""Start-up, sharing, limits and new configurations: one server's trouble is nobody else's."""
+
+import asyncio
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.errors import SecretError, UsageError
+from openclaw.mcp.connect import Services
+from openclaw.mcp.manager import Manager
+from openclaw.mcp.results import CallResult
+from openclaw.mcp.status import ServerStatus
+from parts.processes import handle_of, is_alive, server_command, wait_until_gone
+from parts.sites import Site
+from parts.workshop import tool
+
+
+def words(result: CallResult) -> str:
+    assert not result.fault, result.fault
+    return "\n".join(item.text or "" for item in result.content)
+
+
+def names(manager: Manager, agent: str = "") -> list[str]:
+    return [t.name for t in manager.tools(agent)]
+
+
+HANGING = ServerSpec("hanging", command=sys.executable, args=("-S", "-c", "import time; time.sleep(600)"))
+
+
+async def until(manager: Manager, condition) -> None:
+    changed = asyncio.Event()
+    unsubscribe = manager.events.subscribe(lambda event: changed.set())
+    try:
+        while not condition():
+            changed.clear()
+            await changed.wait()
+    finally:
+        unsubscribe()
+
+
+async def test_one_hanging_missing_or_refusing_server_delays_no_other(tmp_path: Path) -> None:
+    sites = [Site("stdio", tmp_path, f"s{n}") for n in range(17)]
+    bad = [
+        HANGING,
+        ServerSpec("missing", command="no-such-program-anywhere"),
+        ServerSpec("refusing", transport="streamable-http", url="http://127.0.0.1:9/mcp"),
+    ]
+    async with Manager([*bad, *(site.spec() for site in sites)], patience=0) as manager:
+        results = await asyncio.gather(*(manager.call(f"s{n}__echo", {"text": str(n)}) for n in range(17)))
+        assert [words(result) for result in results] == [str(n) for n in range(17)]
+        states = {status.name: status.state for status in manager.status()}
+        assert (states["hanging"], states["missing"], states["refusing"]) == ("starting", "failed", "unreachable")
+
+
+async def test_settling_waits_only_as_long_as_asked(tmp_path: Path) -> None:
+    async with Manager([HANGING], patience=0) as manager:
+        await manager.settle("", 0.01)
+        assert manager.status()[0].state == "starting"
+        assert manager.context("") == (
+            '<available-mcp-servers>\n  <server name="hanging" tools="0" status="starting"/>\n</available-mcp-servers>'
+        )
+        (absence,) = manager.absences()
+        assert (absence.name, absence.reason) == ("hanging__*", "MCP server 'hanging' is starting.")
+
+
+async def test_a_connect_timeout_ends_a_server_that_never_answers() -> None:
+    async with Manager([replace(HANGING, connect_timeout=0.2)]) as manager:
+        (status,) = manager.status()
+        assert status.state == "restarting"
+        assert status.reason.startswith("The server did not answer within 200 ms.")
+
+
+async def test_disabled_and_faulty_servers_are_shown_and_not_started(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    specs = [
+        ServerSpec("off", command="x", enabled=False, where="openclaw.json:3"),
+        ServerSpec("unset", command="x", fault="The variable TOKEN is not set."),
+    ]
+    async with Manager(specs) as manager:
+        assert [(s.name, s.state, s.reason) for s in manager.status()] == [
+            ("off", "disabled", ""),
+            ("unset", "failed", "The variable TOKEN is not set."),
+        ]
+        assert [absence.reason for absence in manager.absences()] == [
+            "MCP server 'off' is disabled.",
+            "The variable TOKEN is not set.",
+        ]
+        with pytest.raises(UsageError, match="MCP server 'off' is disabled"):
+            manager.server("off")
+    assert "MCP server 'off' is disabled, skipping" in caplog.messages
+    assert "MCP server 'unset' failed to start: The variable TOKEN is not set." in caplog.messages
+    assert caplog.messages[-1] == "MCP manager shut down"
+
+
+async def test_the_log_says_how_many_servers_came_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    site = Site("memory", tmp_path)
+    async with Manager([site.spec(), ServerSpec("missing", command="no-such-program")], services=site.services):
+        pass
+    assert "MCP manager started: 1/2 servers ready" in caplog.messages
+
+
+async def test_agents_with_equal_servers_share_one_process_and_see_their_own_names(tmp_path: Path) -> None:
+    async with Site("stdio", tmp_path) as site:
+        site.plan(tools=[tool("pid"), tool("echo")])
+        mine = site.spec(section="agents", owner="research", tool_include=("pid",))
+        async with Manager({"": [site.spec()], "research": [mine]}) as manager:
+            assert names(manager) == names(manager, "anybody") == ["shop__echo", "shop__pid"]
+            assert names(manager, "research") == ["mcp_shop_pid"]
+            pids = [
+                words(await manager.call("shop__pid", {})),
+                words(await manager.call("mcp_shop_pid", {}, agent="research")),
+            ]
+            assert pids[0] == pids[1]
+            assert (await manager.call("shop__pid", {}, agent="research")).is_error
+            assert [(s.name, s.owner, s.tools) for s in manager.status()] == [("shop", "", 2), ("shop", "research", 1)]
+
+
+async def test_a_server_past_the_limit_waits_until_one_is_stopped(tmp_path: Path) -> None:
+    one, two = Site("stdio", tmp_path, "one"), Site("stdio", tmp_path, "two")
+    options = EngineOptions(max_concurrent_servers=1)
+    async with Manager([one.spec(), two.spec()], options=options, patience=0) as manager:
+        await until(manager, lambda: manager.status()[0].state == "ready")
+        waiting = manager.status()[1]
+        assert (waiting.shown, waiting.pid) == ("stopped (limit)", None)
+        assert "maxConcurrentServers" in (await manager.call("two__echo", {})).fault
+        manager.server("one").stop("disconnected")
+        await until(manager, lambda: manager.status()[1].state == "ready")
+        assert words(await manager.call("two__echo", {"text": "mine now"})) == "mine now"
+
+
+async def test_reconciling_touches_only_what_changed(tmp_path: Path) -> None:
+    sites = {name: Site("stdio", tmp_path, name) for name in ("kept", "changed", "removed", "added")}
+    kept, changed, removed, added = (site.spec() for site in sites.values())
+    async with Manager([kept, changed, removed]) as manager:
+        before = {s.name: s.pid for s in manager.status()}
+        handles = [handle_of(before[name] or 0) for name in ("changed", "removed")]
+        running = asyncio.ensure_future(manager.call("kept__stall", {"key": "k"}))
+        await sites["kept"].logged("stall k")
+        await manager.reconcile([kept, replace(changed, env=(("MODE", "new"),)), added])
+        wait_until_gone(*handles)
+        await until(manager, lambda: all(s.state == "ready" for s in manager.status()))
+        after = {s.name: s.pid for s in manager.status()}
+        assert list(after) == ["kept", "changed", "added"]
+        assert after["kept"] == before["kept"]
+        assert after["changed"] != before["changed"]
+        assert not running.done()
+        assert {name.partition("__")[0] for name in names(manager)} == {"kept", "changed", "added"}
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_a_new_filter_needs_no_restart_and_ends_the_calls_it_denies_and_no_others(tmp_path: Path) -> None:
+    async with Site("stdio", tmp_path) as site, Manager([site.spec()]) as manager:
+        pid = manager.status()[0].pid
+        assert pid is not None
+        handle = handle_of(pid)
+        denied = asyncio.ensure_future(manager.call("shop__stall", {"key": "denied"}))
+        await site.logged("stall denied")
+        fine = asyncio.ensure_future(manager.call("shop__echo", {"text": "fine"}))
+        await manager.reconcile([site.spec(tool_exclude=("stall",))])
+        assert (await denied) == CallResult.failed("The tool was taken away while it ran; the call was cancelled.")
+        await site.told_of_cancellation()
+        assert words(await fine) == "fine"
+        assert "shop__stall" not in names(manager)
+        assert is_alive(handle)
+        assert manager.status()[0].pid == pid
+        await manager.reconcile([])
+        wait_until_gone(handle)
+
+
+async def test_a_denied_agents_calls_are_ended_and_another_agents_go_on(site: Site) -> None:
+    async with Manager([site.spec()], services=site.services) as manager:
+        calls = {
+            agent: asyncio.ensure_future(manager.call("shop__stall", {"key": agent}, agent=agent))
+            for agent in ("a", "b")
+        }
+        await site.logged("stall a")
+        await site.logged("stall b")
+        assert manager.running.revoke(lambda agent, name: agent == "a") == 1
+        assert (await calls["a"]).is_error
+        assert not calls["b"].done()
+        calls["b"].cancel()
+        await asyncio.gather(calls["b"], return_exceptions=True)
+
+
+async def test_secrets_are_resolved_when_the_server_starts_and_shown_nowhere(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    async def resolve(value: str) -> str:
+        asked.append(value)
+        return value.replace("secret://env/TOKEN", "s3cr3t-value")
+
+    command, *args = server_command()
+    spec = ServerSpec("env", command=command, args=tuple(args), env=(("TOKEN", "secret://env/TOKEN"), ("PLAIN", "p")))
+    async with Manager([spec], services=Services(resolve=resolve)) as manager:
+        seen = words(await manager.call("env__environment", {}))
+        assert '"TOKEN": "s3cr3t-value"' in seen
+        assert asked == ["secret://env/TOKEN"]
+        assert "s3cr3t-value" not in repr(manager.status())
+
+
+async def test_a_secret_that_cannot_be_resolved_stops_its_server_alone(tmp_path: Path) -> None:
+    async def resolve(value: str) -> str:
+        raise SecretError("The secret 'linkedin-email' does not exist.", hint="Create it.")
+
+    site = Site("memory", tmp_path)
+    bad = ServerSpec("bad", command="x", env=(("E", "secret://gcp/linkedin-email"),))
+    services = Services(resolve=resolve, make_transport=site.services.make_transport)
+    async with Manager([bad, site.spec()], services=services) as manager:
+        assert [(s.name, s.state) for s in manager.status()] == [("bad", "failed"), ("shop", "ready")]
+        assert manager.status()[0].reason == "The secret 'linkedin-email' does not exist. Create it."
+
+
+async def test_without_a_resolver_a_secret_reference_is_refused() -> None:
+    async with Manager([ServerSpec("bad", command="x", env=(("E", "secret://gcp/x"),))]) as manager:
+        assert manager.status()[0].state == "failed"
+        assert "secret:// reference cannot be resolved" in manager.status()[0].reason
+
+
+async def test_status_shows_where_a_server_is_without_its_credentials() -> None:
+    spec = ServerSpec(
+        "web",
+        transport="streamable-http",
+        url="https://user:pass@127.0.0.1:1/mcp?key=abc",
+        api_key="tvly-0123456789abcdef",
+        where="openclaw.json:4",
+    )
+    async with Manager([spec], patience=0) as manager:
+        (status,) = manager.status()
+        assert status == ServerStatus(
+            name="web",
+            state=status.state,
+            transport="streamable-http",
+            target="https://127.0.0.1:1/mcp",
+            auth="api-key",
+            where="openclaw.json:4",
+        )
+        assert "tvly" not in repr(status)
