@@ -49,7 +49,7 @@ class Turnstile:
             if turn.done() and not turn.cancelled():
                 # The place was handed over in the same moment: pass it on.
                 self.leave()
-            else:
+            elif turn in self._waiting:
                 self._waiting.remove(turn)
             raise
 

@@ -64,6 +64,16 @@ async def test_a_waiter_that_gives_up_loses_no_place() -> None:
     assert gate.try_enter()
 
 
+async def test_a_place_freed_in_the_moment_a_waiter_gives_up_goes_to_the_next() -> None:
+    gate = Turnstile(1)
+    gate.try_enter()
+    gone, next_ = await started(gate.enter()), await started(gate.enter())
+    gone.cancel()
+    gate.leave()
+    await next_
+    assert isinstance((await asyncio.gather(gone, return_exceptions=True))[0], asyncio.CancelledError)
+
+
 async def test_who_is_slow_goes_on_without_its_place() -> None:
     gate, release = Turnstile(1), asyncio.Event()
 
