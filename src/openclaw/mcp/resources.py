@@ -137,6 +137,7 @@ class Injection:
         self.text = ""
         # The addresses in use now, to be subscribed to.
         self.uris: tuple[str, ...] = ()
+        self.was_read = False
         self._server = server
         self._patterns = tuple(patterns)
         self._max_bytes = max_bytes
@@ -160,6 +161,7 @@ class Injection:
         if words != self._shown:
             self._shown = words
             self.text = frame(words, source="mcp_server", sender=self._server, subject="resources") if words else ""
+        self.was_read = True
 
     async def _addresses(self, client: Client) -> tuple[str, ...]:
         """Plain addresses as they are; globs against the list, in the order they are configured."""

@@ -233,10 +233,10 @@ class Supervisor:
 
     @property
     def is_settling(self) -> bool:
-        """Whether the first list of this server's tools may still come soon."""
-        if self.catalog.is_known or self._waits_for_place or self._is_closing:
-            return False
-        return self.is_starting
+        """Whether the first list of this server's tools, or what it puts into the context, may still come soon."""
+        lacks_context = self.injection.is_wanted and not self.injection.was_read
+        lacks = lacks_context or not self.catalog.is_known
+        return lacks and self.is_starting and not self._waits_for_place and not self._is_closing
 
     def describe(self) -> ServerStatus:
         """How the server is doing. Whoever knows the agent fills in its tools, owner and place."""

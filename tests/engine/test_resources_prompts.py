@@ -1,0 +1,155 @@
+"""Resources and prompts over every transport: listed, read, kept in the context, filled in and completed."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from openclaw.content import Framed, Text
+from openclaw.errors import RpcError, UsageError
+from openclaw.mcp import prompts, resources
+from openclaw.mcp.manager import Manager
+from openclaw.mcp.status import PromptsChanged, ResourceChanged
+from openclaw.tool import Invocation
+from parts.sites import Site
+from parts.workshop import MODERN, tool
+
+DOCS = {"file:///docs/a.md": "Alpha", "file:///docs/b.md": "Beta", "file:///other.txt": "Other"}
+TEMPLATES = [{"uriTemplate": "file:///docs/{name}.md", "name": "doc"}]
+GREET = {"name": "greet", "arguments": [{"name": "who", "required": True}, {"name": "tone"}]}
+
+
+async def until(condition) -> None:
+    while not condition():
+        await asyncio.sleep(0.005)
+
+
+async def test_a_server_with_resources_brings_two_tools_to_look_at_them(site: Site) -> None:
+    site.plan(tools=[tool("echo")], resources=DOCS, templates=TEMPLATES)
+    async with Manager([site.spec()], services=site.services) as manager:
+        tools = {t.name: t for t in manager.tools()}
+        assert sorted(tools) == ["shop__echo", "shop__resources_list", "shop__resources_read"]
+        assert tools["shop__resources_list"].read_only
+        invocation = Invocation("main", "s", Path())
+        listed = await tools["shop__resources_list"].run({}, invocation)
+        assert isinstance(listed.content[0].text, Framed)
+        assert "file:///docs/a.md — a.md" in listed.content[0].text
+        assert "file:///docs/{name}.md (template) — doc" in listed.content[0].text
+        read = await tools["shop__resources_read"].run({"uri": "file:///docs/b.md"}, invocation)
+        assert "[resource file:///docs/b.md]\nBeta" in read.content[0].text
+        missing = await tools["shop__resources_read"].run({"uri": "file:///nowhere"}, invocation)
+        assert missing.is_error
+        assert missing.content[0] == Text("MCP tool error (shop/resources_read):")
+        assert isinstance(missing.content[1].text, Framed)
+
+
+async def test_the_filter_covers_our_own_tools_too(site: Site) -> None:
+    site.plan(tools=[tool("echo")], resources=DOCS)
+    async with Manager([site.spec(tool_exclude=("resources_*",))], services=site.services) as manager:
+        assert [t.name for t in manager.tools()] == ["shop__echo"]
+
+
+async def test_resources_are_listed_and_read_by_programs(site: Site) -> None:
+    site.plan(resources=DOCS, templates=TEMPLATES)
+    async with Manager([site.spec()], services=site.services) as manager:
+        server = manager.server("shop")
+        assert [entry.uri for entry in await server.use(resources.list_resources)] == list(DOCS)
+        assert [entry.uri_template for entry in await server.use(resources.list_templates)] == [
+            "file:///docs/{name}.md"
+        ]
+        contents = await server.use(lambda client: resources.read(client, "file:///other.txt"))
+        assert [held.text for held in contents] == ["Other"]
+        assert "[resource file:///other.txt]\nOther" in resources.show("shop", contents, 1_000)
+        with pytest.raises(RpcError, match="No such resource"):
+            await server.use(lambda client: resources.read(client, "file:///nowhere"))
+
+
+async def test_chosen_resources_stand_in_the_context_framed_and_bounded(site: Site) -> None:
+    site.plan(resources={**DOCS, "file:///docs/long.md": "x" * 500})
+    spec = site.spec(inject_resources=("file:///other.txt", "file:///docs/*", "file:///gone"), resources_max_bytes=300)
+    async with Manager([spec], services=site.services) as manager:
+        context = manager.context("")
+        assert context.startswith("<available-mcp-servers>")
+        assert "[resource file:///other.txt]\nOther\n" in context
+        assert "[resource file:///docs/a.md]\nAlpha\n" in context
+        assert "(It cannot be read: No such resource: file:///gone)" in context
+        assert "[… cut: more than 300 bytes]" in context
+        assert context.count("x") < 500
+        assert "This is output from MCP server 'shop'." in context
+        assert manager.context("") == context
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", MODERN])
+async def test_injected_resources_are_read_again_when_they_change(tmp_path: Path, revision: str) -> None:
+    for kind in ("memory", "stdio", "streamable-http"):
+        async with Site(kind, tmp_path / kind) as site:
+            plan = {"tools": [tool("announce")], "revisions": [revision]}
+            site.plan(resources={"file:///a": "old"}, **plan)
+            async with Manager([site.spec(inject_resources=("file:///a",))], services=site.services) as manager:
+                await until(
+                    lambda site=site: any(
+                        "file:///a" in line for line in site.log if "s" in line[:9] and "read" not in line
+                    )
+                )
+                assert "old" in manager.context("")
+                changed = asyncio.Event()
+                manager.events.subscribe(
+                    lambda e, c=changed: c.set() if e == ResourceChanged("shop", "file:///a") else None
+                )
+                site.plan(resources={"file:///a": "new words"}, **plan)
+                note = {"method": "notifications/resources/updated", "params": {"uri": "file:///a"}}
+                await manager.call("shop__announce", note)
+                await changed.wait()
+                await until(lambda manager=manager: "new words" in manager.context(""))
+
+
+async def test_instructions_stand_in_the_context_framed(site: Site) -> None:
+    site.plan(instructions="Use me well.\x1b[31m")
+    async with Manager([site.spec()], services=site.services) as manager:
+        context = manager.context("")
+        assert "Subject: instructions\n---\nUse me well.\n<<<END_EXTERNAL" in context
+        assert "\x1b" not in context
+
+
+async def test_prompts_are_listed_filled_in_and_completed(site: Site) -> None:
+    site.plan(prompts=[GREET])
+    async with Manager([site.spec()], services=site.services) as manager:
+        server = manager.server("shop")
+        (entry,) = await server.use(prompts.list_prompts)
+        filled = await server.use(lambda client: prompts.get_prompt(client, entry, {"who": "Ada"}))
+        (block,) = prompts.blocks("shop", "greet", filled, None)
+        assert isinstance(block.text, Framed)
+        assert 'greet {"who": "Ada"}' in block.text
+        offered = await server.use(lambda client: prompts.complete(client, "greet", "who", "A", {}))
+        assert offered == ["Aone", "Atwo"]
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [({}, "lacks who"), ({"who": "x", "volume": "11"}, "does not take volume")],
+)
+async def test_wrong_prompt_arguments_are_refused_with_the_right_ones(tmp_path: Path, given, sentence) -> None:
+    async with Site("memory", tmp_path) as site:
+        site.plan(prompts=[GREET])
+        async with Manager([site.spec()], services=site.services) as manager:
+            server = manager.server("shop")
+            (entry,) = await server.use(prompts.list_prompts)
+            with pytest.raises(UsageError, match=sentence) as caught:
+                await server.use(lambda client: prompts.get_prompt(client, entry, given))
+            assert caught.value.hint == "Its arguments: who, tone?."
+
+
+async def test_a_change_of_prompts_is_told(site: Site) -> None:
+    site.plan(tools=[tool("announce")], prompts=[GREET])
+    async with Manager([site.spec()], services=site.services) as manager:
+        told = asyncio.Event()
+        manager.events.subscribe(lambda event: told.set() if event == PromptsChanged("shop") else None)
+        await manager.call("shop__announce", {"method": "notifications/prompts/list_changed"})
+        await told.wait()
+
+
+async def test_a_server_without_resources_or_prompts_has_none(site: Site) -> None:
+    async with Manager([site.spec()], services=site.services) as manager:
+        server = manager.server("shop")
+        assert await server.use(prompts.list_prompts) == []
+        assert await server.use(resources.list_templates) == []
