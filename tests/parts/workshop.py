@@ -158,6 +158,14 @@ class Workshop:
             case "talk":
                 tell({"method": "notifications/message", "params": {"level": "warning", "data": arguments["data"]}})
                 return text("talked")
+            case "ask":
+                if "requestState" not in params and "inputResponses" not in params:
+                    wanted = {"inputRequests": arguments["requests"]} if "requests" in arguments else {}
+                    return {"resultType": "input_required", "requestState": arguments.get("state", "s"), **wanted}
+                self.done("asked")
+                if arguments.get("forever"):
+                    return {"resultType": "input_required", "requestState": "again"}
+                return text(json.dumps({key: params.get(key) for key in ("inputResponses", "requestState")}))
             case "pid":
                 return text(str(os.getpid()))
             case "die":

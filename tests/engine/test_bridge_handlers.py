@@ -1,0 +1,121 @@
+"""What a server may ask of us: refused unless the embedding program can answer, and then answered over both ways of asking."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.config.servers import ServerSpec
+from openclaw.mcp.connect import Services
+from openclaw.mcp.handlers import Handlers
+from openclaw.mcp.manager import Manager
+from openclaw.mcp.results import CallResult
+from parts.http_faults import json_body
+from parts.processes import server_command
+from parts.sites import Site
+from parts.workshop import MODERN, tool
+
+FORM = {"method": "elicitation/create", "params": {"message": "Your name?", "requestedSchema": {"type": "object"}}}
+
+
+async def accept(server: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    return {"action": "accept", "content": {"from": server, "asked": params["message"]}}
+
+
+def answer(result: CallResult) -> Any:
+    assert not result.fault, result.fault
+    return json.loads(result.content[0].text or "")
+
+
+def asking(handlers: Handlers, site: Site) -> Services:
+    return Services(make_transport=site.services.make_transport, handlers=handlers)
+
+
+@pytest.fixture(params=["memory", "stdio", "streamable-http"])
+async def modern(request, tmp_path: Path):
+    async with Site(request.param, tmp_path) as site:
+        site.plan(tools=[tool("ask")], revisions=[MODERN])
+        yield site
+
+
+async def test_a_question_is_answered_and_the_state_goes_back_as_it_came(modern: Site) -> None:
+    services = asking(Handlers(elicitation=accept), modern)
+    async with Manager([modern.spec()], services=services) as manager:
+        state = 'opaque "\\ \u00fc'
+        result = await manager.call("shop__ask", {"requests": {"k": FORM}, "state": state})
+        assert answer(result) == {
+            "inputResponses": {"k": {"action": "accept", "content": {"from": "shop", "asked": "Your name?"}}},
+            "requestState": state,
+        }
+
+
+async def test_a_state_without_questions_is_simply_sent_back(modern: Site) -> None:
+    async with Manager([modern.spec()], services=modern.services) as manager:
+        assert answer(await manager.call("shop__ask", {})) == {"inputResponses": None, "requestState": "s"}
+
+
+async def test_a_question_nobody_can_answer_ends_the_call(modern: Site) -> None:
+    async with Manager([modern.spec()], services=modern.services) as manager:
+        result = await manager.call("shop__ask", {"requests": {"k": FORM}})
+        assert result.is_error
+        assert result.content[0].text == (
+            "The server asks for input that nobody here can give: This client does not support elicitation/create."
+        )
+        assert "asked" not in modern.log
+
+
+async def test_a_server_that_never_stops_asking_is_given_up(modern: Site) -> None:
+    async with Manager([modern.spec()], services=modern.services) as manager:
+        result = await manager.call("shop__ask", {"forever": True})
+        assert result.is_error
+        assert result.content[0].text == "The server still asked for input after 10 rounds."
+        assert modern.log.count("asked") == 9
+
+
+def stdio(*options: str) -> ServerSpec:
+    command, *args = server_command(*options)
+    return ServerSpec("part", command=command, args=tuple(args))
+
+
+async def test_requests_of_an_old_server_are_answered_by_the_same_handlers() -> None:
+    async with Manager([stdio()], services=Services(handlers=Handlers(elicitation=accept))) as manager:
+        result = await manager.call("part__ask", FORM)
+        assert answer(result)["result"] == {"action": "accept", "content": {"from": "part", "asked": "Your name?"}}
+
+
+@pytest.mark.parametrize("method", ["elicitation/create", "sampling/createMessage", "roots/list", "tools/list"])
+async def test_what_has_no_handler_is_refused(method: str) -> None:
+    async with Manager([stdio()]) as manager:
+        result = await manager.call("part__ask", {"method": method})
+        assert answer(result)["error"]["code"] == -32601
+        assert answer(await manager.call("part__ask", {"method": "ping"})) == {"result": {}}
+
+
+async def test_only_what_has_a_handler_is_declared(tmp_path: Path) -> None:
+    async with Site("streamable-http", tmp_path) as site:
+        assert site.http
+        for handlers, declared in (
+            (Handlers(), {}),
+            (Handlers(elicitation=accept), {"elicitation": {"form": {}}}),
+            (Handlers(sampling=accept, roots=accept), {"sampling": {}, "roots": {}}),
+        ):
+            site.http.seen.clear()
+            async with Manager([site.spec()], services=Services(handlers=handlers)):
+                (first,) = [seen.message for seen in site.http.seen if seen.method == "initialize"]
+                assert first["params"]["capabilities"] == declared
+
+
+async def test_mismatched_headers_are_mended_by_listing_again(tmp_path: Path) -> None:
+    async with Site("streamable-http", tmp_path) as site:
+        assert site.http
+        site.plan(tools=[tool("count")], revisions=[MODERN])
+        async with Manager([site.spec()]) as manager:
+            mismatch = {"jsonrpc": "2.0", "id": None, "error": {"code": -32020, "message": "Header mismatch"}}
+            site.http.fault("tools/call", json_body(mismatch, 400))
+            annotated = {"type": "object", "properties": {"key": {"type": "string", "x-mcp-header": "Key"}}}
+            site.plan(tools=[tool("count", inputSchema=annotated)], revisions=[MODERN])
+            result = await manager.call("shop__count", {"key": "k"})
+            assert (result.is_error, site.log[-1]) == (False, "count k")
+            assert site.http.seen[-1].headers["Mcp-Param-Key"] == "k"
