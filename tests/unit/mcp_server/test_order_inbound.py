@@ -1,0 +1,254 @@
+"""Attachments of an order, from Base64 to bytes."""
+
+import base64
+import string
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from openclaw.agent.attachments import Attachment
+from openclaw.errors import MediaError
+from openclaw.mcp_server.arguments import Item, Order
+from openclaw.mcp_server.inbound import FILES, IMAGES, check_counts, decode
+from openclaw.media import ITEM_BYTES
+
+# The first bytes of real files of each type.
+SAMPLES: dict[str, bytes] = {
+    "image/png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+    "image/jpeg": b"\xff\xd8\xff\xe0\0\x10JFIF",
+    "image/gif": b"GIF89a\1\0\1\0",
+    "image/webp": b"RIFF\x1a\0\0\0WEBPVP8L",
+    "application/pdf": b"%PDF-1.7\n%\xe2\xe3\xcf\xd3",
+    "text/plain": b"hello",
+    "text/markdown": b"# Title",
+    "text/html": b"<!doctype html><p>x",
+    "text/csv": b"a,b\n1,2\n",
+    "application/json": b'{"a": 1}',
+    "audio/mpeg": b"ID3\x04\0\0\0\0\0#",
+    "audio/wav": b"RIFF$\0\0\0WAVEfmt ",
+    "audio/ogg": b"OggS\0\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\x1e\1vorbis",
+    "audio/mp4": b"\0\0\0 ftypM4A \0\0\2\0",
+    "audio/aac": b"\xff\xf1P\x80\2\x1f\xfc",
+    "audio/flac": b'fLaC\0\0\0"',
+    "audio/opus": b"OggS\0\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\x13OpusHead",
+    "video/mp4": b"\0\0\0 ftypisom\0\0\2\0",
+    "video/webm": b"\x1aE\xdf\xa3\x9fB\x86\x81\1B\xf7\x81\1B\xf2\x81\4B\xf3\x81\x08B\x82\x84webm",
+    "video/quicktime": b"\0\0\0\x14ftypqt  \0\0\2\0",
+    "video/x-msvideo": b"RIFF$\0\0\0AVI LIST",
+    "application/zip": b"PK\3\4\x14\0",
+    "application/gzip": b"\x1f\x8b\x08\0",
+    "application/x-tar": b"name".ljust(257, b"\0") + b"ustar\x0000",
+    "application/x-compressed-tar": b"\x1f\x8b\x08\0",
+}
+PNG = SAMPLES["image/png"]
+
+
+def encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def image(data: str, mime_type: str = "image/png", filename: str = "") -> Order:
+    return Order("m", images=[Item("images[0]", data, mime_type, filename)])
+
+
+def file(data: str, mime_type: str, filename: str = "") -> Order:
+    return Order("m", files=[Item("files[0]", data, mime_type, filename)])
+
+
+def refusal(order: Order) -> str:
+    with pytest.raises(MediaError) as refused:
+        list(decode(order))
+    return str(refused.value)
+
+
+def test_the_table_of_types_is_the_documented_one() -> None:
+    """Seed 004, "Image Attachments" and "File Attachments"."""
+    assert set(SAMPLES) == IMAGES | FILES
+    assert len(IMAGES) == 4
+
+
+@pytest.mark.parametrize("kind", sorted(IMAGES))
+def test_every_kind_of_image_is_taken(kind: str) -> None:
+    assert list(decode(image(encoded(SAMPLES[kind]), kind, "a b.x"))) == [Attachment("a b.x", kind, SAMPLES[kind])]
+
+
+@pytest.mark.parametrize("kind", sorted(FILES))
+def test_every_kind_of_file_is_taken(kind: str) -> None:
+    assert list(decode(file(encoded(SAMPLES[kind]), kind))) == [Attachment("file-1", kind, SAMPLES[kind])]
+
+
+def test_images_come_before_files_and_each_has_a_name() -> None:
+    order = Order(
+        "m",
+        images=[Item("images[0]", encoded(PNG), "image/png"), Item("images[1]", encoded(PNG), "image/png")],
+        files=[Item("files[0]", encoded(b"x"), "text/plain")],
+    )
+    assert [item.name for item in decode(order)] == ["image-1", "image-2", "file-1"]
+
+
+def test_items_are_decoded_one_at_a_time_and_their_text_forgotten() -> None:
+    order = Order("m", images=[Item(f"images[{n}]", encoded(PNG), "image/png") for n in range(3)])
+    items = decode(order)
+    next(items)
+    assert [bool(item.data) for item in order.images] == [False, True, True]
+
+
+@pytest.mark.parametrize("size", [ITEM_BYTES - 1, ITEM_BYTES])
+def test_an_item_up_to_15_mb_is_taken(size: int) -> None:
+    (taken,) = decode(image(encoded(PNG.ljust(size, b"\0"))))
+    assert len(taken.data) == size
+
+
+@pytest.mark.parametrize("size", [ITEM_BYTES + 1, ITEM_BYTES + 2, ITEM_BYTES + 3, 2 * ITEM_BYTES])
+def test_a_larger_item_is_refused(size: int) -> None:
+    assert refusal(image(encoded(PNG.ljust(size, b"\0")))) == "images[0] is larger than 15.0 MB."
+
+
+def test_a_much_larger_item_is_refused_before_it_is_decoded() -> None:
+    """It is not even Base64: nobody looked."""
+    assert refusal(image("!" * (2 * ITEM_BYTES))) == "images[0] is larger than 15.0 MB."
+
+
+@pytest.mark.parametrize(("images", "files", "fits"), [(10, 5, True), (11, 0, False), (0, 6, False)])
+def test_ten_images_and_five_files_are_the_most(images: int, files: int, fits: bool) -> None:
+    item = Item("x", "", "")
+    order = Order("m", images=[item] * images, files=[item] * files)
+    if fits:
+        check_counts(order)
+        return
+    what = f"{images} images; 10" if images else f"{files} files; 5"
+    with pytest.raises(MediaError) as refused:
+        check_counts(order)
+    assert str(refused.value) == f"There are {what} are the most. Send the rest in another order."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        encoded(PNG),
+        encoded(PNG).rstrip("="),
+        base64.urlsafe_b64encode(PNG).decode(),
+        base64.encodebytes(PNG * 20).decode(),
+        f"data:image/png;base64,{encoded(PNG)}",
+        f"data:;base64,{encoded(PNG)}",
+        f"DATA:IMAGE/PNG;BASE64,{encoded(PNG)}",
+        f" {encoded(PNG)}\r\n",
+    ],
+)
+def test_the_common_ways_to_write_base64_are_accepted(text: str) -> None:
+    (taken,) = decode(image(text))
+    assert taken.data.startswith(PNG)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "images[0] is empty."),
+        ("====", "images[0] is empty."),
+        ("!!!!", "images[0] is not valid Base64."),
+        (encoded(PNG) + "!", "images[0] is not valid Base64."),
+        (encoded(PNG)[:8] + "=" + encoded(PNG)[8:], "images[0] is not valid Base64."),
+        ("A", "images[0] is not valid Base64."),
+        ("iVBORw0KGgo\0", "images[0] is not valid Base64."),
+        ("äöü=", "images[0] is not valid Base64."),
+        ("data:image/png,raw", "images[0] is a data: URL without Base64. Send the Base64 data alone."),
+        ("data:image/png;base64", "images[0] is a data: URL without Base64. Send the Base64 data alone."),
+        ("data:" + "x" * 300, "images[0] is a data: URL without Base64. Send the Base64 data alone."),
+        (
+            f"data:image/gif;base64,{encoded(PNG)}",
+            "images[0] is a data: URL of type image/gif, but mimeType says image/png.",
+        ),
+    ],
+)
+def test_anything_else_is_refused(text: str, sentence: str) -> None:
+    assert refusal(image(text)) == sentence
+
+
+SUPPORTED = "Supported: image/gif, image/jpeg, image/png, image/webp."
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown"),
+    [
+        ("image/svg+xml", "image/svg+xml"),
+        ("image/jpg", "image/jpg"),
+        ("application/pdf", "application/pdf"),
+        ("text/html", "text/html"),
+        ("", "given"),
+        ("../../etc", "given"),
+        ("image/png\nX: y", "given"),
+    ],
+)
+def test_an_unknown_type_of_image_is_refused(kind: str, shown: str) -> None:
+    sentence = f"images[0]: the type {shown} is not supported. {SUPPORTED}"
+    assert refusal(image(encoded(PNG), kind)) == sentence
+
+
+def test_a_type_may_have_parameters_and_capitals() -> None:
+    (taken,) = decode(file(encoded(b"x"), "Text/Plain; charset=utf-8"))
+    assert taken.mime_type == "text/plain"
+
+
+def test_an_image_among_the_files_is_refused() -> None:
+    assert refusal(file(encoded(PNG), "image/png")).startswith("files[0]: the type image/png is not supported.")
+
+
+@pytest.mark.parametrize("kind", sorted(IMAGES | FILES - {"text/plain", "text/markdown", "text/html", "text/csv"}))
+def test_content_of_another_kind_than_declared_is_refused(kind: str) -> None:
+    data = SAMPLES["application/pdf" if kind != "application/pdf" else "image/png"]
+    shown = "application/pdf" if kind != "application/pdf" else "image/png"
+    place, order = ("images[0]", image) if kind in IMAGES else ("files[0]", file)
+    sentence = f"{place} is said to be {kind}, but its content is {shown}. Correct mimeType."
+    assert refusal(order(encoded(data), kind)) == sentence
+
+
+@pytest.mark.parametrize("data", [b"<svg onload=x>", b"<html>", b"plain", b"\0\0\0\0"])
+@pytest.mark.parametrize("kind", sorted(IMAGES))
+def test_markup_and_junk_are_no_images(kind: str, data: bytes) -> None:
+    sentence = f"images[0] is said to be {kind}, but its content is something else. Correct mimeType."
+    assert refusal(image(encoded(data), kind)) == sentence
+
+
+@pytest.mark.parametrize("binary", ["image/png", "application/zip", "application/pdf", "video/mp4"])
+def test_binary_files_are_no_text(binary: str) -> None:
+    sentence = f"files[0] is said to be text/csv, but its content is {binary}. Correct mimeType."
+    assert refusal(file(encoded(SAMPLES[binary]), "text/csv")) == sentence
+
+
+def test_a_table_that_begins_like_a_recording_is_still_text() -> None:
+    (taken,) = decode(file(encoded(b"ID3,name\n1,x\n"), "text/csv"))
+    assert taken.data == b"ID3,name\n1,x\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"), [("audio/aac", b"ADIF\0\0"), ("video/quicktime", b"\0\0\0\x08wide\0\0\0\0mdat")]
+)
+def test_older_forms_of_a_type_are_known(kind: str, data: bytes) -> None:
+    (taken,) = decode(file(encoded(data), kind))
+    assert taken.mime_type == kind
+
+
+def outcome(order: Order) -> bytes | str:
+    try:
+        (taken,) = decode(order)
+        return taken.data
+    except MediaError as error:
+        return str(error)
+
+
+@settings(max_examples=200)
+@given(st.binary(min_size=1, max_size=400), st.sampled_from([base64.b64encode, base64.urlsafe_b64encode]))
+def test_bytes_survive_the_journey_or_are_named_for_what_they_are(
+    data: bytes, writer: Callable[[bytes], bytes]
+) -> None:
+    found = outcome(file(writer(data).decode(), "text/plain"))
+    assert found == data or (isinstance(found, str) and ", but its content is " in found)
+
+
+@settings(max_examples=200)
+@given(st.text(alphabet=string.printable + "é\u2028\ud800", max_size=60))
+def test_text_that_is_no_base64_is_refused_or_read_and_nothing_else(text: str) -> None:
+    found = outcome(file(text, "text/plain"))
+    assert found if isinstance(found, bytes) else found.startswith("files[0]")
