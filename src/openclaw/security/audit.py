@@ -9,7 +9,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,8 @@ class AuditLog:
     def __init__(
         self, path: Path, *, max_bytes: int = MAX_BYTES, keep: int = KEEP_FILES, clock: Callable[[], float] = time.time
     ) -> None:
+        # Called with every record, in the thread that writes it; must neither block nor raise.
+        self.listeners: list[Callable[[Mapping[str, Any]], None]] = []
         self._path = path
         self._max_bytes = max_bytes
         self._keep = keep
@@ -111,7 +113,10 @@ class AuditLog:
     ) -> None:
         """Append one record. When it cannot be written, one warning says so until it works again."""
         try:
-            line = self._line(event, call, invocation, tool, facts)
+            record = self._record(event, call, invocation, tool, facts)
+            for listener in self.listeners:
+                listener(record)
+            line = msgspec.json.encode(record) + b"\n"
             with self._lock:
                 self._append(line)
             self._failing = False
@@ -122,9 +127,9 @@ class AuditLog:
                 reason = error.strerror if isinstance(error, OSError) else type(error).__name__
                 logger.warning("The audit trail at %s cannot be written: %s.", self._path, reason)
 
-    def _line(
+    def _record(
         self, event: str, call: ToolCall, invocation: Invocation, tool: Tool | None, facts: dict[str, Any]
-    ) -> bytes:
+    ) -> dict[str, Any]:
         moment = self._clock()
         record = {
             "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(moment))}.{int(moment % 1 * 1000):03d}Z",
@@ -138,12 +143,9 @@ class AuditLog:
             "arguments": shape(call.arguments),
             **facts,
         }
-        line = msgspec.json.encode(record)
-        text = line.decode()
-        # A secret among the names is rare; one look at the whole line is cheap.
-        if redact(text) != text:
-            line = msgspec.json.encode(_masked(record))
-        return line + b"\n"
+        # A secret among the names is rare; one look at the whole record is cheap.
+        text = msgspec.json.encode(record).decode()
+        return record if redact(text) == text else dict(_masked(record))
 
     def _append(self, line: bytes) -> None:
         descriptor = self._open()
