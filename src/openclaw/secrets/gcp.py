@@ -18,7 +18,6 @@ from openclaw.secrets.token import KeptToken, Token
 from openclaw.security.egress import Rules
 
 _API = "https://secretmanager.googleapis.com"
-_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _METADATA = "metadata.google.internal"
 _FLAVOR = {"Metadata-Flavor": "Google"}
 # Seconds: on a Google machine the metadata server is next door, elsewhere nobody answers.
