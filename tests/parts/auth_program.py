@@ -15,6 +15,9 @@ from openclaw.security.egress import OPERATOR
 from openclaw.transport.endpoint import Endpoint
 from parts.auth_server import AuthServer
 
+# A process of its own that calls a protected server.
+CALLER = Path(__file__).with_name("auth_caller.py")
+
 
 class Clock:
     """Time that passes when told to, on top of the real one."""

@@ -14,7 +14,7 @@ from openclaw.process.detach import detach
 from openclaw.process.environment import child_environment
 
 # An opener that fails does so at once; a browser started by it may stay in the foreground.
-_PATIENCE: Final = 3.0
+PATIENCE: Final = 3.0
 # What a browser needs of the desktop it is to appear on.
 _DESKTOP: Final = (
     *("BROWSER", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "DESKTOP_SESSION"),
@@ -43,13 +43,13 @@ def browser_command(url: str, env: Mapping[str, str], platform: str = sys.platfo
     return ["wslview", url] if "WSL_DISTRO_NAME" in env else None
 
 
-async def open_browser(url: str, env: Mapping[str, str]) -> bool:
+async def open_browser(url: str, env: Mapping[str, str], *, patience: float = PATIENCE) -> bool:
     """Whether a browser was started. A system without one, or without a screen, is not an error: the person can open the address."""
     argv = browser_command(url, env)
     if argv is None:
         return False
     try:
-        code = await detach(argv, env=child_environment(pass_env=_DESKTOP, parent=env).variables, patience=_PATIENCE)
+        code = await detach(argv, env=child_environment(pass_env=_DESKTOP, parent=env).variables, patience=patience)
     except ProcessError:
         return False
     return code in (None, 0)

@@ -37,8 +37,16 @@ def rules_for(url: str, *, allow_private: bool) -> Rules:
 class Exchange:
     """`ca_cert` is trusted beside the system's authorities. No proxy is used unless `network` names one."""
 
-    def __init__(self, rules: Rules, *, ca_cert: str = "", network: ClientOptions | None = None) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        *,
+        ca_cert: str = "",
+        network: ClientOptions | None = None,
+        metadata_deadline: float = METADATA_DEADLINE,
+    ) -> None:
         self.rules = rules
+        self._metadata_deadline = metadata_deadline
         self._open = replace(network or ClientOptions(), rules=rules, tls=TlsOptions(ca_cert=ca_cert))
         self._closed = replace(self._open, follow_redirects=False)
 
@@ -49,7 +57,7 @@ class Exchange:
                 request = next(flow)
                 while True:
                     try:
-                        response = await _send(direct if request.body is not None else following, request)
+                        response = await self._send(direct if request.body is not None else following, request)
                     except OpenClawError as error:
                         log.debug("A request of the sign-in failed: %s", type(error).__name__)
                         request = flow.throw(_described(error))
@@ -59,13 +67,12 @@ class Exchange:
                 result: T = done.value
                 return result
 
-
-async def _send(client: HttpClient, request: Request) -> Response:
-    deadline = TOKEN_DEADLINE if request.body is not None else METADATA_DEADLINE
-    fetched = await client.fetch(
-        request.method, request.url, headers=request.headers, body=request.body, timeout=deadline, limit=MAX_BODY
-    )
-    return Response(fetched.status, fetched.body)
+    async def _send(self, client: HttpClient, request: Request) -> Response:
+        deadline = TOKEN_DEADLINE if request.body is not None else self._metadata_deadline
+        fetched = await client.fetch(
+            request.method, request.url, headers=request.headers, body=request.body, timeout=deadline, limit=MAX_BODY
+        )
+        return Response(fetched.status, fetched.body)
 
 
 def _described(error: OpenClawError) -> OpenClawError:

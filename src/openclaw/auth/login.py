@@ -44,6 +44,8 @@ LISTEN_LIFE: Final = 300.0
 _DYNAMIC_PORTS: Final = range(49152, 65536)
 # What stands in an address as it is; the rest of ASCII is percent-encoded. Brackets are for IPv6.
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9\-._~:/?&=+,%@\[\]]")
+# A host that browsers take for an IPv4 address though it is not written as one.
+_NUMERIC: Final = re.compile(r"(?:.*\.)?(?:0x[0-9a-f]*|[0-9]+)\.?")
 # A registration that no longer suits is renewed, and the sign-in tried once more.
 _TRIES: Final = 2
 
@@ -229,7 +231,12 @@ def safe_address(url: str, rules: Rules) -> tuple[str, str]:
         raise AuthError(
             "The authorization server's sign-in page is at an address that may not be opened.", hint=error.hint
         ) from None
-    if target.scheme != "https" and literal_address(target.host) is None:
+    literal = literal_address(target.host)
+    if literal is None and _NUMERIC.fullmatch(target.host):
+        raise AuthError(
+            "The authorization server's sign-in page is at an address written as a number; it is not opened."
+        )
+    if target.scheme != "https" and literal is None:
         raise AuthError("The authorization server's sign-in page is not at an https address, so it is not opened.")
     return _UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}", target.url), target.host
 
