@@ -9,7 +9,7 @@ import asyncio
 import secrets
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import date
 from difflib import get_close_matches
@@ -35,7 +35,6 @@ from openclaw.content import Audio, File, Image, Text, ToolCall, Usage, UserMess
 from openclaw.engine import Engine
 from openclaw.models.catalog import OFFLINE, Catalog, Selection
 from openclaw.models.spec import ModelSpec, ProviderSpec
-from openclaw.security.policy import Policy
 from openclaw.sessions.key import session_key as full_key
 from openclaw.sessions.memory import MemoryStore
 from openclaw.sessions.sqlite import SqliteStore
@@ -146,6 +145,14 @@ class App:
     ) -> None:
         await self._exit.aclose()
 
+    async def reload(self, config: Config) -> None:
+        """Take over a changed config: policy at once, then servers; agents, skills and models from their next turn on."""
+        self._selections.clear()
+        if _models(self.config) != _models(config):
+            # Turns that run keep the catalog they have; it is closed with the App.
+            self.__dict__.pop("models", None)
+        await self.engine.reload(config)
+
     # One way in
 
     async def reply(
@@ -159,16 +166,19 @@ class App:
         on_event: Sink | None = None,
         timeout: float | None = None,
         patience: float | None = None,
+        instructions: str = "",
+        workspace: Path | None = None,
     ) -> Reply:
         """Say something to an agent and wait for its whole answer; `on_event` sees it come.
 
         Without a `session_key` a new conversation is started. `patience` is how long to wait for servers whose tools are not known yet;
         None waits as long as connecting to each of them may take. Raises UsageError, ModelError, StoreError or MediaError before
-        anything was said; what goes wrong later is in the reply.
+        anything was said; what goes wrong later is in the reply. `instructions` are added to the agent's own; `workspace` is where it
+        works if it has none configured.
         """
         spec = agent_spec(self.config, agent)
         key = full_key(spec.id, session_key or _new_key(), namespace)
-        one = await self.agent(spec)
+        one = await self.agent(spec, instructions=instructions, workspace=workspace)
         (await self.engine.manager()).start(spec.id)
         blocks = await incoming(attachments, self.engine.media)
         collector = _Collector(on_event)
@@ -190,7 +200,7 @@ class App:
             tool_calls=tuple(collector.calls),
         )
 
-    async def agent(self, spec: AgentSpec) -> Agent:
+    async def agent(self, spec: AgentSpec, *, instructions: str = "", workspace: Path | None = None) -> Agent:
         """The agent as it is now: its model found, its sources in place."""
         selection = await self.selection(spec)
         manager = await self.engine.manager()
@@ -198,9 +208,9 @@ class App:
             Settings(
                 id=spec.id,
                 model=selection.name,
-                workspace=self.workspace(spec),
+                workspace=self.workspace(spec, workspace),
                 name=spec.name,
-                instructions=spec.prompt,
+                instructions="\n\n".join(filter(None, (spec.prompt, instructions))),
                 window=spec.context_tokens or selection.context_window,
                 max_tokens=selection.max_tokens,
                 max_turns=spec.max_turns,
@@ -210,14 +220,14 @@ class App:
             Parts(
                 provider_stream=selection.provider.stream,
                 store=self.store,
-                sources=(self.native(spec), manager),
-                policy_decide=_decider(self.engine.policy(spec)),
-                audit=self.engine.audit.ended,
+                sources=(self.native(spec, workspace), manager),
+                policy_decide=self.engine.decide,
+                audit=self.engine.audit,
                 checker_cache=self._checkers,
                 clock=time.monotonic,
                 today=date.today,
                 contexts=(manager,),
-                skills=lambda: self.skills(spec).prompt,
+                skills=lambda: self.skills(spec, workspace).prompt,
             ),
         )
 
@@ -250,18 +260,19 @@ class App:
             self._selections[spec.id] = await self.models.select(spec.model, spec.fallbacks)
         return self._selections[spec.id]
 
-    def workspace(self, spec: AgentSpec) -> Path:
+    def workspace(self, spec: AgentSpec, given: Path | None = None) -> Path:
+        """Where an agent works: as configured, else as given for this turn or this App, else a directory of ours."""
         if spec.workspace:
             return Path(spec.workspace)
-        if self._workspace is not None:
-            return self._workspace
+        if chosen := given or self._workspace:
+            return chosen
         self.paths.workspace_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         return self.paths.workspace_dir
 
-    def skills(self, spec: AgentSpec) -> SkillCatalog:
+    def skills(self, spec: AgentSpec, workspace: Path | None = None) -> SkillCatalog:
         section = self.config.root.skills
         roots = skill_roots(
-            workspace=self.workspace(spec),
+            workspace=self.workspace(spec, workspace),
             home=self.paths.home,
             state_dir=self.paths.state_dir,
             agent=spec.id,
@@ -283,9 +294,9 @@ class App:
             roots, rules, config=self.config.raw, env=self.engine.env, platform=sys.platform, reserved=RESERVED
         )
 
-    def native(self, spec: AgentSpec) -> NativeTools:
+    def native(self, spec: AgentSpec, workspace: Path | None = None) -> NativeTools:
         fence = Fence(
-            readable=self.skills(spec).directories,
+            readable=self.skills(spec, workspace).directories,
             kept=(self.paths.media_dir,),
             refused=(*self.config.files, self.paths.state_dir),
         )
@@ -338,16 +349,13 @@ class App:
 RESERVED = frozenset({"help", "new", "reset", "tools", "status", "skill", "quit", "exit"})
 
 
-def _decider(policy: Policy) -> Callable[[Tool, str], str | None]:
-    def decide(tool: Tool, agent: str) -> str | None:
-        decision = policy.decide(tool)
-        return None if decision.allowed else str(decision)
-
-    return decide
-
-
 def _new_key() -> str:
     return f"{int(time.time())}-{secrets.token_hex(_KEY_BYTES)}"
+
+
+def _models(config: Config) -> object:
+    """What the catalog of models is made from."""
+    return config.root.models, config.file.parent
 
 
 def provider_specs(config: Config) -> list[ProviderSpec]:

@@ -24,7 +24,7 @@ from openclaw.sessions.sqlite import SqliteStore
 from openclaw.sessions.store import Store
 from openclaw.tool import Absence, Invocation, Tool, ToolResult
 from openclaw.tools.invoke import CheckerCache
-from parts.stage import Script, Trail, calls, echo, result, says, tool, user
+from parts.stage import ALLOWED, Script, Trail, calls, echo, refused, result, says, tool, user
 
 KEY = "agent:main:test"
 
@@ -83,7 +83,7 @@ def desk(store: Store, workspace: Path, model: Script, *tools: Tool, denied: str
         provider_stream=model.stream,
         store=store,
         sources=(source,),
-        policy_decide=lambda tool, agent: "tools.deny names it" if tool.name == denied else None,
+        policy_decide=lambda tool, agent: refused("tools.deny names it") if tool.name == denied else ALLOWED,
         audit=Trail(audited),
         checker_cache=CheckerCache(),
         clock=lambda: 0.0,

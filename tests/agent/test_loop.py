@@ -25,7 +25,7 @@ from openclaw.errors import StoreError
 from openclaw.models import provider
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, ToolCallDelta, ToolCallEnd, ToolCallStart
 from openclaw.tool import Invocation, ToolResult
-from parts.stage import Script, Stage, calls, echo, result, says, tool, user
+from parts.stage import Script, Stage, calls, echo, refused, result, says, tool, user
 
 START = RunStart("main", "script/one", "agent:main:test")
 
@@ -207,7 +207,7 @@ async def test_policy_is_asked_again_when_a_tool_is_called(stage: Stage) -> None
 
     def deny_later(event: object) -> None:
         if isinstance(event, TurnStart):
-            stage.decide = lambda tool, agent: 'deny "echo" (openclaw.json:3 tools.deny)'
+            stage.decide = lambda tool, agent: refused('deny "echo" (openclaw.json:3 tools.deny)')
 
     stage.on_event = deny_later
     await stage.run(Script([calls(call), says("I may not.")]))

@@ -15,7 +15,6 @@ from openclaw.models.scripted import Scripted, ScriptedCall, Turn
 from openclaw.security.audit import AuditLog
 from openclaw.security.policy import Policy, PolicyLayer
 from openclaw.sessions.sqlite import SqliteStore
-from openclaw.tool import Tool
 from openclaw.tools.confine import Fence
 from openclaw.tools.invoke import CheckerCache
 from openclaw.tools.native import native_tools
@@ -34,16 +33,12 @@ async def agent(home: Path, model: Scripted, **policy: Any) -> AsyncIterator[Age
     audit = AuditLog(state / "audit.jsonl")
     rules = Policy([PolicyLayer("tools", **policy)])
 
-    def decide(tool: Tool, agent: str) -> str | None:
-        decision = rules.decide(tool)
-        return None if decision.allowed else str(decision)
-
     parts = Parts(
         provider_stream=model.stream,
         store=store,
         sources=(native_tools(Fence(refused=(state, state / "openclaw.json"))),),
-        policy_decide=decide,
-        audit=audit.ended,
+        policy_decide=lambda tool, _: rules.decide(tool),
+        audit=audit,
         checker_cache=CheckerCache(),
         clock=time.monotonic,
         today=date.today,
@@ -119,7 +114,7 @@ async def test_exec_is_off_until_it_is_asked_for(tmp_path: Path) -> None:
     )
 
 
-async def test_the_audit_trail_has_one_line_a_call_without_any_value(tmp_path: Path) -> None:
+async def test_the_audit_trail_has_request_and_outcome_of_each_call_without_any_value(tmp_path: Path) -> None:
     (tmp_path / "diary.txt").write_text("dear diary")
     model = Scripted(
         [Turn(tool_calls=(call("read", path="diary.txt"), call("raed", path="diary.txt"))), Turn(text="Read.")]
@@ -128,8 +123,10 @@ async def test_the_audit_trail_has_one_line_a_call_without_any_value(tmp_path: P
         await one.turn(user("Read it."), session_key=KEY, sink=lambda event: None)
 
     trail = (tmp_path / ".openclaw" / "audit.jsonl").read_text()
-    lines = sorted((line["tool"], line["kind"], line["outcome"]) for line in map(json.loads, trail.splitlines()))
-    assert lines == [("raed", "unknown", "unknown"), ("read", "native", "ok")]
+    lines = sorted(
+        (line["tool"], line["event"], line.get("outcome", "")) for line in map(json.loads, trail.splitlines())
+    )
+    assert lines == [("raed", "outcome", "unknown"), ("read", "outcome", "ok"), ("read", "request", "")]
     assert "diary" not in trail
 
 

@@ -10,6 +10,7 @@ from openclaw.agent.events import Event
 from openclaw.agent.loop import Prepare, RunOutcome, RunRequest, run
 from openclaw.content import Message, Text, ToolCall, Usage, UserMessage
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, TextDelta, ToolCallEnd
+from openclaw.security.policy import Decision
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
 from openclaw.tools.invoke import CheckerCache, PolicyDecide, invoke, unknown
 
@@ -73,13 +74,23 @@ class Script:
         return None
 
 
+ALLOWED = Decision(allowed=True, rule="allowed")
+
+
+def refused(rule: str) -> Decision:
+    return Decision(allowed=False, rule=rule)
+
+
 @dataclass
 class Trail:
     """An audit that keeps each call and how it ended."""
 
     lines: list[tuple[str, str]] = field(default_factory=list)
 
-    def __call__(
+    def asked(self, call: ToolCall, invocation: Invocation, tool: Tool | None, decision: Decision) -> None:
+        return None
+
+    def ended(
         self, call: ToolCall, invocation: Invocation, tool: Tool | None, outcome: str, seconds: float, **facts: Any
     ) -> None:
         self.lines.append((call.name, outcome))
@@ -92,7 +103,7 @@ class Stage:
     events: list[Event] = field(default_factory=list)
     recorded: list[Message] = field(default_factory=list)
     audited: list[tuple[str, str]] = field(default_factory=list)
-    decide: PolicyDecide = lambda tool, agent: None
+    decide: PolicyDecide = lambda tool, agent: ALLOWED
     on_event: Callable[[Event], None] = lambda event: None
 
     def sink(self, event: Event) -> None:

@@ -63,7 +63,7 @@ class Agent(msgspec.Struct, frozen=True):
         found: dict[str, Tool] = {}
         for source in self.parts.sources:
             for tool in source.tools(self.settings.id):
-                if tool.name not in found and self.parts.policy_decide(tool, self.settings.id) is None:
+                if tool.name not in found and self.parts.policy_decide(tool, self.settings.id).allowed:
                     found[tool.name] = tool
         return tuple(found.values())
 
@@ -74,9 +74,9 @@ class Agent(msgspec.Struct, frozen=True):
         for source in self.parts.sources:
             told += source.absences(self.settings.id)
             for tool in source.tools(self.settings.id):
-                refusal = self.parts.policy_decide(tool, self.settings.id)
-                if refusal is not None:
-                    hidden.append(Absence(tool.name, refusal))
+                decision = self.parts.policy_decide(tool, self.settings.id)
+                if not decision.allowed:
+                    hidden.append(Absence(tool.name, decision.rule, decision.where))
         return (*told, *hidden)
 
     async def turn(
@@ -165,7 +165,7 @@ class _Turn(msgspec.Struct):
     async def call(self, call: ToolCall, invocation: Invocation) -> ToolResult:
         tool = self.offered.get(call.name)
         if tool is None:
-            self.agent.parts.audit(call, invocation, None, "unknown", 0.0)
+            self.agent.parts.audit.ended(call, invocation, None, "unknown", 0.0)
             return unknown(call, self.offered, self.agent.absences())
         return await self.agent.invoke(tool, call, invocation)
 

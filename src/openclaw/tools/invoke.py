@@ -17,13 +17,14 @@ import msgspec
 from openclaw.content import Audio, File, Image, Text, ToolCall
 from openclaw.errors import OpenClawError
 from openclaw.schema import Checker
+from openclaw.security.policy import Decision
 from openclaw.tool import Absence, Invocation, Tool, ToolResult
 
 log = logging.getLogger(__name__)
 
 Outcome = Literal["ok", "error", "refused", "invalid", "timeout", "failed", "cancelled", "unknown"]
-# Asked for a tool and an agent. None admits it; anything else refuses it and says which rule did, and where.
-PolicyDecide = Callable[[Tool, str], str | None]
+# Asked for a tool and an agent.
+PolicyDecide = Callable[[Tool, str], Decision]
 
 # Compiled checkers kept. A gateway with every server of its limit offers about a thousand tools.
 CHECKERS = 4_096
@@ -33,9 +34,11 @@ LIKENESS = 0.5
 
 
 class Audit(Protocol):
-    """Writes one line about one finished call. Must not raise or block: `security.audit.AuditLog.ended` is one."""
+    """Writes one line when a call is asked for and one when it is over. Must not raise or block."""
 
-    def __call__(
+    def asked(self, call: ToolCall, invocation: Invocation, tool: Tool | None, decision: Decision) -> None: ...
+
+    def ended(
         self,
         call: ToolCall,
         invocation: Invocation,
@@ -44,6 +47,7 @@ class Audit(Protocol):
         seconds: float,
         *,
         result_bytes: int | None = None,
+        decision: Decision | None = None,
     ) -> None: ...
 
 
@@ -79,25 +83,24 @@ async def invoke(
     """Call `tool`. Raises CancelledError when the caller is cancelled, and nothing else."""
     started = clock()
     outcome: Outcome = "cancelled"
-    size: int | None = None
+    result: ToolResult | None = None
     try:
-        refusal = policy_decide(tool, invocation.agent)
-        if refusal is not None:
-            outcome = "refused"
-            return ToolResult.error(f"{tool.name} may not be used: {refusal}.")
-        fault = call.fault or checker_cache.check(tool, call.arguments)
-        if fault:
-            outcome = "invalid"
-            return ToolResult.error(f"{tool.name} was not called: {fault}")
-        outcome, result = await _run(tool, call, invocation)
-        size = _size(result)
-        return result
+        decision = policy_decide(tool, invocation.agent)
+        audit.asked(call, invocation, tool, decision)
+        if not decision.allowed:
+            outcome, result = "refused", ToolResult.error(f"{tool.name} may not be used: {decision}.")
+        elif fault := call.fault or checker_cache.check(tool, call.arguments):
+            outcome, result = "invalid", ToolResult.error(f"{tool.name} was not called: {fault}")
+        else:
+            outcome, result = await _run(tool, call, invocation)
     except Exception as error:
         # Policy or schema themselves failed: the call is not made, and the model is told so.
-        outcome = "failed"
-        return _failed(tool, error)
+        outcome, result = "failed", _failed(tool, error)
     finally:
-        audit(call, invocation, tool, outcome, clock() - started, result_bytes=size)
+        # What a refusal says is ours, not something the call brought.
+        size = None if result is None or outcome in ("refused", "invalid") else _size(result)
+        audit.ended(call, invocation, tool, outcome, clock() - started, result_bytes=size)
+    return result
 
 
 def unknown(call: ToolCall, offered: Iterable[str], absences: Sequence[Absence]) -> ToolResult:

@@ -10,8 +10,10 @@ import pytest
 
 from openclaw.content import Audio, File, Image, Text, ToolCall
 from openclaw.errors import PathError
+from openclaw.security.policy import Decision
 from openclaw.tool import Absence, Invocation, Tool, ToolResult, parameters
 from openclaw.tools.invoke import CHECKERS, CheckerCache, invoke, unknown
+from parts.stage import ALLOWED, refused
 
 SCHEMA = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
 HERE = Invocation(agent="main", session="s", workspace=Path("."), call_id="c")
@@ -30,11 +32,15 @@ class Desk:
 
     refusal: str | None = None
     lines: list[tuple[Any, ...]] = field(default_factory=list)
+    asks: list[tuple[Any, ...]] = field(default_factory=list)
     now: float = 0.0
 
     def clock(self) -> float:
         self.now += 1.0
         return self.now
+
+    def asked(self, call: ToolCall, invocation: Invocation, tool: Tool | None, decision: Decision) -> None:
+        self.asks.append((call, invocation, tool, decision))
 
     def ended(self, *line: Any, result_bytes: int | None = None) -> None:
         self.lines.append((*line, result_bytes))
@@ -44,9 +50,9 @@ class Desk:
             tool,
             call,
             HERE,
-            policy_decide=lambda tool, agent: self.refusal,
+            policy_decide=lambda tool, agent: refused(self.refusal) if self.refusal else ALLOWED,
             checker_cache=CheckerCache(),
-            audit=self.ended,
+            audit=self,
             clock=self.clock,
         )
 
@@ -59,10 +65,11 @@ async def never(arguments: dict[str, Any], invocation: Invocation) -> ToolResult
     raise AssertionError("this tool must not run")
 
 
-async def test_a_good_call_runs_once_and_leaves_one_audit_line() -> None:
+async def test_a_good_call_runs_once_and_is_audited_when_asked_for_and_when_over() -> None:
     desk, tool = Desk(), probe(fine)
 
     assert await desk.invoke(tool) == OK
+    assert desk.asks == [(CALL, HERE, tool, ALLOWED)]
     assert desk.lines == [(CALL, HERE, tool, "ok", 1.0, 2)]
 
 
@@ -190,7 +197,7 @@ async def test_a_policy_that_fails_refuses() -> None:
         HERE,
         policy_decide=broken,
         checker_cache=CheckerCache(),
-        audit=desk.ended,
+        audit=desk,
         clock=desk.clock,
     )
 

@@ -13,7 +13,7 @@ from openclaw.tool import Invocation, Tool, ToolResult
 from openclaw.tools.confine import Fence
 from openclaw.tools.invoke import CheckerCache, invoke
 from openclaw.tools.native import NativeTools, native_tools
-from parts.stage import Trail
+from parts.stage import ALLOWED, Trail
 
 
 def named(tools: NativeTools, name: str) -> Tool:
@@ -26,7 +26,7 @@ async def call(tools: NativeTools, workspace: Path, name: str, **arguments: Any)
         named(tools, name),
         ToolCall("c", name, arguments),
         Invocation(agent="main", session="s", workspace=workspace),
-        policy_decide=lambda tool, agent: None,
+        policy_decide=lambda tool, agent: ALLOWED,
         checker_cache=CheckerCache(),
         audit=Trail(),
         clock=lambda: 0.0,
