@@ -38,6 +38,8 @@ class Program:
         self.folder = folder
         self.clock = clock
         self.secrets: dict[str, str] = {}
+        # Who sits at the browser.
+        self.browse = server.browse
         self.spec = ServerSpec("files", transport="streamable-http", **{"url": server.url, **spec})
         self.credentials = self.make()
 
@@ -58,7 +60,7 @@ class Program:
 
     async def sign_in(self) -> SignedIn:
         started = await self.credentials.start(self.spec)
-        return await self.credentials.finish(self.spec, await self.server.browse(started.authorization_url))
+        return await self.credentials.finish(self.spec, await self.browse(started.authorization_url))
 
     def session(self, sign_in: SignIn | None = None) -> OAuthSession:
         session = self.credentials.authorizer(self.spec, sign_in=sign_in)

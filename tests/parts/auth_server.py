@@ -95,6 +95,8 @@ class AuthServer:
         self._runners: list[web.AppRunner] = []
         self.issuer = ""
         self.origin = ""
+        # What an access token is good for; another authorization server may know better.
+        self.look_up: Callable[[str], Issued | None] = self.access.get
 
     async def __aenter__(self) -> "AuthServer":
         self.issuer = await self._listen(self._authorization)
@@ -143,6 +145,10 @@ class AuthServer:
 
         self.answers[path] = handler
 
+    def trust(self, issuer: str, look_up: Callable[[str], Issued | None]) -> None:
+        """From now on another authorization server is this server's."""
+        self.issuer, self.look_up = issuer, look_up
+
     def expire(self) -> None:
         """Every access token has run out."""
         for issued in self.access.values():
@@ -183,7 +189,7 @@ class AuthServer:
         method = message.get("method", "")
         if method in self.plan.open_methods:
             return None
-        issued = self.access.get(bearer or "")
+        issued = self.look_up(bearer or "")
         if issued is None or issued.expires_at <= time.time():
             return self._challenge(401, self.plan.challenge_scope, None if bearer is None else "invalid_token")
         wanted = TOOLS.get((message.get("params") or {}).get("name", ""), "") if method == "tools/call" else ""
@@ -357,8 +363,9 @@ class AuthServer:
             self._end(issued.family)
 
     def _end(self, family: str) -> None:
-        self.access = {token: issued for token, issued in self.access.items() if issued.family != family}
-        self.refresh = {token: issued for token, issued in self.refresh.items() if issued.family != family}
+        for tokens in (self.access, self.refresh):
+            for token in [token for token, issued in tokens.items() if issued.family == family]:
+                del tokens[token]
 
     def _secret(self, kind: str) -> str:
         secret = f"{kind}-{secrets.token_urlsafe(24)}"

@@ -34,7 +34,7 @@ async def _renew(account: Account, stale: str) -> Grant:
         grant = await account.grant()
         if grant is None:
             raise account.sign_in_needed("needs you to sign in")
-        if grant.access_token != stale and not grant.expiring(account.now()):
+        if grant.access_token != stale and not grant.expired(account.now()):
             return grant
         if not grant.refresh_token:
             raise account.sign_in_needed("needs you to sign in again: its access has ended and cannot be renewed")
@@ -65,7 +65,7 @@ async def _refused(account: Account, grant: Grant, error: RefusedError) -> AuthE
 async def _obtain(account: Account, stale: str) -> Grant:
     async with account.store.lock(Grant, *account.identity):
         grant = await account.grant()
-        if grant is not None and grant.access_token != stale and not grant.expiring(account.now()):
+        if grant is not None and grant.access_token != stale and not grant.expired(account.now()):
             return grant
         record = await account.record()
         discovery = await account.discover(record)

@@ -51,7 +51,10 @@ class Grant(Record, frozen=True):
         return self.expires_at is not None and self.expires_at <= now
 
     def expiring(self, now: float) -> bool:
-        return self.expires_at is not None and self.expires_at - RENEW_BEFORE <= now
+        """Whether it is time to renew: a minute before the end, or at half time for tokens that live less than two."""
+        if self.expires_at is None:
+            return False
+        return self.expires_at - min(RENEW_BEFORE, (self.expires_at - self.obtained_at) / 2) <= now
 
 
 class Refusal(msgspec.Struct, frozen=True):

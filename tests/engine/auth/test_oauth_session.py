@@ -27,6 +27,19 @@ async def test_a_token_is_renewed_a_minute_before_it_expires(
     assert renewals(server) == 1
 
 
+async def test_a_token_with_a_short_life_is_renewed_at_half_time(
+    server: AuthServer, program: Program, clock: Clock
+) -> None:
+    """Else every call would renew it."""
+    server.plan.token_life = 40
+    await program.sign_in()
+    session = program.session()
+    for ahead, expected in ((0, 0), (10, 0), (25, 1), (30, 1)):
+        clock.ahead = ahead
+        await program.call(session=session)
+        assert renewals(server) == expected
+
+
 async def test_a_new_process_renews_an_expired_token_without_a_person(
     server: AuthServer, program: Program, clock: Clock
 ) -> None:
