@@ -1,1 +1,16 @@
-"""The MCP client engine: one supervisor per server, one manager over them, and their tools, resources and prompts as ours."""
+"""The MCP client engine: any server's tools, kept available. `from openclaw.mcp import Manager` is the way in."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from openclaw.mcp.manager import Manager as Manager
+
+__all__ = ["Manager"]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded on first use: importing one module of the engine does not cost all of it.
+    if name == "Manager":
+        return import_module("openclaw.mcp.manager").Manager
+    raise AttributeError(f"module 'openclaw.mcp' has no attribute {name!r}")

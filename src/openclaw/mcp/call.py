@@ -9,9 +9,10 @@ import contextlib
 import logging
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Protocol
 
+from openclaw.config.servers import ServerSpec
 from openclaw.errors import ConnectError, DeadlineError, LinkLostError, OpenClawError, ProtocolError, RpcError
 from openclaw.mcp.bridge import output_fault
 from openclaw.mcp.catalog import Catalog
@@ -34,8 +35,12 @@ _UNKNOWN_TOOL = re.compile(
 class Server(Protocol):
     """What a call needs of its server (supervisor.py)."""
 
+    spec: ServerSpec
     catalog: Catalog
     chatter: Chatter
+
+    @property
+    def live(self) -> Client | None: ...
 
     async def client(self) -> Client: ...
 
@@ -65,20 +70,22 @@ class Call:
         self._max_total = max_total
         self._progress = Progress(server.chatter, tool, show_progress)
 
-    async def make(self) -> CallResult:
+    def make(self) -> Coroutine[Any, Any, CallResult]:
         """The result, or the error as one. Raises OpenClawError when no connection can be had."""
         started = time.monotonic()
-        result = await self._attempt(started, again=True)
         if _log.isEnabledFor(logging.DEBUG):
-            seconds = time.monotonic() - started
-            _log.debug(
-                "Called %s in %.1f ms%s", self._tool, seconds * 1000, ", with an error" if result.is_error else ""
-            )
+            return self._timed(started)
+        return self._attempt(started, again=True)
+
+    async def _timed(self, started: float) -> CallResult:
+        result = await self._attempt(started, again=True)
+        milliseconds, note = (time.monotonic() - started) * 1000, ", with an error" if result.is_error else ""
+        _log.debug("MCP server '%s': called %s in %.1f ms%s", self._server.spec.name, self._tool, milliseconds, note)
         return result
 
     async def _attempt(self, started: float, *, again: bool) -> CallResult:
         server = self._server
-        client = await server.client()
+        client = server.live or await server.client()
         try:
             result = await client.call_tool(
                 self._tool,

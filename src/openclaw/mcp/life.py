@@ -7,10 +7,10 @@ lifecycle.py and carried out by supervisor.py, which is the `Owner` here.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 from msgspec import Raw
@@ -40,6 +40,7 @@ from openclaw.mcp.handlers import METHOD_NOT_FOUND
 from openclaw.mcp.paging import Pages
 from openclaw.mcp.resources import Injection
 from openclaw.mcp.status import EngineEvent, PromptsChanged, ResourceChanged
+from openclaw.mcp.subscription import Subscription
 from openclaw.mcp.turnstile import Turnstile
 from openclaw.protocol.jsonrpc import parse
 from openclaw.protocol.lifecycle import Event
@@ -54,10 +55,6 @@ PROBE_TIMEOUT = 10.0
 SUSPICION_PAUSE = 1.0
 # A server that announces changes without end is listed no more often than this.
 DISCOVERY_PAUSE = 1.0
-# Between attempts to hold a subscription open, doubling up to the longest.
-LISTEN_PAUSE = 1.0
-LISTEN_LONGEST = 60.0
-
 _NEVER = float("inf")
 
 OnStderr = Callable[[str], None]
@@ -144,13 +141,14 @@ class Life:
         self._chatter = chatter
         self._time = asyncio.get_running_loop().time
         self._wake = asyncio.Event()
-        self._relisten = asyncio.Event()
         self._tools_are_stale = True
         self._resources_are_stale = True
         self._is_suspect = False
         self._next_discovery: float | None = None
         self._not_before = 0.0
         self._waiters: list[asyncio.Future[None]] = []
+        # How changes are heard of: the newest revision holds a stream open, older ones are asked for each resource.
+        self._subscription: Subscription | None = None
         self._subscribed: set[str] = set()
 
     async def run(self, services: Services, places: Places, on_stderr: OnStderr) -> None:
@@ -218,7 +216,10 @@ class Life:
         self._owner.told(CameUp(client))
         lost = asyncio.create_task(client.connection.wait_lost())
         kept = asyncio.create_task(self._keep(client))
-        others = [asyncio.create_task(self._listen(client))] if client.agreement.modern else []
+        others: list[asyncio.Task[None]] = []
+        if client.agreement.modern:
+            self._subscription = Subscription(client, self._chatter, lambda: self._injection.uris, self.tools_changed)
+            others.append(asyncio.create_task(self._subscription.run()))
         try:
             await asyncio.wait((lost, kept), return_when=asyncio.FIRST_COMPLETED)
             if not lost.done():
@@ -286,9 +287,9 @@ class Life:
         self._resources_are_stale = False
         before = self._injection.uris
         await self._injection.refresh(client)
-        if client.agreement.modern:
+        if self._subscription is not None:
             if self._injection.uris != before:
-                self._relisten.set()
+                self._subscription.change()
         elif offers(client.agreement, "resources", "subscribe"):
             for uri in self._injection.uris:
                 if uri not in self._subscribed:
@@ -346,55 +347,6 @@ class Life:
             return None
         self._is_suspect = False
         return None
-
-    async def _listen(self, client: Client) -> None:
-        """Hold the subscription of the newest revision open for as long as there is something to hear."""
-        pause = LISTEN_PAUSE
-        while True:
-            wanted = self._wanted(client)
-            if not wanted:
-                await self._relisten.wait()
-            self._relisten.clear()
-            if not wanted:
-                continue
-            started = self._time()
-            try:
-                if await self._listen_once(client, wanted):
-                    continue
-            except RpcError as error:
-                if error.code == METHOD_NOT_FOUND:
-                    return
-                self._chatter.note(logging.DEBUG, f"its subscription ended: {error}")
-            except OpenClawError as error:
-                self._chatter.note(logging.DEBUG, f"its subscription ended: {error}")
-            pause = LISTEN_PAUSE if self._time() - started > LISTEN_LONGEST else min(pause * 2, LISTEN_LONGEST)
-            await asyncio.sleep(pause)
-            # What changed meanwhile was not heard.
-            self.tools_changed()
-
-    async def _listen_once(self, client: Client, wanted: Mapping[str, Any]) -> bool:
-        """True when it ended because something else is wanted now."""
-        stream = asyncio.create_task(client.listen(wanted))
-        other = asyncio.create_task(self._relisten.wait())
-        try:
-            await asyncio.wait((stream, other), return_when=asyncio.FIRST_COMPLETED)
-            if stream.done():
-                stream.result()
-            return other.done()
-        finally:
-            stream.cancel()
-            other.cancel()
-            await asyncio.gather(stream, other, return_exceptions=True)
-
-    def _wanted(self, client: Client) -> dict[str, Any]:
-        wanted: dict[str, Any] = {
-            f"{kind}ListChanged": True
-            for kind in ("tools", "resources", "prompts")
-            if offers(client.agreement, kind, "listChanged")
-        }
-        if self._injection.uris and offers(client.agreement, "resources", "subscribe"):
-            wanted["resourceSubscriptions"] = list(self._injection.uris)
-        return wanted
 
     # What the server says unasked
 

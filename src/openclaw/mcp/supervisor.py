@@ -28,6 +28,7 @@ from openclaw.mcp.resources import Injection
 from openclaw.mcp.results import CallResult
 from openclaw.mcp.status import DefinitionChanged, EngineEvent, ServerStatus, StateChanged, auth_of, target_of
 from openclaw.mcp.turnstile import Turnstile
+from openclaw.mcp.wording import refusal, report
 from openclaw.protocol.lifecycle import Action, Event, Policy, Status, step
 from openclaw.security.external import clean_label, clean_text, frame
 
@@ -142,23 +143,24 @@ class Supervisor:
             self.troubled(error)
             raise
 
+    @property
+    def live(self) -> Client | None:
+        """The client, when there is one that works as far as we know."""
+        client = self._client
+        return client if client is not None and not client.connection.is_lost else None
+
     async def client(self) -> Client:
         """The live client. Waits for one attempt to connect if there is none; raises UnavailableError when that fails."""
-        client = self._client
-        if client is not None and not client.connection.is_lost:
-            return client
         failures, tries = self._failures, 0
         self._demand += 1
         try:
-            while True:
+            while (client := self.live) is None:
                 if reason := self._refusal(tried=self._failures > failures or tries > MAX_TRIES):
                     raise UnavailableError(reason)
                 tries += 1
                 self.post(Event("call"))
                 await asyncio.shield(self._changed)
-                client = self._client
-                if client is not None and not client.connection.is_lost:
-                    return client
+            return client
         finally:
             self._demand -= 1
 
@@ -255,7 +257,7 @@ class Supervisor:
             tools=len(self.catalog.toolset.offered),
             pid=link.pid if link else None,
             restarts=self.status.attempts,
-            next_attempt=None if self._due is None or self.status.state == "ready" else max(0.0, self._due - now),
+            next_attempt=self._next_attempt(),
             last_heard=now - client.connection.last_heard if client else None,
             ready_for=None if self._ready_at is None else now - self._ready_at,
             in_flight=self.calls.inside,
@@ -356,7 +358,7 @@ class Supervisor:
         self._ready_at = None if state != "ready" else now if event.name == "ready" else self._ready_at
         if "disconnect" in actions:
             self._client = None
-        self._report(before, event)
+        report(self.spec.name, before, self.status, event)
         self._announce()
         self._tell_state(tell="tell" in actions)
         return actions
@@ -393,53 +395,16 @@ class Supervisor:
 
     def _refusal(self, *, tried: bool) -> str:
         """Why a call cannot be made now; empty when a connection may come."""
-        name, state, reason = self.spec.name, self.status.state, self.status.reason
+        name = self.spec.name
         if self._is_closing:
             return f"MCP server '{name}' is being shut down."
         if self._is_parked:
-            return f"MCP server '{name}' is stopped: {reason}"
+            return f"MCP server '{name}' is stopped: {self.status.reason}."
         if self._waits_for_place:
             return f"MCP server '{name}' waits because as many servers run as maxConcurrentServers allows."
-        match state:
-            case "needs-auth":
-                return f"MCP server '{name}' needs a sign-in. {reason}"
-            case "failed":
-                return f"MCP server '{name}' has failed: {reason} `mcp refresh {name}` starts it again."
-            case "disabled":
-                return f"MCP server '{name}' is disabled."
-        if not tried:
-            return ""
-        when = "" if self._due is None else f" The next attempt is in {max(0.0, self._due - self._loop.time()):.0f} s."
-        return f"MCP server '{name}' is not available: {reason}{when}"
+        return refusal(name, self.status, self._next_attempt(), tried=tried)
 
-    def _report(self, before: Status, event: Event) -> None:
-        """The log lines operators know."""
-        name, now = self.spec.name, self.status
-        match now.state:
-            case "ready" if before.state != "ready":
-                _log.info("MCP server '%s' is ready.", name)
-            case "restarting" | "unreachable" if before.state == "ready" or before.counted:
-                what = "crashed" if before.state == "ready" and now.state == "restarting" else "failed to start"
-                verb = "restarting" if now.state == "restarting" else "trying again"
-                if now.state == "unreachable":
-                    what = "is unreachable"
-                delay = round((now.delay or 0) * 1000)
-                _log.warning(
-                    "MCP server '%s' %s, %s in %dms (attempt %d): %s",
-                    name,
-                    what,
-                    verb,
-                    delay,
-                    now.attempts,
-                    event.reason,
-                )
-            case "failed" if event.name == "lost":
-                _log.error("MCP server '%s' crashed and max restarts exceeded: %s", name, event.reason)
-            case "failed":
-                _log.error("MCP server '%s' failed to start: %s", name, event.reason)
-            case "needs-auth":
-                _log.warning("MCP server '%s' needs a sign-in: %s", name, event.reason)
-            case "stopped":
-                _log.info("MCP server '%s' stopped%s", name, f" ({event.reason})." if event.reason else ".")
-            case "starting" if event.name == "restart":
-                _log.info("MCP server '%s' is being restarted.", name)
+    def _next_attempt(self) -> float | None:
+        if self._due is None or self.status.state == "ready":
+            return None
+        return max(0.0, self._due - self._loop.time())

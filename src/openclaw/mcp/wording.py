@@ -1,0 +1,51 @@
+"""Sentences about the life of a server: the log lines operators know, and why a call cannot be made. Pure, but for the log."""
+
+import logging
+
+from openclaw.protocol.lifecycle import Event, Status
+
+_log = logging.getLogger("openclaw.mcp")
+
+
+def report(name: str, before: Status, now: Status, event: Event) -> None:
+    """Write down one step of a server's life."""
+    match now.state:
+        case "ready":
+            _log.info("MCP server '%s' is ready.", name)
+        case "restarting" | "unreachable" if before.counted:
+            was_up = before.state == "ready"
+            what = "crashed" if was_up else "failed to start"
+            verb = "restarting" if now.state == "restarting" else "trying again"
+            if now.state == "unreachable":
+                what = "is unreachable"
+            delay = round((now.delay or 0) * 1000)
+            _log.warning(
+                "MCP server '%s' %s, %s in %dms (attempt %d): %s", name, what, verb, delay, now.attempts, event.reason
+            )
+        case "failed" if event.name == "lost":
+            _log.error("MCP server '%s' crashed and max restarts exceeded: %s", name, event.reason)
+        case "failed":
+            _log.error("MCP server '%s' failed to start: %s", name, event.reason)
+        case "needs-auth":
+            _log.warning("MCP server '%s' needs a sign-in: %s", name, event.reason)
+        case "stopped":
+            _log.info("MCP server '%s' stopped%s", name, f" ({event.reason})." if event.reason else ".")
+        case "starting" if event.name == "restart":
+            _log.info("MCP server '%s' is being restarted.", name)
+        case _:
+            _log.debug("MCP server '%s' is %s.", name, now.state)
+
+
+def refusal(name: str, status: Status, next_attempt: float | None, *, tried: bool) -> str:
+    """Why a call cannot be made; empty when a connection may come. `tried` says that an attempt made for the call has failed."""
+    match status.state:
+        case "needs-auth":
+            return f"MCP server '{name}' needs a sign-in. {status.reason}"
+        case "failed":
+            return f"MCP server '{name}' has failed: {status.reason} `mcp refresh {name}` starts it again."
+        case "disabled":
+            return f"MCP server '{name}' is disabled."
+    if not tried:
+        return ""
+    when = "" if next_attempt is None else f" The next attempt is in {next_attempt:.0f} s."
+    return f"MCP server '{name}' is not available: {status.reason}{when}"
