@@ -248,11 +248,15 @@ class App:
         catalog = Catalog(
             provider_specs(self.config),
             environ=self.engine.env,
+            resolve=self._resolve,
             look_around=self.config.root.models.mode == "merge",
             base=self.config.file.parent,
         )
         self._exit.push_async_callback(catalog.close)
         return catalog
+
+    async def _resolve(self, value: object) -> str:
+        return await self.engine.resolve(str(value))
 
     async def selection(self, spec: AgentSpec) -> Selection:
         """The model that serves an agent. Looked for once: finding one may take a moment."""

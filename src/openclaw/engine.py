@@ -4,22 +4,34 @@ Owns the MCP manager and what it is given (secrets, sign-in, media), and who may
 asked for; no server starts by asking. app.py adds agents.
 """
 
+import logging
 import os
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from functools import cached_property
+from importlib import import_module
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from openclaw.config.agents import AgentSpec, agent_ids
+from openclaw.config.agents import agent as agent_spec
 from openclaw.config.load import Config
 from openclaw.config.paths import Paths
-from openclaw.config.servers import engine_options, server_specs
+from openclaw.config.servers import ServerSpec, engine_options, secret_text, server_specs
 from openclaw.mcp.connect import Services
 from openclaw.mcp.manager import Manager
 from openclaw.media import MediaStore
+from openclaw.protocol.authorizer import Authorizer
 from openclaw.security.audit import AuditLog
-from openclaw.security.policy import Policy, PolicyLayer, layer_of
+from openclaw.security.policy import Decision, Named, Policy, PolicyLayer, ToolRef, layer_of
 
+if TYPE_CHECKING:
+    from openclaw.auth.credentials import Credentials
+    from openclaw.secrets.resolve import Resolver
+
+_log = logging.getLogger(__name__)
+
+SECRET = "secret://"
 # Names that no server's tool may take: a test holds them to what tools/native.py offers.
 NATIVE_NAMES = ("read", "write", "edit", "ls", "grep", "exec", "web_fetch")
 
@@ -35,6 +47,7 @@ class Engine:
         self.env = dict(os.environ) if env is None else env
         self._through_gateway = through_gateway
         self._manager: Manager | None = None
+        self._policies: dict[str, Policy] = {}
         self._exit = AsyncExitStack()
 
     async def __aenter__(self) -> "Engine":
@@ -48,18 +61,71 @@ class Engine:
     async def manager(self) -> Manager:
         """The MCP manager with the servers of every agent, none of them started by asking for it."""
         if self._manager is None:
+            self._warn()
             self._manager = await self._exit.enter_async_context(
                 Manager(
-                    {name: server_specs(self.config, name) for name in agent_ids(self.config)},
+                    self._specs(),
                     options=engine_options(self.config),
-                    services=Services(environ=self.env),
+                    services=Services(resolve=self.resolve, authorize=self._authorizer, environ=self.env),
                     state=self.paths.data_dir / "mcp",
                     media=self.media,
                     reserved=NATIVE_NAMES,
-                    eager=False,
+                    # A gateway starts its servers at once and waits for none; a command starts those it needs.
+                    eager=self._through_gateway,
+                    patience=0.0,
                 )
             )
         return self._manager
+
+    def _warn(self) -> None:
+        """One line for each server whose credentials stand in the config in plain sight."""
+        if any(specs for specs in self._specs().values()):
+            for texts in import_module("openclaw.secrets.plaintext").server_warnings(self.config).values():
+                for text in texts:
+                    _log.warning("%s", text)
+
+    def _specs(self) -> dict[str, tuple[ServerSpec, ...]]:
+        return {name: server_specs(self.config, name) for name in agent_ids(self.config)}
+
+    async def reload(self, config: Config) -> None:
+        """Take over a changed config. Policy holds from the next line on; returns when servers that had to stop have stopped.
+
+        Calls of tools that are denied now are cancelled, and no others.
+        """
+        self.config = config
+        self._policies.clear()
+        # References may mean something else now.
+        self.__dict__.pop("resolver", None)
+        self._warn()
+        if self._manager is not None:
+            self._manager.running.revoke(self._is_denied)
+            await self._manager.reconcile(self._specs())
+
+    def _is_denied(self, agent: str, name: str) -> bool:
+        assert self._manager is not None
+        origin = next((entry.spec.name for entry in self._manager.entries(agent) if entry.name == name), "")
+        return not self.decide(ToolRef(name, "mcp", origin), agent).allowed
+
+    async def resolve(self, value: str) -> str:
+        """A configured value with its secret references replaced. Raises SecretError."""
+        return await self.resolver.resolve(value) if SECRET in value else value
+
+    @cached_property
+    def resolver(self) -> "Resolver":
+        resolver: Resolver = import_module("openclaw.secrets.resolve").Resolver.of(self.config, self.env)
+        return resolver
+
+    @cached_property
+    def credentials(self) -> "Credentials":
+        """Loaded with the first server that has an address: commands for local servers pay nothing for it."""
+        credentials: Credentials = import_module("openclaw.auth.credentials").Credentials(
+            self.paths.tokens_dir, resolve=self.resolve, key=secret_text(self.config.root.token_store.key)
+        )
+        self._exit.push_async_callback(credentials.close)
+        return credentials
+
+    def _authorizer(self, spec: ServerSpec) -> Authorizer | None:
+        return self.credentials.authorizer(spec) if spec.url else None
 
     @cached_property
     def media(self) -> MediaStore:
@@ -70,6 +136,15 @@ class Engine:
         log = AuditLog(self.paths.audit_dir / "calls.jsonl")
         self._exit.callback(log.close)
         return log
+
+    def decide(self, tool: Named, agent: str) -> Decision:
+        """What the rules say now: asked at every call, so that a rule that changed holds at once."""
+        policy = self._policies.get(agent)
+        if policy is None:
+            if agent not in agent_ids(self.config):
+                return Decision(False, f"there is no agent {agent} any more")
+            policy = self._policies[agent] = self.policy(agent_spec(self.config, agent))
+        return policy.decide(tool)
 
     def policy(self, spec: AgentSpec) -> Policy:
         return Policy(self.policy_layers(spec))

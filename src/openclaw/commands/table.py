@@ -224,6 +224,25 @@ _MCP = Command(
     ),
 )
 
+_SECRETS = Command(
+    "secrets",
+    "Check secret references, and find credentials in plain sight.",
+    children=(
+        Command(
+            "check",
+            "Resolve every reference and say which work; no value is printed.",
+            handler="openclaw.commands.secrets:check",
+            options=(JSON,),
+        ),
+        Command(
+            "audit",
+            "List credentials that stand in the config in plain sight, with file and line.",
+            handler="openclaw.commands.secrets:audit",
+            options=(Option("check", "Exit with 1 when there is one."), JSON),
+        ),
+    ),
+)
+
 ROOT = Command(
     "openclaw",
     "A personal agent whose tools come from any MCP server.",
@@ -248,6 +267,7 @@ ROOT = Command(
         _CONFIG,
         _TOOLS,
         _MCP,
+        _SECRETS,
         Command(
             "completion",
             "Print a completion script for your shell.",
