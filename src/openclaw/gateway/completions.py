@@ -1,8 +1,8 @@
 """OpenAI's chat completions as our own values, both ways. Pure.
 
-A request becomes one message to an agent: the text and attachments after the last answer. What came before is the conversation so far, for a
-session that does not know it yet. System texts are added to the agent's own instructions. Tools of the caller are refused, because the
-agent would never call them; sampling settings are the agent's business and ignored.
+A request becomes one message to an agent: the text and attachments after the last answer. What came before is the conversation so far,
+for a session that does not know it yet. System texts are added to the agent's own instructions. Tools of the caller are refused,
+because the agent would never call them; sampling settings are the agent's business and ignored.
 """
 
 from collections.abc import Mapping, Sequence
@@ -199,6 +199,9 @@ class TextFlow:
         self._is_new_message = False
         self.pieces.append(piece)
         return piece
+
+    def __call__(self, event: Event) -> None:
+        self.take(event)
 
     @property
     def text(self) -> str:

@@ -4,14 +4,19 @@ import logging
 import os
 import secrets
 import stat
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from openclaw.config.load import Config
 from openclaw.config.servers import secret_text
 from openclaw.errors import ConfigError, Problem, StoreError, UsageError
 from openclaw.gateway.guard import Rules, host_name
 from openclaw.redact import remember
+
+if TYPE_CHECKING:
+    from openclaw.secrets.resolve import Resolver
 
 _log = logging.getLogger(__name__)
 
@@ -22,11 +27,8 @@ SHORTEST_TOKEN = 8
 _UNUSABLE = f"A token needs {SHORTEST_TOKEN} characters or more, and no spaces."
 _SECRET = "secret://"
 
-# A configured value with every secret reference in it replaced. Raises SecretError.
-Resolve = Callable[[str], Awaitable[str]]
 
-
-async def rules_of(config: Config, env: Mapping[str, str], token_file: Path, resolve: Resolve) -> Rules:
+async def rules_of(config: Config, env: Mapping[str, str], token_file: Path) -> Rules:
     """Who may come in. Raises ConfigError, SecretError or StoreError; a gateway without a token is never the outcome."""
     section = config.root.gateway
     tokens: list[str] = []
@@ -37,7 +39,7 @@ async def rules_of(config: Config, env: Mapping[str, str], token_file: Path, res
         if fault := config.fault(path):
             raise ConfigError([_problem(config, path, fault)])
         text = secret_text(value)
-        token = (await resolve(text) if _SECRET in text else text).strip()
+        token = (await _resolved(config, env, text)).strip()
         if not _is_usable(token):
             raise ConfigError([_problem(config, path, _UNUSABLE)])
         tokens.append(token)
@@ -53,6 +55,13 @@ async def rules_of(config: Config, env: Mapping[str, str], token_file: Path, res
         hosts=frozenset(filter(None, map(host_name, section.allowed_hosts))),
         origins=frozenset(origin for origin in section.allowed_origins if origin != "null"),
     )
+
+
+async def _resolved(config: Config, env: Mapping[str, str], text: str) -> str:
+    if _SECRET not in text:
+        return text
+    resolver: Resolver = import_module("openclaw.secrets.resolve").Resolver.of(config, env)
+    return await resolver.resolve(text)
 
 
 def _is_usable(token: str) -> bool:

@@ -6,7 +6,8 @@ Publishing never waits. A watcher that falls behind loses the oldest events and 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -26,49 +27,77 @@ class Event(msgspec.Struct, frozen=True):
     data: bytes
 
 
+class Watch:
+    """One watcher's own queue."""
+
+    def __init__(self, kinds: Collection[str]) -> None:
+        self.is_closed = False
+        self._kinds = kinds
+        self._waiting: deque[Event] = deque()
+        self._dropped = 0
+        self._arrived = asyncio.Event()
+
+    def take(self, event: Event) -> None:
+        if self._kinds and event.kind not in self._kinds:
+            return
+        if len(self._waiting) >= MAX_BEHIND:
+            self._waiting.popleft()
+            self._dropped += 1
+        self._waiting.append(event)
+        self._arrived.set()
+
+    def close(self) -> None:
+        self.is_closed = True
+        self._arrived.set()
+
+    async def next(self, patience: float) -> Event | None:
+        """The next event; None when none comes within so many seconds, or none will come any more (`is_closed`)."""
+        try:
+            async with asyncio.timeout(patience):
+                while not self._waiting and not self.is_closed:
+                    self._arrived.clear()
+                    await self._arrived.wait()
+        except TimeoutError:
+            return None
+        if self._dropped:
+            missed, self._dropped = self._dropped, 0
+            return Event("dropped", msgspec.json.encode({"events": missed}))
+        return self._waiting.popleft() if self._waiting else None
+
+
 class Feed:
     def __init__(self) -> None:
-        self._sinks: set[Callable[[Event], None]] = set()
+        self._watches: set[Watch] = set()
+        self._is_closed = False
 
     @property
     def watchers(self) -> int:
-        return len(self._sinks)
+        return len(self._watches)
 
     def publish(self, kind: str, data: Mapping[str, Any]) -> None:
         """In the event loop only."""
-        if self._sinks:
+        if self._watches:
             event = Event(kind, msgspec.json.encode(data))
-            for sink in tuple(self._sinks):
-                sink(event)
+            for watch in self._watches:
+                watch.take(event)
 
-    async def watch(self, kinds: Collection[str] = ()) -> AsyncIterator[Event]:
-        """Events from now on, without end; all kinds when none are named."""
-        waiting: deque[Event] = deque()
-        arrived = asyncio.Event()
-        dropped = 0
-
-        def take(event: Event) -> None:
-            nonlocal dropped
-            if kinds and event.kind not in kinds:
-                return
-            if len(waiting) >= MAX_BEHIND:
-                waiting.popleft()
-                dropped += 1
-            waiting.append(event)
-            arrived.set()
-
-        self._sinks.add(take)
+    @contextmanager
+    def watch(self, kinds: Collection[str] = ()) -> Iterator[Watch]:
+        """Events from now on; all kinds when none are named."""
+        watch = Watch(kinds)
+        self._watches.add(watch)
+        if self._is_closed:
+            watch.close()
         try:
-            while True:
-                await arrived.wait()
-                arrived.clear()
-                if dropped:
-                    missed, dropped = dropped, 0
-                    yield Event("dropped", msgspec.json.encode({"events": missed}))
-                while waiting:
-                    yield waiting.popleft()
+            yield watch
         finally:
-            self._sinks.discard(take)
+            self._watches.discard(watch)
+
+    def close(self) -> None:
+        """Nothing will happen any more: watchers see what they have not seen yet, and then the end."""
+        self._is_closed = True
+        for watch in self._watches:
+            watch.close()
 
 
 class LogToFeed(logging.Handler):

@@ -1,0 +1,86 @@
+"""What the gateway does for a terminal: decide whether a command is run here, and run it with the App that is already up.
+
+Refuses what belongs to the terminal's own process: commands marked so, another version's stub, another config, `--local`, and options
+about logging, which mean the lines of the process that runs the command.
+"""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from openclaw import __version__
+from openclaw.app import App
+from openclaw.commands.console import Console
+from openclaw.commands.dispatch import Context, Surface, dispatch
+from openclaw.commands.parse import parse
+from openclaw.commands.table import ROOT, SHARED
+from openclaw.config.paths import Paths
+from openclaw.engine import Engine
+from openclaw.errors import OpenClawError
+from openclaw.gateway.request import Request
+
+# Options that speak about the process that runs the command.
+_OF_THE_PROCESS = ("local", "log-level", "log-json")
+
+
+class CommandDesk:
+    """`status` and `stop` are the gateway's own; `is_stopping` is set once it takes no more work."""
+
+    def __init__(self, app: App, *, status: Callable[[], Mapping[str, Any]], stop: Callable[[], None]) -> None:
+        self._app = app
+        self.status = status
+        self.stop = stop
+        self.is_stopping = False
+
+    def refusal(self, request: Request) -> str | None:
+        if request.version != __version__:
+            return f"note: the gateway is version {__version__}; `openclaw gateway restart` makes it this one."
+        if self.is_stopping or not self._is_same_config(request):
+            return ""
+        try:
+            parsed = parse(ROOT, request.words, SHARED)
+            named = Paths.from_env(self._app.engine.env, config=parsed.text("config"), cwd=str(request.cwd))
+        except OpenClawError:
+            # The command itself tells what is wrong with it, and does nothing.
+            return None
+        is_theirs = parsed.command.local or any(parsed.values.get(name) for name in _OF_THE_PROCESS)
+        is_another = bool(parsed.text("config")) and not _same(named.config_file, self._app.paths.config_file)
+        return "" if is_theirs or is_another else None
+
+    def _is_same_config(self, request: Request) -> bool:
+        paths = self._app.paths
+        return _same(Path(request.state_dir), paths.state_dir) and _same(Path(request.config_file), paths.config_file)
+
+    async def run(self, request: Request, console: Console) -> int:
+        if "--no-color" in request.words:
+            console = msgspec.structs.replace(console, colour=False)
+        return await dispatch(request.words, self.context(console, "control", request.cwd))
+
+    def context(self, console: Console, surface: Surface, cwd: Path) -> Context:
+        """What a command gets that runs in this process."""
+        engine = self._app.engine
+        return Context(
+            console=console,
+            paths=engine.paths,
+            env=engine.env,
+            cwd=cwd,
+            open_app=self._open_app,
+            open_engine=self._open_engine,
+            surface=surface,
+        )
+
+    @asynccontextmanager
+    async def _open_app(self) -> AsyncIterator[App]:
+        yield self._app
+
+    @asynccontextmanager
+    async def _open_engine(self) -> AsyncIterator[Engine]:
+        yield self._app.engine
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two paths name one file, links followed; they need not exist."""
+    return one.resolve() == other.resolve()

@@ -1,0 +1,53 @@
+"""Puts the HTTP side together: every route, under one door. Loading this module loads aiohttp's server."""
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from openclaw.app import App
+from openclaw.gateway.chat_routes import ChatRoutes
+from openclaw.gateway.desk import CommandDesk
+from openclaw.gateway.gauges import gauges
+from openclaw.gateway.guard import Rules
+from openclaw.gateway.http import HttpServer
+from openclaw.gateway.meters import exposition
+from openclaw.gateway.observer import Observer
+from openclaw.gateway.server_routes import ServerRoutes
+from openclaw.gateway.tool_routes import ToolRoutes
+from openclaw.gateway.watch_routes import WatchRoutes
+from openclaw.mcp.manager import Manager
+
+
+def http_server(
+    app: App,
+    manager: Manager,
+    desk: CommandDesk,
+    observer: Observer,
+    rules: Rules,
+    *,
+    snapshot: Callable[[], Mapping[str, Any]],
+    busy: Callable[[], int],
+) -> HttpServer:
+    """`snapshot` is what a watcher should know first; `busy` counts the work that runs."""
+    started = time.monotonic()
+    server: HttpServer
+
+    def headers(request: web.Request) -> Mapping[str, str]:
+        return server.stream_headers(request)
+
+    def metrics() -> str:
+        now = gauges(manager.status(), started=started, watchers=observer.feed.watchers, busy=busy())
+        return exposition((*observer.meters, server.requests, server.seconds), now)
+
+    here = Path(app.paths.home)
+    parts = (
+        ChatRoutes(app, headers=headers, replied=observer.replied),
+        ToolRoutes(app),
+        ServerRoutes(app, lambda console: desk.context(console, "http", here)),
+        WatchRoutes(observer.feed, headers=headers, snapshot=snapshot, metrics=metrics),
+    )
+    server = HttpServer([route for part in parts for route in part.routes()], rules)
+    return server

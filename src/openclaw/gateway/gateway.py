@@ -1,0 +1,157 @@
+"""The gateway: one App, kept up, with a control socket and an HTTP port.
+
+Owns the order of starting (lock, port, servers, socket) and of stopping, and what it tells about itself. Starting never waits for a server.
+Stopping takes no more work, lets what runs finish for a while, ends the servers together, and leaves nothing behind. A config that changes
+is taken over by reload.py.
+"""
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openclaw import __version__
+from openclaw.app import App
+from openclaw.commands.mcp import status_json
+from openclaw.config.load import load_config
+from openclaw.config.paths import Paths
+from openclaw.gateway.control import ControlServer
+from openclaw.gateway.credentials import rules_of
+from openclaw.gateway.desk import CommandDesk
+from openclaw.gateway.feed import LogToFeed
+from openclaw.gateway.guard import Rules
+from openclaw.gateway.instance import Instance
+from openclaw.gateway.observer import Observer
+from openclaw.gateway.port import listen
+from openclaw.gateway.reload import Reloader
+from openclaw.gateway.watch import watch
+from openclaw.mcp.manager import Manager
+
+if TYPE_CHECKING:
+    import socket
+
+    from openclaw.gateway.http import HttpServer
+
+_log = logging.getLogger(__name__)
+
+# Calls that run when a gateway is told to stop get this long to finish.
+DRAIN_SECONDS = 10.0
+
+
+def lock_file(paths: Paths) -> Path:
+    return paths.data_dir / "gateway.lock"
+
+
+async def serve(
+    paths: Paths,
+    env: Mapping[str, str],
+    *,
+    stop: asyncio.Event,
+    ready: Callable[["Gateway"], None] = lambda gateway: None,
+) -> None:
+    """Run a gateway until `stop` is set. Raises OpenClawError when it cannot be started; a second one is refused."""
+    config = load_config(paths, env)
+    with Instance(lock_file(paths), version=__version__, config=str(paths.config_file)):
+        rules = await rules_of(config, env, paths.gateway_token_file)
+        # Before any server is started: a port that is taken should cost nobody anything.
+        sockets = listen(config.root.gateway.bind, config.root.gateway.port)
+        async with App(config, paths=paths, env=env, through_gateway=True) as app:
+            gateway = Gateway(app, stop)
+            async with AsyncExitStack() as stack:
+                await gateway.start(stack, rules, sockets)
+                ready(gateway)
+                await stop.wait()
+                _log.info("The gateway stops.")
+                await gateway.drain()
+
+
+class Gateway:
+    """What runs between start and stop."""
+
+    def __init__(self, app: App, stop: asyncio.Event) -> None:
+        self.app = app
+        self.observer = Observer()
+        self._stop = stop
+        self._started = time.monotonic()
+        self._desk = CommandDesk(app, status=self.status, stop=stop.set)
+        self._control = ControlServer(app.paths.control_socket, self._desk)
+        self._manager: Manager
+        self._http: HttpServer
+        self._reloader: Reloader
+
+    async def start(self, stack: AsyncExitStack, rules: Rules, sockets: "list[socket.socket]") -> None:
+        """`stack` gets what has to be undone."""
+        self._manager = await self.app.engine.manager()
+        stack.callback(self._manager.events.subscribe(self.observer.engine))
+        self.app.engine.audit.listeners.append(self.observer.call)
+        handler = LogToFeed(self.observer.feed, asyncio.get_running_loop())
+        logging.getLogger().addHandler(handler)
+        stack.callback(logging.getLogger().removeHandler, handler)
+        stack.push_async_callback(self.close)
+        front = import_module("openclaw.gateway.front")
+        self._http = front.http_server(
+            self.app, self._manager, self._desk, self.observer, rules, snapshot=self.snapshot, busy=self.busy
+        )
+        await self._control.start()
+        await self._http.start(self.app.config.root.gateway, sockets)
+        self._reloader = Reloader(self.app, self._http, self.observer)
+        stack.push_async_callback(self._reloader.close)
+        watching = asyncio.create_task(watch(self._reloader.files, self._reloader.reload), name="config-watch")
+        stack.push_async_callback(_ended, watching)
+        _log.info("The gateway is up: pid %d, port %d, config %s.", os.getpid(), self.port, self.app.config.file)
+
+    @property
+    def port(self) -> int:
+        return self._http.port
+
+    async def reload(self) -> None:
+        """Read the config again now."""
+        await self._reloader.reload()
+
+    async def drain(self) -> None:
+        """Take no more work, and wait for what runs."""
+        self._desk.is_stopping = True
+        self._control.leave()
+        await self._http.leave()
+        self.observer.feed.close()
+        await asyncio.gather(self._control.drain(DRAIN_SECONDS), self._http.drain(DRAIN_SECONDS))
+
+    async def close(self) -> None:
+        """End what still runs."""
+        self._control.leave()
+        await self._control.drain(0)
+        await self._http.leave()
+        await self._http.drain(0)
+
+    def busy(self) -> int:
+        return self._control.busy + self._http.busy
+
+    def status(self) -> Mapping[str, Any]:
+        """What `openclaw gateway status` shows. Holds no secret."""
+        section = self.app.config.root.gateway
+        return {
+            "pid": os.getpid(),
+            "version": __version__,
+            "uptimeSeconds": round(time.monotonic() - self._started, 1),
+            "bind": section.bind,
+            "port": self.port,
+            "config": str(self.app.config.file),
+            "configProblem": self._reloader.problem,
+            "running": self.busy(),
+            "isStopping": self._desk.is_stopping,
+            "servers": [status_json(one) for one in self._manager.status()],
+        }
+
+    def snapshot(self) -> Mapping[str, Any]:
+        """What a watcher of events should know first."""
+        return {"version": __version__, "servers": [status_json(one) for one in self._manager.status()]}
+
+
+async def _ended(task: "asyncio.Task[None]") -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)

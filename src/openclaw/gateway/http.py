@@ -1,0 +1,238 @@
+"""The HTTP port: sockets, the door every request passes, and one shape for every error.
+
+Owns what all routes share: guard.py is asked before anything else, bodies and waits are bounded, a failure becomes one JSON sentence, and
+nobody keeps what a revoked token gave them. What the routes do is in *_routes.py. aiohttp's server is loaded with this module, which the
+gateway does after it has begun to start its servers.
+"""
+
+import asyncio
+import logging
+import socket
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from openclaw.config.sections import Gateway
+from openclaw.errors import AuthError, MediaError, ModelError, OpenClawError, StoreError, TransportError, UsageError
+from openclaw.gateway.completions import UnknownModelError, error_json
+from openclaw.gateway.guard import Knock, Rules, cors_headers, is_preflight, presented, refusal
+from openclaw.gateway.meters import Counter, Histogram
+from openclaw.gateway.port import listen
+from openclaw.redact import redact
+
+_log = logging.getLogger(__name__)
+
+# Ten pictures of a camera fit; what is larger goes in by a file.
+MAX_BODY = 32 * 1024 * 1024
+# A whole body has to arrive in this time, and the head of a request too: who sends a byte now and then is cut off.
+BODY_TIMEOUT = 60.0
+HEAD_TIMEOUT = 20.0
+# A refused caller gets this long to finish sending what nobody will read.
+_LINGER = 2.0
+# What is still open when all is over is closed, not waited for.
+_CLOSE_TIMEOUT = 1.0
+_HEADERS = {"Server": "openclaw", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+# What each kind of failure is called on the wire; the first that fits counts.
+_STATUS: tuple[tuple[type[OpenClawError], int, str], ...] = (
+    (UnknownModelError, 404, "model_not_found"),
+    (UsageError, 400, "invalid_request"),
+    (MediaError, 400, "invalid_media"),
+    (ModelError, 502, "model_failed"),
+    (AuthError, 502, "sign_in_needed"),
+    (TransportError, 502, "server_unavailable"),
+    (StoreError, 500, "store_failed"),
+    (OpenClawError, 500, "failed"),
+)
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class HttpServer:
+    """`routes` are served under `rules`; both sockets and rules may be replaced while it runs."""
+
+    def __init__(self, routes: Sequence[web.RouteDef], rules: Rules) -> None:
+        self.requests = Counter("openclaw_http_requests_total", "HTTP requests by route and status.", "route", "status")
+        self.seconds = Histogram("openclaw_http_request_seconds", "Time to answer an HTTP request.", "route")
+        self._rules = rules
+        # Connections that serve a request now, and the token it came with.
+        self._live: dict[asyncio.Task[Any], str] = {}
+        self._idle = asyncio.Event()
+        self._idle.set()
+        application = web.Application(middlewares=[self._door], client_max_size=MAX_BODY)
+        application.add_routes(routes)
+        self._runner = web.AppRunner(
+            application,
+            access_log=None,
+            keepalive_timeout=HEAD_TIMEOUT,
+            lingering_time=_LINGER,
+            handler_cancellation=True,
+            shutdown_timeout=_CLOSE_TIMEOUT,
+        )
+        self._sites: list[web.SockSite] = []
+        self._place = ("", 0)
+        self.port = 0
+
+    async def start(self, section: Gateway, sockets: "Sequence[socket.socket]") -> None:
+        """Serve on sockets that were opened for `section` (port.py)."""
+        self._place = (section.bind, section.port)
+        await self._runner.setup()
+        await self._serve(sockets)
+
+    async def move(self, section: Gateway) -> None:
+        """Listen where the config says now. Raises OpenClawError, and goes back to where it was, when that is not possible."""
+        before, self._place = self._place, (section.bind, section.port)
+        if self._place == before:
+            return
+        await self.leave()
+        try:
+            sockets = listen(*self._place)
+        except OpenClawError:
+            self._place = before
+            await self._serve(listen(before[0], self.port))
+            raise
+        await self._serve(sockets)
+
+    async def _serve(self, sockets: "Sequence[socket.socket]") -> None:
+        self._sites = [web.SockSite(self._runner, one) for one in sockets]
+        for site in self._sites:
+            await site.start()
+        self.port = int(sockets[0].getsockname()[1])
+
+    async def leave(self) -> None:
+        """Take no more connections; requests that run go on."""
+        sites, self._sites = self._sites, []
+        for site in sites:
+            await site.stop()
+
+    async def drain(self, patience: float) -> None:
+        """Wait for the requests that run, then end those that still do."""
+        try:
+            async with asyncio.timeout(patience):
+                await self._idle.wait()
+        except TimeoutError:
+            _log.warning("%d requests did not end in time; they are cut off.", len(self._live))
+        for task in tuple(self._live):
+            task.cancel()
+        await self._runner.cleanup()
+
+    def change(self, rules: Rules) -> None:
+        """Other rules, at once: who came with a token that is no longer good is cut off."""
+        self._rules = rules
+        for task, token in tuple(self._live.items()):
+            if token and not presented(rules, [f"Bearer {token}"]):
+                task.cancel()
+
+    @property
+    def busy(self) -> int:
+        return len(self._live)
+
+    @web.middleware
+    async def _door(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        started = time.monotonic()
+        task = asyncio.current_task()
+        assert task is not None
+        knock = _knock(request)
+        refused = refusal(self._rules, knock)
+        # Nobody who is turned away learns which routes there are, not even from the metrics.
+        route = "refused" if refused else _route(request)
+        response: web.StreamResponse
+        try:
+            if refused is not None:
+                response = failure(refused.status, refused.code, refused.message)
+                if refused.status == web.HTTPUnauthorized.status_code:
+                    response.headers["WWW-Authenticate"] = 'Bearer realm="openclaw"'
+            elif is_preflight(knock):
+                response = web.Response(status=204)
+            else:
+                self._live[task] = presented(self._rules, knock.authorizations)
+                self._idle.clear()
+                response = await _answered(request, handler)
+        finally:
+            self._live.pop(task, None)
+            if not self._live:
+                self._idle.set()
+        if not response.prepared:
+            response.headers.update({**_HEADERS, **cors_headers(self._rules, knock.origins)})
+        self.requests.add(route, str(response.status))
+        self.seconds.observe(route, seconds=time.monotonic() - started)
+        return response
+
+    def stream_headers(self, request: web.Request) -> Mapping[str, str]:
+        """What a route has to send that begins its answer itself."""
+        return {**_HEADERS, **cors_headers(self._rules, request.headers.getall("Origin", ()))}
+
+
+def _knock(request: web.Request) -> Knock:
+    sockname = request.transport.get_extra_info("sockname") if request.transport else None
+    return Knock(
+        method=request.method,
+        path=request.path,
+        hosts=request.headers.getall("Host", ()),
+        origins=request.headers.getall("Origin", ()),
+        authorizations=request.headers.getall("Authorization", ()),
+        arrived_at=str(sockname[0]) if sockname else "",
+    )
+
+
+def _route(request: web.Request) -> str:
+    resource = request.match_info.route.resource
+    return resource.canonical if resource is not None else "unknown"
+
+
+async def _answered(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """The answer of a route, or of its failure."""
+    try:
+        return await handler(request)
+    except web.HTTPException as error:
+        words = {404: "There is nothing here.", 405: "This route does not take that method.", 413: _TOO_LARGE}
+        return failure(error.status, error.reason.lower().replace(" ", "_"), words.get(error.status, error.reason))
+    except OpenClawError as error:
+        return failed(error)
+    except (ConnectionError, asyncio.CancelledError):
+        raise
+    except Exception as error:
+        # A fault of ours: the traceback is for the log.
+        _log.error("The gateway's own fault at %s: %s", _route(request), type(error).__name__)
+        _log.debug("the route failed", exc_info=error)
+        return failure(500, "internal", f"An internal error ({type(error).__name__}); the gateway's log says more.")
+
+
+_TOO_LARGE = f"The request is larger than {MAX_BODY:,} bytes."
+
+
+def failure(status: int, code: str, message: str) -> web.Response:
+    kind = "server_error" if status >= 500 else "authentication_error" if status in (401, 403) else None
+    body = error_json(redact(message), code, kind or "invalid_request_error")
+    return json_response(body, status=status)
+
+
+def failed(error: OpenClawError) -> web.Response:
+    status, code = next((status, code) for kind, status, code in _STATUS if isinstance(error, kind))
+    return failure(status, code, str(error))
+
+
+def json_response(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
+    return web.Response(
+        body=msgspec.json.encode(value), status=status, content_type="application/json", headers=headers
+    )
+
+
+async def read_body(request: web.Request) -> bytes:
+    """Raises UsageError when it does not arrive in time."""
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT):
+            return await request.read()
+    except TimeoutError:
+        raise UsageError(f"The body did not arrive within {BODY_TIMEOUT:.0f} s.") from None
+
+
+async def read_object(request: web.Request, type: type[Any]) -> Any:
+    """The JSON body as a struct. An empty body is an empty object. Raises UsageError."""
+    data = await read_body(request) or b"{}"
+    try:
+        return msgspec.json.decode(data, type=type)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"The body is not what this route takes: {error}.") from None

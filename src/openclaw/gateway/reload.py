@@ -1,0 +1,86 @@
+"""Takes over a config that was saved while the gateway runs: all of it, or nothing.
+
+A file that cannot be loaded is reported, once, and the running config stays. Who may come in, and which tools may be used, hold at once;
+servers follow: those that changed are ended and started, the others are not touched. `session.store` and `logging` are read at start.
+"""
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openclaw.app import App
+from openclaw.config.load import Config, load_config
+from openclaw.errors import ConfigError, OpenClawError
+from openclaw.gateway.credentials import rules_of
+from openclaw.gateway.guard import Rules
+from openclaw.gateway.observer import Observer
+from openclaw.redact import redact
+
+if TYPE_CHECKING:
+    from openclaw.gateway.http import HttpServer
+
+_log = logging.getLogger(__name__)
+
+
+class Reloader:
+    """`problem` says what is wrong with the file as it is now; empty when it is the one that runs."""
+
+    def __init__(self, app: App, http: "HttpServer", observer: Observer) -> None:
+        self.problem = ""
+        self._app = app
+        self._http = http
+        self._observer = observer
+        # Files that a failed attempt complained about: they may be ones the running config does not know.
+        self._troubled: frozenset[Path] = frozenset()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def files(self) -> frozenset[Path]:
+        """What to watch."""
+        return frozenset(self._app.config.files) | self._troubled
+
+    async def reload(self) -> None:
+        """Never raises but CancelledError."""
+        paths, env = self._app.paths, self._app.engine.env
+        try:
+            config = load_config(paths, env)
+            rules = await rules_of(config, env, paths.gateway_token_file)
+        except OpenClawError as error:
+            self._refuse(error)
+            return
+        self.problem, self._troubled = "", frozenset()
+        await self._adopt(config, rules)
+        self._observer.reloaded(self.problem)
+
+    def _refuse(self, error: OpenClawError) -> None:
+        problems = error.problems if isinstance(error, ConfigError) else (error,)
+        self.problem = redact("\n".join(str(problem) for problem in problems))
+        if isinstance(error, ConfigError):
+            self._troubled = frozenset(Path(problem.file) for problem in error.problems if problem.file)
+        _log.error("The changed config cannot be used; the running one stays.")
+        for problem in problems:
+            _log.error("%s", problem)
+        self._observer.reloaded(self.problem)
+
+    async def _adopt(self, config: Config, rules: Rules) -> None:
+        self._http.change(rules)
+        # Servers that have to stop may take their time; the next change of the file must not wait for them.
+        task = asyncio.get_running_loop().create_task(self._app.reload(config))
+        self._tasks.add(task)
+        task.add_done_callback(self._taken_over)
+        try:
+            await self._http.move(config.root.gateway)
+        except OpenClawError as error:
+            self.problem = redact(f"gateway: {error} The old port stays.")
+            _log.error("%s", self.problem)
+        for warning in config.warnings:
+            _log.warning("%s", warning)
+        _log.info("The changed config is in use.")
+
+    def _taken_over(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("Taking over the changed config failed: %s", error)
+
+    async def close(self) -> None:
+        await asyncio.gather(*self._tasks, return_exceptions=True)

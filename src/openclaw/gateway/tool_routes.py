@@ -1,0 +1,75 @@
+"""`/v1/tools` and `/v1/tools/invoke`: what an agent has, and one call of it without a model.
+
+A call passes what every call passes: policy (that of the gateway too), the tool's own schema, its deadline, the audit trail. Texts of
+servers come framed, as a model gets them.
+"""
+
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from openclaw.agent.agent import Agent
+from openclaw.app import App
+from openclaw.config.agents import agent as agent_spec
+from openclaw.content import ToolCall, text_of
+from openclaw.gateway.http import failure, json_response, read_object
+from openclaw.tool import Tool
+from openclaw.tools.invoke import unknown
+
+# The conversation a call belongs to when it names none.
+_SESSION = "http:tools"
+_LONGEST_NAME = 128
+
+
+class _Call(msgspec.Struct, rename="camel"):
+    tool: str
+    arguments: dict[str, Any] = {}
+    args: dict[str, Any] = {}
+    agent: str = ""
+    session_key: str = _SESSION
+
+
+class ToolRoutes:
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def routes(self) -> list[web.RouteDef]:
+        return [web.get("/v1/tools", self.list_tools), web.post("/v1/tools/invoke", self.invoke)]
+
+    async def list_tools(self, request: web.Request) -> web.Response:
+        """What the agent has now; servers that are still starting are not waited for."""
+        spec = agent_spec(self._app.config, request.query.get("agent", ""))
+        one = await self._app.agent(spec)
+        absent = [{"name": item.name, "reason": item.reason, "where": item.where} for item in one.absences()]
+        return json_response({"agent": spec.id, "tools": [_tool(tool) for tool in one.tools()], "absent": absent})
+
+    async def invoke(self, request: web.Request) -> web.Response:
+        call: _Call = await read_object(request, _Call)
+        spec = agent_spec(self._app.config, call.agent)
+        arguments = call.arguments or call.args
+        one = await self._app.agent(spec)
+        if not _has(one, call.tool):
+            # It may be one of a server that is still starting.
+            await (await self._app.engine.manager()).settle(spec.id, self._app.engine.startup_grace)
+        if not _has(one, call.tool):
+            known = [tool.name for tool in one.tools()]
+            missing = unknown(ToolCall("", call.tool[:_LONGEST_NAME], arguments), known, one.absences())
+            return failure(404, "tool_not_found", text_of(missing.content))
+        result = await self._app.call(spec.id, call.session_key, call.tool, arguments)
+        return json_response({"ok": not result.is_error, "content": result.content, "isError": result.is_error})
+
+
+def _has(agent: Agent, name: str) -> bool:
+    return any(tool.name == name for tool in agent.tools())
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "kind": tool.kind,
+        "origin": tool.origin,
+        "description": tool.description,
+        "readOnly": tool.read_only,
+        "inputSchema": tool.parameters,
+    }

@@ -1,0 +1,50 @@
+"""Notices that a config file was saved: its time, size or identity changed, or it came or went.
+
+Looks at a handful of files a few times a second, which costs nothing measurable and works on every file system. A file that is being
+written is left alone until it has stopped changing.
+"""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+
+# A change takes effect within a second: one look, one pause, and the work itself.
+LOOK_EVERY = 0.25
+SETTLE = 0.1
+
+# Identity, size and time of a file; None when there is none.
+Look = tuple[int, int, int, int] | None
+
+
+def look_at(files: Iterable[Path]) -> dict[Path, Look]:
+    return {file: _look(file) for file in files}
+
+
+def _look(file: Path) -> Look:
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+async def watch(files: Callable[[], Iterable[Path]], changed: Callable[[], Awaitable[None]]) -> None:
+    """Call `changed` after each change, without end. `files` is asked again each time: a config may name others by then."""
+    seen = look_at(files())
+    while True:
+        await asyncio.sleep(LOOK_EVERY)
+        now = look_at(files())
+        if now == seen:
+            continue
+        while (settled := await _after_a_pause(files)) != now:
+            now = settled
+        seen = now
+        await changed()
+        # Files that are new to us are taken as they are: they were just read.
+        seen = {file: seen.get(file, look) for file, look in look_at(files()).items()}
+
+
+async def _after_a_pause(files: Callable[[], Iterable[Path]]) -> dict[Path, Look]:
+    await asyncio.sleep(SETTLE)
+    return look_at(files())
