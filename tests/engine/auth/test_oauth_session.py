@@ -375,7 +375,12 @@ async def test_a_client_signs_in_by_itself_with_its_secret(server: AuthServer, p
     session = program.session()
     assert await program.call(session=session) == 200
     form = server.at("/token")[0].form
-    assert form == {"grant_type": "client_credentials", "resource": server.url, "scope": "tools:read"}
+    assert form == {
+        "grant_type": "client_credentials",
+        "resource": server.url,
+        "scope": "tools:read",
+        "client_id": "robot",
+    }
     # And again before the token expires, without being told.
     clock.ahead = 3600
     server.seen.clear()

@@ -110,8 +110,8 @@ def test_registration_asks_for_a_native_client_with_every_scope_it_may_need() ->
     [
         (None, "none"),
         (("client_secret_basic", "none"), "none"),
-        (("client_secret_post", "client_secret_basic"), "client_secret_basic"),
-        (("client_secret_post",), "client_secret_post"),
+        (("client_secret_basic", "client_secret_post"), "client_secret_post"),
+        (("client_secret_basic",), "client_secret_basic"),
     ],
 )
 def test_registration_asks_to_be_a_public_client_where_it_may(offered: tuple[str, ...] | None, method: str) -> None:

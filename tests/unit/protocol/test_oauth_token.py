@@ -82,7 +82,7 @@ def test_a_basic_proof_encodes_each_half() -> None:
     request = authenticated(TOKEN, client, Proof(0, secret="p@ss:w/rd"), [("a", "b")])
     scheme, _, value = request.headers["Authorization"].partition(" ")
     assert (scheme, b64decode(value)) == ("Basic", b"me%3Atoo:p%40ss%3Aw%2Frd")
-    assert form_of(request) == {"a": "b"}
+    assert form_of(request) == {"a": "b", "client_id": "me:too"}
 
 
 def test_a_signed_proof_is_for_this_issuer_and_this_moment() -> None:
@@ -128,6 +128,7 @@ def test_an_identity_is_exchanged_for_an_assertion_and_that_for_a_token() -> Non
             "assertion": "jag",
             "resource": RESOURCE,
             "scope": "read",
+            "client_id": "me",
         },
     ]
 

@@ -21,6 +21,7 @@ ANY_PORT_REDIRECTS: Final = ("http://127.0.0.1/callback", "http://localhost/call
 
 AuthMethod = Literal["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
 METHODS: Final[tuple[AuthMethod, ...]] = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
+_REGISTERED: Final[tuple[AuthMethod, ...]] = ("none", "client_secret_post", "client_secret_basic")
 _BY_HAND: Final = "Register OpenClaw there by hand and set `auth.clientId`."
 _VISIBLE: Final = re.compile(r"[\x20-\x7e]{1,4096}")
 
@@ -176,9 +177,12 @@ def _registration(server: ServerMetadata, wish: Wish, scopes: tuple[str, ...]) -
 
 
 def _registered_method(server: ServerMetadata) -> AuthMethod:
-    """A program on a person's machine keeps no secret from that person: it is a public client wherever it may be."""
+    """A program on a person's machine keeps no secret from that person: it is a public client wherever it may be.
+
+    A secret goes into the form rather than the header where both are taken: servers differ in how they decode the latter.
+    """
     offered = server.token_endpoint_auth_methods_supported
-    for method in METHODS[:3]:
+    for method in _REGISTERED:
         if offered is None or method in offered:
             return method
     raise AuthError("The authorization server takes no way of proving a client that OpenClaw can be registered with.")

@@ -147,10 +147,10 @@ def authenticated(endpoint: Endpoint, client: Client, proof: Proof, form: Form) 
         case "client_secret_post" if secret:
             return post_form(endpoint.url, [*form, ("client_id", client.id), ("client_secret", secret)])
         case "client_secret_basic" if secret:
-            # RFC 6749 section 2.3.1: each half is form-encoded before they are joined.
+            # RFC 6749 section 2.3.1: each half is form-encoded before they are joined. Some servers look the client up by the form.
             pair = f"{quote(client.id, safe='')}:{quote(secret, safe='')}"
             header = {"Authorization": f"Basic {b64encode(pair.encode('ascii')).decode('ascii')}"}
-            return post_form(endpoint.url, form, header)
+            return post_form(endpoint.url, [*form, ("client_id", client.id)], header)
         case "private_key_jwt" if proof.sign is not None:
             assertion = _assertion(endpoint.issuer, client.id, proof, proof.sign)
             means = [("client_assertion_type", _ASSERTION_TYPE), ("client_assertion", assertion)]

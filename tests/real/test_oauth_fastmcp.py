@@ -1,0 +1,87 @@
+"""A server protected by FastMCP's own OAuth server, used through the whole engine: negotiate, sign in, call, renew."""
+
+import asyncio
+import socket
+import time
+from asyncio.subprocess import DEVNULL
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from openclaw.auth.credentials import Credentials
+from openclaw.config.servers import ServerSpec
+from openclaw.errors import SignInNeededError
+from openclaw.mcp.connect import Listener, Services, connect
+from parts import cache
+from parts.auth_program import Clock
+
+pytestmark = pytest.mark.real
+
+SCRIPT = Path(__file__).parent.parent / "parts" / "fastmcp_oauth.py"
+
+
+@pytest.fixture
+async def url() -> AsyncIterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = await asyncio.create_subprocess_exec(
+        cache.python_of("fastmcp"), str(SCRIPT), str(port), stdout=DEVNULL, stderr=DEVNULL
+    )
+    try:
+        while True:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.close()
+                break
+            except OSError:
+                assert process.returncode is None, "FastMCP did not start"
+                await asyncio.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def browse(authorization_url: str) -> str:
+    async with (
+        aiohttp.ClientSession() as browser,
+        browser.get(authorization_url, allow_redirects=False) as response,
+    ):
+        return response.headers["Location"]
+
+
+async def no_secrets(text: str) -> str:
+    return text
+
+
+async def add(credentials: Credentials, spec: ServerSpec) -> str | None:
+    """One call by a program that starts, connects, calls and ends."""
+    listener = Listener(lambda notification: None, lambda text: None, lambda line: None)
+    async with AsyncExitStack() as stack:
+        client = await connect(stack, spec, Services(authorize=credentials.authorizer), listener)
+        result = await client.call_tool("add", {"a": 2, "b": 3}, timeout=30, max_total=60)
+        return result.content[0].text
+
+
+async def test_a_server_of_fastmcp_is_signed_in_to_used_and_renewed(url: str, tmp_path: Path) -> None:
+    clock = Clock(time.time)
+    spec = ServerSpec("adder", transport="streamable-http", url=url)
+
+    def program() -> Credentials:
+        return Credentials(tmp_path / "tokens", resolve=no_secrets, keychain=None, clock=clock)
+
+    with pytest.raises(SignInNeededError, match="openclaw mcp auth adder"):
+        await add(program(), spec)
+    started = await program().start(spec)
+    result = await program().finish(spec, await browse(started.authorization_url))
+    assert (result.scopes, result.renewable) == (("tools:use",), True)
+    assert await add(program(), spec) == "5"
+    clock.ahead = 7200
+    assert await add(program(), spec) == "5"
+    assert (await program().logout(spec)).revoked
+    with pytest.raises(SignInNeededError):
+        await add(program(), spec)
