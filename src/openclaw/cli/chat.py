@@ -8,7 +8,9 @@ import asyncio
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterable
+from contextlib import nullcontext
 
+import msgspec
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
@@ -28,7 +30,10 @@ MAIN = "main"
 
 async def run(context: Context, parsed: Parsed) -> int:
     async with context.open_app() as app:
-        chat = Chat(app, context.console, parsed.text("agent"), parsed.text("session-key") or MAIN)
+        here = msgspec.structs.replace(
+            context, open_app=lambda: nullcontext(app), open_engine=lambda: nullcontext(app.engine), surface="chat"
+        )
+        chat = Chat(app, here, parsed.text("agent"), parsed.text("session-key") or MAIN)
         selection = await app.selection(chat.spec)
         found = f" ({selection.found})" if selection.found else ""
         context.console.note(

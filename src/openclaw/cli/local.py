@@ -34,7 +34,7 @@ def run(words: Sequence[str]) -> int:
     """The exit code of one command line."""
     env = dict(os.environ)
     shared = _shared_options(words)
-    configure(level=str(shared.get("log-level") or "warning"), json_lines=bool(shared.get("log-json")))
+    configure(level=str(shared.get("log-level") or "error"), json_lines=bool(shared.get("log-json")))
     paths = Paths.from_env(env, config=str(shared.get("config") or ""))
     context = Context(
         console=terminal(env, no_color=bool(shared.get("no-color"))),

@@ -47,7 +47,9 @@ async def _engine(
 
 
 async def servers(context: Context, parsed: Parsed) -> int:
-    async with _engine(context, parsed, settle=True) as (_, manager, agent):
+    async with _engine(context, parsed) as (_, manager, agent):
+        manager.start(agent)
+        await manager.reach(agent)
         found = manager.status(agent)
     if parsed.flag("json"):
         context.console.data([status_json(status) for status in found])
@@ -142,6 +144,7 @@ async def _reached(manager: Manager, name: str, agent: str) -> None:
     except OpenClawError:
         # Its status says why.
         return
+    await manager.reach(agent)
 
 
 async def refresh(context: Context, parsed: Parsed) -> int:

@@ -10,7 +10,10 @@ import msgspec
 
 from openclaw.app import App
 from openclaw.commands.console import Console
+from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import nearest
+from openclaw.commands.plugin_mcp import NAME as MCP_MANAGE
+from openclaw.commands.plugin_mcp import mcp_manage
 from openclaw.config.agents import AgentSpec, agent
 from openclaw.content import text_of
 from openclaw.errors import UsageError
@@ -20,12 +23,16 @@ from openclaw.skills.skill import SkillFault
 
 
 class Chat(msgspec.Struct):
-    """One conversation at one surface. `key` changes with `/new`."""
+    """One conversation at one surface. `context` is what its commands run in."""
 
     app: App
-    console: Console
+    context: Context
     agent: str
     key: str
+
+    @property
+    def console(self) -> Console:
+        return self.context.console
 
     @property
     def spec(self) -> AgentSpec:
@@ -56,7 +63,8 @@ async def run(chat: Chat, line: str) -> Outcome:
             f"There is no command /{one_line(name, 40)}.", hint=nearest(f"/{name}", known) or "Type /help."
         )
     if command.tool:
-        result = await chat.app.call(chat.agent, chat.key, command.tool, command.arguments(words.strip()))
+        tool = mcp_manage(chat.context) if command.tool == MCP_MANAGE else command.tool
+        result = await chat.app.call(chat.agent, chat.key, tool, command.arguments(words.strip()))
         chat.console.line(text_of(result.content))
         return Outcome()
     try:

@@ -215,6 +215,80 @@ _MCP = Command(
             options=(Option("lines", "How many lines; 100 when left out.", value="N", kind="int"), AGENT, JSON),
         ),
         Command(
+            "connect",
+            "Add a server and connect to it.",
+            handler="openclaw.commands.manage:connect",
+            details="""\
+Examples:
+  openclaw mcp connect https://mcp.example.com/mcp
+  openclaw mcp connect npx -y @modelcontextprotocol/server-filesystem /tmp\
+""",
+            arguments=(Argument("words", "Its address, or the program and its arguments.", rest=True, verbatim=True),),
+            options=(
+                Option("name", "What to call it; from the host or program when left out.", value="NAME"),
+                Option(
+                    "transport",
+                    "The transport to try first.",
+                    value="KIND",
+                    choices=("stdio", "http", "streamable-http", "sse"),
+                ),
+                Option("header", "An HTTP header (repeat for more).", value="NAME=VALUE", many=True),
+                Option("env", "A variable for the program (repeat for more).", value="NAME=VALUE", many=True),
+                Option("yes", "Agree to running the program."),
+                AGENT,
+                JSON,
+            ),
+        ),
+        Command(
+            "disconnect",
+            "Stop a server for this run.",
+            handler="openclaw.commands.manage:disconnect",
+            arguments=(_NAME,),
+            options=(AGENT, JSON),
+        ),
+        Command(
+            "restart",
+            "Start a server again.",
+            handler="openclaw.commands.manage:restart",
+            arguments=(_NAME,),
+            options=(AGENT, JSON),
+        ),
+        Command(
+            "remove",
+            "Take a server out of the config.",
+            handler="openclaw.commands.manage:remove",
+            arguments=(_NAME,),
+            options=(AGENT, JSON),
+        ),
+        Command(
+            "enable",
+            "Switch a server on in the config.",
+            handler="openclaw.commands.manage:enable",
+            arguments=(_NAME,),
+            options=(AGENT, JSON),
+        ),
+        Command(
+            "disable",
+            "Switch a server off in the config.",
+            handler="openclaw.commands.manage:disable",
+            arguments=(_NAME,),
+            options=(AGENT, JSON),
+        ),
+        Command(
+            "auth",
+            "Sign in to a server, or out of it.",
+            handler="openclaw.commands.sign_in:auth",
+            arguments=(_NAME,),
+            options=(
+                Option("code", "Finish a sign-in with the address the browser ended at.", value="CALLBACK_URL"),
+                Option("logout", "Revoke and forget the tokens."),
+                Option("no-browser", "Print the address instead of opening it."),
+                Option("print-client-metadata", "Print the document to host at auth.clientMetadataUrl."),
+                AGENT,
+                JSON,
+            ),
+        ),
+        Command(
             "trust",
             "Accept a server's tools as it describes them now.",
             handler="openclaw.commands.mcp:trust",

@@ -169,6 +169,13 @@ class Manager:
             return CallResult.failed(fault)
         return await self._call(view, entry, arguments, agent, session, show_progress)
 
+    async def reach(self, agent: str = ANY_AGENT) -> None:
+        """Wait until no server of an agent is starting: each is up, or is known not to be."""
+        supervisors = list(self._view(agent).supervisors.values())
+        while any(supervisor.is_starting for supervisor in supervisors):
+            self._changed.clear()
+            await self._changed.wait()
+
     def entries(self, agent: str = ANY_AGENT) -> list[Entry]:
         """The tools an agent is offered, each with its server and its definition."""
         return self._view(agent).registry.entries()

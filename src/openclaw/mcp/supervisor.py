@@ -215,6 +215,14 @@ class Supervisor:
         if self._life is not None:
             await self._life.refresh()
 
+    async def restart(self) -> None:
+        """End the server and start it again. Raises OpenClawError when it does not come back."""
+        before, self._is_parked = self._client, False
+        self.post(Event("restart"))
+        while before is not None and self._client is before and not self._is_closing:
+            await asyncio.shield(self._changed)
+        await self.client()
+
     def stop(self, reason: str) -> None:
         """Stop the server until somebody starts it again."""
         self._is_parked = True

@@ -1,0 +1,46 @@
+"""`mcp_manage`: the tool behind `/mcp …`, called with the words as they were typed and never by a model.
+
+It runs the same commands as `openclaw mcp …`, on a console that collects what they print.
+"""
+
+import shlex
+from typing import Any
+
+import msgspec
+
+from openclaw.commands.console import Console
+from openclaw.commands.dispatch import Context, dispatch
+from openclaw.content import Text
+from openclaw.tool import Invocation, Tool, ToolResult, parameters
+
+NAME = "mcp_manage"
+_SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
+
+
+def mcp_manage(context: Context) -> Tool:
+    """The tool for one surface. Its result is text a person reads; `details.exitCode` says how it went."""
+
+    async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        try:
+            words = shlex.split(arguments["command"])
+        except ValueError as error:
+            return ToolResult.error(f"/mcp: {error}: a quote is not closed.")
+        printed: list[str] = []
+        console = context.console
+        collecting = Console(
+            out=printed.append, err=printed.append, width=console.width, interactive=False, ask=console.ask
+        )
+        words = ["--help"] if not words or words == ["help"] else words
+        code = await dispatch(["mcp", *words], msgspec.structs.replace(context, console=collecting))
+        return ToolResult((Text("".join(printed).rstrip("\n")),), is_error=code != 0, details={"exitCode": code})
+
+    return Tool(
+        NAME,
+        "Manage MCP servers.",
+        parameters(_SCHEMA),
+        run,
+        kind="plugin",
+        origin="mcp-client",
+        label="MCP servers",
+        timeout=None,
+    )
