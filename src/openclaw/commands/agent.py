@@ -14,7 +14,7 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.content import File, Image
 from openclaw.errors import UsageError
-from openclaw.security.external import clean_terminal
+from openclaw.security.external import clean_terminal, without_frames
 
 # Enough of a call's arguments to recognise it; the whole is in --json.
 _SHOWN_ARGUMENTS = 100
@@ -102,7 +102,7 @@ class StreamPrinter:
     def __call__(self, event: Event) -> None:
         match event:
             case TextDelta(text=text):
-                self._console.out(clean_terminal(text))
+                self._console.out(clean_terminal(without_frames(text)))
                 self._at_line_start = text.endswith("\n")
             case MessageEnd():
                 self._newline()

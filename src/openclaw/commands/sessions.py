@@ -7,7 +7,7 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.content import AssistantMessage, Block, Message, Text, ToolMessage, UserMessage
 from openclaw.log import one_line
-from openclaw.security.external import clean_terminal
+from openclaw.security.external import clean_terminal, without_frames
 from openclaw.sessions.event import Compaction, Reset, Said
 from openclaw.sessions.export import jsonl
 from openclaw.sessions.store import SessionInfo
@@ -88,12 +88,16 @@ def _print_message(console: Console, message: Message) -> None:
             console.line(console.bold("you: ") + clean_terminal(_text(content)))
         case AssistantMessage():
             if message.text:
-                console.line(console.bold("agent: ") + clean_terminal(message.text))
+                console.line(console.bold("agent: ") + clean_terminal(without_frames(message.text)))
             for call in message.tool_calls:
                 console.line(console.dim(clean_terminal(f"  → {call.name} {call.arguments}")))
         case ToolMessage(name=name, content=content, is_error=is_error):
             word = "failed: " if is_error else ""
-            console.line(console.dim(clean_terminal(f"  ← {name} {word}{one_line(_text(content), _SHOWN_RESULT)}")))
+            console.line(
+                console.dim(
+                    clean_terminal(f"  ← {name} {word}{one_line(without_frames(_text(content)), _SHOWN_RESULT)}")
+                )
+            )
 
 
 def _text(content: tuple[Block, ...]) -> str:

@@ -18,6 +18,7 @@ from openclaw.config.agents import AgentSpec, agent
 from openclaw.content import text_of
 from openclaw.errors import UsageError
 from openclaw.log import one_line
+from openclaw.security.external import clean_terminal, without_frames
 from openclaw.sessions.key import session_key
 from openclaw.skills.skill import SkillFault
 
@@ -65,7 +66,7 @@ async def run(chat: Chat, line: str) -> Outcome:
     if command.tool:
         tool = mcp_manage(chat.context) if command.tool == MCP_MANAGE else command.tool
         result = await chat.app.call(chat.agent, chat.key, tool, command.arguments(words.strip()))
-        chat.console.line(text_of(result.content))
+        chat.console.line(clean_terminal(without_frames(text_of(result.content))))
         return Outcome()
     try:
         return Outcome(message=command.message(words.strip()))

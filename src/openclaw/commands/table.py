@@ -317,6 +317,32 @@ _SECRETS = Command(
     ),
 )
 
+_GATEWAY = Command(
+    "gateway",
+    "Run the long-lived OpenClaw that keeps servers warm and answers in milliseconds.",
+    default="status",
+    children=(
+        Command("run", "Run it in this terminal.", handler="openclaw.cli.gateway:run", local=True),
+        Command("start", "Start it as a process of its own.", handler="openclaw.cli.gateway:start", local=True),
+        Command("stop", "Let running calls finish, then stop it.", handler="openclaw.cli.gateway:stop", local=True),
+        Command("restart", "Stop it and start it again.", handler="openclaw.cli.gateway:restart", local=True),
+        Command(
+            "status",
+            "Show whether it runs, since when, and how its servers are.",
+            handler="openclaw.cli.gateway:status",
+            options=(JSON,),
+            local=True,
+        ),
+        Command(
+            "install",
+            "Write a service that starts it with your session.",
+            handler="openclaw.cli.gateway:install",
+            details="A systemd user unit on Linux, a launchd job on macOS. Nothing is started.",
+            local=True,
+        ),
+    ),
+)
+
 ROOT = Command(
     "openclaw",
     "A personal agent whose tools come from any MCP server.",
@@ -337,6 +363,7 @@ ROOT = Command(
             handler="openclaw.commands.doctor:run",
             options=(JSON,),
         ),
+        _GATEWAY,
         _SESSIONS,
         _CONFIG,
         _TOOLS,

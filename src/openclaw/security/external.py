@@ -10,6 +10,7 @@ import logging
 import os
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Literal
 
 import msgspec
@@ -165,6 +166,26 @@ def clean_terminal(text: str) -> str:
     """Text for a terminal: no escape sequence, no control character but tab and line feed, nothing that reorders what is shown."""
     text = _remove_controls(text).replace("\r\n", "\n")
     return text if text.isascii() else _REORDERING.sub("", text)
+
+
+def without_frames(text: str) -> str:
+    """`text` for a person's eyes: what our frames hold, without markers and warnings. Never for a model.
+
+    A frame is known by its own id at both ends, which no text inside it can have guessed.
+    """
+    return _frame_pattern().sub(lambda found: found["content"], text) if "<<<EXTERNAL" in text else text
+
+
+@cache
+def _frame_pattern() -> re.Pattern[str]:
+    warning = re.escape(_WARNING)
+    notice = re.escape(_MCP_NOTICE).replace(re.escape("{name}"), "[^\n]*")
+    return re.compile(
+        f"(?:{warning}\n?)?(?:{notice})?\n{{0,3}}"
+        r'<<<EXTERNAL_UNTRUSTED_CONTENT id="(?P<id>[0-9a-f]{16})">>>\n(?:[^\n]*\n){1,3}?---\n'
+        r'(?P<content>.*?)\n<<<END_EXTERNAL_UNTRUSTED_CONTENT id="(?P=id)">>>',
+        re.DOTALL,
+    )
 
 
 def _wrap(text: str, source: Source, sender: str, subject: str, warning: bool) -> Framed:
