@@ -24,3 +24,7 @@ def main() -> int:
     if code is None:
         code = import_module("openclaw.cli.local").run(words)
     return int(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

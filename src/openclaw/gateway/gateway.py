@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openclaw import __version__
@@ -25,7 +24,7 @@ from openclaw.gateway.credentials import rules_of
 from openclaw.gateway.desk import CommandDesk
 from openclaw.gateway.feed import LogToFeed
 from openclaw.gateway.guard import Rules
-from openclaw.gateway.instance import Instance
+from openclaw.gateway.instance import Instance, lock_file
 from openclaw.gateway.observer import Observer
 from openclaw.gateway.port import listen
 from openclaw.gateway.reload import Reloader
@@ -41,10 +40,6 @@ _log = logging.getLogger(__name__)
 
 # Calls that run when a gateway is told to stop get this long to finish.
 DRAIN_SECONDS = 10.0
-
-
-def lock_file(paths: Paths) -> Path:
-    return paths.data_dir / "gateway.lock"
 
 
 async def serve(
@@ -109,9 +104,9 @@ class Gateway:
     def port(self) -> int:
         return self._http.port
 
-    async def reload(self) -> None:
-        """Read the config again now."""
-        await self._reloader.reload()
+    def reload_soon(self) -> None:
+        """Read the config again, changed or not."""
+        self._reloader.reload_soon()
 
     async def drain(self) -> None:
         """Take no more work, and wait for what runs."""

@@ -11,6 +11,7 @@ from types import TracebackType
 
 import msgspec
 
+from openclaw.config.paths import Paths
 from openclaw.errors import OpenClawError, StoreError
 
 if sys.platform == "win32":
@@ -32,6 +33,10 @@ class Holder(msgspec.Struct, frozen=True):
     version: str = ""
     started: float = 0.0
     config: str = ""
+
+
+def lock_file(paths: Paths) -> Path:
+    return paths.data_dir / "gateway.lock"
 
 
 class AlreadyRunningError(OpenClawError):

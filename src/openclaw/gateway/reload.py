@@ -6,8 +6,9 @@ servers follow: those that changed are ended and started, the others are not tou
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from openclaw.app import App
 from openclaw.config.load import Config, load_config
@@ -65,9 +66,7 @@ class Reloader:
     async def _adopt(self, config: Config, rules: Rules) -> None:
         self._http.change(rules)
         # Servers that have to stop may take their time; the next change of the file must not wait for them.
-        task = asyncio.get_running_loop().create_task(self._app.reload(config))
-        self._tasks.add(task)
-        task.add_done_callback(self._taken_over)
+        self._spawn(self._app.reload(config))
         try:
             await self._http.move(config.root.gateway)
         except OpenClawError as error:
@@ -77,7 +76,15 @@ class Reloader:
             _log.warning("%s", warning)
         _log.info("The changed config is in use.")
 
-    def _taken_over(self, task: "asyncio.Task[None]") -> None:
+    def reload_soon(self) -> None:
+        self._spawn(self.reload())
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("Taking over the changed config failed: %s", error)

@@ -1,0 +1,217 @@
+"""`openclaw gateway …`: run it here, or as a process of its own; stop it, ask how it is, make it a service.
+
+Owns what belongs to the process: signals, logging, detaching. What a gateway is and does is gateway/gateway.py.
+"""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openclaw.commands.dispatch import Context
+from openclaw.commands.parse import Parsed
+from openclaw.config.load import load_config
+from openclaw.config.paths import Paths
+from openclaw.errors import OpenClawError
+from openclaw.gateway import wire
+from openclaw.gateway.client import ask
+from openclaw.gateway.instance import AlreadyRunningError, holder, lock_file
+from openclaw.gateway.service import LABEL, UNIT, launchd_job, systemd_unit
+from openclaw.log import configure
+from openclaw.security.external import clean_label, clean_terminal
+
+if TYPE_CHECKING:
+    from openclaw.gateway.gateway import Gateway
+
+# The words of the config beside our own.
+_LEVELS = {"silent": "error", "fatal": "error", "warn": "warning", "trace": "debug"}
+# Loading a large config and all modules takes a second on a slow machine.
+START_TIMEOUT = 30.0
+# Calls may drain for 10 s, and a stubborn server takes 7.
+STOP_TIMEOUT = 30.0
+_PAUSE = 0.05
+_SHOWN_LINES = 12
+# What a service needs of our environment to find its files and its servers' programs.
+_CARRIED = ("PATH", "OPENCLAW_HOME", "OPENCLAW_STATE_DIR", "OPENCLAW_CONFIG_PATH")
+
+
+async def run(context: Context, parsed: Parsed) -> int:
+    """In the foreground, until a signal: the first one drains, a second one does not wait."""
+    _log_as_configured(context, parsed)
+    stop = asyncio.Event()
+    running: list[Gateway] = []
+    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+    assert task is not None
+
+    def interrupted() -> None:
+        if stop.is_set():
+            task.cancel()
+        stop.set()
+
+    def reload() -> None:
+        for gateway in running:
+            gateway.reload_soon()
+
+    for name, act in (("SIGTERM", interrupted), ("SIGINT", interrupted), ("SIGHUP", reload)):
+        if hasattr(signal, name):
+            loop.add_signal_handler(getattr(signal, name), act)
+
+    def ready(gateway: "Gateway") -> None:
+        running.append(gateway)
+        section = gateway.app.config.root.gateway.auth
+        token = "gateway.auth" if section.token or section.password else context.paths.gateway_token_file
+        context.console.note(f"The gateway is up: http://127.0.0.1:{gateway.port} (token: {token})")
+
+    await import_module("openclaw.gateway.gateway").serve(context.paths, context.env, stop=stop, ready=ready)
+    return 0
+
+
+def _log_as_configured(context: Context, parsed: Parsed) -> None:
+    section = load_config(context.paths, context.env).root.logging
+    level = parsed.text("log-level") or _LEVELS.get(section.level or "", section.level or "info")
+    file = Path(context.paths.home, section.file).expanduser() if section.file else None
+    configure(level=level, json_lines=parsed.flag("log-json") or section.json, file=file)
+
+
+async def start(context: Context, parsed: Parsed) -> int:
+    """As a process of its own; returns when it answers."""
+    running = holder(lock_file(context.paths))
+    if running is not None:
+        raise AlreadyRunningError(running)
+    load_config(context.paths, context.env)
+    log = context.paths.logs_dir / "gateway.log"
+    process = _detach([*_program(), "gateway", "run", "--config", str(context.paths.config_file)], log)
+    deadline = time.monotonic() + START_TIMEOUT
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise OpenClawError(f"The gateway did not start. The end of {log}:\n{_tail(log)}")
+        answer = await ask(context.paths.control_socket, wire.STATUS)
+        if answer is not None:
+            context.console.line(f"The gateway runs: pid {answer['pid']}, http://127.0.0.1:{answer['port']}")
+            context.console.note(context.console.dim(f"Its log: {log}"))
+            return 0
+        await asyncio.sleep(_PAUSE)
+    raise OpenClawError(f"The gateway (pid {process.pid}) does not answer yet.", hint=f"Look at {log}.")
+
+
+def _program() -> list[str]:
+    return [sys.executable, "-m", "openclaw.cli.main"]
+
+
+def _detach(argv: list[str], log: Path) -> "subprocess.Popen[bytes]":
+    """Start a program that outlives us: a session of its own, no terminal, output to `log`."""
+    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
+        return subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=Path(log.anchor), start_new_session=True
+        )
+
+
+def _tail(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_SHOWN_LINES:]
+    return clean_terminal("\n".join(f"  {line}" for line in lines))
+
+
+async def stop(context: Context, parsed: Parsed) -> int:
+    running = await _stop(context.paths)
+    context.console.line(f"The gateway has stopped (pid {running})." if running else "No gateway runs.")
+    return 0
+
+
+async def _stop(paths: Paths) -> int | None:
+    """Stop the gateway and wait until it is gone. The process id it had; None when none ran."""
+    running = holder(lock_file(paths))
+    if running is None:
+        return None
+    if await ask(paths.control_socket, wire.STOP) is None:
+        # It serves another config of this state directory, or does not answer any more.
+        os.kill(running.pid, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_TIMEOUT
+    while time.monotonic() < deadline:
+        if holder(lock_file(paths)) is None:
+            return running.pid
+        await asyncio.sleep(_PAUSE)
+    raise OpenClawError(
+        f"The gateway (pid {running.pid}) is still stopping.", hint=f"If it hangs: kill -9 {running.pid}"
+    )
+
+
+async def restart(context: Context, parsed: Parsed) -> int:
+    await _stop(context.paths)
+    return await start(context, parsed)
+
+
+async def status(context: Context, parsed: Parsed) -> int:
+    """Exit code 1 when none runs, or it does not answer."""
+    console = context.console
+    answer = await ask(context.paths.control_socket, wire.STATUS)
+    running = holder(lock_file(context.paths))
+    if parsed.flag("json"):
+        console.data({"running": answer is not None, **(answer or {"pid": running.pid if running else None})})
+    elif answer is not None:
+        _show(answer, console.line)
+    elif running is not None:
+        other = running.config != str(context.paths.config_file)
+        why = f"serves another config, {running.config}" if other else "does not answer"
+        console.line(f"A gateway runs on this state directory (pid {running.pid}) and {why}.")
+    else:
+        console.line("No gateway runs. Start it: openclaw gateway start")
+    return 0 if answer is not None else 1
+
+
+def _show(answer: dict[str, Any], line: Callable[[str], None]) -> None:
+    line(f"The gateway runs: pid {answer['pid']}, version {answer['version']}, up {_duration(answer['uptimeSeconds'])}")
+    line(f"  HTTP      http://127.0.0.1:{answer['port']} (bind: {clean_label(answer['bind'], 60)})")
+    line(f"  Config    {clean_terminal(answer['config'])}")
+    for problem in filter(None, answer["configProblem"].splitlines()):
+        line(f"            ! not in use as saved: {clean_terminal(problem)}")
+    line(f"  Running   {answer['running']} requests and commands")
+    for server in answer["servers"]:
+        reason = f": {clean_label(server['reason'], 200)}" if server["reason"] else ""
+        line(f"  Server    {clean_label(server['name'], 100)}  {server['state']}{reason}, {server['tools']} tools")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
+
+
+async def install(context: Context, parsed: Parsed) -> int:
+    """Write a service for the user's session and say how to switch it on. Starts nothing."""
+    console, env = context.console, context.env
+    argv = [*_program(), "gateway", "run", "--config", str(context.paths.config_file)]
+    carried = {name: env[name] for name in _CARRIED if env.get(name)}
+    if sys.platform == "darwin":
+        file = context.paths.home / "Library" / "LaunchAgents" / f"{LABEL}.plist"
+        data = launchd_job(argv, carried, str(context.paths.logs_dir / "gateway.log"))
+        steps = [f"launchctl bootstrap gui/{os.getuid()} {file}"]
+    elif sys.platform.startswith("linux"):
+        config_home = Path(env.get("XDG_CONFIG_HOME") or context.paths.home / ".config")
+        file = config_home / "systemd" / "user" / UNIT
+        data = systemd_unit(argv, carried).encode()
+        steps = ["systemctl --user daemon-reload", f"systemctl --user enable --now {UNIT}", "loginctl enable-linger"]
+    else:
+        raise OpenClawError("There is no service to install on this system.", hint="Use `openclaw gateway start`.")
+    existed = file.exists()
+    try:
+        context.paths.logs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+    except OSError as error:
+        raise OpenClawError(f"{file} cannot be written: {error.strerror}.") from error
+    console.line(f"{'Replaced' if existed else 'Wrote'} {file}")
+    console.line(f"  It runs: {' '.join(argv)}")
+    console.line(
+        f"  With these of your variables: {', '.join(carried) or 'none'}. Keys belong into secret:// references."
+    )
+    console.line("Switch it on:")
+    for step in steps:
+        console.line(f"  {step}")
+    return 0

@@ -1,0 +1,50 @@
+"""Asks a running gateway, over its control socket, how it is or to stop. Commands go another way: cli/remote.py."""
+
+import asyncio
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from openclaw.gateway import wire
+from openclaw.gateway.terminal import read_frame
+
+# A healthy gateway answers within milliseconds.
+ANSWER_TIMEOUT = 5.0
+
+
+async def ask(place: Path, kind: bytes) -> dict[str, Any] | None:
+    """The answer to STATUS or STOP; None when no gateway of ours answers at that address."""
+    try:
+        async with asyncio.timeout(ANSWER_TIMEOUT):
+            return await _ask(place, kind)
+    except (OSError, EOFError, ValueError, TimeoutError):
+        return None
+
+
+async def _ask(place: Path, kind: bytes) -> dict[str, Any]:
+    port, token = _address(place)
+    if port is None:
+        reader, writer = await asyncio.open_unix_connection(place)
+    else:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        # The fields of a request; the gateway looks at the token alone.
+        writer.write(wire.frame(kind, wire.pack([wire.PROTOCOL, token, *[b""] * 6])))
+        _, payload = await read_frame(reader)
+        return msgspec.json.decode(payload, type=dict[str, Any])
+    finally:
+        writer.close()
+
+
+def _address(place: Path) -> tuple[int | None, bytes]:
+    """The port and the token that stand in a file where there are no Unix sockets; no port for a socket. Raises OSError, ValueError."""
+    found = os.lstat(place)
+    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o077):
+        raise ValueError("not our socket")
+    if stat.S_ISSOCK(found.st_mode):
+        return None, b""
+    port, _, token = place.read_bytes().strip().partition(b" ")
+    return int(port), token
