@@ -181,7 +181,7 @@ def _frame_pattern() -> re.Pattern[str]:
     warning = re.escape(_WARNING)
     notice = re.escape(_MCP_NOTICE).replace(re.escape("{name}"), "[^\n]*")
     return re.compile(
-        f"(?:(?:{warning}\\n?)?(?:{notice})?\\n\\n)?\\n?"
+        f"(?:(?:(?:{warning}\\n)?{notice}|{warning})\\n\\n)?\\n?"
         r'<<<EXTERNAL_UNTRUSTED_CONTENT id="(?P<id>[0-9a-f]{16})">>>\n(?:[^\n]*\n){1,3}?---\n'
         r'(?P<content>.*?)\n<<<END_EXTERNAL_UNTRUSTED_CONTENT id="(?P=id)">>>',
         re.DOTALL,
