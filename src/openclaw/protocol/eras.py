@@ -251,8 +251,11 @@ class _Negotiation:
         return Ask(INITIALIZE, params)
 
     def _discovered(self, result: Raw) -> Agreement | None:
-        """None when the server names no modern version that we know, but an old one."""
-        told = parse(result, _Discovered)
+        """None when the server names no modern version that we know, but an old one, or answers what it has not understood."""
+        try:
+            told = parse(result, _Discovered)
+        except ProtocolError:
+            return None
         version = next((v for v in MODERN if v in told.supportedVersions), "")
         if not version:
             if any(v in LEGACY for v in told.supportedVersions):

@@ -175,6 +175,13 @@ def test_a_discovery_that_names_only_old_versions_leads_to_initialize() -> None:
     assert end == legacy("2025-11-25")
 
 
+@pytest.mark.parametrize("result", [{}, {"supportedVersions": "2026-07-28"}, {"ok": True}])
+def test_a_server_that_answers_every_question_with_anything_is_initialized(result: dict[str, Any]) -> None:
+    steps, end = play(negotiate("stdio"), reply(DISCOVER, **result), initialized("2025-06-18"))
+    assert steps == [PROBE, Listen(PROBE_PATIENCE), initialize(), Listen(), Confirm("2025-06-18")]
+    assert end == legacy("2025-06-18")
+
+
 def test_a_discovery_that_names_no_version_of_ours_ends_the_negotiation() -> None:
     _, end = play(negotiate("stdio"), discovered("2030-01-01"))
     assert isinstance(end, ProtocolError)
