@@ -8,6 +8,7 @@ async with Site("stdio", folder) as site:
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.config.servers import ServerSpec
+from openclaw.errors import TransportError
 from openclaw.mcp.connect import Services
 from openclaw.transport.base import Outgoing, Transport
 from openclaw.transport.memory import MemoryTransport
@@ -105,8 +107,13 @@ class Site:
         try:
             async with far.open(sink) as link:
 
+                async def deliver(message: Message) -> None:
+                    # Who asked may be gone by now.
+                    with contextlib.suppress(TransportError):
+                        await link.send(Outgoing(json.dumps(message).encode()))
+
                 def send(message: Message) -> None:
-                    task = asyncio.ensure_future(link.send(Outgoing(json.dumps(message).encode())))
+                    task = asyncio.ensure_future(deliver(message))
                     sink.sending.add(task)
                     task.add_done_callback(sink.sending.discard)
 
@@ -155,6 +162,13 @@ class _Web(HttpServer):
     def __init__(self, server: Workshop) -> None:
         super().__init__(HttpPlan(revisions=tuple(workshop.LEGACY)))
         self._server = server
+
+    def cut(self) -> None:
+        """Reset every connection that is open; the server itself goes on."""
+        server = self._runner.server if self._runner else None
+        for connection in list(server.connections if server else ()):
+            if connection.transport is not None:
+                connection.transport.abort()
 
     async def _work(self, message: Message, stream: Any) -> None:
         def send(answer: Message) -> None:
