@@ -1,0 +1,25 @@
+"""A process that keeps tokens with the key in the system's keychain: `python auth_keychain_user.py TOKENS_DIR write|read`."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from openclaw.auth.key import StoreKey
+from openclaw.auth.keychain import SystemKeychain
+from openclaw.auth.records import ServerRecord
+from openclaw.auth.tokens import TokenStore
+from openclaw.errors import StoreError
+
+
+async def main(folder: Path, what: str) -> str:
+    store = TokenStore(folder, StoreKey(folder, configured=None, keychain=SystemKeychain()))
+    try:
+        if what == "write":
+            await store.write(ServerRecord(issuer="kept in the keychain"), "x")
+        record = await store.read(ServerRecord, "x")
+    except StoreError as error:
+        return str(error)
+    return f"{store.key.source()}: {record.issuer if record is not None else 'nothing'}"
+
+
+print(asyncio.run(main(Path(sys.argv[1]), sys.argv[2])))
