@@ -59,6 +59,8 @@ class ControlServer:
         self._token = b"" if unix else secrets.token_hex(_TOKEN_BYTES).encode()
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        # Commands that run now.
+        self.busy = 0
 
     async def start(self) -> None:
         """Raises OpenClawError when nobody but us could not be guaranteed, or the socket cannot be made."""
@@ -98,10 +100,6 @@ class ControlServer:
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    @property
-    def busy(self) -> int:
-        return len(self._tasks)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
@@ -145,10 +143,12 @@ class ControlServer:
         console = far.console(request)
         work = asyncio.get_running_loop().create_task(self._desk.run(request, console))
         listening = asyncio.get_running_loop().create_task(far.listen(work.cancel))
+        self.busy += 1
         try:
             code = await _outcome(work, console)
             await far.exit(code)
         finally:
+            self.busy -= 1
             listening.cancel()
             work.cancel()
             await asyncio.gather(listening, work, return_exceptions=True)

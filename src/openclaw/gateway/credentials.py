@@ -33,11 +33,11 @@ async def rules_of(config: Config, env: Mapping[str, str], token_file: Path) -> 
     section = config.root.gateway
     tokens: list[str] = []
     for key, value in (("token", section.auth.token), ("password", section.auth.password)):
-        if value is None:
-            continue
         path = f"gateway.auth.{key}"
         if fault := config.fault(path):
             raise ConfigError([_problem(config, path, fault)])
+        if value is None:
+            continue
         text = secret_text(value)
         token = (await _resolved(config, env, text)).strip()
         if not _is_usable(token):

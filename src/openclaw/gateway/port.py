@@ -95,10 +95,19 @@ def _listeners(port: int, proc: Path) -> Iterator[str]:
 
 def _holds(process: Path, sockets: set[str]) -> bool:
     try:
-        return any(os.readlink(entry.path) in sockets for entry in os.scandir(process / "fd"))
+        descriptors = os.listdir(process / "fd")
     except OSError:
         # Gone, or not ours to look at.
         return False
+    return any(_target(process / "fd" / name) in sockets for name in descriptors)
+
+
+def _target(link: Path) -> str:
+    try:
+        return os.readlink(link)
+    except OSError:
+        # Closed since we looked.
+        return ""
 
 
 def _name(process: Path) -> str:

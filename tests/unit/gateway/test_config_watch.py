@@ -1,0 +1,62 @@
+"""Noticing that a config file was saved, on real files."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from openclaw.gateway.watch import look_at, watch
+
+
+@asynccontextmanager
+async def watching(files: Callable[[], list[Path]]) -> AsyncIterator[asyncio.Queue[None]]:
+    changes: asyncio.Queue[None] = asyncio.Queue()
+
+    async def changed() -> None:
+        changes.put_nowait(None)
+
+    task = asyncio.create_task(watch(files, changed))
+    await asyncio.sleep(0)
+    try:
+        yield changes
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_every_way_of_saving_is_noticed(tmp_path: Path) -> None:
+    file = tmp_path / "openclaw.json"
+    async with watching(lambda: [file]) as changes:
+        file.write_text("{}")
+        await changes.get()
+        file.write_text('{"a": 1}')
+        await changes.get()
+        fresh = tmp_path / "fresh"
+        fresh.write_text('{"b": 1}')
+        # Same size and time as before: only its identity tells.
+        status = file.stat()
+        os.utime(fresh, ns=(status.st_atime_ns, status.st_mtime_ns))
+        fresh.replace(file)
+        await changes.get()
+        file.unlink()
+        await changes.get()
+
+
+async def test_a_file_that_joins_is_watched_from_then_on_and_is_no_change_itself(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.write_text("1")
+    second.write_text("1")
+    files = [first]
+    async with watching(lambda: files) as changes:
+        first.write_text("22")
+        await changes.get()
+        files.append(second)
+        second.write_text("333")
+        await changes.get()
+
+    assert changes.empty()
+
+
+def test_a_directory_that_cannot_be_entered_is_a_missing_file(tmp_path: Path) -> None:
+    assert look_at([tmp_path / "none" / "file"]) == {tmp_path / "none" / "file": None}
