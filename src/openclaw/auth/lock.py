@@ -46,7 +46,7 @@ async def hold(path: Path, *, patience: float) -> AsyncIterator[None]:
 def _open(path: Path) -> int:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise StoreError(
             f"{path} cannot be locked: {(error.strerror or str(error)).lower()}.",

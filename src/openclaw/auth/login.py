@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from openclaw.auth.account import Account
-from openclaw.auth.callback import Listener, listen
+from openclaw.auth.callback import listen
 from openclaw.auth.grants import endpoints_of
 from openclaw.auth.probe import probe
 from openclaw.auth.records import Grant, Pending, ServerRecord
@@ -46,8 +46,6 @@ _DYNAMIC_PORTS: Final = range(49152, 65536)
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9\-._~:/?&=+,%@\[\]]")
 # A host that browsers take for an IPv4 address though it is not written as one.
 _NUMERIC: Final = re.compile(r"(?:.*\.)?(?:0x[0-9a-f]*|[0-9]+)\.?")
-# A registration that no longer suits is renewed, and the sign-in tried once more.
-_TRIES: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,16 @@ async def _begin(account: Account, redirect_uri: str) -> tuple[Started, Pending]
     scopes = choose_scopes(
         Sources(account.settings.scopes, record.challenged, discovery.scopes_supported, record.wanted), server
     )
-    client = await obtain_client(account, record, discovery, Wish(redirect_uri, scopes, account.now()))
+    try:
+        client = await obtain_client(account, record, discovery, Wish(redirect_uri, scopes, account.now()))
+    except AuthError:
+        if not discovery.guessed:
+            raise
+        # Nothing was found and nothing is where old servers have it.
+        raise AuthError(
+            f"The server '{account.spec.name}' offers no sign-in that OpenClaw knows.",
+            hint="If it takes an API key, set `apiKey` or `headers`.",
+        ) from None
     question = Question(
         issuer=discovery.issuer,
         state=token_urlsafe(STATE_BYTES),
@@ -164,19 +171,13 @@ async def finish(account: Account, callback_url: str) -> SignedIn:
 async def sign_in(account: Account, show: Show, *, patience: float = LISTEN_LIFE) -> SignedIn:
     """Begin, wait for the browser to come back to this machine, and end. `show` gets the address to open."""
     _attended(account)
-    for tries_left in reversed(range(_TRIES)):
-        record = await account.record()
-        async with listen(account.settings.redirect_url, preferred=record.redirect_uri) as listener:
-            started, pending = await _begin(account, listener.redirect_uri)
-            listener.expect(pending.question.state)
-            await show(started)
-            callback_url = await listener.answer(patience)
-            try:
-                return await _ended(account, listener, callback_url)
-            except RefusedError as error:
-                if error.code not in _STALE or not tries_left:
-                    raise
-    raise AssertionError("the last try returns or raises")
+    outcome = await _try(account, show, patience)
+    if isinstance(outcome, RefusedError):
+        # The registration did not suit and is forgotten: once more, with a new one.
+        outcome = await _try(account, show, patience)
+    if isinstance(outcome, RefusedError):
+        raise outcome
+    return outcome
 
 
 async def logout(account: Account) -> SignedOut:
@@ -241,22 +242,35 @@ def safe_address(url: str, rules: Rules) -> tuple[str, str]:
     return _UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}", target.url), target.host
 
 
-async def _ended(account: Account, listener: Listener, callback_url: str) -> SignedIn:
-    try:
-        result = await finish(account, callback_url)
-    except OpenClawError:
-        await listener.reply(success=False)
-        raise
-    await listener.reply(success=True)
-    return result
+async def _try(account: Account, show: Show, patience: float) -> SignedIn | RefusedError:
+    """One sign-in through the listener; the refusal, when a new registration may mend it."""
+    record = await account.record()
+    async with listen(account.settings.redirect_url, preferred=record.redirect_uri) as listener:
+        started, pending = await _begin(account, listener.redirect_uri)
+        listener.expect(pending.question.state)
+        await show(started)
+        callback_url = await listener.answer(patience)
+        try:
+            result = await finish(account, callback_url)
+        except OpenClawError as error:
+            await listener.reply(success=False)
+            if isinstance(error, RefusedError) and _is_stale(pending, error):
+                return error
+            raise
+        await listener.reply(success=True)
+        return result
 
 
 async def _refused(account: Account, pending: Pending, error: RefusedError) -> RefusedError:
     """A registration that does not suit any more is forgotten, so that the next sign-in makes a better one."""
-    if pending.client.source != "dynamic" or error.code not in _STALE:
+    if not _is_stale(pending, error):
         return error
     await forget_client(account, pending.question.issuer)
     return RefusedError(error.code, error.message, hint="The registration has been renewed; start the sign-in again.")
+
+
+def _is_stale(pending: Pending, error: RefusedError) -> bool:
+    return pending.client.source == "dynamic" and error.code in _STALE
 
 
 def _settled(record: ServerRecord, grant: Grant, question: Question, *, iss_sent: bool) -> ServerRecord:

@@ -10,6 +10,7 @@ import binascii
 import hashlib
 import os
 from contextlib import AbstractAsyncContextManager, suppress
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from secrets import token_bytes
@@ -43,6 +44,7 @@ class TokenStore:
     def __init__(self, directory: Path, key: StoreKey) -> None:
         self.directory = directory
         self.key = key
+        self._folder = str(directory)
 
     async def read(self, kind: type[R], *identity: str) -> R | None:
         """The record, or None when there is none. Raises StoreError when it cannot be opened."""
@@ -92,15 +94,21 @@ class TokenStore:
     def stamp(self, kind: type[Record], *identity: str) -> int:
         """A number that changes whenever the record does; 0 when there is none. Costs one look at the file system."""
         with suppress(OSError):
-            return os.stat(self._file(kind, identity)).st_mtime_ns
+            return os.stat(f"{self._folder}/{_name(kind, identity)}").st_mtime_ns
         return 0
 
     def _file(self, kind: type[Record], identity: tuple[str, ...]) -> Path:
-        return self.directory / f"{hashlib.sha256(_bound(kind, identity)).hexdigest()}.json"
+        return self.directory / _name(kind, identity)
 
     async def _cipher(self) -> Any:
         key = await self.key.get()
         return import_module("cryptography.hazmat.primitives.ciphers.aead").AESGCM(key)
+
+
+@lru_cache(maxsize=1024)
+def _name(kind: type[Record], identity: tuple[str, ...]) -> str:
+    """Remembered, since each request looks whether its server's record has changed."""
+    return f"{hashlib.sha256(_bound(kind, identity)).hexdigest()}.json"
 
 
 def _bound(kind: type[Record], identity: tuple[str, ...]) -> bytes:

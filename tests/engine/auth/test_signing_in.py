@@ -2,14 +2,20 @@
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from aiohttp import web
 
+from openclaw.auth.exchange import Exchange
 from openclaw.auth.login import SignedIn, SignedOut, Started
 from openclaw.auth.session import AuthStatus
-from openclaw.errors import AuthError, RefusedError, SignInNeededError
+from openclaw.errors import AuthError, ConnectError, RefusedError, SignInNeededError
+from openclaw.protocol.oauth.wire import Flow, get
+from openclaw.security.egress import Rules
 from parts.auth_program import Clock, Program
 from parts.auth_server import METADATA_PATH, RESOURCE_PATH, AuthServer, query_of, surf
+from parts.certificates import Authority
 
 ALL = ("tools:read", "offline_access")
 
@@ -301,3 +307,57 @@ async def test_a_server_without_a_bearer_challenge_may_want_a_key(server: AuthSe
     server.answer("/mcp", {}, 401)
     with pytest.raises(SignInNeededError, match="apiKey"):
         await program.call()
+
+
+async def test_a_server_that_knows_no_sign_in_is_named_as_that(server: AuthServer, program: Program) -> None:
+    server.plan.challenge_metadata = False
+    server.answer(RESOURCE_PATH, {}, 404)
+    with pytest.raises(AuthError) as caught:
+        await program.sign_in()
+    assert str(caught.value) == (
+        "The server 'files' offers no sign-in that OpenClaw knows. If it takes an API key, set `apiKey` or `headers`."
+    )
+
+
+async def test_a_configured_client_that_is_refused_is_not_tried_twice(server: AuthServer, program: Program) -> None:
+    server.plan.authorize_error = "unauthorized_client"
+    server.clients["mine"] = {"redirect_uris": ["http://127.0.0.1:0/callback"]}
+    program.configure(client_id="mine")
+    shown: list[Started] = []
+
+    async def show(started: Started) -> None:
+        server.clients["mine"] = {"redirect_uris": [started.redirect_uri]}
+        shown.append(started)
+        surfing.append(asyncio.create_task(surf(started.authorization_url)))
+
+    surfing: list[asyncio.Task[tuple[int, str]]] = []
+    with pytest.raises(RefusedError, match="unauthorized_client"):
+        await program.credentials.sign_in(program.spec, show)
+    await asyncio.gather(*surfing)
+    assert len(shown) == 1
+
+
+async def test_an_authority_of_ones_own_is_trusted_for_the_authorization_server_too(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+
+    async def document(request: web.Request) -> web.StreamResponse:
+        return web.json_response({"issuer": "x"})
+
+    app = web.Application()
+    app.router.add_get("/", document)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=authority.server_context("127.0.0.1")).start()
+    url = f"https://127.0.0.1:{runner.addresses[0][1]}/"
+
+    def flow() -> Flow[int]:
+        response = yield get(url)
+        return response.status
+
+    rules = Rules(allow_loopback=True)
+    try:
+        assert await Exchange(rules, ca_cert=str(authority.certificate)).run(flow()) == 200
+        with pytest.raises(ConnectError, match="certificate"):
+            await Exchange(rules).run(flow())
+    finally:
+        await runner.cleanup()
