@@ -274,6 +274,21 @@ async def test_what_the_server_says_unasked_arrives_with_no_origin(server: HttpS
     assert sink.others == [(changed, None)]
 
 
+async def test_the_stream_is_opened_once_the_server_knows_that_the_client_is_ready(
+    server: HttpServer, sink: Recorder
+) -> None:
+    async with opened(server.url, sink, version="2025-11-25"):
+        await server.until(lambda: "GET" in server.methods())
+    assert server.methods() == ["initialize", "notifications/initialized", "GET", "DELETE"]
+
+
+async def test_calls_do_not_wait_for_a_stream_that_never_opens(server: HttpServer, sink: Recorder) -> None:
+    server.fault("GET", hold())
+    async with opened(server.url, sink, version="2025-11-25") as link:
+        await link.send(sink.call("echo", text="hi"))
+    assert [text_of(answer) for answer in sink.answers.values()] == ["hi"]
+
+
 async def test_a_broken_stream_goes_on_where_it_stopped(streaming: HttpServer, sink: Recorder) -> None:
     notes = [{"jsonrpc": "2.0", "method": f"notifications/{number}"} for number in range(6)]
     async with ChaosProxy(streaming.port) as proxy:

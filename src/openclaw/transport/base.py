@@ -75,8 +75,8 @@ class Link(Protocol):
         ...
 
     def established(self, version: str) -> None:
-        """Negotiation is over: `version` goes into MCP-Protocol-Version from here on, and the stream for messages the server sends
-        unasked is opened where the revision has one."""
+        """Negotiation is over: `version` goes into MCP-Protocol-Version from here on. Where the revision has a stream for messages the
+        server sends unasked, it is opened once `notifications/initialized` was taken."""
         ...
 
     def reset(self) -> None:

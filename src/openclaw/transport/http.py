@@ -6,6 +6,7 @@ is sent twice unless it was surely not processed (`endpoint.py`). Negotiation, a
 """
 
 import asyncio
+import contextlib
 import logging
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -32,6 +33,9 @@ log = logging.getLogger(__name__)
 
 # The first revision without sessions and without a GET stream; revisions are dates and compare as text.
 MODERN: Final = "2026-07-28"
+# How long the first call may be held back so that the stream for the server's own messages is open by then: what a server has to say
+# before that is lost. Servers open it at once, or refuse at once; a few send no byte before their first event.
+HEAD_START: Final = 0.1
 # How long the goodbye to a server may take.
 CLOSE_PATIENCE: Final = 2.0
 # Connections in a row that may bring nothing before a broken call is given up.
@@ -123,8 +127,6 @@ class HttpLink:
     def established(self, version: str) -> None:
         self._version = version
         self._stop_listening()
-        if not self._modern:
-            self._listener = asyncio.create_task(self._listen(), name="mcp-http-listen")
 
     def reset(self) -> None:
         self.mcp_session_id = None
@@ -187,6 +189,8 @@ class HttpLink:
         """Send what has no answer: any success will do."""
         response = await self._post(message)
         response.close()
+        if message.method == "notifications/initialized" and not self._modern:
+            await self._begin_listening()
 
     async def _exchange(self, message: Outgoing, id: int) -> None:
         try:
@@ -281,14 +285,26 @@ class HttpLink:
                     ) from None
             failures = failures + 1 if stream.progress == seen else 0
 
-    async def _listen(self) -> None:
+    async def _begin_listening(self) -> None:
+        """Servers take the GET once they know that the client is initialized."""
+        self._stop_listening()
+        opened = asyncio.Event()
+        self._listener = asyncio.create_task(self._listen(opened), name="mcp-http-listen")
+        self._listener.add_done_callback(lambda _: opened.set())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(HEAD_START):
+                await opened.wait()
+
+    async def _listen(self, opened: asyncio.Event) -> None:
         """Read what the server says unasked, connecting again for as long as the link lives; ends where there is no such stream."""
         stream = self._stream(None)
         failures = 0
         while True:
             seen = stream.progress
             try:
-                await stream.read(await self._get(stream))
+                response = await self._get(stream)
+                opened.set()
+                await stream.read(response)
             except HttpStatusError as error:
                 if not _is_passing(error):
                     log.debug("No stream for the server's own messages: %s", error)
