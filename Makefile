@@ -3,7 +3,7 @@ PY := .venv/bin/python
 WORKERS ?= auto
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test lint types unit test-real test-full fmt lock coverage
+.PHONY: help setup demo test lint types unit test-real test-full fmt lock coverage docs
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -36,6 +36,9 @@ test-full: setup ## browser, keychain, soak, long fuzzing: run by hand before ca
 
 coverage: setup ## what the tests touch
 	$(PY) -m pytest -n $(WORKERS) -m "not real and not full" --cov --cov-report term tests
+
+docs: setup ## write the generated parts of the documentation
+	$(PY) -B scripts/docs.py
 
 fmt: setup ## format and fix what ruff can
 	$(PY) -m ruff format .

@@ -16,20 +16,28 @@ RunReason = Literal["done", "turn-limit", "deadline", "cancelled", "error"]
 
 
 class RunStart(msgspec.Struct, frozen=True):
+    """A message was taken. `session_key` is the full key, as `openclaw sessions` shows it."""
+
     agent: str
     model: str
     session_key: str
 
 
 class TurnStart(msgspec.Struct, frozen=True):
+    """The model is asked; the first time is number 1."""
+
     number: int
 
 
 class TextDelta(msgspec.Struct, frozen=True):
+    """A piece of the answer, as it comes."""
+
     text: str
 
 
 class ReasoningDelta(msgspec.Struct, frozen=True):
+    """A piece of the model's thinking, as it comes. Never part of the answer."""
+
     text: str
 
 
@@ -41,31 +49,43 @@ class MessageEnd(msgspec.Struct, frozen=True):
 
 
 class ToolStart(msgspec.Struct, frozen=True):
+    """A tool call begins. Several may run at the same time; `call.id` tells them apart."""
+
     call: ToolCall
     label: str = ""
 
 
 class ToolProgress(msgspec.Struct, frozen=True):
+    """A sentence from a running call, for the person who waits."""
+
     call_id: str
     text: str
 
 
 class ToolEnd(msgspec.Struct, frozen=True):
+    """A call is over, well or not: see `result.is_error`."""
+
     call: ToolCall
     result: ToolResult
     seconds: float
 
 
 class Compacted(msgspec.Struct, frozen=True):
+    """Old messages gave way to a summary so that the conversation fits the model."""
+
     dropped_messages: int
     summary: str
 
 
 class Notice(msgspec.Struct, frozen=True):
+    """A sentence of ours for the person: another try, another model, an answer that was cut short."""
+
     text: str
 
 
 class RunEnd(msgspec.Struct, frozen=True):
+    """The run is over. `error` is a sentence whenever `reason` is not `done`."""
+
     reason: RunReason
     usage: Usage
     error: str = ""

@@ -1,0 +1,243 @@
+"""The documentation as a reader uses it: the code blocks of a page, and a stage on which they are carried out in order.
+
+A page is one story. It gets an empty HOME and a working directory that looks like the checkout, and its blocks are carried out from the
+first to the last, each seeing what the ones before it left. What becomes of a block is decided by the language of its fence:
+
+    json5     A whole openclaw.json. It loads without a warning and is written to ~/.openclaw/openclaw.json.
+    json      It is JSON.
+    sh        bash runs it and ends with 0. `cd` stays in force for the blocks that follow.
+    console   A terminal. Lines that start with `$ ` are run, as under `sh`; the other lines are what the reader sees: each stands
+              in the output, in this order. `…` in them is anything.
+    python    Python runs it and ends with 0.
+
+An HTML comment right above a fence says what cannot be seen:
+
+    <!-- not run: REASON -->      Nothing is done with the block. Every block that none of the above fits needs this, or `file`.
+    <!-- file: PATH -->           The block is written to this file (~ is HOME), and nothing else is done with it.
+    <!-- in: a.b.c -->            json5: this stands at a.b.c of a config. It is checked there, and not written.
+    <!-- exit: N -->              console, sh, python: the last command ends with N.
+    <!-- refused -->              json5: loading it is an error, and the page shows which.
+
+`Stage.run` does all this; tests/docs/ calls it for every page.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from openclaw.config.load import parse_config
+from openclaw.errors import ConfigError
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+# Nothing on a page takes long; a page that hangs says which line hung.
+SECONDS = 90
+
+_FENCE = re.compile(r"^( *)(```+|~~~+)[ \t]*(\S*)[^\n]*\n(.*?)^\1\2[ \t]*$", re.MULTILINE | re.DOTALL)
+_NOTE = re.compile(r"<!--\s*([a-z ]+?)\s*(?::\s*(.*?))?\s*-->[ \t]*\n?\Z", re.DOTALL)
+_NOTES = frozenset({"not run", "file", "in", "exit", "refused"})
+_VARIABLE = re.compile(r"(?<!\$)\$\{([A-Z_][A-Z0-9_]*)\}")
+_ANYTHING = "…"
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block. `place` is `file:line` of its fence; `notes` are the comments right above it."""
+
+    place: str
+    language: str
+    text: str
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+class BadPage(AssertionError):
+    """A page that says what is not so, or that the harness cannot understand."""
+
+
+def pages() -> list[Path]:
+    return [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def blocks_of(text: str, name: str) -> Iterator[Block]:
+    for found in _FENCE.finditer(text):
+        indent, _, language, body = found.groups()
+        lines = [line.removeprefix(indent) for line in body.splitlines(keepends=True)]
+        place = f"{name}:{text.count(chr(10), 0, found.start()) + 1}"
+        yield Block(place, language, "".join(lines), _notes(text[: found.start()], place))
+
+
+def _notes(before: str, place: str) -> dict[str, str]:
+    notes: dict[str, str] = {}
+    while (found := _NOTE.search(before[before.rfind("<!--") :] if "<!--" in before else "")) is not None:
+        key, value = found[1], found[2] or ""
+        if key in notes or key not in _NOTES:
+            # A comment of another kind, such as the mark of a generated part.
+            break
+        if key == "not run" and len(value.split()) < 2:
+            raise BadPage(f"{place}: `not run` needs a reason")
+        notes[key] = value
+        before = before[: before.rfind("<!--")].rstrip()
+    return notes
+
+
+class Stage:
+    """Where one page is carried out. `programs` are found before all others on PATH."""
+
+    def __init__(self, folder: Path, programs: Sequence[Path] = (), env: Mapping[str, str] | None = None) -> None:
+        self.home = folder / "home"
+        self.home.mkdir(parents=True)
+        self.cwd = folder / "openclaw-py"
+        self.cwd.mkdir()
+        for entry in ROOT.iterdir():
+            # The history stays out of reach: a page may say `git …`.
+            if entry.name == ".venv" or not entry.name.startswith("."):
+                (self.cwd / entry.name).symlink_to(entry)
+        self._after = folder / "cwd"
+        own = Path(sys.executable).parent
+        self.env = {
+            "HOME": str(self.home),
+            "PATH": os.pathsep.join([*map(str, programs), str(own), os.environ["PATH"]]),
+            "LANG": "C.UTF-8",
+            "COLUMNS": "120",
+            # Nobody listens there: a model server of the person who runs the tests stays out of them.
+            "OLLAMA_HOST": "127.0.0.1:9",
+            **(env or {}),
+        }
+
+    def run(self, block: Block) -> None:
+        if "not run" in block.notes:
+            return
+        if "file" in block.notes:
+            self._write(block.notes["file"], block.text)
+            return
+        runner = _RUNNERS.get(block.language)
+        if runner is None:
+            raise BadPage(
+                f"{block.place}: nothing is known about ```{block.language}; say why it is not run, or which file it is"
+            )
+        runner(self, block)
+
+    def path(self, written: str) -> Path:
+        return self.home / written[2:] if written.startswith("~/") else self.cwd / written
+
+    def _write(self, written: str, text: str) -> None:
+        path = self.path(written)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o600)
+
+    def _json5(self, block: Block) -> None:
+        text = block.text
+        if at := block.notes.get("in"):
+            body = text if text.lstrip().startswith("{") else f"{{{text}}}"
+            for key in reversed(at.split(".")):
+                body = f"{{{json.dumps(key)}: {body}}}"
+            text = body
+        env = {**self.env, **{name: "a-value-for-the-page" for name in _VARIABLE.findall(text) if name not in self.env}}
+        try:
+            loaded = parse_config(text, env=env, file=block.place)
+        except ConfigError as error:
+            if "refused" not in block.notes:
+                raise BadPage(f"{block.place}: this config does not load:\n{error}") from None
+        else:
+            if "refused" in block.notes:
+                raise BadPage(f"{block.place}: this config should be refused, and it loads")
+            if loaded.warnings or loaded.ignored:
+                raise BadPage(f"{block.place}: {[str(warning) for warning in loaded.warnings]} {loaded.ignored}")
+        if "in" not in block.notes:
+            self._write("~/.openclaw/openclaw.json", text)
+
+    def _json(self, block: Block) -> None:
+        try:
+            json.loads(block.text)
+        except ValueError as error:
+            raise BadPage(f"{block.place}: this is not JSON: {error}") from None
+
+    def _sh(self, block: Block) -> None:
+        self._shell(block.text, block.place, int(block.notes.get("exit", "0")))
+
+    def _console(self, block: Block) -> None:
+        commands = list(_commands(block))
+        for index, (place, command, shown) in enumerate(commands):
+            last = index == len(commands) - 1
+            output = self._shell(command, place, int(block.notes.get("exit", "0")) if last else 0)
+            missing = first_missing(shown, output)
+            if missing is not None:
+                raise BadPage(f"{place}: `{command}` does not show the line\n  {missing}\nIt shows:\n{output}")
+
+    def _python(self, block: Block) -> None:
+        self._end([sys.executable, "-"], block.text, block.place, int(block.notes.get("exit", "0")))
+
+    def _shell(self, script: str, place: str, code: int) -> str:
+        after = f"trap 'pwd > \"{self._after}\"' EXIT\n"
+        output = self._end(["bash", "-e", "-u", "-o", "pipefail", "-c", after + script], "", place, code)
+        self.cwd = Path(self._after.read_text().rstrip("\n"))
+        return output
+
+    def _end(self, argv: list[str], given: str, place: str, code: int) -> str:
+        """What a program prints, when it ends as it should."""
+        try:
+            done = subprocess.run(
+                argv,
+                input=given,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                encoding="utf-8",
+                cwd=self.cwd,
+                env=self.env,
+                timeout=SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise BadPage(f"{place}: no end after {SECONDS} s; so far: {error.output!r}") from None
+        if done.returncode != code:
+            raise BadPage(f"{place}: ended with {done.returncode}, not with {code}:\n{done.stdout}")
+        return done.stdout
+
+
+_RUNNERS = {
+    "json5": Stage._json5,
+    "json": Stage._json,
+    "sh": Stage._sh,
+    "console": Stage._console,
+    "python": Stage._python,
+}
+
+
+def _commands(block: Block) -> Iterator[tuple[str, str, list[str]]]:
+    """Each command of a terminal, with its place and the lines shown below it."""
+    name, _, start = block.place.rpartition(":")
+    found: list[tuple[str, list[str], list[str]]] = []
+    for number, line in enumerate(block.text.splitlines(), int(start) + 1):
+        if line.startswith("$ "):
+            found.append((f"{name}:{number}", [line[2:]], []))
+        elif not found:
+            raise BadPage(f"{name}:{number}: a terminal starts with a command: `$ …`")
+        elif found[-1][1][-1].endswith("\\") and not found[-1][2]:
+            found[-1][1].append(line)
+        else:
+            found[-1][2].append(line)
+    for place, command, shown in found:
+        yield place, "\n".join(command), shown
+
+
+def first_missing(shown: Sequence[str], output: str) -> str | None:
+    """The first shown line that does not stand in the output after those before it; None when all do."""
+    lines = iter(output.splitlines())
+    for line in shown:
+        wanted = line.rstrip()
+        if wanted in ("", _ANYTHING):
+            continue
+        pattern = re.compile(".*".join(re.escape(piece) for piece in wanted.split(_ANYTHING)))
+        if not any(pattern.fullmatch(candidate.rstrip()) for candidate in lines):
+            return line
+    return None
