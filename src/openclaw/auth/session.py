@@ -150,15 +150,17 @@ class OAuthSession:
             await self._remember(account, challenge)
             self._adopt(await obtain(account, before))
             return True
-        why = "needs you to sign in"
+        needed = account.sign_in_needed("needs you to sign in")
         if grant is not None and grant.refresh_token and not fresh:
             try:
                 self._adopt(await renew(account, before))
                 return True
             except SignInNeededError as error:
-                why = error.message.removeprefix(f"The server '{self._spec.name}' ").rstrip(".")
+                needed = error
+        if not oauth:
+            needed.hint += " If it takes an API key instead, set `apiKey` or `headers`."
         await self._remember(account, challenge)
-        return await self._ask(account, why, oauth=oauth)
+        return await self._ask(account, needed)
 
     async def _remember(self, account: Account, challenge: Challenge) -> None:
         """Kept for the sign-in, which may happen in another process: not every request of a server is answered by a challenge."""
@@ -168,12 +170,9 @@ class OAuthSession:
             )
         )
 
-    async def _ask(self, account: Account, why: str, *, oauth: bool = True) -> bool:
+    async def _ask(self, account: Account, needed: SignInNeededError) -> bool:
         if self._sign_in is None:
-            error = account.sign_in_needed(why)
-            if not oauth:
-                error.hint += " If it takes an API key instead, set `apiKey` or `headers`."
-            raise error
+            raise needed
         await account.around.flights.join(f"sign-in:{account.identity}", self._asked)
         self._adopt(await account.grant())
         return True
@@ -201,7 +200,9 @@ class OAuthSession:
         if not account.attended:
             self._adopt(await obtain(account, grant.access_token))
             return True
-        return await self._ask(account, "needs you to sign in again: this call wants more rights")
+        return await self._ask(
+            account, account.sign_in_needed("needs you to sign in again: this call wants more rights")
+        )
 
 
 def _noted(record: ServerRecord, grant: Grant, challenge: Challenge, now: float) -> ServerRecord:

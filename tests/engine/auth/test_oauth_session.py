@@ -280,6 +280,82 @@ async def test_a_terminal_signs_in_on_the_way_and_once_for_all_calls(server: Aut
     assert asked == ["sign in"]
 
 
+async def test_tokens_of_another_client_or_authorization_server_are_not_used(
+    server: AuthServer, program: Program
+) -> None:
+    """A12: the config says who we are, and where; tokens from before it said so belong to somebody else."""
+    await program.sign_in()
+    before = program.spec
+    for change in (
+        {"client_id": "mine"},
+        {"authorization_server_url": "https://other.example"},
+        {"grant": "client_credentials"},
+    ):
+        program.configure(**change)
+        assert await program.session().headers() == {}
+    program.spec = before
+    assert await program.call() == 200
+
+
+async def test_a_refresh_token_that_is_refused_after_a_401_leads_to_a_sign_in(
+    server: AuthServer, program: Program, clock: Clock
+) -> None:
+    await program.sign_in()
+    server.refresh.clear()
+    server.expire()
+    clock.ahead = 60
+    with pytest.raises(SignInNeededError) as caught:
+        await program.call()
+    assert str(caught.value) == (
+        "The server 'files' needs you to sign in again: the authorization server no longer renews its access. "
+        "Run `openclaw mcp auth files`."
+    )
+
+
+async def test_a_sign_in_that_was_never_renewable_ends_when_its_token_does(
+    server: AuthServer, program: Program, clock: Clock
+) -> None:
+    server.plan.metadata = {"scopes_supported": ["tools:read"]}
+    await program.sign_in()
+    session = program.session()
+    assert await program.call(session=session) == 200
+    server.expire()
+    clock.ahead = 3601
+    with pytest.raises(SignInNeededError):
+        await program.call(session=session)
+    # An expired token is not shown around.
+    assert server.at("/mcp")[-1].bearer is None
+
+
+@pytest.mark.parametrize("code", ["temporarily_unavailable", "server_error"])
+async def test_a_code_that_speaks_of_the_moment_ends_nothing(
+    server: AuthServer, program: Program, clock: Clock, code: str
+) -> None:
+    await program.sign_in()
+    server.expire()
+    clock.ahead = 3600
+    server.answer("/token", {"error": code}, 400)
+    with pytest.raises(AuthError, match="Try again later") as caught:
+        await program.call()
+    assert not isinstance(caught.value, SignInNeededError)
+    del server.answers["/token"]
+    assert await program.call() == 200
+
+
+async def test_a_configured_client_that_is_not_taken_is_a_matter_of_config(
+    server: AuthServer, program: Program, clock: Clock
+) -> None:
+    server.clients["mine"] = {"redirect_uris": ["http://127.0.0.1:7777/callback"]}
+    program.configure(client_id="mine", redirect_url="http://127.0.0.1:7777/callback")
+    await program.sign_in()
+    server.clients["mine"]["client_secret"] = "new"
+    server.expire()
+    clock.ahead = 3600
+    with pytest.raises(AuthError, match=r"Check `auth\.clientId`") as caught:
+        await program.call()
+    assert not isinstance(caught.value, SignInNeededError)
+
+
 # Step-up
 
 

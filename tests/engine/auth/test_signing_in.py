@@ -235,6 +235,20 @@ async def test_signing_out_forgets_even_when_nothing_can_be_revoked(server: Auth
         await program.call()
 
 
+async def test_without_a_refresh_token_the_access_token_is_revoked(server: AuthServer, program: Program) -> None:
+    server.plan.metadata = {"scopes_supported": ["tools:read"]}
+    await program.sign_in()
+    assert await program.credentials.logout(program.spec) == SignedOut(was_signed_in=True, revoked=True)
+    assert server.at("/revoke")[0].form["token_type_hint"] == "access_token"
+    assert server.access == {}
+
+
+async def test_a_server_that_revokes_nothing_is_forgotten_all_the_same(server: AuthServer, program: Program) -> None:
+    server.plan.metadata = {"revocation_endpoint": None}
+    await program.sign_in()
+    assert await program.credentials.logout(program.spec) == SignedOut(was_signed_in=True, revoked=False)
+
+
 async def test_the_status_says_how_it_stands(server: AuthServer, program: Program, clock: Clock) -> None:
     assert await program.credentials.status(program.spec) == AuthStatus("none")
     server.plan.metadata = {"scopes_supported": None}

@@ -17,6 +17,7 @@ import pytest
 
 from openclaw.auth.key import StoreKey
 from openclaw.auth.keychain import Keychain, KeychainError, SystemKeychain
+from openclaw.auth.lock import hold
 from openclaw.auth.records import Registration, ServerRecord
 from openclaw.auth.tokens import TokenStore
 from openclaw.errors import SecretError, StoreError
@@ -129,6 +130,20 @@ async def test_a_lock_is_held_by_one_at_a_time(tmp_path: Path) -> None:
 
     await asyncio.gather(*(work(str(number)) for number in range(10)))
     assert len(inside) == 10
+
+
+async def test_a_lock_that_is_never_given_up_is_named(tmp_path: Path) -> None:
+    async with hold(tmp_path / "x.lock", patience=1):
+        with pytest.raises(StoreError, match=r"Another process has held .*x\.lock for more than 0\.05 s"):
+            async with hold(tmp_path / "x.lock", patience=0.05):
+                pass
+
+
+async def test_a_lock_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be locked"):
+        async with hold(tmp_path / "file" / "x.lock", patience=1):
+            pass
 
 
 async def test_no_record_is_ever_torn_by_kill_9(tmp_path: Path) -> None:
