@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -308,6 +309,32 @@ async def test_a_refused_api_key_is_reported_and_not_tried_again(tmp_path: Path)
             assert "API key" in status_.reason
             assert "k-wrong" not in repr(status_)
             assert len(site.http.seen) == 1
+
+
+async def test_a_refused_authorization_header_is_reported_as_one(tmp_path: Path) -> None:
+    async with Site("streamable-http", tmp_path) as site:
+        assert site.http
+        site.http.fault("server/discover", status(401))
+        spec = site.spec(headers=(("Authorization", "Basic dXNlcjpwYXNz"),))
+        async with Manager([spec], services=Services(authorize=lambda spec: _Gate())) as manager:
+            (status_,) = manager.status()
+            assert (status_.state, status_.auth) == ("failed", "headers")
+            assert status_.reason == "The server refused the configured Authorization header."
+            assert site.http.seen[0].headers["Authorization"] == "Basic dXNlcjpwYXNz"
+
+
+async def test_credentials_a_server_prints_are_masked(tmp_path: Path) -> None:
+    words = "import os, sys; print('my token is', os.environ['API_TOKEN'], file=sys.stderr); sys.stdin.read()"
+    spec = ServerSpec(
+        "leaky",
+        command=sys.executable,
+        args=("-S", "-c", words),
+        env=(("API_TOKEN", "plain-and-visible-value"),),
+        connect_timeout=2.0,
+    )
+    async with Manager([spec], state=tmp_path) as manager:
+        (line,) = manager.logbook.tail(spec, 5)
+        assert line.endswith("my token is [REDACTED]")
 
 
 class _Gate:

@@ -112,7 +112,7 @@ class Call:
                 return CallResult.failed(f"{error} The call may or may not have been carried out; it is not repeated.")
             if not again:
                 return CallResult.failed(str(error))
-            await _notice_loss(client)
+            await notice_loss(client)
         except ConnectError as error:
             server.troubled(error)
             if not again:
@@ -153,7 +153,7 @@ class Call:
         return result
 
 
-async def _notice_loss(client: Client) -> None:
+async def notice_loss(client: Client) -> None:
     """Wait until a link that just failed is known to be lost, so that the next attempt takes another. HTTP has no such link."""
     if client.connection.link.kind == "streamable-http":
         return

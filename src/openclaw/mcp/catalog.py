@@ -78,7 +78,9 @@ class Catalog:
         else:
             found = examine()
         before = (self.toolset, self.revision, self.transport)
-        self._live, self._mirrors, self.toolset = found.live, found.mirrors, found.toolset
+        self._live, self._mirrors = found.live, found.mirrors
+        # An equal one stays the same object: whoever took it over has nothing to do.
+        self.toolset = self.toolset if found.toolset == self.toolset else found.toolset
         self.revision, self.transport = client.agreement.version, client.connection.link.kind
         if before == (self.toolset, self.revision, self.transport):
             return Learned(is_new=False)

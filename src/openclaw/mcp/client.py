@@ -32,6 +32,8 @@ from openclaw.transport.connection import Connection, OnProgress
 
 # A server may ask for input this often in one request; each round is a whole request of its own.
 MAX_ROUNDS = 10
+# For what a person or a model waits for: as long as a tool call gets by default.
+READ_TIMEOUT = 60.0
 # Offered values of a completion; the protocol allows a server 100.
 MAX_COMPLETIONS = 100
 
@@ -70,7 +72,7 @@ class _CompletionAnswer(msgspec.Struct):
 
 
 class Client:
-    """`renew` begins a new MCP session on the same link. `timeout` is for everything but tool calls."""
+    """`renew` begins a new MCP session on the same link. `timeout` is for lists and for what keeps the link going."""
 
     def __init__(
         self,
@@ -144,7 +146,7 @@ class Client:
         params: dict[str, Any] = {"ref": reference, "argument": {"name": argument, "value": value}}
         if context:
             params["context"] = {"arguments": context}
-        raw = await self._request("completion/complete", params, timeout=self._timeout)
+        raw = await self._request("completion/complete", params, timeout=READ_TIMEOUT)
         return parse(raw, _CompletionAnswer).completion.values[:MAX_COMPLETIONS]
 
     async def subscribe(self, uri: str) -> None:
@@ -162,7 +164,7 @@ class Client:
     async def _rounds(self, method: str, params: Mapping[str, Any], *, name: str) -> Raw:
         asked = params
         for _ in range(MAX_ROUNDS):
-            raw = await self._request(method, asked, timeout=self._timeout, name=name)
+            raw = await self._request(method, asked, timeout=READ_TIMEOUT, name=name)
             needed = input_required(raw)
             if needed is None:
                 return raw

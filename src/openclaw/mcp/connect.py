@@ -18,10 +18,12 @@ from openclaw.config.servers import ServerSpec
 from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, SecretError
 from openclaw.mcp.client import Client
 from openclaw.mcp.handlers import Handlers
+from openclaw.mcp.status import auth_of
 from openclaw.process.environment import child_environment
 from openclaw.protocol.authorizer import Authorizer, StaticAuthorizer
 from openclaw.protocol.eras import Agreement, Kind, Plan, Reopen, negotiate, other_transport
 from openclaw.protocol.jsonrpc import Request, parse
+from openclaw.redact import looks_secret, remember
 from openclaw.transport.base import Transport, TransportKind
 from openclaw.transport.connection import Connection, OnNotification, Report
 from openclaw.transport.handshake import shake_hands
@@ -173,16 +175,20 @@ def _first_kind(spec: ServerSpec, known: str) -> TransportKind:
 async def resolved(spec: ServerSpec, resolve: Resolve) -> ServerSpec:
     """The spec with its secret references replaced. Never kept, logged or compared: it holds the values."""
 
-    async def value(text: str) -> str:
-        return await resolve(text) if SECRET in text else text
+    async def value(text: str, name: str = "") -> str:
+        found = await resolve(text) if SECRET in text else text
+        # A server may print its credentials; from here on the log masks them.
+        if found != text or looks_secret(name, found):
+            remember(found)
+        return found
 
     return replace(
         spec,
         args=tuple([await value(text) for text in spec.args]),
-        env=tuple([(name, await value(text)) for name, text in spec.env]),
-        headers=tuple([(name, await value(text)) for name, text in spec.headers]),
+        env=tuple([(name, await value(text, name)) for name, text in spec.env]),
+        headers=tuple([(name, await value(text, name)) for name, text in spec.headers]),
         url=await value(spec.url),
-        api_key=await value(spec.api_key),
+        api_key=await value(spec.api_key, "apiKey"),
     )
 
 
@@ -225,7 +231,14 @@ def _over_http(kind: TransportKind, spec: ServerSpec, services: Services) -> Tra
         spec.url,
         options=options,
         headers=dict(spec.headers),
-        authorizer=StaticAuthorizer(spec.api_key) if spec.api_key else services.authorize(spec),
+        authorizer=_authorizer(spec, services),
         max_message_bytes=spec.max_message_bytes,
     )
     return transport
+
+
+def _authorizer(spec: ServerSpec, services: Services) -> Authorizer | None:
+    """A credential in the spec is used as it is; only a server without one may be signed in to."""
+    if spec.api_key:
+        return StaticAuthorizer(spec.api_key)
+    return None if auth_of(spec) == "headers" else services.authorize(spec)

@@ -39,14 +39,16 @@ from openclaw.mcp.connect import Listener, Services, connect
 from openclaw.mcp.handlers import METHOD_NOT_FOUND
 from openclaw.mcp.paging import Pages
 from openclaw.mcp.resources import Injection
-from openclaw.mcp.status import EngineEvent, PromptsChanged, ResourceChanged
+from openclaw.mcp.status import EngineEvent, PromptsChanged, ResourceChanged, auth_of
 from openclaw.mcp.subscription import Subscription
 from openclaw.mcp.turnstile import Turnstile
 from openclaw.protocol.jsonrpc import parse
 from openclaw.protocol.lifecycle import Event
+from openclaw.security.external import clean_label
 
 _log = logging.getLogger(__name__)
 
+MAX_REASON = 500
 # A starter that says nothing for this long lets the next one begin: it may be downloading itself.
 STARTER_YIELDS = 1.0
 # A server that is up answers a ping at once, even a loaded one.
@@ -111,19 +113,23 @@ class Places:
     starters: Turnstile
 
 
-def event_of(error: OpenClawError) -> Event:
+def event_of(error: OpenClawError, spec: ServerSpec) -> Event:
     """What a failure means for the life of a server: a person has to act, it cannot work as configured, or it may pass."""
+    # The reason may repeat words of the server.
+    reason = clean_label(str(error), MAX_REASON)
     match error:
         case SignInNeededError():
-            return Event("sign-in", str(error))
+            return Event("sign-in", reason)
+        case HttpStatusError(status=401) if auth_of(spec) == "headers":
+            return Event("broken", "The server refused the configured Authorization header.")
         case HttpStatusError(status=401):
-            return Event("sign-in", "The server wants a sign-in.")
+            return Event("sign-in", f"The server wants a sign-in. Run `openclaw mcp auth {spec.name}`.")
         case HttpStatusError(status=403):
-            return Event("broken", str(error))
+            return Event("broken", reason)
         case AuthError() | SecretError() | ProcessError() | AddressError() | ConfigError() | UsageError():
-            return Event("broken", str(error))
+            return Event("broken", reason)
         case _:
-            return Event("lost", str(error))
+            return Event("lost", reason)
 
 
 class _Updated(msgspec.Struct):
@@ -167,7 +173,7 @@ class Life:
         try:
             return await self._live(await self._connect(stack, services, places, on_stderr))
         except OpenClawError as error:
-            return event_of(error)
+            return event_of(error, self._spec)
         except Exception as error:
             _log.exception("The engine's own fault with MCP server '%s'.", self._spec.name)
             return Event("lost", f"An internal error: {type(error).__name__}.")
@@ -329,7 +335,7 @@ class Life:
         return client.connection.last_heard + interval if interval else _NEVER
 
     def _idle_at(self) -> float:
-        timeout = self._spec.idle_timeout
+        timeout = self._spec.idle_timeout if self._spec.command else None
         if not timeout or self._owner.is_busy:
             return _NEVER
         return self._owner.last_call + timeout
@@ -341,8 +347,9 @@ class Life:
         except ProtocolError:
             pass
         except TransportError as error:
-            if event_of(error).name != "lost" or not self._owner.is_busy:
-                return event_of(error)
+            event = event_of(error, self._spec)
+            if event.name != "lost" or not self._owner.is_busy:
+                return event
             await asyncio.sleep(SUSPICION_PAUSE)
             return None
         self._is_suspect = False

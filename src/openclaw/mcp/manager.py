@@ -267,7 +267,9 @@ class Manager:
     def _private_supervisor(self, shared: Supervisor, session: str) -> Supervisor:
         key = (shared.spec, session)
         if key not in self._private:
-            self._private[key] = self._run(Supervisor(shared.spec, self._workshop, catalog=shared.catalog))
+            # Its comings and goings are the conversation's own business, and the shared one tells of the tools.
+            quiet = replace(self._workshop, emit=lambda event: None)
+            self._private[key] = self._run(Supervisor(shared.spec, quiet, catalog=shared.catalog))
         return self._private[key]
 
     async def _sweep(self, ttl: float) -> None:
@@ -294,7 +296,7 @@ class Manager:
                 difference = view.update(name)
                 added |= dict.fromkeys(difference.added)
                 removed |= dict.fromkeys(difference.removed)
-                if supervisor.is_offering and supervisor.catalog.is_known:
+                if difference.added and supervisor.catalog.is_known:
                     supervisor.catalog.keep_names(view.registry.unusual_names(name))
         if added or removed:
             self._emit(ToolsChanged(supervisor.spec.name, tuple(added), tuple(removed)))

@@ -17,7 +17,7 @@ from openclaw.config.servers import ServerSpec
 from openclaw.errors import ConnectError, LinkLostError, OpenClawError
 from openclaw.log import short_hash
 from openclaw.mcp.cache import Cache
-from openclaw.mcp.call import Call
+from openclaw.mcp.call import Call, notice_loss
 from openclaw.mcp.catalog import Catalog, Learned
 from openclaw.mcp.chatter import Chatter
 from openclaw.mcp.client import Client
@@ -138,6 +138,7 @@ class Supervisor:
         except LinkLostError as error:
             if error.maybe_sent:
                 raise
+            await notice_loss(client)
             return await act(await self.client())
         except OpenClawError as error:
             self.troubled(error)
@@ -166,7 +167,7 @@ class Supervisor:
 
     def troubled(self, error: OpenClawError) -> None:
         """A request failed in a way that says something about the server itself."""
-        event = event_of(error)
+        event = event_of(error, self.spec)
         if event.name == "sign-in":
             self.post(event)
         elif isinstance(error, ConnectError | LinkLostError) and self._life is not None:

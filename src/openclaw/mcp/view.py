@@ -16,6 +16,8 @@ from openclaw.tool import Absence, Run, Tool
 
 _log = logging.getLogger(__name__)
 
+_NONE = Toolset()
+
 MakeRun = Callable[["View", str], Run]
 
 
@@ -38,6 +40,7 @@ class View:
         self._made: dict[str, tuple[Entry, Tool]] = {}
         self._checkers: dict[str, tuple[Entry, Checker]] = {}
         self._list: list[Tool] | None = None
+        self._taken: dict[str, Toolset] = {}
         # Known tools first get the names they had: all of them, before a server can come up with others.
         for name in self.supervisors:
             self.update(name)
@@ -45,7 +48,10 @@ class View:
     def update(self, server: str) -> Difference:
         """Take over what a server offers now."""
         supervisor = self.supervisors[server]
-        toolset = supervisor.catalog.toolset if supervisor.is_offering else Toolset()
+        toolset = supervisor.catalog.toolset if supervisor.is_offering else _NONE
+        if self._taken.get(server) is toolset:
+            return Difference()
+        self._taken[server] = toolset
         difference = self.registry.update(server, toolset)
         self._list = None
         for name in difference.removed:
