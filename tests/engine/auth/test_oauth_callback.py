@@ -47,6 +47,9 @@ async def test_the_answer_is_given_whole_and_the_page_waits_for_the_verdict() ->
     assert "You are signed in" in page
 
 
+@pytest.mark.requirement("000-14.8-loopback")
+@pytest.mark.requirement("000-5.5-redirect")
+@pytest.mark.requirement("000-9.3-listener")
 async def test_it_listens_on_this_machine_alone() -> None:
     """A17."""
     async with listen() as listener:
@@ -133,6 +136,7 @@ async def test_noise_does_not_end_the_waiting(noise: str) -> None:
         await browser
 
 
+@pytest.mark.requirement("000-9.3-listener-ends")
 async def test_it_is_gone_afterwards() -> None:
     async with listen() as listener:
         port = port_of(listener)

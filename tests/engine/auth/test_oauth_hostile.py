@@ -54,6 +54,8 @@ def names(**addresses: str) -> ClientOptions:
 # A1, A2, A3: addresses
 
 
+@pytest.mark.requirement("000-14.1-https")
+@pytest.mark.requirement("000-15-security")
 @pytest.mark.parametrize("field", ["token_endpoint", "registration_endpoint", "authorization_endpoint"])
 @pytest.mark.parametrize("address", [f"http://{PUBLIC}/x", "http://login.example/x", "ftp://login.example/x", MARK])
 async def test_endpoints_that_are_not_https_are_refused(
@@ -241,6 +243,9 @@ async def test_nothing_that_was_fetched_comes_back_in_an_error_or_a_log(
 # A8, A9, A10: the authorization request and its answer
 
 
+@pytest.mark.requirement("000-14.5-pkce")
+@pytest.mark.requirement("000-15-security")
+@pytest.mark.requirement("000-5.4-s256")
 @pytest.mark.parametrize("methods", [None, [], ["plain"]])
 async def test_a_server_without_s256_gets_neither_a_client_nor_a_person(
     server: AuthServer, program: Program, methods: list[str] | None
@@ -324,6 +329,9 @@ async def test_tokens_of_one_owner_are_not_anothers(server: AuthServer, program:
     assert [seen.bearer for seen in server.at("/mcp")[1:]] == [None, None]
 
 
+@pytest.mark.requirement("000-14.2-isolation")
+@pytest.mark.requirement("000-15-security")
+@pytest.mark.requirement("000-5.5-no-passthrough")
 async def test_a_token_goes_to_no_other_address(server: AuthServer, program: Program, clock: Clock) -> None:
     """A13: another port, another path of the same host, another spelling of the host, a renamed server with another URL."""
     await program.sign_in()
@@ -362,6 +370,7 @@ async def test_a_renamed_server_keeps_its_sign_in(program: Program) -> None:
     assert await program.call() == 200
 
 
+@pytest.mark.requirement("000-14.3-passthrough")
 async def test_a_token_does_not_follow_a_redirect(server: AuthServer, program: Program) -> None:
     """A13."""
     await program.sign_in()
@@ -372,6 +381,7 @@ async def test_a_token_does_not_follow_a_redirect(server: AuthServer, program: P
         assert [(seen.path, seen.bearer) for seen in other.seen] == [("/mcp", None)]
 
 
+@pytest.mark.requirement("000-14.3-passthrough")
 async def test_a_token_travels_in_the_header_alone(server: AuthServer, program: Program) -> None:
     """A13."""
     await program.sign_in()
@@ -400,6 +410,7 @@ async def test_a_challenge_cannot_make_us_ask_for_words_that_are_no_scopes(
 # A18: without a browser
 
 
+@pytest.mark.requirement("000-9.3-bare-code")
 async def test_a_bare_code_is_not_taken_where_the_server_says_who_it_is(server: AuthServer, program: Program) -> None:
     """A18."""
     started = await program.credentials.start(program.spec)
@@ -409,6 +420,7 @@ async def test_a_bare_code_is_not_taken_where_the_server_says_who_it_is(server: 
     assert server.at("/token") == []
 
 
+@pytest.mark.requirement("000-9.3-bare-code")
 async def test_a_bare_code_is_taken_where_the_server_never_says_who_it_is(server: AuthServer, program: Program) -> None:
     """A18."""
     server.plan.iss = None

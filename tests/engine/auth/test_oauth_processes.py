@@ -14,6 +14,7 @@ from parts.auth_program import CALLER, Clock, Program
 from parts.auth_server import AuthServer, query_of
 
 
+@pytest.mark.requirement("000-9.4-rotation")
 async def test_ten_processes_with_an_expired_token_make_one_refresh_request(
     server: AuthServer, program: Program
 ) -> None:
@@ -49,6 +50,8 @@ def spellings(secret: str) -> Iterator[bytes]:
         yield core.replace(b"+", b"-").replace(b"/", b"_")
 
 
+@pytest.mark.requirement("000-14.7-at-rest")
+@pytest.mark.requirement("000-5.3-encrypted")
 async def test_no_secret_is_on_the_disk_or_in_the_log_in_any_spelling(
     server: AuthServer, program: Program, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:

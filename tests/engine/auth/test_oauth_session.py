@@ -14,6 +14,9 @@ def renewals(server: AuthServer) -> int:
     return len([seen for seen in server.at("/token") if seen.form.get("grant_type") == "refresh_token"])
 
 
+@pytest.mark.requirement("000-15-unit")
+@pytest.mark.requirement("000-9.4-refresh-token")
+@pytest.mark.requirement("000-9.4-sixty-seconds")
 async def test_a_token_is_renewed_a_minute_before_it_expires(
     server: AuthServer, program: Program, clock: Clock
 ) -> None:
@@ -53,6 +56,9 @@ async def test_a_new_process_renews_an_expired_token_without_a_person(
     assert server.paths() == ["/token", "/mcp"]
 
 
+@pytest.mark.requirement("000-10-401")
+@pytest.mark.requirement("000-5.4-401")
+@pytest.mark.requirement("000-5.1-retry")
 async def test_a_token_that_is_turned_down_is_renewed_and_the_call_sent_again(
     server: AuthServer, program: Program, clock: Clock
 ) -> None:
@@ -78,6 +84,7 @@ async def test_a_token_of_unknown_life_is_renewed_when_it_is_turned_down(
     assert renewals(server) == 1
 
 
+@pytest.mark.requirement("000-9.4-rotation")
 async def test_many_calls_at_once_renew_once(server: AuthServer, program: Program, clock: Clock) -> None:
     """A14: rotation is on, so a second use of the refresh token would end the sign-in."""
     await program.sign_in()
@@ -144,6 +151,7 @@ async def test_a_renewal_goes_on_when_its_caller_leaves(server: AuthServer, prog
     assert (await program.call(), renewals(server)) == (200, 1)
 
 
+@pytest.mark.requirement("000-9.2-stored")
 async def test_renewed_tokens_are_on_the_disk_before_they_are_used(
     server: AuthServer, program: Program, clock: Clock
 ) -> None:
@@ -163,6 +171,9 @@ async def test_renewed_tokens_are_on_the_disk_before_they_are_used(
     assert renewals(server) == 1
 
 
+@pytest.mark.requirement("000-10-401")
+@pytest.mark.requirement("000-5.4-401")
+@pytest.mark.requirement("000-9.4-refused")
 async def test_a_sign_in_that_cannot_be_renewed_asks_for_a_new_one_and_never_loops(
     server: AuthServer, program: Program, clock: Clock
 ) -> None:
@@ -268,6 +279,7 @@ async def test_a_sign_in_elsewhere_is_noticed(server: AuthServer, program: Progr
     assert await program.call(session=session) == 200
 
 
+@pytest.mark.requirement("000-5.1-retry")
 async def test_a_terminal_signs_in_on_the_way_and_once_for_all_calls(server: AuthServer, program: Program) -> None:
     asked: list[str] = []
 
@@ -359,6 +371,8 @@ async def test_a_configured_client_that_is_not_taken_is_a_matter_of_config(
 # Step-up
 
 
+@pytest.mark.requirement("000-10-403")
+@pytest.mark.requirement("000-9.5-scopes")
 async def test_a_call_that_wants_more_rights_names_the_command(server: AuthServer, program: Program) -> None:
     await program.sign_in()
     with pytest.raises(SignInNeededError) as caught:
@@ -368,6 +382,9 @@ async def test_a_call_that_wants_more_rights_names_the_command(server: AuthServe
     )
 
 
+@pytest.mark.requirement("000-9.5-scopes")
+@pytest.mark.requirement("000-5.4-403")
+@pytest.mark.requirement("000-9.5-expanded")
 async def test_the_next_sign_in_asks_for_the_union(server: AuthServer, program: Program) -> None:
     """A15: and the registration covers it already."""
     await program.sign_in()
@@ -389,11 +406,15 @@ async def test_a_scope_outside_the_registration_renews_it(server: AuthServer, pr
     assert (await program.call("write"), len(server.at("/register"))) == (200, 2)
 
 
+@pytest.mark.requirement("000-5.4-403")
+@pytest.mark.requirement("000-9.5-retry")
 async def test_a_terminal_steps_up_and_the_call_goes_through(server: AuthServer, program: Program) -> None:
     await program.sign_in()
     assert await program.call("write", sign_in=program.sign_in) == 200
 
 
+@pytest.mark.requirement("000-10-403")
+@pytest.mark.requirement("000-9.5-two-attempts")
 async def test_the_second_no_is_final_and_remembered(server: AuthServer, program: Program) -> None:
     """A15: two sign-ins that asked for the right and did not get it."""
     server.plan.withheld = frozenset(["tools:write"])

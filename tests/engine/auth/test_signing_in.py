@@ -32,6 +32,8 @@ async def test_the_command_names_the_agent_whose_server_it_is(program: Program) 
         await program.call()
 
 
+@pytest.mark.requirement("000-5.1-exchange")
+@pytest.mark.requirement("000-9.3-report")
 async def test_after_the_sign_in_calls_work_and_scopes_and_expiry_are_told(program: Program, clock: Clock) -> None:
     result = await program.sign_in()
     assert result.expires_at is not None
@@ -40,12 +42,18 @@ async def test_after_the_sign_in_calls_work_and_scopes_and_expiry_are_told(progr
     assert await program.call() == 200
 
 
+@pytest.mark.requirement("000-5.1-challenge")
+@pytest.mark.requirement("000-5.1-resource-metadata")
+@pytest.mark.requirement("000-5.2-dynamic")
 async def test_requests_go_out_in_the_order_of_the_standards(server: AuthServer, program: Program) -> None:
     """A4."""
     await program.sign_in()
     assert server.paths() == ["/mcp", RESOURCE_PATH, METADATA_PATH, "/register", "/authorize", "/token"]
 
 
+@pytest.mark.requirement("000-14.4-audience")
+@pytest.mark.requirement("000-5.5-audience-check")
+@pytest.mark.requirement("000-5.4-resource")
 async def test_the_same_resource_is_named_in_all_three_requests(
     server: AuthServer, program: Program, clock: Clock
 ) -> None:
@@ -74,6 +82,7 @@ async def test_the_sign_in_may_end_in_another_process(server: AuthServer, progra
     assert await program.call() == 200
 
 
+@pytest.mark.requirement("000-9.2-challenge-scope")
 async def test_a_challenge_that_a_call_met_is_used_by_the_sign_in(server: AuthServer, program: Program) -> None:
     """A server may answer some questions without a token, and so not challenge whoever signs in."""
     server.plan.challenge_scope = "tools:write"
@@ -84,6 +93,7 @@ async def test_a_challenge_that_a_call_met_is_used_by_the_sign_in(server: AuthSe
     assert (await program.sign_in()).scopes == ("tools:write", "offline_access")
 
 
+@pytest.mark.requirement("000-12.1-scopes")
 async def test_configured_scopes_go_before_challenged_ones(server: AuthServer, program: Program) -> None:
     """A15."""
     program.configure(scopes=("tools:write",))
@@ -148,6 +158,7 @@ async def test_a_refusal_at_the_browser_is_told_by_its_code(server: AuthServer, 
     assert str(caught.value) == "The authorization server refused the sign-in: access_denied. Start the sign-in again."
 
 
+@pytest.mark.requirement("000-5.3-client")
 async def test_a_registration_is_used_again(server: AuthServer, program: Program) -> None:
     await program.sign_in()
     program.restart()
@@ -176,6 +187,9 @@ async def test_a_client_that_may_not_ask_for_a_scope_is_registered_again(server:
     assert len(server.at("/register")) == 2
 
 
+@pytest.mark.requirement("000-14.9-managers")
+@pytest.mark.requirement("000-5.3-client")
+@pytest.mark.requirement("000-5.2-configured")
 async def test_a_preregistered_client_needs_no_registration(server: AuthServer, program: Program) -> None:
     server.plan.metadata = {"registration_endpoint": None}
     server.clients["mine"] = {"client_secret": "s3cret-value", "redirect_uris": ["http://127.0.0.1:7777/callback"]}
@@ -188,6 +202,7 @@ async def test_a_preregistered_client_needs_no_registration(server: AuthServer, 
     assert (server.at("/register"), await program.call()) == ([], 200)
 
 
+@pytest.mark.requirement("000-5.2-document")
 async def test_a_client_metadata_document_goes_before_registration(server: AuthServer, program: Program) -> None:
     """A16."""
     document = "https://me.example/openclaw.json"
@@ -259,6 +274,7 @@ async def test_the_status_says_how_it_stands(server: AuthServer, program: Progra
     assert await program.credentials.status(program.spec) == replace(expected, state="expired")
 
 
+@pytest.mark.requirement("000-9.3-callback")
 async def test_a_browser_on_this_machine_comes_back_by_itself(program: Program) -> None:
     surfing: list[asyncio.Task[tuple[int, str]]] = []
 
@@ -308,6 +324,7 @@ async def test_nobody_coming_back_ends_the_sign_in(program: Program) -> None:
         await program.credentials.sign_in(program.spec, show, patience=0.01)
 
 
+@pytest.mark.requirement("000-9.1-no-oauth")
 async def test_servers_with_fixed_credentials_have_no_session(program: Program) -> None:
     specs = [
         replace(program.spec, api_key="k"),

@@ -63,6 +63,7 @@ async def test_files_are_for_their_owner_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
+@pytest.mark.requirement("000-5.3-encrypted")
 async def test_neither_content_nor_names_can_be_read_from_the_files(tmp_path: Path) -> None:
     await store(tmp_path).write(RECORD, "https://mcp.example/private", "helper")
     text = readable(tmp_path)
@@ -184,6 +185,7 @@ async def test_no_record_is_ever_torn_by_kill_9(tmp_path: Path) -> None:
 # Where the key comes from
 
 
+@pytest.mark.requirement("000-5.3-keychain")
 async def test_the_keychain_is_used_where_there_is_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     keychain = FakeKeychain()
     tokens = store(tmp_path, keychain=keychain)
