@@ -85,6 +85,7 @@ async def test_requests_of_an_old_server_are_answered_by_the_same_handlers() -> 
         assert answer(result)["result"] == {"action": "accept", "content": {"from": "part", "asked": "Your name?"}}
 
 
+@pytest.mark.requirement("000-17-sampling")
 @pytest.mark.parametrize("method", ["elicitation/create", "sampling/createMessage", "roots/list", "tools/list"])
 async def test_what_has_no_handler_is_refused(method: str) -> None:
     async with Manager([stdio()]) as manager:
@@ -93,6 +94,7 @@ async def test_what_has_no_handler_is_refused(method: str) -> None:
         assert answer(await manager.call("part__ask", {"method": "ping"})) == {"result": {}}
 
 
+@pytest.mark.requirement("000-17-sampling")
 async def test_only_what_has_a_handler_is_declared(tmp_path: Path) -> None:
     async with Site("streamable-http", tmp_path) as site:
         assert site.http

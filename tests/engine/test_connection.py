@@ -504,6 +504,7 @@ async def test_an_answer_that_came_during_the_exchange_is_returned_when_it_ends(
         assert values(await connection.request("x", timeout=LONG)) == "early"
 
 
+@pytest.mark.requirement("000-4.5-no-mixing")
 async def test_an_answer_on_a_strangers_stream_completes_nothing() -> None:
     reports: list[str] = []
 

@@ -49,6 +49,8 @@ async def meet(*options: str, known: str = "") -> tuple[str, int, Any]:
         return agreement.version, opened, result["content"][0]["text"]
 
 
+@pytest.mark.requirement("001-7-versions")
+@pytest.mark.requirement("001-NFR-2-spec")
 @pytest.mark.parametrize("version", eras.MODERN + eras.LEGACY)
 @pytest.mark.parametrize("probe", ["error", "silent", "exit", "unsupported"])
 async def test_a_server_of_any_revision_and_any_answer_to_the_probe_is_met(version: str, probe: str) -> None:

@@ -37,6 +37,8 @@ async def sdk_server(kind: str) -> AsyncIterator[int]:
         await process.wait()
 
 
+@pytest.mark.requirement("000-15-e2e")
+@pytest.mark.requirement("002-7-http")
 @pytest.mark.parametrize(
     ("kind", "known", "agreed"),
     [

@@ -79,6 +79,9 @@ def sink() -> Recorder:
     return Recorder()
 
 
+@pytest.mark.requirement("000-4.3-json")
+@pytest.mark.requirement("000-4.3-sse")
+@pytest.mark.requirement("002-7-http")
 @pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18", "2025-11-25", MODERN])
 async def test_a_call_is_answered_in_every_revision(server: HttpServer, sink: Recorder, version: str) -> None:
     async with opened(server.url, sink, version=version) as link:
@@ -91,6 +94,11 @@ async def test_a_call_is_answered_in_every_revision(server: HttpServer, sink: Re
     assert {id: text_of(answer) for id, answer in sink.answers.items()} == {message.id: "hi"}
 
 
+@pytest.mark.requirement("000-4.1-delete")
+@pytest.mark.requirement("000-4.1-post")
+@pytest.mark.requirement("000-4.4-session-ended")
+@pytest.mark.requirement("000-4.4-session-kept")
+@pytest.mark.requirement("000-4.4-session-sent")
 async def test_the_session_id_and_version_go_with_every_later_request(server: HttpServer, sink: Recorder) -> None:
     async with opened(server.url, sink, version="2025-06-18") as link:
         await link.send(sink.call("echo"))
@@ -133,6 +141,7 @@ async def test_a_probe_carries_the_headers_of_its_own_revision(server: HttpServe
     assert MODERN in sink.answers[1]["result"]["supportedVersions"]
 
 
+@pytest.mark.requirement("000-4.3-sse")
 async def test_several_messages_come_on_one_stream_with_its_origin(streaming: HttpServer, sink: Recorder) -> None:
     async with opened(streaming.url, sink, version="2025-11-25") as link:
         message = sink.call("count", n=3)
@@ -145,6 +154,7 @@ async def test_several_messages_come_on_one_stream_with_its_origin(streaming: Ht
     assert list(sink.answers) == [message.id]
 
 
+@pytest.mark.requirement("000-4.3-sse")
 async def test_a_request_of_the_server_is_answered_while_its_stream_is_open(
     streaming: HttpServer, sink: Recorder
 ) -> None:
@@ -156,6 +166,7 @@ async def test_a_request_of_the_server_is_answered_while_its_stream_is_open(
     assert streaming.answers == [{"jsonrpc": "2.0", "id": "from-server", "result": {}}]
 
 
+@pytest.mark.requirement("000-3.1-batching")
 async def test_a_batch_is_handed_over_whole(server: HttpServer, sink: Recorder) -> None:
     async with opened(server.url, sink, version="2025-03-26") as link:
         message = sink.call("echo")
@@ -190,6 +201,7 @@ async def test_connections_of_event_streams_are_used_again(streaming: HttpServer
 # Sessions
 
 
+@pytest.mark.requirement("000-4.4-session-404")
 @pytest.mark.parametrize("unknown", [404, 400])
 async def test_a_forgotten_session_is_told_apart_and_can_begin_again(
     server: HttpServer, sink: Recorder, unknown: int
@@ -265,6 +277,7 @@ async def test_the_end_never_depends_on_the_server(server: HttpServer, sink: Rec
 # The stream for what the server says unasked
 
 
+@pytest.mark.requirement("000-4.1-get")
 async def test_what_the_server_says_unasked_arrives_with_no_origin(server: HttpServer, sink: Recorder) -> None:
     changed = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
     async with opened(server.url, sink, version="2025-11-25"):
@@ -289,6 +302,9 @@ async def test_calls_do_not_wait_for_a_stream_that_never_opens(server: HttpServe
     assert [text_of(answer) for answer in sink.answers.values()] == ["hi"]
 
 
+@pytest.mark.requirement("000-10-stream")
+@pytest.mark.requirement("000-4.5-event-ids")
+@pytest.mark.requirement("000-4.5-last-event-id")
 async def test_a_broken_stream_goes_on_where_it_stopped(streaming: HttpServer, sink: Recorder) -> None:
     notes = [{"jsonrpc": "2.0", "method": f"notifications/{number}"} for number in range(6)]
     async with ChaosProxy(streaming.port) as proxy:
@@ -368,6 +384,7 @@ def test_the_quick_way_takes_the_forms_that_servers_write(start: list[bytes], en
     assert single_message(body) == ("a-1" if b"id: a-1" in start else None, b'{"id":1}')
 
 
+@pytest.mark.requirement("000-4.1-get")
 async def test_405_means_there_is_no_such_stream(server: HttpServer, sink: Recorder) -> None:
     server.plan.get_stream = False
     async with opened(server.url, sink, version="2025-11-25") as link:
@@ -399,6 +416,8 @@ async def test_a_modern_subscription_is_a_long_answer(server: HttpServer, sink: 
 # Broken answers
 
 
+@pytest.mark.requirement("000-10-stream")
+@pytest.mark.requirement("000-4.5-no-mixing")
 @pytest.mark.parametrize("hard", [True, False])
 @pytest.mark.parametrize("after", [0, 1, 2, 3])
 async def test_a_broken_answer_is_resumed_as_the_same_stream(
@@ -784,6 +803,8 @@ async def test_calls_stay_parallel_while_one_is_challenged(server: HttpServer, s
     assert {id: text_of(answer) for id, answer in sink.answers.items()} == {2: "slow", 3: "quick"}
 
 
+@pytest.mark.requirement("001-2.1-http")
+@pytest.mark.requirement("001-FR-1-headers")
 async def test_configured_headers_go_out_and_give_way_to_ours(server: HttpServer, sink: Recorder) -> None:
     headers = {"X-Team": "blue", "authorization": "old", "mcp-session-id": "forged", "Origin": "https://me.example"}
     async with opened(server.url, sink, headers=headers, authorizer=StaticAuthorizer("new")) as link:
@@ -798,6 +819,7 @@ async def test_configured_headers_go_out_and_give_way_to_ours(server: HttpServer
     }
 
 
+@pytest.mark.requirement("000-14.6-origin")
 async def test_no_origin_is_sent_unless_configured(server: HttpServer, sink: Recorder) -> None:
     async with opened(server.url, sink) as link:
         await link.send(sink.initialize())

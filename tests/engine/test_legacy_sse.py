@@ -28,6 +28,9 @@ def sink() -> Recorder:
     return Recorder()
 
 
+@pytest.mark.requirement("000-15-compat")
+@pytest.mark.requirement("000-4.6-endpoint-event")
+@pytest.mark.requirement("000-4.6-stays")
 async def test_a_call_is_answered_on_the_stream(server: HttpServer, sink: Recorder) -> None:
     async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink) as link:
         await link.send(sink.initialize("2024-11-05"))

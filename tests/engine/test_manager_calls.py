@@ -19,6 +19,10 @@ def words(result: CallResult) -> str:
     return "\n".join(item.text or "" for item in result.content)
 
 
+@pytest.mark.requirement("000-11.2-call")
+@pytest.mark.requirement("001-FR-2-discovered")
+@pytest.mark.requirement("001-NFR-4-integration")
+@pytest.mark.requirement("002-3.7-tools")
 async def test_a_servers_tools_are_listed_and_called(site: Site) -> None:
     async with Manager([site.spec()], services=site.services) as manager:
         assert [t.name for t in manager.tools()][:3] == ["shop__announce", "shop__count", "shop__die"]
@@ -26,6 +30,10 @@ async def test_a_servers_tools_are_listed_and_called(site: Site) -> None:
         assert (words(result), result.is_error) == ("Grüße 🦞", False)
 
 
+@pytest.mark.requirement("000-11.2-result")
+@pytest.mark.requirement("001-FR-2-description")
+@pytest.mark.requirement("001-US-5-framed")
+@pytest.mark.requirement("002-3.5-label")
 async def test_a_bridged_tool_gives_a_framed_result(site: Site) -> None:
     async with Manager([site.spec()], services=site.services) as manager:
         (echo,) = [t for t in manager.tools() if t.name == "shop__echo"]
@@ -47,6 +55,9 @@ async def test_calls_run_side_by_side(site: Site) -> None:
         await asyncio.gather(*stalled, return_exceptions=True)
 
 
+@pytest.mark.requirement("001-FR-6-invalid")
+@pytest.mark.requirement("002-6-invalid")
+@pytest.mark.requirement("002-6-principle")
 async def test_a_failed_result_and_a_refusal_are_error_results(site: Site) -> None:
     site.plan(tools=[tool("fail"), tool("odd")])
     async with Manager([site.spec()], services=site.services) as manager:
@@ -57,6 +68,9 @@ async def test_a_failed_result_and_a_refusal_are_error_results(site: Site) -> No
         assert "wrong shape" in words(invalid)
 
 
+@pytest.mark.requirement("000-10-timeout")
+@pytest.mark.requirement("001-FR-6-timeout")
+@pytest.mark.requirement("002-6-timeout")
 async def test_a_deadline_ends_the_call_names_the_milliseconds_and_tells_the_server(site: Site) -> None:
     async with Manager([site.spec(call_timeout=0.2)], services=site.services) as manager:
         result = await manager.call("shop__stall", {"key": "late"})
@@ -141,6 +155,7 @@ async def test_a_full_queue_is_an_error_that_says_so(site: Site) -> None:
         await asyncio.gather(*calls, return_exceptions=True)
 
 
+@pytest.mark.requirement("001-FR-4-chatter")
 async def test_servers_words_go_to_the_log_and_to_nobody_else(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     async with Manager([site.spec()], services=site.services) as manager:
         said = asyncio.Event()
@@ -166,6 +181,7 @@ async def test_a_tool_that_does_not_exist_is_one_clear_sentence(site: Site) -> N
         assert await manager.call("shop__nothing", {}) == CallResult.failed("There is no tool named shop__nothing.")
 
 
+@pytest.mark.requirement("001-2.1-sessions")
 async def test_an_isolated_server_gives_every_conversation_its_own_connection(tmp_path: Path) -> None:
     async with (
         Site("stdio", tmp_path) as site,

@@ -45,6 +45,8 @@ async def test_a_long_list_is_read_page_by_page(site: Site) -> None:
         assert names(manager) == [f"shop__t{n:02}" for n in range(10)]
 
 
+@pytest.mark.requirement("000-3.1-tools-come-and-go")
+@pytest.mark.requirement("002-10-rediscovery")
 async def test_tools_come_and_go_when_the_server_says_its_list_changed(site: Site) -> None:
     site.plan(tools=[tool("announce"), tool("old")])
     async with Manager([site.spec()], services=site.services) as manager:
@@ -65,6 +67,8 @@ async def test_the_newest_revision_subscribes_to_changes(tmp_path: Path) -> None
                 assert event == ToolsChanged("shop", ("shop__new",), ())
 
 
+@pytest.mark.requirement("000-12.2-discovery")
+@pytest.mark.requirement("002-10-rediscovery")
 async def test_a_server_that_says_nothing_is_listed_again_after_the_interval(site: Site) -> None:
     site.plan(tools=[tool("one")])
     async with Manager([site.spec(discovery_interval=0.05)], services=site.services) as manager:
@@ -75,6 +79,7 @@ async def test_a_server_that_says_nothing_is_listed_again_after_the_interval(sit
         assert await heard(manager, ToolsChanged, change) == ToolsChanged("shop", ("shop__two",), ())
 
 
+@pytest.mark.requirement("002-10-rediscovery")
 async def test_refreshing_lists_again_at_once(site: Site) -> None:
     site.plan(tools=[tool("one")])
     async with Manager([site.spec()], services=site.services) as manager:
@@ -83,6 +88,7 @@ async def test_refreshing_lists_again_at_once(site: Site) -> None:
         assert names(manager) == ["shop__one", "shop__two"]
 
 
+@pytest.mark.requirement("000-10-unknown-tool")
 async def test_a_tool_the_server_does_not_know_any_more_is_taken_out(site: Site) -> None:
     site.plan(tools=[tool("count"), tool("echo")])
     async with Manager([site.spec()], services=site.services) as manager:
@@ -142,6 +148,7 @@ async def test_a_tool_with_malformed_header_annotations_is_not_offered_over_http
             assert (call.headers["Mcp-Method"], call.headers["Mcp-Name"]) == ("tools/call", "good")
 
 
+@pytest.mark.requirement("000-3.1-namespaces")
 async def test_names_that_collide_get_a_stable_suffix_and_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -162,6 +169,8 @@ async def test_names_that_collide_get_a_stable_suffix_and_a_warning(
         assert {t.name: t.origin for t in manager.tools()} == {"mcp_a_b_c": "a", "mcp_a_b_c-2": "a_b"}
 
 
+@pytest.mark.requirement("001-US-2-namespaced")
+@pytest.mark.requirement("002-9-namespaced")
 async def test_native_names_are_never_taken(site: Site) -> None:
     site.plan(tools=[tool("exec")])
     async with Manager([site.spec()], services=site.services, reserved=["shop__exec"]) as manager:
@@ -180,6 +189,8 @@ async def test_a_known_servers_tools_are_offered_before_it_is_connected(tmp_path
             assert (await manager.call("shop__echo", {"text": "hi"})).content[0].text == "hi"
 
 
+@pytest.mark.requirement("001-8-eager")
+@pytest.mark.requirement("001-FR-3-lazy")
 async def test_a_lazy_server_starts_with_the_first_call_once_it_is_known(tmp_path: Path) -> None:
     async with Site("stdio", tmp_path) as site:
         spec = site.spec(lazy=True)
@@ -266,6 +277,7 @@ async def test_a_hundred_thousand_tools_are_held(tmp_path: Path) -> None:
             assert result.content[0].text == '{"x": 1}'
 
 
+@pytest.mark.requirement("002-3.2-events")
 async def test_the_state_of_every_server_reaches_subscribers_and_streams(site: Site) -> None:
     manager = Manager([site.spec()], services=site.services)
     stream = manager.events.stream()

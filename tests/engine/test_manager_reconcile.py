@@ -41,6 +41,12 @@ async def until(manager: Manager, condition) -> None:
         unsubscribe()
 
 
+@pytest.mark.requirement("000-6.4-connect-all")
+@pytest.mark.requirement("001-8-eager")
+@pytest.mark.requirement("001-NFR-1-parallel")
+@pytest.mark.requirement("002-3.7-failed-log")
+@pytest.mark.requirement("002-6-no-start")
+@pytest.mark.requirement("002-7-manager")
 async def test_one_hanging_missing_or_refusing_server_delays_no_other(tmp_path: Path) -> None:
     sites = [Site("stdio", tmp_path, f"s{n}") for n in range(17)]
     bad = [
@@ -55,6 +61,7 @@ async def test_one_hanging_missing_or_refusing_server_delays_no_other(tmp_path: 
         assert (states["hanging"], states["missing"], states["refusing"]) == ("starting", "failed", "unreachable")
 
 
+@pytest.mark.requirement("000-11.3-servers")
 async def test_settling_waits_only_as_long_as_asked(tmp_path: Path) -> None:
     async with Manager([HANGING], patience=0) as manager:
         await manager.settle("", 0.01)
@@ -66,6 +73,8 @@ async def test_settling_waits_only_as_long_as_asked(tmp_path: Path) -> None:
         assert (absence.name, absence.reason) == ("hanging__*", "MCP server 'hanging' is starting.")
 
 
+@pytest.mark.requirement("000-12.1-connect-timeout")
+@pytest.mark.requirement("001-FR-1-timeout")
 async def test_a_connect_timeout_ends_a_server_that_never_answers() -> None:
     async with Manager([replace(HANGING, connect_timeout=0.2)]) as manager:
         (status,) = manager.status()
@@ -73,6 +82,12 @@ async def test_a_connect_timeout_ends_a_server_that_never_answers() -> None:
         assert status.reason.startswith("The server did not answer within 200 ms.")
 
 
+@pytest.mark.requirement("000-12.1-enabled")
+@pytest.mark.requirement("001-FR-1-enabled")
+@pytest.mark.requirement("002-3.7-disabled-log")
+@pytest.mark.requirement("002-3.7-failed-log")
+@pytest.mark.requirement("002-3.7-shutdown-log")
+@pytest.mark.requirement("002-3.7-status")
 async def test_disabled_and_faulty_servers_are_shown_and_not_started(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     specs = [
@@ -95,6 +110,7 @@ async def test_disabled_and_faulty_servers_are_shown_and_not_started(caplog: pyt
     assert caplog.messages[-1] == "MCP manager shut down"
 
 
+@pytest.mark.requirement("002-3.7-ready-log")
 async def test_the_log_says_how_many_servers_came_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     site = Site("memory", tmp_path)
@@ -103,6 +119,8 @@ async def test_the_log_says_how_many_servers_came_up(tmp_path: Path, caplog: pyt
     assert "MCP manager started: 1/2 servers ready" in caplog.messages
 
 
+@pytest.mark.requirement("000-3.1-one-connection")
+@pytest.mark.requirement("001-2.1-sessions")
 async def test_agents_with_equal_servers_share_one_process_and_see_their_own_names(tmp_path: Path) -> None:
     async with Site("stdio", tmp_path) as site:
         site.plan(tools=[tool("pid"), tool("echo")])
@@ -119,6 +137,7 @@ async def test_agents_with_equal_servers_share_one_process_and_see_their_own_nam
             assert [(s.name, s.owner, s.tools) for s in manager.status()] == [("shop", "", 2), ("shop", "research", 1)]
 
 
+@pytest.mark.requirement("000-12.2-limit")
 async def test_a_server_past_the_limit_waits_until_one_is_stopped(tmp_path: Path) -> None:
     one, two = Site("stdio", tmp_path, "one"), Site("stdio", tmp_path, "two")
     options = EngineOptions(max_concurrent_servers=1)
@@ -132,6 +151,9 @@ async def test_a_server_past_the_limit_waits_until_one_is_stopped(tmp_path: Path
         assert words(await manager.call("two__echo", {"text": "mine now"})) == "mine now"
 
 
+@pytest.mark.requirement("000-6.4-config-change")
+@pytest.mark.requirement("001-2.2-hot-reload")
+@pytest.mark.requirement("002-7-manager")
 async def test_reconciling_touches_only_what_changed(tmp_path: Path) -> None:
     sites = {name: Site("stdio", tmp_path, name) for name in ("kept", "changed", "removed", "added")}
     kept, changed, removed, added = (site.spec() for site in sites.values())
@@ -187,6 +209,11 @@ async def test_a_denied_agents_calls_are_ended_and_another_agents_go_on(site: Si
         await asyncio.gather(calls["b"], return_exceptions=True)
 
 
+@pytest.mark.requirement("001-FR-5-lazy")
+@pytest.mark.requirement("001-US-5-runtime")
+@pytest.mark.requirement("001-US-5-secrets")
+@pytest.mark.requirement("001-US-6-spawn")
+@pytest.mark.requirement("002-3.3-secrets")
 async def test_secrets_are_resolved_when_the_server_starts_and_shown_nowhere(tmp_path: Path) -> None:
     asked: list[str] = []
 
@@ -203,6 +230,9 @@ async def test_secrets_are_resolved_when_the_server_starts_and_shown_nowhere(tmp
         assert "s3cr3t-value" not in repr(manager.status())
 
 
+@pytest.mark.requirement("001-US-6-fails")
+@pytest.mark.requirement("002-5.2-closed")
+@pytest.mark.requirement("002-6-secret")
 async def test_a_secret_that_cannot_be_resolved_stops_its_server_alone(tmp_path: Path) -> None:
     async def resolve(value: str) -> str:
         raise SecretError("The secret 'linkedin-email' does not exist.", hint="Create it.")
@@ -221,6 +251,7 @@ async def test_without_a_resolver_a_secret_reference_is_refused() -> None:
         assert "secret:// reference cannot be resolved" in manager.status()[0].reason
 
 
+@pytest.mark.requirement("001-FR-5-redacted")
 async def test_status_shows_where_a_server_is_without_its_credentials() -> None:
     spec = ServerSpec(
         "web",

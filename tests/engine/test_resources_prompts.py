@@ -64,6 +64,9 @@ async def test_resources_are_listed_and_read_by_programs(site: Site) -> None:
             await server.use(lambda client: resources.read(client, "file:///nowhere"))
 
 
+@pytest.mark.requirement("001-2.1-resources")
+@pytest.mark.requirement("001-8-resources")
+@pytest.mark.requirement("002-10-resources")
 async def test_chosen_resources_stand_in_the_context_framed_and_bounded(site: Site) -> None:
     site.plan(resources={**DOCS, "file:///docs/long.md": "x" * 500})
     spec = site.spec(inject_resources=("file:///other.txt", "file:///docs/*", "file:///gone"), resources_max_bytes=300)
@@ -79,6 +82,7 @@ async def test_chosen_resources_stand_in_the_context_framed_and_bounded(site: Si
         assert manager.context("") == context
 
 
+@pytest.mark.requirement("000-17-subscriptions")
 @pytest.mark.parametrize("revision", ["2025-11-25", MODERN])
 async def test_injected_resources_are_read_again_when_they_change(tmp_path: Path, revision: str) -> None:
     for kind in ("memory", "stdio", "streamable-http"):
@@ -111,6 +115,7 @@ async def test_instructions_stand_in_the_context_framed(site: Site) -> None:
         assert "\x1b" not in context
 
 
+@pytest.mark.requirement("001-2.2-prompts")
 async def test_prompts_are_listed_filled_in_and_completed(site: Site) -> None:
     site.plan(prompts=[GREET])
     async with Manager([site.spec()], services=site.services) as manager:

@@ -42,6 +42,9 @@ async def text_of(connection: Connection, name: str, **arguments: Any) -> str:
     return (await call(connection, name, **arguments))["content"][0]["text"]
 
 
+@pytest.mark.requirement("001-2.1-stdio")
+@pytest.mark.requirement("002-7-mock")
+@pytest.mark.requirement("002-7-stdio")
 @both_loops
 async def test_a_call_is_answered() -> None:
     async with served() as connection:
@@ -75,6 +78,9 @@ async def test_a_slow_reader_makes_writers_wait_and_loses_nothing() -> None:
         assert await asyncio.gather(*(text_of(connection, "echo", text=text) for text in texts)) == texts
 
 
+@pytest.mark.requirement("000-12.1-stdio")
+@pytest.mark.requirement("001-FR-1-args-env")
+@pytest.mark.requirement("002-3.1-cwd")
 async def test_a_server_gets_the_given_environment_and_directory(tmp_path: Path) -> None:
     async with served(env={**ENV, "TOKEN": "t"}, cwd=tmp_path) as connection:
         seen = json.loads(await text_of(connection, "environment"))
@@ -99,6 +105,7 @@ async def test_a_server_that_dies_in_mid_call_ends_that_call_and_may_have_acted(
         assert connection.is_lost
 
 
+@pytest.mark.requirement("001-FR-3-health")
 @both_loops
 async def test_a_server_killed_from_outside_says_by_what() -> None:
     async with served() as connection:
@@ -188,6 +195,7 @@ async def test_an_unreadable_answer_fails_its_own_caller_at_once(how: str, error
         assert (await neighbour)["content"][0]["text"] == "slowly"
 
 
+@pytest.mark.requirement("000-10-malformed")
 async def test_lines_that_are_no_messages_are_skipped_and_reported() -> None:
     reports: list[str] = []
     async with served("--noise", "Server starting on stdio...", connection={"report": reports.append}) as connection:
@@ -196,6 +204,7 @@ async def test_lines_that_are_no_messages_are_skipped_and_reported() -> None:
     assert "Server starting on stdio..." in reports[0]
 
 
+@pytest.mark.requirement("000-3.1-batching")
 async def test_a_batch_is_read() -> None:
     told: list[str] = []
     async with served(connection={"on_notification": lambda method, _: told.append(method)}) as connection:
@@ -263,6 +272,7 @@ async def test_a_flood_of_standard_error_is_cut_and_counted() -> None:
     assert len(said) + dropped == 50_000
 
 
+@pytest.mark.requirement("001-FR-7-stderr")
 async def test_standard_error_is_logged_as_a_warning_unless_somebody_takes_it(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "openclaw")
     async with served("--chatter", "2") as connection:

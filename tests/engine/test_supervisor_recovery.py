@@ -47,6 +47,7 @@ def stdio(name: str, *options: str, **fields) -> ServerSpec:
     return ServerSpec(name, command=command, args=tuple(args), **fields)
 
 
+@pytest.mark.requirement("002-3.3-not-ready")
 async def test_the_next_call_after_a_crash_works(site: Site) -> None:
     async with Manager([site.spec()], services=site.services) as manager:
         await manager.call("shop__echo", {"text": "before"})
@@ -81,6 +82,9 @@ async def test_ten_servers_killed_in_mid_call_have_run_it_at_most_once(tmp_path:
         assert [site.log for site in sites] == [["stall k"]] * 10
 
 
+@pytest.mark.requirement("001-9-crash")
+@pytest.mark.requirement("002-5.3-crash")
+@pytest.mark.requirement("002-6-principle")
 async def test_a_server_that_exits_in_a_call_ends_it_with_one_clear_sentence(tmp_path: Path) -> None:
     async with Site("stdio", tmp_path) as site, Manager([site.spec()]) as manager:
         result = await manager.call("shop__die", {"key": "x"})
@@ -89,6 +93,12 @@ async def test_a_server_that_exits_in_a_call_ends_it_with_one_clear_sentence(tmp
         assert words(await manager.call("shop__echo", {"text": "back"})) == "back"
 
 
+@pytest.mark.requirement("001-FR-6-crash")
+@pytest.mark.requirement("001-US-3-restart")
+@pytest.mark.requirement("001-US-3-visible")
+@pytest.mark.requirement("002-3.3-crash-log")
+@pytest.mark.requirement("002-6-crash")
+@pytest.mark.requirement("002-7-stdio")
 async def test_a_crashed_server_comes_back_by_itself_after_one_second(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -111,6 +121,9 @@ async def test_a_crashed_server_comes_back_by_itself_after_one_second(
         assert line.endswith("ms (attempt 1): The server was ended by SIGKILL.")
 
 
+@pytest.mark.requirement("001-FR-1-restart")
+@pytest.mark.requirement("002-3.3-gave-up-log")
+@pytest.mark.requirement("002-6-max-restarts")
 async def test_a_server_that_may_not_restart_has_failed_until_it_is_refreshed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -139,6 +152,12 @@ async def test_a_program_that_does_not_exist_fails_at_once_and_says_so() -> None
         assert (absence.name, absence.reason) == ("gone__*", f"MCP server 'gone' is failed: {status_.reason}")
 
 
+@pytest.mark.requirement("000-10-unreachable-word")
+@pytest.mark.requirement("001-FR-6-unavailable")
+@pytest.mark.requirement("002-3.3-not-ready")
+@pytest.mark.requirement("002-3.4-reconnect")
+@pytest.mark.requirement("002-6-network")
+@pytest.mark.requirement("002-7-http")
 async def test_a_call_while_a_server_is_away_says_when_the_next_attempt_is(tmp_path: Path) -> None:
     async with Site("streamable-http", tmp_path) as site, Manager([site.spec()]) as manager:
         assert site.http
@@ -153,6 +172,8 @@ async def test_a_call_while_a_server_is_away_says_when_the_next_attempt_is(tmp_p
         assert words(await manager.call("shop__echo", {"text": "back"})) == "back"
 
 
+@pytest.mark.requirement("000-10-404")
+@pytest.mark.requirement("000-4.4-session-404")
 async def test_a_forgotten_mcp_session_is_begun_again_and_the_call_sent_once(tmp_path: Path) -> None:
     async with Site("streamable-http", tmp_path) as site, Manager([site.spec()]) as manager:
         assert site.http
@@ -180,6 +201,7 @@ async def test_one_dropped_connection_fails_one_call_and_no_neighbour(tmp_path: 
         assert site.log == ["stall n"]
 
 
+@pytest.mark.requirement("000-14.10-rate-limit")
 async def test_a_rate_limited_call_is_sent_again_when_the_server_says_so(tmp_path: Path) -> None:
     async with Site("streamable-http", tmp_path) as site, Manager([site.spec()]) as manager:
         assert site.http
@@ -188,6 +210,7 @@ async def test_a_rate_limited_call_is_sent_again_when_the_server_says_so(tmp_pat
         assert site.log == ["count k"]
 
 
+@pytest.mark.requirement("000-16-health")
 async def test_a_quiet_server_that_stopped_answering_is_found_out() -> None:
     spec = stdio("deaf", health_interval=0.05, connect_timeout=2.0)
     async with Manager([spec]) as manager:
@@ -206,6 +229,7 @@ async def test_a_server_busy_with_a_long_call_is_not_taken_for_dead() -> None:
         assert supervisor.status.state == "ready"
 
 
+@pytest.mark.requirement("001-NFR-1-idle")
 async def test_an_idle_server_is_stopped_and_a_call_brings_it_back(tmp_path: Path) -> None:
     async with Site("stdio", tmp_path) as site, Manager([site.spec(idle_timeout=0.05)]) as manager:
         pid = manager.status()[0].pid
@@ -217,6 +241,7 @@ async def test_an_idle_server_is_stopped_and_a_call_brings_it_back(tmp_path: Pat
         assert words(await manager.call("shop__echo", {"text": "awake"})) == "awake"
 
 
+@pytest.mark.requirement("002-3.3-closed")
 async def test_a_stopped_server_offers_nothing_until_it_is_started_again(site: Site) -> None:
     async with Manager([site.spec()], services=site.services) as manager:
         manager.server("shop").stop("disconnected")
@@ -263,6 +288,8 @@ async def test_the_newest_revision_is_spoken_where_the_server_knows_it(site: Sit
         assert words(await manager.call("shop__echo", {"text": "hi"})) == "hi"
 
 
+@pytest.mark.requirement("000-4.6-post-first")
+@pytest.mark.requirement("000-4.6-stays")
 async def test_an_http_server_of_the_old_kind_is_found_behind_its_url(tmp_path: Path) -> None:
     async with Site("sse", tmp_path) as site:
         spec = site.spec(transport="streamable-http")
@@ -286,6 +313,7 @@ async def test_a_modern_http_server_is_found_where_the_old_kind_was_expected(tmp
             assert (manager.status()[0].state, manager.status()[0].transport) == ("ready", "streamable-http")
 
 
+@pytest.mark.requirement("000-4.6-any-4xx")
 @pytest.mark.parametrize(
     ("code", "state"), [(401, "needs-auth"), (403, "failed"), (500, "unreachable"), (503, "unreachable")]
 )
@@ -299,6 +327,7 @@ async def test_other_refusals_are_no_reason_to_fall_back(tmp_path: Path, code: i
             assert "GET" not in site.http.methods()
 
 
+@pytest.mark.requirement("000-9.1-no-oauth")
 async def test_a_refused_api_key_is_reported_and_not_tried_again(tmp_path: Path) -> None:
     async with Site("streamable-http", tmp_path) as site:
         assert site.http
@@ -352,6 +381,7 @@ class _Gate:
         raise SignInNeededError("Sign in first.", hint="Run `openclaw mcp auth shop`.")
 
 
+@pytest.mark.requirement("000-10-401")
 async def test_a_server_that_wants_a_sign_in_waits_for_a_person_and_goes_on_after_it(tmp_path: Path) -> None:
     gate = _Gate()
     async with Site("streamable-http", tmp_path) as site:
@@ -370,6 +400,9 @@ async def test_a_server_that_wants_a_sign_in_waits_for_a_person_and_goes_on_afte
             assert site.http.seen[-1].headers["Authorization"] == "Bearer t"
 
 
+@pytest.mark.requirement("000-6.4-shutdown")
+@pytest.mark.requirement("001-US-3-shutdown")
+@pytest.mark.requirement("002-7-manager")
 async def test_closing_ends_everything_at_once_and_leaves_no_process(tmp_path: Path) -> None:
     sites = [Site("stdio", tmp_path, f"s{n}") for n in range(4)]
     async with Manager([site.spec() for site in sites]) as manager:
@@ -390,6 +423,7 @@ async def test_a_server_without_an_answer_to_tools_list_does_not_hold_up_closing
             assert manager.status()[0].state == "starting"
 
 
+@pytest.mark.requirement("001-FR-7-stderr")
 async def test_stderr_is_logged_and_kept_for_later(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     spec = stdio("chatty", "--chatter", "3")
