@@ -90,6 +90,7 @@ def test_a_modern_server_is_met_with_one_question() -> None:
     assert play(negotiate("stdio"), discovered("2026-07-28")) == ([PROBE, Listen(PROBE_PATIENCE)], modern())
 
 
+@pytest.mark.requirement("002-3.3-client-info")
 def test_a_modern_agreement_names_client_version_and_capabilities_for_every_request() -> None:
     plan = negotiate("stdio", capabilities={"roots": {}})
     _, agreement = play(plan, discovered("2026-07-28"))

@@ -31,6 +31,11 @@ def test_a_wanted_server_is_started_and_watched_once_it_is_ready() -> None:
     ]
 
 
+@pytest.mark.requirement("001-FR-1-max-restarts")
+@pytest.mark.requirement("001-FR-3-backoff")
+@pytest.mark.requirement("001-NFR-4-unit")
+@pytest.mark.requirement("002-6-crash")
+@pytest.mark.requirement("002-6-max-restarts")
 def test_a_crashing_process_comes_back_ever_more_slowly_and_then_not_at_all() -> None:
     passed = live(LOCAL, "start", *(["lost", "due"] * 5), "lost")
     crashes = [status for status in passed if status.state in ("restarting", "failed")]
@@ -43,11 +48,15 @@ def test_a_crashing_process_comes_back_ever_more_slowly_and_then_not_at_all() ->
     ]
 
 
+@pytest.mark.requirement("001-FR-3-backoff")
 def test_more_restarts_wait_half_a_minute_each() -> None:
     passed = live(Policy(local=True, max_restarts=8), "start", *(["lost", "due"] * 8))
     assert [status.delay for status in passed if status.state == "restarting"][5:] == [30.0, 30.0, 30.0]
 
 
+@pytest.mark.requirement("000-10-unreachable-backoff")
+@pytest.mark.requirement("000-10-unreachable-told")
+@pytest.mark.requirement("002-6-network")
 def test_a_remote_server_is_tried_for_ever_and_the_agent_hears_of_it_after_three_attempts() -> None:
     passed = live(REMOTE, "start", *(["lost", "due"] * 9))
     waits = [status for status in passed if status.state == "unreachable"]
@@ -60,6 +69,7 @@ def test_the_delay_varies_by_a_tenth(jitter: float, delay: float) -> None:
     assert live(LOCAL, "start", "lost", jitter=jitter)[-1].delay == pytest.approx(delay)
 
 
+@pytest.mark.requirement("002-3.3-counter")
 def test_a_minute_of_health_clears_the_count() -> None:
     passed = live(LOCAL, "start", "lost", "due", "lost", "due", "ready", "healthy", "lost")
     assert (passed[-1].attempts, passed[-1].delay) == (1, 1.0)
@@ -125,11 +135,13 @@ def test_a_disabled_server_does_nothing_until_it_is_enabled() -> None:
     assert step(LOCAL, Status("disabled"), Event("enable")).actions == ("connect",)
 
 
+@pytest.mark.requirement("002-3.3-closed")
 def test_news_from_a_connection_that_is_no_longer_wanted_changes_nothing() -> None:
     for name in ("ready", "lost", "due", "healthy"):
         assert step(LOCAL, Status("stopped", "idle"), Event(name)) == Status("stopped", "idle")
 
 
+@pytest.mark.requirement("002-3.2-states")
 def test_every_state_can_be_reached_and_left() -> None:
     assert {row.target for row in TABLE} | {"stopped"} == set(STATES)
     assert {state for row in TABLE for state in row.states if row.target != state} == set(STATES)

@@ -75,6 +75,8 @@ def test_which_scopes_are_asked_for(
 # The address to open
 
 
+@pytest.mark.requirement("000-5.1-code-flow")
+@pytest.mark.requirement("000-9.2-address")
 def test_the_address_carries_all_that_the_standards_want() -> None:
     """A8, A11."""
     server = ServerMetadata(AS, authorization_endpoint=f"{AS}/authorize")
@@ -112,6 +114,7 @@ def test_an_endpoint_that_cannot_be_extended_is_refused(endpoint: str | None) ->
         authorization_url(server, Client("c", AS, "configured"), question())
 
 
+@pytest.mark.requirement("000-15-unit")
 def test_the_challenge_is_the_example_of_rfc_7636() -> None:
     assert (
         code_challenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk") == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"

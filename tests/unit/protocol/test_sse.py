@@ -171,6 +171,7 @@ STREAMS = st.lists(st.tuples(LINES, st.sampled_from([b"\n", b"\r", b"\r\n"])), m
 )
 
 
+@pytest.mark.requirement("000-15-unit")
 @settings(max_examples=200, deadline=None)
 @given(
     stream=STREAMS,
