@@ -8,6 +8,7 @@ from openclaw.config.load import parse_config
 from openclaw.errors import UsageError
 
 
+@pytest.mark.requirement("002-9-additive")
 def test_without_any_config_there_is_one_agent_with_all_defaults() -> None:
     config = parse_config("{}")
     assert agent_ids(config) == ("main",)
@@ -91,6 +92,7 @@ def test_the_model_and_its_fallbacks_are_chosen_together(
     assert (spec.model, spec.fallbacks) == chosen
 
 
+@pytest.mark.requirement("001-US-4-policy")
 def test_tool_rules_come_as_layers_with_their_places() -> None:
     config = parse_config(
         """{

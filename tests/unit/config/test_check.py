@@ -42,6 +42,7 @@ def test_two_misspelt_keys_are_both_named_with_their_lines_and_the_nearest_known
     )
 
 
+@pytest.mark.requirement("000-6.2-checked")
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -130,6 +131,9 @@ def test_each_fault_says_what_was_expected(text: str, problem: str) -> None:
     assert problems(text) == [problem]
 
 
+@pytest.mark.requirement("001-US-1-error")
+@pytest.mark.requirement("001-US-1-schema")
+@pytest.mark.requirement("002-4.1-types")
 def test_faults_of_types_and_of_rules_are_reported_together_in_the_order_of_the_file() -> None:
     text = """{
   mcp: { servers: {

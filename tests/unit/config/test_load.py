@@ -251,6 +251,7 @@ def test_variables_come_from_the_environment_then_from_the_file() -> None:
     assert config.raw["agents"] == {"defaults": {"prompt": "${A} ${B} ${C} $${A} ${a}"}}
 
 
+@pytest.mark.requirement("000-14.9-variables")
 def test_a_bare_variable_counts_in_secret_fields_only() -> None:
     text = """{ agents: { defaults: { prompt: "$KEY" } }, models: { providers: { x: { apiKey: "$KEY", headers: { "X-Key": "$KEY" } } } },
       mcp: { servers: { s: { command: "$KEY", env: { T: "$KEY" }, args: ["$KEY"] } } } }"""

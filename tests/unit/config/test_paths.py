@@ -11,6 +11,7 @@ from openclaw.config import places
 from openclaw.config.paths import Paths
 
 
+@pytest.mark.requirement("000-5.3-encrypted")
 def test_everything_is_under_the_state_directory_of_the_home() -> None:
     paths = Paths.from_env({"HOME": "/home/ada", "XDG_RUNTIME_DIR": "/run/user/7"})
     state = Path("/home/ada/.openclaw")

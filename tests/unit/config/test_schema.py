@@ -95,6 +95,8 @@ def test_a_setting_says_what_it_takes_and_what_it_is_without() -> None:
     assert found["models.providers.<name>.models[].id"].required
 
 
+@pytest.mark.requirement("000-6.2-server")
+@pytest.mark.requirement("002-3.1-fields")
 def test_the_documented_names_of_server_settings_are_all_known() -> None:
     assert set(DOCUMENTED) <= set(ServerEntry.__struct_encode_fields__)
 

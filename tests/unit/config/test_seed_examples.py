@@ -156,6 +156,7 @@ CLIENTS = [
 ]
 
 
+@pytest.mark.requirement("000-6.3-example")
 def test_the_plugin_example_loads() -> None:
     """Seed 000 §6.3."""
     config = parse_config(PLUGIN)
@@ -208,6 +209,10 @@ FILESYSTEM = ServerSpec(
 )
 
 
+@pytest.mark.requirement("001-8-location")
+@pytest.mark.requirement("001-FR-1-example")
+@pytest.mark.requirement("001-US-1-accepts")
+@pytest.mark.requirement("001-US-4-places")
 def test_the_agents_example_loads() -> None:
     """Seed 001 FR-1."""
     config = parse_config(AGENTS, env={"TAVILY_API_KEY": "tvly-1"})
@@ -236,6 +241,7 @@ def test_the_agents_example_loads_without_its_variable_and_stops_one_server_alon
     ]
 
 
+@pytest.mark.requirement("002-4.6-example")
 def test_the_policy_example_loads() -> None:
     """Seed 002 §4.6."""
     layer = agent(parse_config(POLICY)).gateway_tools
@@ -245,6 +251,7 @@ def test_the_policy_example_loads() -> None:
     ]
 
 
+@pytest.mark.requirement("002-9-off")
 @pytest.mark.parametrize("text", CLIENTS)
 def test_examples_for_other_programs_load_and_are_told_where_servers_stand(text: str) -> None:
     """Seeds 003 and 004."""

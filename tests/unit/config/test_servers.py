@@ -57,6 +57,9 @@ SHARED = """{
 }"""
 
 
+@pytest.mark.requirement("000-17-per-agent")
+@pytest.mark.requirement("001-US-4-override")
+@pytest.mark.requirement("001-US-4-places")
 def test_the_later_section_replaces_the_earlier() -> None:
     config = parse_config(SHARED)
     got = {
@@ -129,6 +132,10 @@ FULL = """{
 }"""
 
 
+@pytest.mark.requirement("000-12.1-auth")
+@pytest.mark.requirement("000-6.2-server")
+@pytest.mark.requirement("001-NFR-4-unit")
+@pytest.mark.requirement("002-3.1-fields")
 def test_every_field_arrives_in_the_spec() -> None:
     expected = ServerSpec(
         name="s",
@@ -185,6 +192,8 @@ def test_every_field_arrives_in_the_spec() -> None:
     assert untouched == {"section", "where", "owner", "enabled", "fault", "transport"}
 
 
+@pytest.mark.requirement("001-FR-1-timeout")
+@pytest.mark.requirement("002-3.1-tool-timeout")
 @pytest.mark.parametrize("section", list(SECTIONS))
 @pytest.mark.parametrize(
     ("text", "field", "value"),
@@ -216,6 +225,12 @@ def test_every_alias_means_its_field_in_every_section(section: str, text: str, f
     assert getattr(entry(f"{{{text}}}", section), field) == value
 
 
+@pytest.mark.requirement("000-12.1-times")
+@pytest.mark.requirement("000-12.2-discovery")
+@pytest.mark.requirement("001-FR-1-max-restarts")
+@pytest.mark.requirement("001-FR-1-timeout")
+@pytest.mark.requirement("001-FR-6-timeout")
+@pytest.mark.requirement("002-3.1-tool-timeout")
 @pytest.mark.parametrize(
     ("section", "times"),
     [("mcp", (30, 60, 600)), ("plugin", (10, 30, 300)), ("agents", (30, 60, 600))],
@@ -226,6 +241,9 @@ def test_each_dialect_keeps_its_documented_times(section: str, times: tuple[floa
     assert (spec.health_interval, spec.discovery_interval, spec.max_restarts, spec.section) == (30, 300, 5, section)
 
 
+@pytest.mark.requirement("000-12.1-transport")
+@pytest.mark.requirement("001-FR-1-transport")
+@pytest.mark.requirement("002-3.4-transport")
 @pytest.mark.parametrize(
     ("text", "transport"),
     [
@@ -247,6 +265,12 @@ def test_the_transport_to_try_first(text: str, transport: str) -> None:
     assert entry(f"{{{text}}}").transport == transport
 
 
+@pytest.mark.requirement("000-12.1-url")
+@pytest.mark.requirement("001-FR-1-command")
+@pytest.mark.requirement("001-FR-1-url")
+@pytest.mark.requirement("001-US-1-error")
+@pytest.mark.requirement("002-3.7-needs")
+@pytest.mark.requirement("002-4.1-refine")
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -309,6 +333,7 @@ def test_a_server_needs_a_name(name: str) -> None:
     assert "this is not a name for a server." in faults(f"{{mcp: {{servers: {{'{name}': {{command: 'x'}}}}}}}}")[0]
 
 
+@pytest.mark.requirement("000-5.5-https")
 @pytest.mark.parametrize(
     "host", ["localhost", "LOCALHOST.", "api.localhost", "127.0.0.1", "127.8.9.1", "[::1]", "[::ffff:127.0.0.1]"]
 )
@@ -316,6 +341,8 @@ def test_plain_http_is_taken_for_this_machine(host: str) -> None:
     assert entry(f"{{url: 'http://{host}:8000/mcp'}}").url == f"http://{host}:8000/mcp"
 
 
+@pytest.mark.requirement("000-14.1-https")
+@pytest.mark.requirement("000-5.5-https")
 @pytest.mark.parametrize(
     "host",
     ["example.com", "10.0.0.1", "192.168.1.4", "localhost.example.com", "127.1", "0.0.0.0", "[::]", "2130706433"],
@@ -354,6 +381,7 @@ def test_an_unset_variable_in_a_choice_stops_that_server_too() -> None:
     assert (spec.fault, spec.isolation) == ("${HOW} and ${VIA} are not set", "shared")
 
 
+@pytest.mark.requirement("000-14.9-variables")
 def test_set_variables_are_put_in() -> None:
     spec = entry(
         "{url: 'https://${HOST}/mcp', headers: {Authorization: 'Bearer ${TOKEN}'}, apiKey: '$TOKEN'}",
@@ -368,6 +396,8 @@ def test_set_variables_are_put_in() -> None:
     )
 
 
+@pytest.mark.requirement("001-US-6-spawn")
+@pytest.mark.requirement("002-3.1-secret-values")
 def test_secret_references_stay_references() -> None:
     spec = entry(
         """{ url: "secret://vault/kv/mcp#url", env: { A: "secret://gcp/a", B: { source: "file", provider: "box", id: "/a/b" } },
@@ -460,6 +490,7 @@ def test_a_program_is_the_same_for_every_owner_and_neighbouring_fields_never_run
     assert len(spec_key(program)) == 64
 
 
+@pytest.mark.requirement("000-12.2-limit")
 def test_options_of_the_engine() -> None:
     text = """{ mcp: { toolNames: "mcp_prefix_tool", startupGraceMs: 500, maxConcurrentServers: 3, sessionIdleTtlMs: 60000, debug: true,
       healthIntervalMs: 1000, toolDiscoveryInterval: 2000, servers: { s: { command: "x" } } } }"""
@@ -469,6 +500,7 @@ def test_options_of_the_engine() -> None:
     assert engine_options(parse_config("{}")) == EngineOptions()
 
 
+@pytest.mark.requirement("000-6.2-global")
 def test_the_plugins_own_options_count_for_its_servers() -> None:
     text = """{ plugins: { entries: { "mcp-client": { config: { toolDiscoveryInterval: 7000, maxConcurrentServers: 4, debug: true,
       servers: { p: { command: "x" } } } } } }, mcp: { toolDiscoveryInterval: 0, servers: { m: { command: "x" } } } }"""
