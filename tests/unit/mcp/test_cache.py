@@ -62,6 +62,7 @@ def test_pins_outlive_a_changed_credential_but_not_another_address(cache: Cache)
     assert cache.pins(replace(SPEC, url="https://example.net/mcp")) == Pins()
 
 
+@pytest.mark.requirement("002-5.2-memory")
 def test_files_are_private_and_hold_no_credential(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     cache.remember(SPEC, KNOWN)

@@ -14,6 +14,7 @@ def lines(caplog: pytest.LogCaptureFixture):
     return lambda: [(record.levelname, record.getMessage()) for record in caplog.records]
 
 
+@pytest.mark.requirement("001-FR-4-chatter")
 def test_a_log_message_keeps_its_level_and_names_the_server(lines) -> None:
     chatter = Chatter("web")
     chatter.log_message(Raw(b'{"level":"critical","logger":"db","data":"disk full"}'))

@@ -11,6 +11,8 @@ from openclaw.mcp.glob import first_match, matches
 from openclaw.mcp.names import Claims, base_name, form_for
 
 
+@pytest.mark.requirement("000-6.5-names")
+@pytest.mark.requirement("001-FR-2-names")
 @pytest.mark.parametrize(
     ("section", "tool_names", "form"),
     [
@@ -25,6 +27,9 @@ def test_the_section_decides_the_form_unless_one_is_forced(section, tool_names, 
     assert form_for(ServerSpec("s", section=section), EngineOptions(tool_names=tool_names)) == form
 
 
+@pytest.mark.requirement("000-6.5-names")
+@pytest.mark.requirement("001-8-naming")
+@pytest.mark.requirement("001-FR-2-names")
 @pytest.mark.parametrize(
     ("form", "prefix", "tool", "name"),
     [

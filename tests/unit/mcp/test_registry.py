@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from msgspec import Raw
 
 from openclaw.config.servers import EngineOptions, ServerSpec
@@ -31,6 +32,7 @@ def names(of: Registry) -> list[tuple[str, str, str]]:
     return [(entry.name, entry.spec.name, entry.definition.name) for entry in of.entries()]
 
 
+@pytest.mark.requirement("000-3.1-namespaces")
 def test_every_tool_gets_a_name_that_leads_back_to_server_and_tool() -> None:
     tools = registry(A, PLAIN)
     tools.update("plain", toolset("search", "read.file"))
@@ -46,6 +48,7 @@ def test_every_tool_gets_a_name_that_leads_back_to_server_and_tool() -> None:
     assert tools.entry("plain__nothing") is None
 
 
+@pytest.mark.requirement("000-11.2-prefix")
 def test_colliding_names_get_a_suffix_and_still_lead_back() -> None:
     tools = registry(A, A_B, reserved=["mcp_a_Exec"])
     tools.update("a", toolset("b_c", "exec"))
@@ -81,6 +84,9 @@ def test_the_order_a_server_lists_its_tools_in_does_not_change_their_names() -> 
     assert names(one) == names(other)
 
 
+@pytest.mark.requirement("000-12.1-prefix")
+@pytest.mark.requirement("001-8-naming")
+@pytest.mark.requirement("001-FR-1-prefix")
 def test_a_prefix_replaces_the_server_name() -> None:
     tools = registry(replace(PLAIN, tool_prefix="fs"))
     tools.update("plain", toolset("read"))
