@@ -61,6 +61,8 @@ def framed(result: ToolResult) -> list[str]:
     return lines[start + 1 : -1]
 
 
+@pytest.mark.requirement("001-FR-4-pattern")
+@pytest.mark.requirement("002-5.1-same")
 async def test_a_page_comes_as_framed_text(site: Site) -> None:
     site.pages["/a"] = (
         "200 OK\r\nContent-Type: text/html; charset=utf-8",
