@@ -150,6 +150,7 @@ async def test_no_more_calls_than_the_limit_run_at_once(stage: Stage) -> None:
     assert (peak, len(outcome.calls)) == (PARALLEL_CALLS, PARALLEL_CALLS + 5)
 
 
+@pytest.mark.requirement("001-US-2-errors")
 async def test_a_tool_that_fails_does_not_end_the_run(stage: Stage) -> None:
     async def broken(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
         raise ValueError("no luck")
@@ -253,6 +254,7 @@ async def test_tools_that_appear_during_a_run_are_offered_next(stage: Stage) -> 
     assert [[tool.name for tool in request.tools] for request in model.requests] == [["connect"], ["connect", "echo"]]
 
 
+@pytest.mark.requirement("002-5.1-details")
 async def test_details_never_reach_the_model(stage: Stage) -> None:
     async def detailed(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
         return ToolResult((Text("shown"),), details={"raw": "hidden"})

@@ -3,6 +3,8 @@
 from datetime import date
 from pathlib import Path
 
+import pytest
+
 from openclaw.agent.prompt import CONTEXT_CHARS, IDENTITY, RULES, SKILLS_CHARS, PromptParts, system_prompt
 
 PARTS = PromptParts(
@@ -29,6 +31,7 @@ def test_sections_come_in_a_fixed_order_with_the_changing_ones_last() -> None:
     )
 
 
+@pytest.mark.requirement("001-US-5-not-instructions")
 def test_the_untrusted_markers_are_explained_to_every_agent() -> None:
     bare = system_prompt(PromptParts("main", Path("/w"), date(2026, 3, 4)))
 
