@@ -114,6 +114,7 @@ async def test_standard_output_is_a_pipe_that_can_be_opened_by_name() -> None:
     assert await output_of(python("open('/dev/stdout', 'w').write('by name')")) == "by name"
 
 
+@pytest.mark.requirement("002-5.3-internals")
 @both_loops
 async def test_a_child_inherits_no_other_descriptor(tmp_path: Path) -> None:
     with (tmp_path / "secret").open("w") as file:
@@ -162,6 +163,7 @@ async def test_a_failed_start_leaves_no_descriptor_open(tmp_path: Path) -> None:
     assert open_descriptors() == before
 
 
+@pytest.mark.requirement("001-FR-3-shutdown")
 @both_loops
 async def test_a_polite_program_leaves_at_the_end_of_its_input() -> None:
     async with running(python("import sys; sys.stdin.read(); print('bye')")) as (process, streams):
@@ -184,6 +186,7 @@ async def test_what_a_polite_program_left_behind_is_ended(how: str) -> None:
         wait_until_gone(descendant)
 
 
+@pytest.mark.requirement("001-FR-3-shutdown")
 @both_loops
 async def test_a_program_that_ignores_everything_is_killed_with_all_its_descendants() -> None:
     async with running(python(PARENT, "setsid", "stubborn", "stubborn-child")) as (process, streams):
