@@ -60,6 +60,7 @@ async def test_headers_given_by_the_caller_replace_the_defaults(server: HttpServ
     }
 
 
+@pytest.mark.requirement("000-16-pooling")
 async def test_one_connection_carries_one_exchange_after_the_other(server: HttpServer, client: HttpClient) -> None:
     async with ChaosProxy(server.port) as proxy:
         for number in range(20):
