@@ -65,6 +65,8 @@ def reasons(plugins: Plugins) -> dict[str, str]:
     return {status.id: status.reason for status in plugins.statuses()}
 
 
+@pytest.mark.requirement("000-6.1-fields")
+@pytest.mark.requirement("000-6.4-initialize")
 async def test_the_example_is_found_by_its_path_and_counts_words(tmp_path: Path) -> None:
     settings = PluginSettings(enabled=True, config={"shortestWord": 3})
     plugins = await loaded(tmp_path, PluginRules({"word-count": settings}, [EXAMPLE]))
@@ -97,6 +99,7 @@ async def test_the_config_in_the_examples_readme_switches_it_on(tmp_path: Path) 
     assert [tool.name for tool in plugins.tools("main")] == ["word_count"]
 
 
+@pytest.mark.requirement("000-6.1-manifest")
 async def test_an_installed_plugin_is_found_by_its_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code(tmp_path / "site", "entry_point_plugin", "return PluginHandle()")
     info = tmp_path / "site" / "some_plugin-1.5.dist-info"
@@ -255,6 +258,7 @@ async def test_a_plugin_gets_its_own_settings_and_nothing_else(tmp_path: Path) -
     ]
 
 
+@pytest.mark.requirement("000-6.1-fields")
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -408,6 +412,7 @@ def with_config(**config: Any) -> PluginRules:
     return PluginRules({"p": PluginSettings(config=config)})
 
 
+@pytest.mark.requirement("000-6.4-config-change")
 async def test_a_running_plugin_is_told_its_new_config(tmp_path: Path) -> None:
     diary = Diary()
     plugins = await loaded(tmp_path, with_config(a=1), built_in={"p": diary.plugin()})
