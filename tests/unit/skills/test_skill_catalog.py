@@ -42,6 +42,9 @@ def home_roots(home: Path, extra: Sequence[Path] = ()) -> tuple[Root, ...]:
     return skill_roots(workspace=home / "work", home=home, state_dir=home / ".openclaw", agent="main", extra_dirs=extra)
 
 
+@pytest.mark.requirement("000-2-skill")
+@pytest.mark.requirement("000-8-by-name")
+@pytest.mark.requirement("000-8-raw")
 def test_the_bundled_skill_gives_the_mcp_command_to_its_tool() -> None:
     catalog = load(home_roots(Path("/nowhere")), reserved={"help", "new", "tools", "status"})
 
@@ -55,6 +58,7 @@ def test_the_bundled_skill_gives_the_mcp_command_to_its_tool() -> None:
     assert "<name>mcp</name>" in catalog.prompt
 
 
+@pytest.mark.requirement("000-7.1-front-matter")
 def test_the_bundled_skill_says_of_itself_what_its_document_asks() -> None:
     """Seed 000 §7.1."""
     front, _ = split((BUNDLED / "mcp" / "SKILL.md").read_text(encoding="utf-8"))
@@ -83,6 +87,7 @@ def test_without_a_skill_file_yaml_is_not_loaded(tmp_path: Path) -> None:
     assert subprocess.check_output([sys.executable, "-c", script, str(tmp_path)]) == b"False\n"
 
 
+@pytest.mark.requirement("000-7.2-gate")
 def test_the_bundled_skill_goes_with_the_plugin_switch() -> None:
     config = {"plugins": {"entries": {"mcp-client": {"enabled": False}}}}
 
