@@ -53,6 +53,11 @@ async def failure(secrets: Resolver, reference: str) -> str:
 # Google
 
 
+@pytest.mark.requirement("001-FR-5-gcp")
+@pytest.mark.requirement("001-FR-5-gcp-version")
+@pytest.mark.requirement("001-US-5-managers")
+@pytest.mark.requirement("001-US-6-schemes")
+@pytest.mark.requirement("002-3.6-gcp-latest")
 async def test_a_google_machine_reads_with_its_service_account(cloud: CloudImitation) -> None:
     cloud.google = {
         ("machine-project", "linkedin-password", "latest"): b"newest-value\n",
@@ -71,6 +76,7 @@ async def test_a_google_machine_reads_with_its_service_account(cloud: CloudImita
     assert redact(f"Authorization: {TOKEN}") == "Authorization: [REDACTED]"
 
 
+@pytest.mark.requirement("002-3.6-gcp-project")
 @pytest.mark.parametrize(
     ("settings", "env"),
     [
@@ -136,6 +142,7 @@ async def test_a_machine_without_a_service_account_says_so(cloud: CloudImitation
     )
 
 
+@pytest.mark.requirement("002-3.6-gcloud")
 async def test_gcloud_is_asked_by_its_arguments_alone(tmp_path: Path) -> None:
     record = imitate_program(
         tmp_path / "bin", "gcloud", r"print(base64.urlsafe_b64encode('wert~~~ÿ'.encode()).decode())"
@@ -211,6 +218,8 @@ async def test_azures_refusals_are_told_in_our_words(cloud: CloudImitation, tmp_
 # Amazon
 
 
+@pytest.mark.requirement("001-FR-5-aws")
+@pytest.mark.requirement("002-3.6-cli")
 async def test_the_aws_command_is_asked_by_its_arguments_alone(tmp_path: Path) -> None:
     record = imitate_program(
         tmp_path / "bin", "aws", """print(json.dumps({'SecretString': '{"user": "me", "n": 1}'}))"""

@@ -20,6 +20,7 @@ def found(server: str) -> list[str]:
     return [finding.path.removeprefix("mcp.servers.s.") for finding in plaintext_findings(config)]
 
 
+@pytest.mark.requirement("002-3.6-looks")
 @pytest.mark.parametrize(
     ("server", "paths"),
     [
@@ -94,6 +95,9 @@ def test_findings_name_file_and_line_also_in_included_files(tmp_path: Path) -> N
     ]
 
 
+@pytest.mark.requirement("001-FR-5-warning")
+@pytest.mark.requirement("001-US-6-plaintext")
+@pytest.mark.requirement("002-3.6-plaintext")
 def test_a_server_is_warned_about_once_in_the_documented_words() -> None:
     config = parse_config(
         """{

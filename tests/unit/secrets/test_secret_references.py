@@ -16,6 +16,7 @@ from openclaw.secrets.reference import (
 )
 
 
+@pytest.mark.requirement("002-3.6-uri")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -29,6 +30,7 @@ def test_a_reference_names_a_provider_and_a_secret(text: str, expected: Referenc
     assert parse_reference(text) == expected
 
 
+@pytest.mark.requirement("002-3.6-unknown")
 @pytest.mark.parametrize(
     ("text", "message"),
     [

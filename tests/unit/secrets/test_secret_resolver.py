@@ -145,6 +145,7 @@ async def test_a_configured_provider_has_a_deadline_of_its_own() -> None:
             await secrets.resolve(reference)
 
 
+@pytest.mark.requirement("001-FR-5-error")
 async def test_an_error_names_the_reference_and_the_cause() -> None:
     failing = Fails(lambda: SecretError("the store is asleep.", hint="Wake it."))
     with pytest.raises(SecretError) as caught:
@@ -152,6 +153,7 @@ async def test_an_error_names_the_reference_and_the_cause() -> None:
     assert str(caught.value) == "secret://gcp/a#2 cannot be resolved: the store is asleep. Wake it."
 
 
+@pytest.mark.requirement("001-FR-5-error")
 async def test_an_error_of_a_library_is_named_by_its_kind_and_not_quoted() -> None:
     failing = Fails(lambda: ValueError("cannot parse hunter2hunter2"))
     with pytest.raises(SecretError) as caught:
@@ -160,6 +162,7 @@ async def test_an_error_of_a_library_is_named_by_its_kind_and_not_quoted() -> No
     assert caught.value.__cause__ is None
 
 
+@pytest.mark.requirement("002-3.6-gcp-empty")
 async def test_an_empty_secret_is_an_error() -> None:
     class Empty:
         async def fetch(self, rest: str) -> str:
@@ -170,6 +173,7 @@ async def test_an_empty_secret_is_an_error() -> None:
     assert str(caught.value) == "secret://gcp/a cannot be resolved: it is empty."
 
 
+@pytest.mark.requirement("001-US-5-gcp-preferred")
 async def test_no_provider_stands_in_for_another() -> None:
     slow = Slow()
     slow.go.set()
@@ -183,6 +187,8 @@ async def test_no_provider_stands_in_for_another() -> None:
     assert slow.asked == []
 
 
+@pytest.mark.requirement("001-FR-5-redacted")
+@pytest.mark.requirement("001-US-6-redacted")
 async def test_a_resolved_value_is_redacted_in_clear_base64_and_url_form() -> None:
     value = "p@ss/word+of=the?day"
     assert await Resolver(Secrets(), {"DAY": value}).resolve("secret://env/DAY") == value
@@ -207,6 +213,9 @@ SPEC = ServerSpec(
 )
 
 
+@pytest.mark.requirement("000-14.9-managers")
+@pytest.mark.requirement("002-3.1-secret-values")
+@pytest.mark.requirement("002-3.6-parallel")
 async def test_every_reference_of_a_server_is_looked_up_at_the_same_time() -> None:
     slow = Slow()
 
