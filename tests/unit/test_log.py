@@ -87,6 +87,9 @@ def test_an_unknown_level_is_a_usage_error_that_lists_the_known_ones() -> None:
     assert str(caught.value) == "There is no log level 'loud'. Use one of debug, info, warning, error."
 
 
+@pytest.mark.requirement("001-FR-5-redacted")
+@pytest.mark.requirement("001-NFR-3-secrets")
+@pytest.mark.requirement("001-US-6-redacted")
 @pytest.mark.parametrize("json_lines", [False, True])
 def test_a_secret_is_masked_in_message_arguments_fields_and_exceptions(json_lines: bool) -> None:
     remember('s3cr"et\\value')
