@@ -80,6 +80,9 @@ def resolve(aws: str, *references: str, region: str = "eu-central-1", **env: str
     return list(json.loads(done.stdout))
 
 
+@pytest.mark.requirement("001-FR-5-aws")
+@pytest.mark.requirement("001-US-6-schemes")
+@pytest.mark.requirement("002-3.6-cli")
 def test_secrets_and_their_json_fields_are_read_through_the_library(aws: str, arns: list[str]) -> None:
     found = resolve(
         aws, "secret://aws/plain", "secret://aws/prod/db#password", "secret://aws/prod/db#port", "secret://aws/bytes"

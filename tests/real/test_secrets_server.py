@@ -66,6 +66,8 @@ async def environment(manager: Manager, tool: str) -> dict[str, Any]:
     return dict(json.loads(item.text or "")["env"])
 
 
+@pytest.mark.requirement("001-US-5-managers")
+@pytest.mark.requirement("001-US-5-secrets")
 async def test_a_server_has_its_secrets_in_its_environment_and_no_other_server_does(config: Config, bao: Bao) -> None:
     async with manager(config, bao) as running:
         linkedin = await environment(running, "mcp_linkedin_environment")
@@ -75,6 +77,9 @@ async def test_a_server_has_its_secrets_in_its_environment_and_no_other_server_d
     assert [other.get(name) for name in names] == [None, None, None]
 
 
+@pytest.mark.requirement("001-NFR-3-secrets")
+@pytest.mark.requirement("001-US-6-fails")
+@pytest.mark.requirement("002-6-secret")
 async def test_a_server_whose_secret_is_gone_does_not_start_and_the_others_do(
     config: Config, bao: Bao, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -54,6 +54,8 @@ async def failure(secrets: Resolver, reference: str) -> str:
     return str(caught.value).removeprefix(f"{reference} cannot be resolved: ")
 
 
+@pytest.mark.requirement("001-FR-5-vault")
+@pytest.mark.requirement("001-US-6-schemes")
 async def test_both_versions_of_the_key_value_engine_are_read_at_any_mount(bao: Bao) -> None:
     secrets = by_token(bao)
     references = [
