@@ -88,6 +88,7 @@ def is_module(name: str) -> bool:
     return name.startswith("openclaw") and (path.with_suffix(".py").exists() or (path / "__init__.py").exists())
 
 
+@pytest.mark.requirement("000-13-layout")
 def test_every_module_has_a_place_on_the_map() -> None:
     unknown = {part_of(name_of(path)) for path in modules()} - set(PLACE) - {""}
     assert not unknown
