@@ -12,6 +12,8 @@ COMMAND, ARGUMENTS = '/opt/my "tools"/openclaw', ["mcp-server", "--agent", "wör
 ENTRY = {"command": COMMAND, "args": ARGUMENTS}
 
 
+@pytest.mark.requirement("003-client-config")
+@pytest.mark.requirement("004-config-clients")
 @pytest.mark.parametrize("client", ["claude-code", "claude-desktop", "cursor"])
 def test_most_clients_read_the_same_shape(client: str) -> None:
     assert json.loads(config_text(client, COMMAND, ARGUMENTS)) == {"mcpServers": {"openclaw": ENTRY}}

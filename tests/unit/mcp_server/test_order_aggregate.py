@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,11 +39,16 @@ FRAMED = (
 )
 
 
+@pytest.mark.requirement("003-3-collected")
+@pytest.mark.requirement("003-agg-callbacks")
+@pytest.mark.requirement("004-aggregated")
 def test_block_replies_stand_before_the_final_answer_in_their_order() -> None:
     events = [block("Let me look."), tool(Text("x")), block("One more."), tool(Text("y")), final("Done: 3 files.")]
     assert text_of(events) == "Let me look.\n\nOne more.\n\nDone: 3 files."
 
 
+@pytest.mark.requirement("003-agg-final")
+@pytest.mark.requirement("004-limits-one-block")
 def test_streamed_pieces_are_not_repeated() -> None:
     events: list[Event] = [TurnStart(1), ReasoningDelta("hm"), TextDelta("Hel"), TextDelta("lo"), final("Hello")]
     assert text_of(events) == "Hello"
@@ -53,6 +59,8 @@ def test_reasoning_and_notices_are_not_part_of_the_answer() -> None:
     assert text_of([Notice("retrying"), MessageEnd(message, final=True)]) == "Hello"
 
 
+@pytest.mark.requirement("003-agg-dedup")
+@pytest.mark.requirement("004-aggregated")
 def test_a_part_that_the_final_answer_contains_is_dropped() -> None:
     assert text_of([block("The  sum\nis 4."), final("Well. The sum is 4. Anything else?")]) == (
         "Well. The sum is 4. Anything else?"
@@ -63,14 +71,17 @@ def test_a_part_that_a_later_part_contains_is_dropped() -> None:
     assert text_of([block("Looking"), block("Looking again"), final("Done")]) == "Looking again\n\nDone"
 
 
+@pytest.mark.requirement("003-agg-dedup")
 def test_a_repeated_part_is_said_once() -> None:
     assert text_of([block("Working."), block("Working."), final("Done")]) == "Working.\n\nDone"
 
 
+@pytest.mark.requirement("003-agg-dedup-final")
 def test_the_final_answer_is_never_dropped() -> None:
     assert text_of([block("It is 4, as you said."), final("4")]) == "It is 4, as you said.\n\n4"
 
 
+@pytest.mark.requirement("004-tool-results")
 def test_tool_results_stay_out_when_something_was_said() -> None:
     assert text_of([block(""), tool(Text("three files")), final("Done")]) == "Done"
 
@@ -80,6 +91,7 @@ def test_tool_results_join_the_answer_of_a_verbose_agent_in_their_frame() -> Non
     assert text_of(events, verbose=True) == f"Looking.\n\n{FRAMED}\n\nDone"
 
 
+@pytest.mark.requirement("004-tool-results")
 def test_tool_results_are_the_answer_when_nothing_else_was_said() -> None:
     assert text_of([block(""), tool(Text("three files")), final("")]) == FRAMED
 

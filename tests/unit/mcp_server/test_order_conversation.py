@@ -67,6 +67,9 @@ def test_other_requests_wait_for_initialize() -> None:
     assert ask(Conversation(), "tools/list") == Refusal(1, -32602, MISSING)
 
 
+@pytest.mark.requirement("003-1-tool")
+@pytest.mark.requirement("004-limits-one-tool")
+@pytest.mark.requirement("004-tool-single")
 def test_the_tool_list_of_a_handshake_revision_is_the_list_alone() -> None:
     assert ask(initialized(), "tools/list") == Answer(1, {"tools": [TOOL]})
 
@@ -145,6 +148,9 @@ def test_both_eras_may_be_mixed() -> None:
     assert legacy == Answer(1, {"tools": [TOOL]})
 
 
+@pytest.mark.requirement("004-file-fields")
+@pytest.mark.requirement("004-image-fields")
+@pytest.mark.requirement("004-images-files")
 def test_a_call_becomes_an_order() -> None:
     arguments = {
         "message": "hi",
@@ -167,6 +173,8 @@ def test_a_progress_token_is_kept_as_it_was_written(token: Any, kept: bytes) -> 
     assert ask(initialized(), "tools/call", params) == Placed(1, "2025-11-25", Order("hi"), token=Raw(kept))
 
 
+@pytest.mark.requirement("004-limits-one-tool")
+@pytest.mark.requirement("004-tool-single")
 @pytest.mark.parametrize(
     ("params", "shown"), [({"name": "other"}, "other"), ({}, "no name"), ({"name": 5}, "no name"), (None, "no name")]
 )
@@ -175,6 +183,7 @@ def test_another_tool_does_not_exist(params: Any, shown: str) -> None:
     assert ask(initialized(), "tools/call", params) == Refusal(1, -32602, sentence)
 
 
+@pytest.mark.requirement("004-message-required")
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
@@ -214,6 +223,7 @@ def test_missing_arguments_are_an_order_without_a_message() -> None:
     assert outcome == Placed(1, "2025-11-25", None, fault)
 
 
+@pytest.mark.requirement("004-images-files")
 def test_optional_arguments_may_be_null() -> None:
     arguments = {
         "message": "m",

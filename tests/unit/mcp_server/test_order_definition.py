@@ -54,6 +54,7 @@ DOCUMENTED = """
 """  # noqa: E501
 
 
+@pytest.mark.requirement("004-tool-definition")
 @pytest.mark.parametrize("text", [DOCUMENTED])
 def test_the_tool_is_the_documented_one_to_the_letter(text: str) -> None:
     """Seed 004, "Tool Definition": also the order of the keys."""

@@ -63,22 +63,28 @@ def refusal(order: Order) -> str:
     return str(refused.value)
 
 
+@pytest.mark.requirement("004-file-types")
+@pytest.mark.requirement("004-image-types")
 def test_the_table_of_types_is_the_documented_one() -> None:
     """Seed 004, "Image Attachments" and "File Attachments"."""
     assert set(SAMPLES) == IMAGES | FILES
     assert len(IMAGES) == 4
 
 
+@pytest.mark.requirement("004-image-types")
 @pytest.mark.parametrize("kind", sorted(IMAGES))
 def test_every_kind_of_image_is_taken(kind: str) -> None:
     assert list(decode(image(encoded(SAMPLES[kind]), kind, "a b.x"))) == [Attachment("a b.x", kind, SAMPLES[kind])]
 
 
+@pytest.mark.requirement("004-file-types")
 @pytest.mark.parametrize("kind", sorted(FILES))
 def test_every_kind_of_file_is_taken(kind: str) -> None:
     assert list(decode(file(encoded(SAMPLES[kind]), kind))) == [Attachment("file-1", kind, SAMPLES[kind])]
 
 
+@pytest.mark.requirement("004-file-fields")
+@pytest.mark.requirement("004-image-fields")
 def test_images_come_before_files_and_each_has_a_name() -> None:
     order = Order(
         "m",
@@ -95,12 +101,15 @@ def test_items_are_decoded_one_at_a_time_and_their_text_forgotten() -> None:
     assert [bool(item.data) for item in order.images] == [False, True, True]
 
 
+@pytest.mark.requirement("004-limit-in")
 @pytest.mark.parametrize("size", [ITEM_BYTES - 1, ITEM_BYTES])
 def test_an_item_up_to_15_mb_is_taken(size: int) -> None:
     (taken,) = decode(image(encoded(PNG.ljust(size, b"\0"))))
     assert len(taken.data) == size
 
 
+@pytest.mark.requirement("004-image-limits")
+@pytest.mark.requirement("004-limit-in")
 @pytest.mark.parametrize("size", [ITEM_BYTES + 1, ITEM_BYTES + 2, ITEM_BYTES + 3, 2 * ITEM_BYTES])
 def test_a_larger_item_is_refused(size: int) -> None:
     assert refusal(image(encoded(PNG.ljust(size, b"\0")))) == "images[0] is larger than 15.0 MB."
@@ -111,6 +120,8 @@ def test_a_much_larger_item_is_refused_before_it_is_decoded() -> None:
     assert refusal(image("!" * (2 * ITEM_BYTES))) == "images[0] is larger than 15.0 MB."
 
 
+@pytest.mark.requirement("004-file-limits")
+@pytest.mark.requirement("004-image-limits")
 @pytest.mark.parametrize(("images", "files", "fits"), [(10, 5, True), (11, 0, False), (0, 6, False)])
 def test_ten_images_and_five_files_are_the_most(images: int, files: int, fits: bool) -> None:
     item = Item("x", "", "")
@@ -142,6 +153,7 @@ def test_the_common_ways_to_write_base64_are_accepted(text: str) -> None:
     assert taken.data.startswith(PNG)
 
 
+@pytest.mark.requirement("004-base64-only")
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

@@ -37,6 +37,7 @@ def resource(name: str, kind: str, data: bytes) -> dict[str, Any]:
     return {"type": "resource", "resource": {"uri": f"attachment://{name}", "mimeType": kind, "blob": data}}
 
 
+@pytest.mark.requirement("004-out-text")
 def test_text_comes_first_and_media_in_their_order() -> None:
     image, sound = Image(PNG, "image/png"), Audio(b"la", "audio/mpeg")
     assert blocks(sound, image, text="Here.") == [
@@ -50,6 +51,7 @@ def test_without_text_there_is_no_text_block() -> None:
     assert blocks(Image(PNG, "image/png")) == [{"type": "image", "data": PNG, "mimeType": "image/png"}]
 
 
+@pytest.mark.requirement("004-out-image")
 @pytest.mark.parametrize("kind", SAMPLES)
 def test_pictures_of_every_kind_are_image_blocks(kind: str, tmp_path: Path) -> None:
     expected = [{"type": "image", "data": SAMPLES[kind], "mimeType": kind}]
@@ -62,6 +64,7 @@ def test_a_picture_that_is_none_goes_as_a_file() -> None:
     assert blocks(svg) == [resource("image-1.svg%2Bxml", "image/svg+xml", b"<svg/>")]
 
 
+@pytest.mark.requirement("004-out-audio")
 @pytest.mark.parametrize("kind", AUDIO)
 def test_recordings_of_every_kind_are_audio_blocks_or_resources(kind: str) -> None:
     audio = Audio(b"la la", kind)
@@ -70,6 +73,7 @@ def test_recordings_of_every_kind_are_audio_blocks_or_resources(kind: str) -> No
     assert [blocks(audio), blocks(audio, audio_blocks=False)] == [[block], [resource(name, kind, b"la la")]]
 
 
+@pytest.mark.requirement("004-out-resource")
 @pytest.mark.parametrize("kind", FILES)
 def test_files_of_every_other_kind_are_embedded_resources(kind: str, tmp_path: Path) -> None:
     kept = MediaStore(tmp_path).save(b"data", kind, "report.bin")
@@ -85,12 +89,14 @@ def test_names_are_quoted_and_told_apart(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.requirement("004-limit-item")
 @pytest.mark.parametrize("size", [ANSWER_ITEM_BYTES - 1, ANSWER_ITEM_BYTES])
 def test_an_item_up_to_20_mb_is_attached(size: int) -> None:
     data = PNG.ljust(size, b"\0")
     assert [block["type"] for block in blocks(Image(data, "image/png"), text="x")] == ["text", "image"]
 
 
+@pytest.mark.requirement("004-limit-item")
 def test_an_item_one_byte_larger_is_named_instead() -> None:
     data = PNG.ljust(ANSWER_ITEM_BYTES + 1, b"\0")
     sentence = "image-1.png (image/png, 20.0 MB) is not attached: it is larger than 20.0 MB."
@@ -106,6 +112,7 @@ def test_a_file_that_is_too_large_is_never_read(tmp_path: Path) -> None:
     assert blocks(file) == [said(sentence)]
 
 
+@pytest.mark.requirement("004-limit-answer")
 def test_all_items_together_may_be_50_mb_and_not_a_byte_more() -> None:
     large, half = Audio(bytes(20 * MB), "audio/wav"), Audio(bytes(10 * MB), "audio/wav")
     over = Audio(bytes(10 * MB + 1), "audio/wav")
