@@ -38,6 +38,7 @@ def records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
 
 
+@pytest.mark.requirement("001-7-audit")
 def test_a_call_leaves_a_request_and_an_outcome(tmp_path: Path) -> None:
     path = tmp_path / "py" / "audit.jsonl"
     log = AuditLog(path, clock=lambda: 1_700_000_000.25)

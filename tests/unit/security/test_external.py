@@ -58,6 +58,7 @@ def test_the_frame_has_notice_markers_head_and_content() -> None:
     )
 
 
+@pytest.mark.requirement("002-5.1-wrap")
 def test_the_warning_stands_before_the_opening_marker_with_two_blank_lines() -> None:
     notice = parts(frame("x", source="web_fetch"))["notice"]
     assert notice.startswith("SECURITY NOTICE: ")
@@ -65,6 +66,8 @@ def test_the_warning_stands_before_the_opening_marker_with_two_blank_lines() -> 
     assert "EXTERNAL, UNTRUSTED" in notice
 
 
+@pytest.mark.requirement("001-FR-4-sentence")
+@pytest.mark.requirement("002-3.5-wrapped")
 @pytest.mark.parametrize("warning", [True, False])
 def test_output_of_an_mcp_server_says_so_in_the_required_words(warning: bool) -> None:
     """Seed 001 FR-4."""
@@ -76,6 +79,7 @@ def test_output_of_an_mcp_server_says_so_in_the_required_words(warning: bool) ->
     assert found["head"] == "Source: MCP Server\nFrom: github"
 
 
+@pytest.mark.requirement("002-4.4-source")
 @pytest.mark.parametrize(
     ("source", "label"),
     [
@@ -168,6 +172,7 @@ def test_a_marker_look_alike_is_neutralised_where_it_stands(marker: str) -> None
     assert re.fullmatch(r"before \[\[(END_)?MARKER_SANITIZED\]\] after", seen)
 
 
+@pytest.mark.requirement("002-5.1-sanitize")
 @given(st.text(st.sampled_from("Ab <>_\n=&;\u200b\u0301Е漢🙂/-"), max_size=12), st.sampled_from(MARKERS), st.data())
 @settings(max_examples=150, deadline=None)
 def test_no_surroundings_bring_a_marker_through(around: str, marker: str, data: st.DataObject) -> None:
@@ -361,6 +366,7 @@ def test_two_million_hostile_characters_do_not_hang(piece: str) -> None:
 # --- suspicious wording ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("002-5.1-detect")
 @pytest.mark.parametrize(
     ("text", "names"),
     [
@@ -425,6 +431,8 @@ def test_a_description_keeps_its_lines() -> None:
 HONEST = b'{"type":"object","properties":{"path":{"type":"string","description":"Where.\\nA path.","enum":["a","b"]}}}'
 
 
+@pytest.mark.requirement("001-FR-2-parameters")
+@pytest.mark.requirement("002-3.5-schema")
 @pytest.mark.parametrize(
     "schema", [HONEST, b"{}", b"true", '{"description":"caf\u00e9 \\u00e9"}'.encode(), b'{"a":1.0}']
 )

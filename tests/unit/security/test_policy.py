@@ -35,6 +35,8 @@ def test_without_rules_everything_but_exec_is_allowed() -> None:
     assert Policy().decide(READ) == Decision(True, "no rule restricts it")
 
 
+@pytest.mark.requirement("001-8-policy")
+@pytest.mark.requirement("001-US-5-policy")
 @pytest.mark.parametrize(
     ("rules", "names"),
     [
