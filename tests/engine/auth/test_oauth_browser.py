@@ -50,6 +50,7 @@ def spy(folder: Path, code: int = 0) -> str:
     return str(program)
 
 
+@pytest.mark.requirement("000-9.3-browser")
 async def test_the_browser_gets_the_address_as_one_argument_and_none_of_our_secrets(tmp_path: Path) -> None:
     """A19."""
     env = {"BROWSER": spy(tmp_path), "PATH": "/usr/bin:/bin", "API_TOKEN": "x", "DISPLAY": ":0"}

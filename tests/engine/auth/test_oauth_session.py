@@ -309,6 +309,7 @@ async def test_tokens_of_another_client_or_authorization_server_are_not_used(
     assert await program.call() == 200
 
 
+@pytest.mark.requirement("000-10-401")
 async def test_a_refresh_token_that_is_refused_after_a_401_leads_to_a_sign_in(
     server: AuthServer, program: Program, clock: Clock
 ) -> None:
@@ -415,6 +416,7 @@ async def test_a_terminal_steps_up_and_the_call_goes_through(server: AuthServer,
 
 @pytest.mark.requirement("000-10-403")
 @pytest.mark.requirement("000-9.5-two-attempts")
+@pytest.mark.requirement("000-10-403")
 async def test_the_second_no_is_final_and_remembered(server: AuthServer, program: Program) -> None:
     """A15: two sign-ins that asked for the right and did not get it."""
     server.plan.withheld = frozenset(["tools:write"])

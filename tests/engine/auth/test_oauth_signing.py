@@ -115,6 +115,7 @@ async def test_an_enterprise_sign_in_without_an_identity_says_what_is_missing(pr
         await program.call()
 
 
+@pytest.mark.requirement("000-12.1-as-override")
 async def test_a_configured_authorization_server_is_used_instead_of_the_listed_one(
     server: AuthServer, program: Program
 ) -> None:

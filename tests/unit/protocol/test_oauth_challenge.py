@@ -37,6 +37,7 @@ from openclaw.protocol.oauth.challenge import MAX_HEADER, Challenge, bearer_chal
         ('Bearer scope="' + "a" * MAX_HEADER + '"', Challenge()),
     ],
 )
+@pytest.mark.requirement("000-5.1-challenge")
 def test_a_challenge_is_read(header: str | None, expected: Challenge) -> None:
     assert bearer_challenge(header) == expected
 

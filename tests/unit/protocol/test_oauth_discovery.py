@@ -57,6 +57,7 @@ def look(script: Script, challenge: Challenge | None = None, **options: str) -> 
 # The resource's document
 
 
+@pytest.mark.requirement("000-5.1-resource-metadata")
 def test_the_address_in_the_challenge_is_asked_first_and_alone() -> None:
     script = Script({"https://mcp.example/custom.json": ok(resource()), AS_DOCUMENT: ok(server())})
     assert look(script, Challenge("https://mcp.example/custom.json")) == Discovery(SERVER, found(), ("a", "b"))
@@ -168,6 +169,7 @@ def test_a_document_nested_without_end_is_no_document() -> None:
         ),
     ],
 )
+@pytest.mark.requirement("000-5.1-server-metadata")
 def test_the_places_of_server_metadata_are_asked_in_order(issuer: str, urls: list[str]) -> None:
     """A4."""
     script = Script({AT_PATH: ok(resource(authorization_servers=[issuer])), urls[-1]: ok(server(issuer))})
@@ -193,6 +195,7 @@ def test_an_authorization_server_without_metadata_is_not_guessed() -> None:
 
 
 @pytest.mark.parametrize("methods", [None, [], ["plain"], ["s256"]])
+@pytest.mark.requirement("000-5.4-s256")
 def test_a_server_that_does_not_promise_s256_is_refused(methods: list[str] | None) -> None:
     """A8."""
     script = Script({AT_PATH: ok(resource()), AS_DOCUMENT: ok(server(code_challenge_methods_supported=methods))})

@@ -32,6 +32,7 @@ def sent(script: Script) -> list[dict[str, Any]]:
     return [json.loads(request.body or b"") for request in script.requests]
 
 
+@pytest.mark.requirement("000-5.1-registration-order")
 def test_a_configured_client_goes_before_the_document() -> None:
     configured = Configured("mine", metadata_url=DOCUMENT)
     assert known_client(server(client_id_metadata_document_supported=True), configured) == Client(
@@ -85,6 +86,7 @@ def test_a_method_we_do_not_know_is_named() -> None:
         known_client(server(), Configured("c", method="tls_client_auth"))
 
 
+@pytest.mark.requirement("000-5.2-dynamic")
 def test_registration_asks_for_a_native_client_with_every_scope_it_may_need() -> None:
     """A16."""
     metadata = server(scopes_supported=("read", "offline_access", "openid"))
@@ -207,6 +209,7 @@ def test_when_a_registration_can_be_used_again(client: Client, verdict: bool) ->
     assert suits(client, server(), WISH) is verdict
 
 
+@pytest.mark.requirement("000-5.2-document-hosted")
 def test_the_document_to_host_names_itself() -> None:
     """A16."""
     assert client_metadata_document(DOCUMENT) == {

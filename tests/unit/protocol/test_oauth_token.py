@@ -36,6 +36,8 @@ def asked(answer: Any = BEARER) -> Script:
     return Script({TOKEN.url: answer if isinstance(answer, Response) else ok(answer)})
 
 
+@pytest.mark.requirement("000-5.1-exchange")
+@pytest.mark.requirement("000-9.2-exchange")
 def test_a_code_is_exchanged_with_verifier_redirect_and_resource() -> None:
     """A8, A11."""
     script = asked({**BEARER, "expires_in": 3600, "refresh_token": "r3fresh", "scope": "read write"})
@@ -52,6 +54,7 @@ def test_a_code_is_exchanged_with_verifier_redirect_and_resource() -> None:
     }
 
 
+@pytest.mark.requirement("000-9.4-refresh-token")
 def test_a_refresh_names_the_resource_and_no_scope() -> None:
     """A11."""
     script = asked()
