@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
 from openclaw.config.servers import server_specs
 from openclaw.engine import Engine
+from openclaw.errors import OpenClawError
 from openclaw.mcp.connect import Services
 from openclaw.mcp.definition import schema_of
 from openclaw.mcp.handlers import Handlers
@@ -184,7 +186,9 @@ async def signed_in_use(engine: Engine) -> None:
         status = manager.status(name)[0]
         if status.state == "needs-auth":
             await sign_in(engine.env)
-            await manager.server(SERVER, name).refresh()
+            with suppress(OpenClawError):
+                # Its status says why, and whether somebody has to sign in once more.
+                await manager.server(SERVER, name).refresh()
         elif status.state != "ready":
             raise ScenarioError(f"{status.state}: {status.reason}")
         else:
@@ -256,5 +260,5 @@ if __name__ == "__main__":
     CONTEXT = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
     try:
         asyncio.run(main(sys.argv[-1]))
-    except ScenarioError as error:
+    except (ScenarioError, OpenClawError) as error:
         sys.exit(str(error))
