@@ -15,6 +15,7 @@ from datetime import date
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -22,19 +23,21 @@ from typing import Any
 import msgspec
 
 from openclaw.agent.agent import Agent, Parts, Settings
-from openclaw.agent.attachments import Attachment, incoming
+from openclaw.agent.attachments import Attachment, Transcribe, discard, incoming
 from openclaw.agent.events import Event, MessageEnd, RunReason, Sink, ToolEnd
 from openclaw.agent.loop import RunOutcome
 from openclaw.config.agents import AgentSpec
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.load import Config
 from openclaw.config.paths import Paths
-from openclaw.config.sections import Model
 from openclaw.config.servers import secret_text
 from openclaw.content import Audio, File, Image, Text, ToolCall, Usage, UserMessage
-from openclaw.engine import Engine
+from openclaw.engine import NATIVE_NAMES, Engine
 from openclaw.models.catalog import OFFLINE, Catalog, Selection
-from openclaw.models.spec import ModelSpec, ProviderSpec
+from openclaw.models.configured import provider_specs
+from openclaw.plugins.configured import plugin_rules
+from openclaw.plugins.contract import PluginContext, PluginHandle, ToolPlugin
+from openclaw.plugins.loader import Host, Plugins, load_plugins
 from openclaw.sessions.key import session_key as full_key
 from openclaw.sessions.memory import MemoryStore
 from openclaw.sessions.sqlite import SqliteStore
@@ -49,6 +52,8 @@ from openclaw.tools.native import NativeTools, native_tools
 
 __all__ = ["App", "Attachment", "CallRecord", "Reply"]
 
+# The id of the bundled plugin, as `plugins.entries` names it.
+MCP_CLIENT = "mcp-client"
 # Bits of randomness in the key of a conversation nobody named: keys never meet and cannot be guessed.
 _KEY_BYTES = 16
 
@@ -108,7 +113,8 @@ class _Collector(msgspec.Struct):
 class App:
     """`async with App(config, paths=…) as app: await app.reply("hello")`.
 
-    `workspace` is where agents work that have none configured. `through_gateway` adds the rules of `gateway.tools`.
+    `workspace` is where agents work that have none configured. `through_gateway` adds the rules of `gateway.tools`. `plugins` are
+    built in beside `mcp-client`, by id.
     """
 
     def __init__(
@@ -120,10 +126,14 @@ class App:
         workspace: Path | None = None,
         through_gateway: bool = False,
         store: Store | None = None,
+        plugins: Mapping[str, ToolPlugin] | None = None,
     ) -> None:
         self.engine = Engine(config, paths=paths, env=env, through_gateway=through_gateway)
         self._workspace = workspace
         self._given_store = store
+        self._built_in = {MCP_CLIENT: _mcp_client(self.engine), **(plugins or {})}
+        self._plugins: Plugins | None = None
+        self._loading = asyncio.Lock()
         self._checkers = CheckerCache()
         self._selections: dict[str, Selection] = {}
         self._exit = AsyncExitStack()
@@ -152,6 +162,8 @@ class App:
             # Turns that run keep the catalog they have; it is closed with the App.
             self.__dict__.pop("models", None)
         await self.engine.reload(config)
+        if self._plugins is not None:
+            await self._plugins.apply(await plugin_rules(config, self.engine.resolve))
 
     # One way in
 
@@ -180,15 +192,18 @@ class App:
         key = full_key(spec.id, session_key or _new_key(), namespace)
         one = await self.agent(spec, instructions=instructions, workspace=workspace)
         (await self.engine.manager()).start(spec.id)
-        blocks = await incoming(attachments, self.engine.media)
+        blocks = await incoming(attachments, self.engine.media, transcribe=self._transcribe())
         collector = _Collector(on_event)
-        outcome: RunOutcome = await one.turn(
-            UserMessage((Text(message), *blocks)),
-            session_key=key,
-            sink=collector,
-            deadline=spec.timeout if timeout is None else timeout,
-            patience=float("inf") if patience is None else patience,
-        )
+        try:
+            outcome: RunOutcome = await one.turn(
+                UserMessage((Text(message), *blocks)),
+                session_key=key,
+                sink=collector,
+                deadline=spec.timeout if timeout is None else timeout,
+                patience=float("inf") if patience is None else patience,
+            )
+        finally:
+            discard(blocks)
         return Reply(
             text=outcome.text,
             session_key=key,
@@ -203,7 +218,7 @@ class App:
     async def agent(self, spec: AgentSpec, *, instructions: str = "", workspace: Path | None = None) -> Agent:
         """The agent as it is now: its model found, its sources in place."""
         selection = await self.selection(spec)
-        manager = await self.engine.manager()
+        plugins = await self.plugins()
         return Agent(
             Settings(
                 id=spec.id,
@@ -220,13 +235,13 @@ class App:
             Parts(
                 provider_stream=selection.provider.stream,
                 store=self.store,
-                sources=(self.native(spec, workspace), manager),
+                sources=(self.native(spec, workspace), plugins),
                 policy_decide=self.engine.decide,
                 audit=self.engine.audit,
                 checker_cache=self._checkers,
                 clock=time.monotonic,
                 today=date.today,
-                contexts=(manager,),
+                contexts=(plugins,),
                 skills=lambda: self.skills(spec, workspace).prompt,
             ),
         )
@@ -257,6 +272,25 @@ class App:
 
     async def _resolve(self, value: object) -> str:
         return await self.engine.resolve(str(value))
+
+    def _transcribe(self) -> Transcribe | None:
+        """What turns recordings into words, when an endpoint for that is configured."""
+        section = self.config.root.media.audio.transcription
+        if section is None:
+            return None
+
+        async def transcribe(recording: Attachment) -> str:
+            transcriber = import_module("openclaw.agent.transcription").Transcriber(
+                base_url=section.base_url,
+                model=section.model,
+                api_key=await self.engine.resolve(secret_text(section.api_key)),
+                language=section.language or "",
+                timeout=section.timeout_seconds,
+            )
+            words: str = await transcriber(recording)
+            return words
+
+        return transcribe
 
     async def selection(self, spec: AgentSpec) -> Selection:
         """The model that serves an agent. Looked for once: finding one may take a moment."""
@@ -306,6 +340,19 @@ class App:
         )
         return native_tools(fence)
 
+    async def plugins(self) -> Plugins:
+        """Every plugin that is switched on, loaded once. The MCP engine is one of them, and the last in the order of tools."""
+        async with self._loading:
+            if self._plugins is None:
+                self._plugins = await load_plugins(
+                    await plugin_rules(self.config, self.engine.resolve),
+                    Host(self.paths.data_dir / "plugins"),
+                    built_in=self._built_in,
+                    reserved=NATIVE_NAMES,
+                )
+                self._exit.push_async_callback(self._plugins.close)
+        return self._plugins
+
     # What an agent has, and has not
 
     async def settled(self, agent: str = "") -> Agent:
@@ -345,8 +392,27 @@ class App:
         looked = (
             f"{sum(tool.kind == 'native' for tool in offered.values())} native tools",
             *(f"MCP server {status.name}: {status.shown}" for status in (await self.engine.manager()).status(spec.id)),
+            *(f"plugin {status.id}: {status.state}" for status in (await self.plugins()).statuses()),
         )
         return Explanation(name, False, f"nothing offers a tool of this name. {hint}".strip(), looked=looked)
+
+
+def _mcp_client(engine: Engine) -> ToolPlugin:
+    """The bundled plugin `mcp-client`: the servers of the config as tools."""
+
+    async def initialize(context: PluginContext) -> PluginHandle:
+        manager = await engine.manager()
+
+        async def follow(config: Mapping[str, Any]) -> None:
+            """Its servers are part of the whole config, which `Engine.reload` has taken over by now."""
+
+        return PluginHandle(source=manager, contexts=(manager,), on_config_change=follow)
+
+    return ToolPlugin(
+        label="MCP Client",
+        description="Tools, resources and prompts of MCP servers",
+        initialize=initialize,
+    )
 
 
 # Words that skills cannot take as their command.
@@ -360,27 +426,3 @@ def _new_key() -> str:
 def _models(config: Config) -> object:
     """What the catalog of models is made from."""
     return config.root.models, config.file.parent
-
-
-def provider_specs(config: Config) -> list[ProviderSpec]:
-    """`models.providers` as the model catalog takes them."""
-    return [
-        ProviderSpec(
-            id=name,
-            base_url=provider.base_url or "",
-            api_key=secret_text(provider.api_key),
-            api=provider.api or "",
-            headers=tuple((header, secret_text(value)) for header, value in provider.headers.items()),
-            models=tuple(_model_spec(model) for model in provider.models),
-            timeout=provider.timeout_seconds,
-            max_retries=provider.max_retries,
-            script=provider.script or "",
-        )
-        for name, provider in config.root.models.providers.items()
-    ]
-
-
-def _model_spec(model: str | Model) -> ModelSpec:
-    if isinstance(model, str):
-        return ModelSpec(model)
-    return ModelSpec(model.id, model.name, model.context_window, model.max_tokens, model.input)

@@ -72,6 +72,10 @@ async def _all(context: Context) -> AsyncIterator[Check]:
             async for check in _agent(app, name):
                 yield check
         yield await _store(app)
+        for plugin in (await app.plugins()).statuses():
+            good = plugin.state in ("loaded", "off")
+            reason = f": {plugin.reason}" if plugin.reason else ""
+            yield Check(f"Plugin {plugin.id}", "ok" if good else "failed", f"{plugin.state}{reason}")
 
 
 def _permissions(paths: list[Path]) -> list[Check]:

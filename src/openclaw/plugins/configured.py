@@ -1,0 +1,29 @@
+"""The `plugins` section of a config as the values the loader takes, secrets resolved."""
+
+from collections.abc import Awaitable, Callable
+
+from openclaw.config.load import Config
+from openclaw.config.sections import PluginEntry
+from openclaw.config.servers import secret_text
+from openclaw.plugins.loader import PluginRules, PluginSettings
+
+Resolve = Callable[[str], Awaitable[str]]
+
+
+async def plugin_rules(config: Config, resolve: Resolve) -> PluginRules:
+    """Raises SecretError when a reference of an entry cannot be resolved."""
+    section = config.root.plugins
+
+    async def settings(name: str, entry: PluginEntry) -> PluginSettings:
+        if entry.enabled is False:
+            return PluginSettings(enabled=False)
+        env = {key: await resolve(secret_text(value)) for key, value in entry.env.items()}
+        return PluginSettings(entry.enabled, entry.config, env, await resolve(secret_text(entry.api_key)))
+
+    return PluginRules(
+        entries={name: await settings(name, entry) for name, entry in section.entries.items()},
+        paths=[config.resolve(path) for path in section.load.paths],
+        enabled=section.enabled,
+        allow=section.allow,
+        deny=section.deny,
+    )
