@@ -129,13 +129,13 @@ class Account:
         if client.method == "private_key_jwt":
             signer = make_signer(await self.value(self.settings.private_key), self.settings.signing_alg)
             return Proof(now, nonce, algorithm=signer.algorithm, sign=signer.sign)
-        return Proof(now, nonce, await self.value(self.settings.client_secret))
+        secret = await self.value(self.settings.client_secret)
+        remember(secret)
+        return Proof(now, nonce, secret)
 
     async def value(self, text: str) -> str:
         """A setting with its secret references replaced."""
-        if _SECRET not in text:
-            return text
-        return await self.around.resolve(text)
+        return await self.around.resolve(text) if _SECRET in text else text
 
     async def _fits(self, grant: Grant) -> bool:
         settings = self.settings

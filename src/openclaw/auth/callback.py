@@ -69,6 +69,11 @@ class Listener:
             async with asyncio.timeout(_READ_PATIENCE):
                 await self._shown.wait()
 
+    def dismiss(self) -> None:
+        """Let a browser that still waits for its page go."""
+        if not self._verdict.done():
+            self._verdict.set_result(False)
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection: one request, one page."""
         try:
@@ -138,6 +143,8 @@ async def listen(fixed: str = "", *, preferred: str = "") -> AsyncIterator[Liste
         yield listener
     finally:
         server.close()
+        if listener is not None:
+            listener.dismiss()
 
 
 async def _bind(serve: object, port: int, first: tuple[int, ...]) -> asyncio.Server:

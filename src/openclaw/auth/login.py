@@ -137,8 +137,9 @@ async def finish(account: Account, callback_url: str) -> SignedIn:
             "The callback address does not belong to the sign-in that was started here last, so it is not used.",
             hint="Paste the address that the last sign-in ended at, or start again.",
         )
-    # From here on state and verifier are spent, whatever comes of it.
-    await account.store.delete(Pending, *account.identity)
+    # From here on state and verifier are spent, whatever comes of it; and of two who try, one is too late.
+    if not await account.store.delete(Pending, *account.identity):
+        raise account.sign_in_needed("has no sign-in under way: it was finished a moment ago")
     try:
         answer = read_answer(callback_url, question)
         remember(answer.code)
@@ -283,6 +284,7 @@ def _settled(record: ServerRecord, grant: Grant, question: Question, *, iss_sent
         redirect_uri=question.redirect_uri,
         client_id=grant.client.id if configured else "",
         client_issuer=grant.issuer if configured else "",
+        signed_in_at=grant.signed_in_at,
         iss_seen=iss_sent or _has_named_itself(record, grant.issuer),
         resource_metadata="",
         challenged=None,

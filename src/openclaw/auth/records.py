@@ -72,6 +72,8 @@ class ServerRecord(Record, frozen=True):
     issuer: str = ""
     resource: str = ""
     redirect_uri: str = ""
+    # So that each sign-in changes the record, and whoever watches it notices.
+    signed_in_at: float = 0
     # The configured client that was used, and the issuer it was used at.
     client_id: str = ""
     client_issuer: str = ""

@@ -9,7 +9,7 @@ import base64
 import binascii
 import hashlib
 import os
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -93,9 +93,12 @@ class TokenStore:
 
     def stamp(self, kind: type[Record], *identity: str) -> int:
         """A number that changes whenever the record does; 0 when there is none. Costs one look at the file system."""
-        with suppress(OSError):
-            return os.stat(f"{self._folder}/{_name(kind, identity)}").st_mtime_ns
-        return 0
+        try:
+            status = os.stat(f"{self._folder}/{_name(kind, identity)}")
+        except OSError:
+            return 0
+        # Clocks of file systems tick slowly: two writes may have the same time, but not the same file.
+        return hash((status.st_mtime_ns, status.st_ino))
 
     def _file(self, kind: type[Record], identity: tuple[str, ...]) -> Path:
         return self.directory / _name(kind, identity)

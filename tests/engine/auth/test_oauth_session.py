@@ -280,6 +280,23 @@ async def test_a_sign_in_elsewhere_is_noticed(server: AuthServer, program: Progr
 
 
 @pytest.mark.requirement("000-5.1-retry")
+async def test_a_second_sign_in_elsewhere_is_noticed_too(server: AuthServer, program: Program, clock: Clock) -> None:
+    """Also when the server's challenge says nothing, so that nothing but the tokens differs."""
+    server.plan.challenge_metadata, server.plan.challenge_scope = False, None
+    await program.sign_in()
+    session = program.session()
+    await program.call(session=session)
+    server.access.clear()
+    server.refresh.clear()
+    clock.ahead = 60
+    with pytest.raises(SignInNeededError):
+        await program.call(session=session)
+    waiting = asyncio.create_task(session.signed_in())
+    await Program(server, program.folder, clock=clock).sign_in()
+    await waiting
+    assert await program.call(session=session) == 200
+
+
 async def test_a_terminal_signs_in_on_the_way_and_once_for_all_calls(server: AuthServer, program: Program) -> None:
     asked: list[str] = []
 

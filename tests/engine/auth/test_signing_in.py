@@ -124,6 +124,17 @@ async def test_a_sign_in_ends_once(server: AuthServer, program: Program) -> None
     assert len(server.at("/token")) == 1
 
 
+async def test_of_two_who_finish_a_sign_in_one_is_too_late(server: AuthServer, program: Program) -> None:
+    """A9: a code used twice would end the sign-in at many servers."""
+    started = await program.credentials.start(program.spec)
+    callback = await server.browse(started.authorization_url)
+    outcomes = await asyncio.gather(
+        *(program.make().finish(program.spec, callback) for _ in range(4)), return_exceptions=True
+    )
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == [*["SignInNeededError"] * 3, "SignedIn"]
+    assert len(server.at("/token")) == 1
+
+
 async def test_a_sign_in_waits_ten_minutes_for_its_end(server: AuthServer, program: Program, clock: Clock) -> None:
     """A9."""
     started = await program.credentials.start(program.spec)
