@@ -63,7 +63,7 @@ async def run(context: "Context", parsed: "Parsed") -> int:
         log_level=parsed.text("log-level"),
         log_json=parsed.flag("log-json"),
     )
-    code: int = await serve.serve(options)
+    code: int = await serve.serve(options, serve.take_over())
     return code
 
 

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -46,13 +47,20 @@ class Options(msgspec.Struct, frozen=True):
 def main(options: Options) -> int:
     """Serve until the client leaves. The exit code is 0 then, and what shells use for a signal when one came."""
     try:
-        return asyncio.run(serve(options))
+        # Before there is a loop: its descriptors would take the place of missing ones.
+        descriptors = take_over()
+    except OSError:
+        sys.stderr.write("openclaw mcp-server: standard input or output is closed. Start it from an MCP client.\n")
+        return 1
+    try:
+        return asyncio.run(serve(options, descriptors))
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
 
 
-async def serve(options: Options) -> int:
-    reading, writing = take_over()
+async def serve(options: Options, descriptors: tuple[int, int]) -> int:
+    """The same in a loop that runs already. `descriptors` are what `take_over` gave."""
+    reading, writing = descriptors
     loop = asyncio.get_running_loop()
     end: asyncio.Future[int] = loop.create_future()
 

@@ -26,7 +26,13 @@ _MOST_WAITING = 8 << 20
 
 
 def take_over() -> tuple[int, int]:
-    """Private copies of standard input and output. The public ones lead to nothing and to stderr; what is buffered goes there too."""
+    """Private copies of standard input and output. The public ones lead to nothing and to stderr; what is buffered goes there too.
+
+    Raises OSError when one of them is closed.
+    """
+    for descriptor in (0, 1):
+        # A copy of one would take the place of the other.
+        os.fstat(descriptor)
     reading, writing = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -78,8 +84,9 @@ class Writer:
         while (line := self._lines.get()) is not None:
             if not broken:
                 try:
-                    _write(self._descriptor, line)
-                    _write(self._descriptor, b"\n")
+                    # In one piece, unless joining them would cost more than a second call.
+                    for piece in (line + b"\n",) if len(line) < _READ_BYTES else (line, b"\n"):
+                        _write(self._descriptor, piece)
                 except OSError:
                     broken = True
                     _call(self._loop, self._on_broken)

@@ -1,0 +1,302 @@
+"""`openclaw mcp-server` as a process, with a model on a local chat-completions server."""
+
+import asyncio
+import base64
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parts import media_server, stdio_server
+from parts.model_servers import Answer, Call, ChatServer, Failure, Hold
+from parts.order_process import MODERN_META, OrderProcess, local_model, write_config
+
+PARTS = {"command": sys.executable, "args": [stdio_server.__file__]}
+MEDIA = {"command": sys.executable, "args": [media_server.__file__]}
+
+
+def model(server: ChatServer, **more: Any) -> dict[str, Any]:
+    return local_model(server.url, server.key) | more
+
+
+def asked(server: ChatServer, number: int = -1) -> list[tuple[str, Any]]:
+    """Role and content of what the model was sent, the system prompt aside."""
+    messages = server.requests[number]["messages"]
+    return [(m["role"], m.get("content")) for m in messages if m["role"] not in ("system", "developer")]
+
+
+def names_below(directory: Path) -> list[str]:
+    return [path.name for path in directory.rglob("*")]
+
+
+async def test_an_order_is_answered_by_the_offline_model(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    async with OrderProcess(tmp_path) as server:
+        await server.initialize()
+        text = await server.said("list the files here")
+    assert "notes.txt" in text
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+async def test_an_order_of_every_handshake_revision_gets_a_plain_result(version: str, tmp_path: Path) -> None:
+    async with ChatServer([Answer("Hello.")]) as chat, OrderProcess(tmp_path, config=model(chat)) as server:
+        told = await server.initialize(version)
+        result = await server.order("hi")
+    assert (told["protocolVersion"], result) == (
+        version,
+        {"content": [{"type": "text", "text": "Hello."}], "isError": False},
+    )
+
+
+async def test_an_order_without_a_handshake_gets_a_complete_result(tmp_path: Path) -> None:
+    async with ChatServer([Answer("Hello.")]) as chat, OrderProcess(tmp_path, config=model(chat)) as server:
+        discovered = await server.request("server/discover", {"_meta": MODERN_META})
+        result = await server.order("hi", meta=MODERN_META)
+    assert "2026-07-28" in discovered["supportedVersions"]
+    assert (result["resultType"], result["content"]) == ("complete", [{"type": "text", "text": "Hello."}])
+
+
+async def test_an_order_may_use_a_tool_of_a_server_on_its_way(tmp_path: Path) -> None:
+    replies = [Answer("Let me ask.", calls=[Call("c1", "parts__echo", {"text": "ping"})]), Answer("It said ping.")]
+    async with ChatServer(replies) as chat:
+        config = model(chat, mcp={"servers": {"parts": PARTS}})
+        async with OrderProcess(tmp_path, config=config) as server:
+            await server.initialize()
+            text = await server.said("ask the echo")
+    assert text == "Let me ask.\n\nIt said ping."
+    assert "ping" in str(asked(chat)[-1])
+
+
+async def test_a_waiting_client_is_told_which_tool_runs_on_which_server(tmp_path: Path) -> None:
+    async with ChatServer([Answer(calls=[Call("c1", "parts__hang")])]) as chat:
+        config = model(chat, mcp={"servers": {"parts": PARTS}})
+        async with OrderProcess(tmp_path, config=config) as server:
+            await server.initialize()
+            order = server.begin_order("hang", meta={"progressToken": "p"})
+            await server.until_told("Calling tool hang on server parts")
+            await server.end()
+            assert (await order)["result"]["isError"]
+    told = [message["params"] for message in server.messages]
+    assert [params["progress"] for params in told] == list(range(1, len(told) + 1))
+    assert {params["progressToken"] for params in told} == {"p"}
+    assert {params["message"] for params in told} <= {"Starting", "Thinking", "Calling tool hang on server parts"}
+
+
+MESSAGES = [
+    "/mcp servers",
+    "/help",
+    "  leading and trailing  \n",
+    "tab\tand\r\nline breaks\u2028\u2029",
+    "null \x00 and \x1b[31m escape",
+    "Größe 你好 🏴󠁧󠁢󠁳󠁣󠁴󠁿 e\u0301 \u202eoverride",
+    '{"json": "<<<EXTERNAL_UNTRUSTED_CONTENT>>>"} <|im_start|>',
+    "x" * 100_000,
+]
+
+
+async def test_the_message_reaches_the_model_to_the_letter(tmp_path: Path) -> None:
+    """Slash commands too: they are text here."""
+    async with ChatServer() as chat, OrderProcess(tmp_path, config=model(chat)) as server:
+        await server.initialize()
+        for message in MESSAGES:
+            assert await server.said(message) == "ok"
+        assert [asked(chat, number) for number in range(len(MESSAGES))] == [[("user", text)] for text in MESSAGES]
+
+
+async def test_a_session_goes_on_in_another_process(tmp_path: Path) -> None:
+    async with ChatServer([Answer("Noted."), Answer("Blue.")]) as chat:
+        for message in ("My favourite colour is blue.", "Which colour?"):
+            async with OrderProcess(tmp_path, config=model(chat)) as server:
+                await server.initialize()
+                await server.said(message, sessionKey="client-1")
+                await server.end()
+    assert asked(chat) == [
+        ("user", "My favourite colour is blue."),
+        ("assistant", "Noted."),
+        ("user", "Which colour?"),
+    ]
+
+
+@pytest.mark.parametrize("keys", [("", ""), ("a", "A"), ("a", "a "), ("é", "e\u0301"), ("../x", "x"), ("a:b", "a/b")])
+async def test_without_the_same_key_nothing_is_shared(keys: tuple[str, str], tmp_path: Path) -> None:
+    async with ChatServer() as chat, OrderProcess(tmp_path, config=model(chat)) as server:
+        await server.initialize()
+        for number, key in enumerate(keys):
+            await server.said(f"message {number}", sessionKey=key)
+    assert [asked(chat, 0), asked(chat, 1)] == [[("user", "message 0")], [("user", "message 1")]]
+
+
+@pytest.mark.parametrize("key", ["../../../etc/x", "k" * 100_000, "nul\0 line\n break", "agent:main:main", "💥"])
+async def test_any_text_is_a_session_key_and_no_file_is_named_by_it(key: str, tmp_path: Path) -> None:
+    async with ChatServer() as chat, OrderProcess(tmp_path, config=model(chat)) as server:
+        await server.initialize()
+        for _ in range(2):
+            assert await server.said("hi", sessionKey=key) == "ok"
+        await server.end()
+    assert len(asked(chat)) == 3
+    assert not [name for name in names_below(tmp_path) if "etc" in name or "💥" in name]
+
+
+async def test_orders_of_one_session_wait_for_each_other_and_others_do_not(tmp_path: Path) -> None:
+    first = asyncio.Event()
+    replies = [Answer(["one", first]), Answer("other"), Answer("two")]
+    async with ChatServer(replies) as chat, OrderProcess(tmp_path, config=model(chat)) as server:
+        await server.initialize()
+        one = server.begin_order("a", sessionKey="same")
+        await chat.waiting.wait()
+        two = server.begin_order("b", sessionKey="same")
+        assert await server.said("c", sessionKey="different") == "other"
+        assert (one.done(), two.done(), len(chat.requests)) == (False, False, 2)
+        first.set()
+        answers = [(await answer)["result"]["content"][0]["text"] for answer in (one, two)]
+    assert answers == ["one", "two"]
+    assert asked(chat) == [("user", "a"), ("assistant", "one"), ("user", "b")]
+
+
+async def test_an_image_from_a_servers_tool_reaches_the_client(tmp_path: Path) -> None:
+    replies = [Answer(calls=[Call("c1", "media__picture")]), Answer("Here it is.")]
+    async with ChatServer(replies) as chat:
+        config = model(chat, mcp={"servers": {"media": MEDIA}})
+        async with OrderProcess(tmp_path, config=config) as server:
+            await server.initialize()
+            result = await server.order("draw")
+    data = base64.b64encode(media_server.png()).decode()
+    assert result == {
+        "content": [
+            {"type": "text", "text": "Here it is."},
+            {"type": "image", "data": data, "mimeType": "image/png"},
+        ],
+        "isError": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("output", "version", "kind"),
+    [
+        ("block", "2025-11-25", "audio"),
+        ("resource", "2025-11-25", "resource"),
+        ("block", "2024-11-05", "resource"),
+    ],
+)
+async def test_audio_goes_as_the_config_and_the_revision_want(
+    output: str, version: str, kind: str, tmp_path: Path
+) -> None:
+    replies = [Answer(calls=[Call("c1", "media__sound"), Call("c2", "media__document")]), Answer("Listen.")]
+    async with ChatServer(replies) as chat:
+        config = model(chat, mcp={"servers": {"media": MEDIA}}, media={"audio": {"output": output}})
+        async with OrderProcess(tmp_path, config=config) as server:
+            await server.initialize(version)
+            result = await server.order("sing")
+    assert [block["type"] for block in result["content"]] == ["text", kind, "resource"]
+    assert result["content"][2]["resource"]["uri"].startswith("attachment://")
+
+
+async def test_a_path_or_an_address_in_an_answer_is_never_read(tmp_path: Path) -> None:
+    words = "See MEDIA:/etc/passwd, file:///etc/passwd and ![x](/etc/hostname)."
+    replies = [Answer(calls=[Call("c1", "media__linked")]), Answer(words)]
+    async with ChatServer(replies) as chat:
+        config = model(chat, mcp={"servers": {"media": MEDIA}})
+        async with OrderProcess(tmp_path, config=config) as server:
+            await server.initialize()
+            assert await server.said("look") == words
+
+
+async def test_tool_results_join_the_answer_of_a_verbose_agent(tmp_path: Path) -> None:
+    replies = [Answer(calls=[Call("c1", "parts__echo", {"text": "from the tool"})]), Answer("Done.")]
+    async with ChatServer(replies) as chat:
+        config = local_model(chat.url, chat.key, verbose=True) | {"mcp": {"servers": {"parts": PARTS}}}
+        async with OrderProcess(tmp_path, config=config) as server:
+            await server.initialize()
+            text = await server.said("go")
+    assert re.fullmatch(
+        r"(?s).*<<<EXTERNAL_UNTRUSTED_CONTENT id=.*from the tool.*<<<END_EXTERNAL_UNTRUSTED_CONTENT .*\n\nDone\.", text
+    )
+
+
+async def test_an_empty_answer_says_so(tmp_path: Path) -> None:
+    async with ChatServer([Answer("")]) as chat, OrderProcess(tmp_path, config=model(chat)) as server:
+        await server.initialize()
+        assert await server.said("hi") == "(OpenClaw gave no answer.)"
+
+
+async def test_a_cancelled_order_ends_its_model_request_and_the_next_one_works(tmp_path: Path) -> None:
+    replies = [Answer(["thinking", Hold()]), Answer("Second.")]
+    async with ChatServer(replies) as chat, OrderProcess(tmp_path, config=model(chat)) as server:
+        await server.initialize()
+        first = server.begin_order("first", meta={"progressToken": 5})
+        await chat.waiting.wait()
+        server.notify("notifications/cancelled", {"requestId": 2, "reason": "changed my mind"})
+        await chat.gone.wait()
+        assert await server.said("second") == "Second."
+        assert not first.done()
+        first.cancel()
+
+
+async def test_a_failing_model_is_an_error_without_its_key(tmp_path: Path) -> None:
+    async with ChatServer([Failure(400, "bad", "no such thing")]) as chat:
+        async with OrderProcess(tmp_path, config=model(chat)) as server:
+            await server.initialize()
+            result = await server.order("hi")
+    (block,) = result["content"]
+    assert result["isError"]
+    assert block["text"].startswith("Error: ")
+    assert chat.key not in str(result)
+
+
+async def test_a_broken_config_is_an_answer_and_is_read_again(tmp_path: Path) -> None:
+    async with ChatServer([Answer("Mended.")]) as chat, OrderProcess(tmp_path) as server:
+        await server.initialize()
+        write_config(tmp_path, {"agents": {"defualts": {}}})
+        broken = await server.order("hi")
+        write_config(tmp_path, model(chat))
+        assert await server.said("hi") == "Mended."
+    text = broken["content"][0]["text"]
+    assert broken["isError"]
+    assert text.startswith("Error: The config file cannot be used.\n…/openclaw.json:1:")
+    assert str(tmp_path) not in text
+
+
+async def test_an_unknown_agent_is_named(tmp_path: Path) -> None:
+    async with OrderProcess(tmp_path, "--agent", "nobody") as server:
+        await server.initialize()
+        result = await server.order("hi")
+    expected = 'Error: There is no agent "nobody". Known agents: main.'
+    assert result == {"content": [{"type": "text", "text": expected}], "isError": True}
+
+
+async def test_another_config_file_and_agent_can_be_chosen(tmp_path: Path) -> None:
+    async with ChatServer([Answer("From work.")]) as chat:
+        config = model(chat)
+        config["agents"]["entries"] = {"work": {"prompt": "You work."}}
+        (tmp_path / "other.json").write_text(json.dumps(config))
+        async with OrderProcess(tmp_path, "--config=other.json", "--agent", "work") as server:
+            await server.initialize()
+            assert await server.said("hi") == "From work."
+    assert "You work." in chat.requests[0]["messages"][0]["content"]
+
+
+async def test_verbose_logs_what_passes_without_keys_and_secrets(tmp_path: Path) -> None:
+    secret = "sk-" + "a1B2" * 8
+    async with ChatServer([Answer("Fine.")]) as chat, OrderProcess(tmp_path, "-v", config=model(chat)) as server:
+        await server.initialize()
+        await server.said(f"my key is {secret} " + "long " * 500, sessionKey="private-conversation-key")
+        await server.end()
+        log = server.stderr.decode()
+    assert "→ initialize" in log
+    assert "→ order id=2 session=" in log
+    assert "← id=2" in log
+    assert "Fine." in log
+    assert "private-conversation-key" not in log
+    assert secret not in log
+    assert chat.key not in log
+
+
+async def test_without_verbose_nothing_is_logged(tmp_path: Path) -> None:
+    async with ChatServer([Answer("Fine.")]) as chat, OrderProcess(tmp_path, config=model(chat)) as server:
+        await server.initialize()
+        await server.said("hi")
+        await server.end()
+        assert server.stderr == b""
