@@ -76,7 +76,7 @@ class Gateway:
         self._desk = CommandDesk(app, status=self.status, stop=stop.set)
         self._control = ControlServer(app.paths.control_socket, self._desk)
         self._manager: Manager
-        self._http: HttpServer
+        self.http: HttpServer
         self._reloader: Reloader
 
     async def start(self, stack: AsyncExitStack, rules: Rules, sockets: "list[socket.socket]") -> None:
@@ -89,12 +89,12 @@ class Gateway:
         stack.callback(logging.getLogger().removeHandler, handler)
         stack.push_async_callback(self.close)
         front = import_module("openclaw.gateway.front")
-        self._http = front.http_server(
+        self.http = front.http_server(
             self.app, self._manager, self._desk, self.observer, rules, snapshot=self.snapshot, busy=self.busy
         )
         await self._control.start()
-        await self._http.start(self.app.config.root.gateway, sockets)
-        self._reloader = Reloader(self.app, self._http, self.observer)
+        await self.http.start(self.app.config.root.gateway, sockets)
+        self._reloader = Reloader(self.app, self.http, self.observer)
         stack.push_async_callback(self._reloader.close)
         watching = asyncio.create_task(watch(self._reloader.files, self._reloader.reload), name="config-watch")
         stack.push_async_callback(_ended, watching)
@@ -102,7 +102,7 @@ class Gateway:
 
     @property
     def port(self) -> int:
-        return self._http.port
+        return self.http.port
 
     def reload_soon(self) -> None:
         """Read the config again, changed or not."""
@@ -112,19 +112,19 @@ class Gateway:
         """Take no more work, and wait for what runs."""
         self._desk.is_stopping = True
         self._control.leave()
-        await self._http.leave()
+        await self.http.leave()
         self.observer.feed.close()
-        await asyncio.gather(self._control.drain(DRAIN_SECONDS), self._http.drain(DRAIN_SECONDS))
+        await asyncio.gather(self._control.drain(DRAIN_SECONDS), self.http.drain(DRAIN_SECONDS))
 
     async def close(self) -> None:
         """End what still runs."""
         self._control.leave()
         await self._control.drain(0)
-        await self._http.leave()
-        await self._http.drain(0)
+        await self.http.leave()
+        await self.http.drain(0)
 
     def busy(self) -> int:
-        return self._control.busy + self._http.busy
+        return self._control.busy + self.http.busy
 
     def status(self) -> Mapping[str, Any]:
         """What `openclaw gateway status` shows. Holds no secret."""

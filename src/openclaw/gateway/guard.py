@@ -44,7 +44,7 @@ _WRONG_HOST = Refusal(
     403, "host_not_allowed", "This Host is not the gateway's. Use localhost, or add it to gateway.allowedHosts."
 )
 _WRONG_ORIGIN = Refusal(403, "origin_not_allowed", "This Origin may not call the gateway. See gateway.allowedOrigins.")
-_NO_TOKEN = Refusal(401, "unauthorized", "Send the gateway's token: `Authorization: Bearer …`.")
+_NO_TOKEN = Refusal(401, "unauthorized", "Send the gateway's token as a bearer token in the Authorization header.")
 
 
 def refusal(rules: Rules, knock: Knock) -> Refusal | None:

@@ -56,6 +56,8 @@ class HttpServer:
     def __init__(self, routes: Sequence[web.RouteDef], rules: Rules) -> None:
         self.requests = Counter("openclaw_http_requests_total", "HTTP requests by route and status.", "route", "status")
         self.seconds = Histogram("openclaw_http_request_seconds", "Time to answer an HTTP request.", "route")
+        # Every method and path that is answered.
+        self.routes = tuple((route.method, route.path) for route in routes)
         self._rules = rules
         # Connections that serve a request now, and the token it came with.
         self._live: dict[asyncio.Task[Any], str] = {}

@@ -1,0 +1,234 @@
+"""Gateways to test against: one in this process, for everything that happens over sockets, and one as a program of its own."""
+
+import asyncio
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from openclaw.config.paths import Paths
+from openclaw.gateway.gateway import Gateway, serve
+from parts.processes import HANG_GUARD, server_command
+
+READY = "The gateway is up: "
+
+
+def stdio_server(*options: str, **entry: Any) -> dict[str, Any]:
+    """A config entry for the misbehaving server of this folder."""
+    command, *args = server_command(*options)
+    return {"command": command, "args": args, **entry}
+
+
+@dataclass(frozen=True)
+class Home:
+    """A state directory with a config, and the environment that leads to it."""
+
+    state: Path
+    env: Mapping[str, str]
+
+    @property
+    def paths(self) -> Paths:
+        return Paths.from_env(self.env)
+
+    @property
+    def config_file(self) -> Path:
+        return self.state / "openclaw.json"
+
+    def save(self, config: Mapping[str, Any], **more: Any) -> None:
+        """Write the config as careful programs do: aside, then into place."""
+        fresh = self.state / "openclaw.json.new"
+        fresh.write_text(json.dumps({"gateway": {"port": 0}, **config, **more}))
+        fresh.replace(self.config_file)
+
+    def script(self, *turns: Mapping[str, Any]) -> dict[str, Any]:
+        """What makes a config use a model that plays these turns."""
+        (self.state / "turns.json").write_text(json.dumps(turns))
+        provider = {"api": "scripted", "script": str(self.state / "turns.json"), "models": ["one"]}
+        return {
+            "models": {"mode": "replace", "providers": {"play": provider}},
+            "agents": {"defaults": {"model": "play/one"}},
+        }
+
+    @property
+    def token(self) -> str:
+        return self.paths.gateway_token_file.read_text().strip()
+
+    def run(self, *words: str, cwd: Path | None = None, **options: Any) -> "subprocess.CompletedProcess[str]":
+        """Run `openclaw WORDS` to its end."""
+        return subprocess.run(
+            [*PROGRAM, *words],
+            env=self.env,
+            cwd=cwd or self.state,
+            capture_output=True,
+            text=True,
+            timeout=HANG_GUARD,
+            **{"stdin": subprocess.DEVNULL, **options} if "input" not in options else options,
+        )
+
+
+PROGRAM = [sys.executable, "-m", "openclaw.cli.main"]
+
+
+@contextmanager
+def home(folder: Path, config: Mapping[str, Any] | None = None) -> Iterator[Home]:
+    state = folder / ".openclaw"
+    state.mkdir(mode=0o700)
+    # A socket's address is short; the folders of tests are not.
+    runtime = tempfile.mkdtemp(prefix="oc-")
+    env = {
+        "HOME": str(folder),
+        "PATH": os.environ["PATH"],
+        "OPENCLAW_STATE_DIR": str(state),
+        "XDG_RUNTIME_DIR": runtime,
+        "PYTHONWARNINGS": "error",
+    }
+    made = Home(state, env)
+    made.save(config or {})
+    try:
+        yield made
+    finally:
+        shutil.rmtree(runtime, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Running:
+    """A gateway in this process."""
+
+    home: Home
+    gateway: Gateway
+    client: aiohttp.ClientSession
+    stop: asyncio.Event
+    task: "asyncio.Task[None]"
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.gateway.port}"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.home.token}"}
+
+    async def get(self, path: str, **options: Any) -> tuple[int, Any]:
+        return await self.send("GET", path, **options)
+
+    async def post(self, path: str, body: Any = None, **options: Any) -> tuple[int, Any]:
+        return await self.send("POST", path, json=body, **options)
+
+    async def send(self, method: str, path: str, **options: Any) -> tuple[int, Any]:
+        """Status and body; JSON is decoded."""
+        async with self.client.request(method, self.url + path, headers=self.headers, **options) as response:
+            text = await response.text()
+            return response.status, json.loads(text) if response.content_type == "application/json" else text
+
+    async def ready(self, *servers: str) -> None:
+        """Until these servers are ready."""
+        manager = await self.gateway.app.engine.manager()
+        changed = asyncio.Event()
+        unsubscribe = manager.events.subscribe(lambda event: changed.set())
+        try:
+            async with asyncio.timeout(HANG_GUARD):
+                while not {one.name for one in manager.status() if one.state == "ready"}.issuperset(servers):
+                    changed.clear()
+                    await changed.wait()
+        finally:
+            unsubscribe()
+
+    async def reloaded(self) -> dict[str, Any]:
+        """What the next reload says. Ask before saving."""
+        with self.gateway.observer.feed.watch({"config"}) as watch:
+            event = await watch.next(HANG_GUARD)
+        assert event is not None
+        told: dict[str, Any] = json.loads(event.data)
+        return told
+
+
+@asynccontextmanager
+async def running(place: Home) -> AsyncIterator[Running]:
+    stop = asyncio.Event()
+    up: asyncio.Future[Gateway] = asyncio.get_running_loop().create_future()
+    task = asyncio.create_task(serve(place.paths, place.env, stop=stop, ready=up.set_result))
+    await asyncio.wait({task, up}, return_when=asyncio.FIRST_COMPLETED, timeout=HANG_GUARD)
+    if not up.done():
+        await task
+    async with aiohttp.ClientSession() as client:
+        try:
+            yield Running(place, up.result(), client, stop, task)
+        finally:
+            stop.set()
+            await asyncio.wait_for(task, HANG_GUARD)
+
+
+class GatewayProcess:
+    """`openclaw gateway run`, as a user would run it."""
+
+    def __init__(self, place: Home, *words: str) -> None:
+        self.home = place
+        self.process = subprocess.Popen(
+            [*PROGRAM, "gateway", "run", *words],
+            env=place.env,
+            cwd=place.state,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        self.said = ""
+
+    def wait_until(self, text: str) -> str:
+        """Read what it writes until `text` appears; everything it wrote so far."""
+        assert self.process.stderr is not None
+        while text not in self.said:
+            readable, _, _ = select.select([self.process.stderr], [], [], HANG_GUARD)
+            data = os.read(self.process.stderr.fileno(), 65536) if readable else b""
+            assert data, f"{text!r} was never said: {self.said}"
+            self.said += data.decode("utf-8", "replace")
+        return self.said
+
+    @property
+    def port(self) -> int:
+        line = next(line for line in self.wait_until(READY).splitlines() if READY in line)
+        return int(line.partition("127.0.0.1:")[2].partition(" ")[0])
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal and wait; the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            _, rest = self.process.communicate(timeout=HANG_GUARD)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            _, rest = self.process.communicate()
+        self.said += rest.decode("utf-8", "replace")
+        return self.process.returncode
+
+
+@contextmanager
+def gateway_process(place: Home, *words: str) -> Iterator[GatewayProcess]:
+    process = GatewayProcess(place, *words)
+    try:
+        process.wait_until(READY)
+        yield process
+    finally:
+        process.end()
+
+
+def sse_events(lines: Sequence[bytes]) -> list[tuple[str, Any]]:
+    """Named server-sent events with JSON in them."""
+    found: list[tuple[str, Any]] = []
+    name = ""
+    for line in (raw.decode().rstrip("\n") for raw in lines):
+        if line.startswith("event: "):
+            name = line.removeprefix("event: ")
+        elif line.startswith("data: "):
+            found.append((name, json.loads(line.removeprefix("data: "))))
+    return found
