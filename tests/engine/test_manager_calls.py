@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from openclaw.config.servers import EngineOptions
 from openclaw.content import Framed
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.results import CallResult
 from openclaw.tool import Invocation
+from parts.processes import handle_of, wait_until_gone
 from parts.sites import Site
 from parts.workshop import tool
 
@@ -197,3 +199,27 @@ async def test_an_isolated_server_gives_every_conversation_its_own_connection(tm
         await manager.end_session("one")
         assert await pid("one") != one
         assert await pid("two") == two
+
+
+async def test_the_connection_of_an_idle_conversation_is_closed(tmp_path: Path) -> None:
+    options = EngineOptions(session_idle_ttl=0.1)
+    async with (
+        Site("stdio", tmp_path) as site,
+        Manager([site.spec(isolation="session")], options=options) as manager,
+    ):
+        pid = int(words(await manager.call("shop__pid", {}, session="one")))
+        await asyncio.to_thread(wait_until_gone, handle_of(pid))
+        assert int(words(await manager.call("shop__pid", {}, session="one"))) != pid
+
+
+async def test_calls_are_logged_with_their_time_at_debug_level(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "openclaw.mcp")
+    async with Manager([site.spec()], services=site.services) as manager:
+        await manager.call("shop__echo", {"text": "x"})
+        await manager.call("shop__fail", {})
+    lines = [line for line in caplog.messages if " called " in line]
+    assert [line.split(" in ")[0] for line in lines] == [
+        "MCP server 'shop': called echo",
+        "MCP server 'shop': called fail",
+    ]
+    assert lines[1].endswith(" ms, with an error")

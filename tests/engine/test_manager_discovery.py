@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.errors import RpcError
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.results import CallResult
 from openclaw.mcp.status import DefinitionChanged, EngineEvent, StateChanged, ToolsChanged
@@ -80,6 +81,47 @@ async def test_a_server_that_says_nothing_is_listed_again_after_the_interval(sit
 
 
 @pytest.mark.requirement("002-10-rediscovery")
+async def test_a_list_is_read_again_when_the_life_the_server_gave_it_is_over(site: Site) -> None:
+    site.plan(tools=[tool("one")], ttl=50)
+    async with Manager([site.spec()], services=site.services) as manager:
+
+        async def change() -> None:
+            site.plan(tools=[tool("one"), tool("two")])
+
+        assert await heard(manager, ToolsChanged, change) == ToolsChanged("shop", ("shop__two",), ())
+
+
+async def test_a_list_that_is_refused_leaves_what_was_known(site: Site) -> None:
+    site.plan(tools=[tool("one")])
+    async with Manager([site.spec()], services=site.services) as manager:
+        site.plan(tools=[tool("one")], list="refuse")
+        with pytest.raises(RpcError, match="Out of order"):
+            await manager.server("shop").refresh()
+        assert (names(manager), manager.status()[0].state) == (["shop__one"], "ready")
+
+
+async def test_a_server_whose_first_list_is_refused_is_up_without_tools(site: Site) -> None:
+    site.plan(list="refuse")
+    async with Manager([site.spec()], services=site.services) as manager:
+        assert (names(manager), manager.status()[0].state) == ([], "ready")
+
+
+async def test_a_subscription_that_the_server_ends_is_asked_for_again(tmp_path: Path) -> None:
+    async with Site("stdio", tmp_path) as site:
+        site.plan(tools=[tool("announce")], revisions=[MODERN], hang_up=True)
+        async with Manager([site.spec()]) as manager:
+            await site.logged('listen {"toolsListChanged": true}')
+            # What changes while nobody listens is found by listing again.
+            site.plan(tools=[tool("announce"), tool("new")], revisions=[MODERN])
+
+            async def wait() -> None:
+                while site.log.count('listen {"toolsListChanged": true}') < 2:
+                    await asyncio.sleep(0.01)
+
+            event = await heard(manager, ToolsChanged, wait)
+            assert event == ToolsChanged("shop", ("shop__new",), ())
+
+
 async def test_refreshing_lists_again_at_once(site: Site) -> None:
     site.plan(tools=[tool("one")])
     async with Manager([site.spec()], services=site.services) as manager:
@@ -98,6 +140,15 @@ async def test_a_tool_the_server_does_not_know_any_more_is_taken_out(site: Site)
             "The server no longer has this tool. It was taken out of the list, which is read again."
         )
         assert names(manager) == ["shop__echo"]
+
+
+@pytest.mark.parametrize("words", ["Unknown tool: count", "MCP error -32602: Tool count not found"])
+async def test_a_failed_result_that_means_an_unknown_tool_is_understood(site: Site, words: str) -> None:
+    site.plan(tools=[tool("gone")])
+    async with Manager([site.spec()], services=site.services) as manager:
+        answer = {"content": [{"type": "text", "text": words}], "isError": True}
+        result = await manager.call("shop__gone", {"answer": answer})
+        assert result.fault.startswith("The server no longer has this tool.")
 
 
 async def test_an_unchanged_tool_stays_the_same_object(site: Site) -> None:

@@ -84,6 +84,8 @@ class Workshop:
                 return {"protocolVersion": wanted if wanted in offers else offers[0], **about}
             case "ping":
                 return {}
+            case "tools/list" if plan.get("list") == "refuse":
+                raise Fault(-32603, "Out of order")
             case "tools/list":
                 return self._page("tools", plan["tools"], params)
             case "tools/call":
@@ -116,6 +118,8 @@ class Workshop:
                 self.done(f"listen {json.dumps(params['notifications'])}")
                 note = {"notifications": params["notifications"], "_meta": {META + "subscriptionId": str(id)}}
                 tell({"method": "notifications/subscriptions/acknowledged", "params": note})
+                if plan.get("hang_up"):
+                    return {"_meta": {META + "subscriptionId": str(id)}}
                 await asyncio.Event().wait()
         raise Fault(-32601, f"Method not found: {method}")
 
@@ -123,7 +127,8 @@ class Workshop:
         size = self.plan.get("page", len(items) or 1)
         start = int(params.get("cursor", 0))
         more = {"nextCursor": str(start + size)} if start + size < len(items) else {}
-        return {key: items[start : start + size], **more}
+        life = {"ttlMs": self.plan["ttl"]} if "ttl" in self.plan else {}
+        return {key: items[start : start + size], **more, **life}
 
     async def call(self, name: str, arguments: Message, params: Message, tell: Tell) -> Message:
         if name not in {listed["name"] for listed in self.plan["tools"]}:

@@ -89,19 +89,8 @@ class Registry:
             shelf.entries = {tool: shelf.entries[tool] for tool in sorted(shelf.entries)}
         return Difference(added, removed)
 
-    def forget(self, server: str, tool: str) -> str | None:
-        """Take one tool out; the name it had, None when it was not there."""
-        shelf = self._shelves[server]
-        return self._drop(shelf, tool) if tool in shelf.entries else None
-
     def entry(self, name: str) -> Entry | None:
         return self._by_name.get(name)
-
-    def named(self, server: str, tool: str) -> str | None:
-        """The name a server's tool goes by here."""
-        shelf = self._shelves.get(server)
-        entry = shelf.entries.get(tool) if shelf else None
-        return entry.name if entry else None
 
     def entries(self, server: str | None = None) -> list[Entry]:
         """In the order servers are configured, then by tool."""

@@ -128,14 +128,6 @@ def test_a_utility_yields_to_a_tool_of_the_server_with_the_same_name() -> None:
     ]
 
 
-def test_a_forgotten_tool_is_gone_until_it_is_listed_again() -> None:
-    tools = registry(PLAIN)
-    tools.update("plain", toolset("a"))
-    assert (tools.forget("plain", "a"), tools.forget("plain", "a")) == ("plain__a", None)
-    assert tools.entry("plain__a") is None
-    assert tools.update("plain", toolset("a")) == Difference(("plain__a",), ())
-
-
 def test_a_hundred_thousand_tools_are_named_and_found() -> None:
     tools = registry(PLAIN)
     tools.update("plain", toolset(*(f"tool.{n}" for n in range(100_000))))
