@@ -21,6 +21,8 @@ from openclaw.commands.parse import Parsed
 from openclaw.config.agents import agent, agent_ids
 from openclaw.config.load import load_config
 from openclaw.errors import ConfigError, OpenClawError
+from openclaw.secrets.plaintext import plaintext_findings
+from openclaw.security.external import clean_label
 from openclaw.security.policy import problems
 
 # Config and state hold credentials: nobody else may read them.
@@ -35,7 +37,7 @@ class Check(msgspec.Struct, frozen=True):
 
 
 async def run(context: Context, parsed: Parsed) -> int:
-    checks = [check async for check in _all(context)]
+    checks = [check async for check in _all(context, probe=parsed.flag("probe"))]
     if parsed.flag("json"):
         context.console.data({"ok": all(check.state != "failed" for check in checks), "checks": checks})
     else:
@@ -51,7 +53,7 @@ def _show(console: Console, check: Check) -> None:
         console.line(f"      {check.fix}")
 
 
-async def _all(context: Context) -> AsyncIterator[Check]:
+async def _all(context: Context, *, probe: bool) -> AsyncIterator[Check]:
     yield Check("Program", "ok", f"openclaw {__version__} on Python {sys.version.split()[0]}")
     try:
         config = load_config(context.paths, context.env)
@@ -71,6 +73,8 @@ async def _all(context: Context) -> AsyncIterator[Check]:
         for name in agent_ids(config):
             async for check in _agent(app, name):
                 yield check
+        for check in await _servers(app, probe=probe):
+            yield check
         yield await _store(app)
         for plugin in (await app.plugins()).statuses():
             good = plugin.state in ("loaded", "off")
@@ -120,6 +124,32 @@ async def _agent(app: App, name: str) -> AsyncIterator[Check]:
     for skipped in skills.skipped:
         if skipped.malformed:
             yield Check(what, "warning", f"skill {skipped.path}: {skipped.reason}")
+
+
+async def _servers(app: App, *, probe: bool) -> list[Check]:
+    """How the servers stand; with `probe` each is started and asked."""
+    manager = await app.engine.manager()
+    if probe:
+        for name in agent_ids(app.config):
+            manager.start(name)
+            await manager.reach(name)
+    checks = []
+    for status in manager.status():
+        bad = status.state in ("failed", "needs-auth", "unreachable")
+        fix = f"Run: openclaw mcp auth {status.name}" if status.state == "needs-auth" else ""
+        said = clean_label(f"{status.shown}, {status.tools} tools", 300)
+        checks.append(Check(f"Server {clean_label(status.name, 60)}", "failed" if bad else "ok", said, fix))
+    for finding in plaintext_findings(app.config):
+        place = f"{finding.file}:{finding.line}" if finding.line else finding.file
+        checks.append(
+            Check(
+                "Secrets",
+                "warning",
+                f"{place}: {finding.path} holds a credential in plain sight",
+                "Use a secret:// reference.",
+            )
+        )
+    return checks
 
 
 async def _store(app: App) -> Check:

@@ -7,6 +7,8 @@ a server says is printed before it was cleaned.
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
+from secrets import token_hex
+from time import monotonic
 from typing import Any
 
 import msgspec
@@ -16,11 +18,13 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed, nearest
 from openclaw.commands.render import resource_lines, result_lines, server_lines, status_lines
 from openclaw.config.agents import agent as agent_spec
+from openclaw.content import ToolCall
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.mcp.definition import schema_of
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.prompts import get_prompt, list_prompts
+from openclaw.mcp.registry import Entry
 from openclaw.mcp.resources import list_resources, list_templates
 from openclaw.mcp.resources import read as read_resource
 from openclaw.mcp.results import CallResult, PromptEntry, as_json
@@ -28,6 +32,7 @@ from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.supervisor import Supervisor
 from openclaw.security.external import clean_label, clean_terminal
 from openclaw.security.policy import ToolRef
+from openclaw.tool import Invocation
 
 _DESCRIPTION = 500
 
@@ -178,14 +183,37 @@ async def call(context: Context, parsed: Parsed) -> int:
         entry = await manager.find(parsed.text("tool"), agent)
         if entry is None:
             raise UsageError(_no_such_tool(manager, agent, parsed.text("tool")))
-        decision = engine.policy(agent_spec(engine.config, agent)).decide(ToolRef(entry.name, "mcp", entry.spec.name))
-        if not decision.allowed:
-            raise UsageError(f"{entry.name} may not be used: {decision}.")
         schema = msgspec.json.decode(schema_of(entry.definition.details()))
         arguments = arguments_of(parsed.many("words"), schema if isinstance(schema, dict) else None)
-        result = await manager.call(entry.name, arguments, agent=agent, show_progress=_progress(context))
+        result = await _audited(engine, manager, entry, arguments, agent, _progress(context))
         _print(context, parsed, engine, result)
     return 1 if result.is_error else 0
+
+
+async def _audited(
+    engine: Engine,
+    manager: Manager,
+    entry: Entry,
+    arguments: dict[str, Any],
+    agent: str,
+    show_progress: Callable[[str], None] | None,
+) -> CallResult:
+    """A person's own call: the agent's rules hold for it, and it leaves the same trail. Raises UsageError when a rule forbids it."""
+    tool = next((one for one in manager.tools(agent) if one.name == entry.name), None)
+    call = ToolCall(f"command-{token_hex(4)}", entry.name, arguments)
+    invocation = Invocation(agent, "", engine.paths.workspace_dir, call.id)
+    decision = engine.decide(ToolRef(entry.name, "mcp", entry.spec.name), agent)
+    engine.audit.asked(call, invocation, tool, decision)
+    started, outcome = monotonic(), "cancelled"
+    try:
+        if not decision.allowed:
+            outcome = "refused"
+            raise UsageError(f"{entry.name} may not be used: {decision}.")
+        result = await manager.call(entry.name, arguments, agent=agent, show_progress=show_progress)
+        outcome = "error" if result.is_error else "ok"
+        return result
+    finally:
+        engine.audit.ended(call, invocation, tool, outcome, monotonic() - started)
 
 
 def _progress(context: Context) -> Callable[[str], None] | None:

@@ -5,9 +5,11 @@ from typing import Any
 from openclaw import __version__
 from openclaw.app import App
 from openclaw.commands.dispatch import Context
+from openclaw.commands.mcp import status_json
 from openclaw.commands.parse import Parsed
 from openclaw.config.agents import agent, agent_ids
 from openclaw.errors import OpenClawError
+from openclaw.security.external import clean_label
 
 
 async def run(context: Context, parsed: Parsed) -> int:
@@ -28,6 +30,9 @@ async def run(context: Context, parsed: Parsed) -> int:
         if one["problem"]:
             console.line(f"            {console.bad('!')} {one['problem']}")
         console.line(f"            workspace {one['workspace']}, {one['tools']} tools")
+    for server in found["servers"]:
+        state = clean_label(f"{server['state']} {server['reason']}".strip(), 200)
+        console.line(f"  Server    {console.bold(clean_label(server['name'], 60))}  {state}, {server['tools']} tools")
     console.line(f"  Sessions  {found['sessions']} in {found['store']}")
     console.line(console.dim("Something wrong? openclaw doctor"))
     return 0
@@ -69,6 +74,7 @@ async def collect(app: App) -> dict[str, Any]:
             "warnings": [str(warning) for warning in app.config.warnings],
         },
         "agents": agents,
+        "servers": [status_json(status) for status in (await app.engine.manager()).status()],
         "sessions": sessions,
         "store": str(app.paths.sessions_file),
     }

@@ -343,6 +343,21 @@ _GATEWAY = Command(
     ),
 )
 
+_AUDIT = Command(
+    "audit",
+    "See what was called, when and how it ended.",
+    default="tail",
+    children=(
+        Command(
+            "tail",
+            "Show the last calls.",
+            handler="openclaw.commands.audit:tail",
+            options=(Option("lines", "How many; 20 when left out.", value="N", kind="int"), JSON),
+        ),
+        Command("export", "Print the whole trail as JSON lines.", handler="openclaw.commands.audit:export"),
+    ),
+)
+
 ROOT = Command(
     "openclaw",
     "A personal agent whose tools come from any MCP server.",
@@ -361,7 +376,7 @@ ROOT = Command(
             "doctor",
             "Check everything and say how to fix what is wrong.",
             handler="openclaw.commands.doctor:run",
-            options=(JSON,),
+            options=(Option("probe", "Start every server and ask it."), JSON),
         ),
         _GATEWAY,
         _SESSIONS,
@@ -369,6 +384,7 @@ ROOT = Command(
         _TOOLS,
         _MCP,
         _SECRETS,
+        _AUDIT,
         Command(
             "completion",
             "Print a completion script for your shell.",
