@@ -3,7 +3,7 @@ PY := .venv/bin/python
 WORKERS ?= auto
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test lint types unit test-real test-full fmt lock coverage docs
+.PHONY: help setup demo test lint types unit test-real test-full fmt lock coverage docs bench soak
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -33,6 +33,12 @@ test-real: setup ## against servers and clients from npm and heavy wheels; insta
 test-full: setup ## browser, keychain, soak, long fuzzing: run by hand before calling something finished
 	$(PY) scripts/real_parts.py
 	$(PY) -m pytest -m "full" --timeout 3600 tests
+
+bench: setup ## measure side by side with the alternatives and write docs/benchmarks.md; QUICK=1 for a first look
+	@$(PY) -m bench $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
+
+soak: setup ## calls, kills, cuts and reloads for MINUTES; exit 1 when anything is lost or left
+	@$(PY) -m bench.soak --minutes $(or $(MINUTES),10)
 
 coverage: setup ## what the tests touch
 	$(PY) -m pytest -n $(WORKERS) -m "not real and not full" --cov --cov-report term tests

@@ -1,0 +1,1 @@
+"""Benchmarks: OpenClaw beside a plain client and its alternatives, on this machine. `make bench` runs them; README.md says how."""

@@ -1,0 +1,181 @@
+"""The frame around every Python client that is measured: takes commands on standard input, answers on standard output, one JSON a line.
+
+Imports the standard library alone, since it runs in each contender's environment. A contender opens servers and calls tools; what is
+counted and timed is the same for all of them. The harness's side is ../drivers.py; driver.mjs is the same frame for Node.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Protocol, TypedDict
+
+# Every call carries this many characters: the size of an ordinary short answer.
+TEXT = "0123456789" * 10
+# Of a result told to the harness: enough to find the echo in its frame.
+MOST_TEXT = 4_000
+
+
+class Target(TypedDict, total=False):
+    """A server to open: `command` and its arguments, or a `url`."""
+
+    command: list[str]
+    url: str
+
+
+class Contender(Protocol):
+    async def open(self, servers: dict[str, Target]) -> None:
+        """Connect to all of these, each known by its name from now on, and know their tools."""
+
+    async def call(self, server: str, tool: str, arguments: dict[str, Any]) -> str:
+        """The text of the result, as whoever asked the model to call a tool gets it. Raises on failure."""
+
+    async def close(self) -> None: ...
+
+
+def serve(make: Callable[[], Contender], run: Callable[..., Any] = asyncio.run) -> None:
+    """Obey commands until there are no more. `--once TARGET` is a script that calls one tool of one server and ends."""
+    if sys.argv[1:2] == ["--once"]:
+        run(_once(make(), json.loads(sys.argv[2])))
+        return
+    # What a library prints must not get between our answers.
+    out = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+
+    async def main() -> None:
+        contender = make()
+        while command := await _command():
+            try:
+                answer = await asyncio.wait_for(_obey(contender, command), command.get("limit"))
+            except BaseException as error:
+                # A contender's task group may be gone with whatever it raised: tell it, and let the harness decide.
+                answer = {"error": f"{type(error).__name__}: {_root(error)}"}
+            out.write(json.dumps(answer) + "\n")
+            if command["do"] == "close":
+                os._exit(0)
+
+    with contextlib.suppress(KeyboardInterrupt):
+        run(main())
+    os._exit(0)
+
+
+async def _once(contender: Contender, target: Target) -> None:
+    await contender.open({"echo": target})
+    print(await contender.call("echo", "echo", {"text": TEXT}))
+    await contender.close()
+
+
+def _root(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error)[:300]
+
+
+async def _command() -> dict[str, Any]:
+    """The next command; empty at the end. The loop stays awake meanwhile, as in a real host."""
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
+    loop.add_reader(0, lambda: ready.done() or ready.set_result(None))
+    try:
+        await ready
+    finally:
+        loop.remove_reader(0)
+    line = b""
+    while not line.endswith(b"\n") and (piece := os.read(0, 1 << 16)):
+        line += piece
+    return json.loads(line) if line else {}
+
+
+async def _obey(contender: Contender, command: dict[str, Any]) -> dict[str, Any]:
+    do = command["do"]
+    started = time.perf_counter()
+    if do == "open":
+        await contender.open(command["servers"])
+    elif do == "calls":
+        return await _calls(contender, **command["how"])
+    elif do == "call":
+        text = await contender.call(command["server"], command["tool"], command["arguments"])
+        return {"seconds": time.perf_counter() - started, "length": len(text), "text": text[:MOST_TEXT]}
+    elif do == "reach":
+        return await _reach(contender, **command["how"])
+    elif do == "close":
+        await contender.close()
+    return {"seconds": time.perf_counter() - started}
+
+
+async def _reach(
+    contender: Contender, servers: dict[str, Target], wanted: list[str], patience: float
+) -> dict[str, Any]:
+    """Open all of the servers and call each of those wanted: how many answered, and when the last of them did."""
+    started = time.perf_counter()
+    answered: list[float] = []
+    failure = ""
+
+    async def first(server: str) -> None:
+        await contender.call(server, "echo", {"text": TEXT})
+        answered.append(time.perf_counter() - started)
+
+    try:
+        # As the library's own documentation opens many servers, when that is another way.
+        opening = getattr(contender, "open_many", contender.open)(servers)
+        await asyncio.wait_for(opening, patience)
+    except BaseException as error:
+        failure = f"{type(error).__name__}: {_root(error)}"
+    left = max(1.0, patience - (time.perf_counter() - started))
+    with contextlib.suppress(BaseException):
+        await asyncio.wait_for(asyncio.gather(*map(first, wanted), return_exceptions=True), left)
+    return {"answered": len(answered), "seconds": max(answered, default=0.0), "failure": failure}
+
+
+async def _calls(
+    contender: Contender,
+    servers: list[str],
+    in_flight: int,
+    count: int,
+    seconds: float,
+    tool: str = "echo",
+    argument: str = "text",
+) -> dict[str, Any]:
+    """Call until `count` calls are made or the time is up, `in_flight` at a time on each server."""
+    arguments = {argument: TEXT}
+    text = await contender.call(servers[0], tool, arguments)
+    assert TEXT in text, f"not an echo: {text[:200]}"
+    took: list[float] = []
+    clock = time.perf_counter
+    end = clock() + seconds
+
+    async def work(server: str, share: int) -> None:
+        call = contender.call
+        for _ in range(share):
+            started = clock()
+            await call(server, tool, arguments)
+            now = clock()
+            took.append(now - started)
+            if now > end:
+                return
+
+    share = max(1, count // (in_flight * len(servers)))
+    used = _cpu()
+    started = clock()
+    if in_flight == 1 and len(servers) == 1:
+        await work(servers[0], share)
+    else:
+        await asyncio.gather(*(work(server, share) for server in servers for _ in range(in_flight)))
+    passed, used = clock() - started, _cpu() - used
+    took.sort()
+    return {
+        "calls": len(took),
+        "seconds": passed,
+        "p50": took[len(took) // 2],
+        "p99": took[int(len(took) * 0.99)],
+        "cpu": used / len(took),
+    }
+
+
+def _cpu() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime

@@ -1,0 +1,221 @@
+"""The harness's side of a driver: start it in its environment, tell it what to do, read what it found, end it and all it started.
+
+Drivers run on one processor core and servers on another where there are two, so that neither the scheduler's choice nor the other's
+work is measured. contenders/driver.py is the other side.
+"""
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+
+from bench.contenders.driver import Target
+from bench.parts import ROOT
+
+SERVERS = ROOT / "bench" / "servers"
+# Without site packages a Python server starts in 15 ms.
+BARE = (sys.executable, "-S", "-E")
+# The longest any one command may take before its driver is given up: the slowest contender's slowest measure is far below.
+PATIENCE = 60.0
+# Until a driver that was told to end is killed.
+FAREWELL = 3.0
+
+
+def cores() -> tuple[set[int], int | None]:
+    """The cores for drivers, and the one for servers; None when they must share."""
+    if not hasattr(os, "sched_getaffinity"):
+        return set(), None
+    *ours, last = sorted(os.sched_getaffinity(0))
+    return (set(ours), last) if ours else ({last}, None)
+
+
+def stdio_server(*options: str) -> Target:
+    core = cores()[1]
+    pinned = () if core is None else ("--core", str(core))
+    return {"command": [*BARE, str(SERVERS / "echo_stdio.py"), *pinned, *options]}
+
+
+class HttpServer:
+    """The echo server over HTTP in a process of its own."""
+
+    def __init__(self, *options: str) -> None:
+        core = cores()[1]
+        pinned = () if core is None else ("--core", str(core))
+        self._command = [*BARE, str(SERVERS / "echo_http.py"), *pinned, *options]
+        self.port = 0
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def start(self) -> None:
+        """Listen; on the same port as before when it was started before."""
+        command = [*self._command, "--port", str(self.port)]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE)
+        assert self._process.stdout is not None
+        self.port = int(self._process.stdout.readline())
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def url(self, path: str) -> str:
+        return f"http://127.0.0.1:{self.port}/{path}"
+
+    def target(self, path: str) -> Target:
+        return {"url": self.url(path)}
+
+
+class DriverError(Exception):
+    """A driver that failed, and why."""
+
+
+class Driver:
+    """`with Driver(command) as driver: driver.open({...}); driver.calls(...)`. Has a state directory of its own."""
+
+    def __init__(self, command: Sequence[str], *, env: dict[str, str] | None = None, pinned: bool = True) -> None:
+        self._command = list(command)
+        self._extra = env or {}
+        self._pinned = pinned
+        self._buffer = b""
+        # Why nothing more can be asked: an answer that came too late would be taken for the next one.
+        self._given_up = ""
+
+    def __enter__(self) -> Self:
+        self.home = Path(tempfile.mkdtemp(prefix="bench-"))
+        self._log = open(self.home / "stderr", "w+b")
+        mine = cores()[0] if self._pinned else set()
+        with affinity(mine):
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                cwd=ROOT,
+                env=environment(self.home) | self._extra,
+                start_new_session=True,
+            )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(DriverError, OSError, ValueError):
+            self.ask({"do": "close", "limit": FAREWELL}, FAREWELL)
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]
+        self._log.close()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def ask(self, command: dict[str, Any], patience: float = PATIENCE) -> dict[str, Any]:
+        """Do one thing and wait for what came of it. Raises DriverError."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        if self._given_up:
+            raise DriverError(self._given_up)
+        try:
+            self._process.stdin.write(json.dumps(command).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise DriverError(self._last_words()) from None
+        end = time.monotonic() + patience
+        while b"\n" not in self._buffer:
+            ready, _, _ = select.select([self._process.stdout], [], [], max(0.0, end - time.monotonic()))
+            if not ready:
+                self._given_up = f"no answer within {patience:.0f} s"
+                raise DriverError(self._given_up)
+            piece = os.read(self._process.stdout.fileno(), 1 << 16)
+            if not piece:
+                raise DriverError(self._last_words())
+            self._buffer += piece
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise DriverError(answer["error"])
+        return answer
+
+    def open(self, servers: dict[str, Target], patience: float = PATIENCE) -> float:
+        """Connect to all of them. Seconds it took."""
+        return float(self.ask({"do": "open", "servers": servers}, patience)["seconds"])
+
+    def calls(
+        self,
+        *servers: str,
+        count: int,
+        seconds: float,
+        in_flight: int = 1,
+        tool: str = "echo",
+        argument: str = "text",
+    ) -> dict[str, float]:
+        how = {
+            "servers": servers,
+            "in_flight": in_flight,
+            "count": count,
+            "seconds": seconds,
+            "tool": tool,
+            "argument": argument,
+        }
+        return self.ask({"do": "calls", "how": how})
+
+    def call(self, server: str, tool: str = "echo", patience: float = PATIENCE, **arguments: object) -> dict[str, Any]:
+        command = {"do": "call", "server": server, "tool": tool, "arguments": arguments, "limit": patience}
+        return self.ask(command, patience + 1)
+
+    def _last_words(self) -> str:
+        self._log.flush()
+        self._log.seek(0)
+        lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
+        return lines[-1][:300] if lines else "it ended without a word"
+
+
+class affinity:
+    """Run what is inside on these cores, and what it starts too; an empty set changes nothing."""
+
+    def __init__(self, wanted: set[int]) -> None:
+        self._wanted = wanted
+
+    def __enter__(self) -> None:
+        if self._wanted:
+            self._before = os.sched_getaffinity(0)
+            os.sched_setaffinity(0, self._wanted)
+
+    def __exit__(self, *_: object) -> None:
+        if self._wanted:
+            os.sched_setaffinity(0, self._before)
+
+
+def environment(home: Path) -> dict[str, str]:
+    """What a program sees: our own environment, with its state in `home` and compiled modules kept as in any installation."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "OPENCLAW"))}
+    return kept | {"OPENCLAW_STATE_DIR": str(home / "state"), "XDG_RUNTIME_DIR": str(home), "NO_COLOR": "1"}
+
+
+def memory(pid: int, field: str = "VmRSS") -> int:
+    """Bytes of a process: VmRSS now, VmHWM at its highest."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(field):
+            return int(line.split()[1]) * 1024
+    raise DriverError("it is gone")
+
+
+def forget_peak(pid: int) -> None:
+    """Let the highest memory count from now."""
+    Path(f"/proc/{pid}/clear_refs").write_text("5")

@@ -1,0 +1,53 @@
+"""Memory of a client connected to 20 servers with 1,000 tools, once they are listed; and of a gateway of ours that idles with them."""
+
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from bench.contenders.roster import FLOOR, OURS
+from bench.drivers import DriverError, memory, stdio_server
+from bench.gateway import running_gateway, write_config
+from bench.results import Figure, middle
+from bench.run import Run
+
+SERVERS, TOOLS_EACH = 20, 50
+CASE = f"{SERVERS} servers, {SERVERS * TOOLS_EACH:,} tools"
+# For whatever a client still does after it said that it is ready.
+SETTLE = 1.0
+
+
+def measure(run: Run) -> None:
+    servers = {f"s{number}": stdio_server("--tools", str(TOOLS_EACH)) for number in range(SERVERS)}
+    for entrant in run.entrants():
+        if entrant == FLOOR:
+            continue
+        run.say(f"memory: {entrant.key}")
+        taken: list[float] = []
+        for _ in range(run.rounds(3, 1) if entrant == OURS else 1):
+            with ExitStack() as stack:
+                driver = run.driver(entrant, stack, "memory")
+                if driver is None:
+                    break
+                try:
+                    driver.open(servers)
+                    time.sleep(SETTLE)
+                    taken.append(memory(driver.pid))
+                except DriverError as error:
+                    run.failed("memory", entrant.key, error)
+        if taken:
+            run.results.add(Figure("memory", CASE, entrant.key, middle(taken), "bytes"))
+    _gateway(run)
+
+
+def _gateway(run: Run) -> None:
+    servers = {f"s{number}": stdio_server("--tools", str(TOOLS_EACH)) for number in range(SERVERS)}
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        home = Path(folder)
+        write_config(home, servers)
+        try:
+            with running_gateway(home) as gateway:
+                time.sleep(5 * SETTLE)
+                run.results.add(Figure("memory", "idle gateway", OURS.key, memory(gateway.pid), "bytes"))
+        except DriverError as error:
+            run.failed("memory", "gateway", error)

@@ -1,0 +1,99 @@
+"""The engine as the agent loop uses it: a config file, `Engine`, its manager's tools, each called through `tools/invoke.py`.
+
+Nothing is switched off: the default policy decides about every call, arguments are checked against the tool's schema, results are
+framed, and two lines of audit are written for each call. Needs a state directory of its own (OPENCLAW_STATE_DIR).
+"""
+
+import json
+import os
+import time
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from bench.contenders.driver import Target
+from openclaw.config.agents import agent as agent_spec
+from openclaw.config.load import load_config
+from openclaw.config.paths import Paths
+from openclaw.content import Text, ToolCall
+from openclaw.engine import Engine
+from openclaw.mcp.manager import Manager
+from openclaw.tool import Invocation, Tool
+from openclaw.tools.invoke import CheckerCache, invoke
+
+# Room for every measure; the default bound is 20.
+MOST_SERVERS = 1_000
+
+
+def config_of(servers: dict[str, Target], **options: Any) -> dict[str, Any]:
+    """An `openclaw.json` that names these servers."""
+    entries: dict[str, Any] = {}
+    for name, target in servers.items():
+        if "url" in target:
+            entries[name] = {"url": target["url"]}
+        else:
+            command, *arguments = target["command"]
+            entries[name] = {"command": command, "args": arguments}
+        entries[name] |= options
+    return {"mcp": {"servers": entries, "maxConcurrentServers": MOST_SERVERS}}
+
+
+class Ours:
+    def __init__(self) -> None:
+        self._exit = AsyncExitStack()
+        self._tools: dict[str, Tool] = {}
+        self._numbers = 0
+        self.manager: Manager
+
+    async def open(self, servers: dict[str, Target], **options: Any) -> None:
+        await self.start(servers, **options)
+        await self.manager.settle(self.agent, float("inf"))
+        self.offer()
+
+    async def start(self, servers: dict[str, Target], **options: Any) -> None:
+        """Everything up to the point where servers are starting."""
+        paths = Paths.from_env(os.environ)
+        paths.config_file.parent.mkdir(parents=True, exist_ok=True)
+        paths.config_file.write_text(json.dumps(config_of(servers, **options)))
+        config = load_config(paths, os.environ)
+        engine = await self._exit.enter_async_context(Engine(config, paths=paths))
+        spec = agent_spec(config, "")
+        self.agent = spec.id
+        self._policy = engine.policy(spec)
+        self._audit = engine.audit
+        self._checkers = CheckerCache()
+        self._workspace = Path.cwd()
+        self.manager = await engine.manager()
+        self.manager.start(self.agent)
+
+    async def open_many(self, servers: dict[str, Target]) -> None:
+        """As a gateway does: nobody waits for anybody. A call waits for its own server."""
+        await self.start(servers)
+
+    def offer(self) -> None:
+        """Take what agents are offered now; names are asked for once, as a model would send them."""
+        self._tools = {tool.name: tool for tool in self.manager.tools(self.agent)}
+
+    async def call(self, server: str, tool: str, arguments: dict[str, Any]) -> str:
+        self._numbers += 1
+        call = ToolCall(f"call-{self._numbers}", f"{server}__{tool}", arguments)
+        if call.name not in self._tools:
+            await self.manager.find(call.name, self.agent)
+            self.offer()
+        result = await invoke(
+            self._tools[call.name],
+            call,
+            Invocation(self.agent, "agent:main:bench", self._workspace, call.id),
+            policy_decide=lambda tool, _: self._policy.decide(tool),
+            checker_cache=self._checkers,
+            audit=self._audit,
+            clock=time.monotonic,
+        )
+        block = result.content[0]
+        text = block.text if isinstance(block, Text) else ""
+        if result.is_error:
+            raise RuntimeError(text)
+        return text
+
+    async def close(self) -> None:
+        await self._exit.aclose()

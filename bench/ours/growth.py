@@ -1,0 +1,42 @@
+"""The engine with so many servers and tools: seconds until all are known, to list them for a turn, for a call; and memory. Prints JSON.
+
+python -m bench.ours.growth SERVERS TOOLS_EACH
+"""
+
+import json
+import os
+import sys
+import time
+
+from bench.contenders.driver import TEXT
+from bench.drivers import memory, stdio_server
+from bench.ours.driver import run
+from bench.ours.engine import Ours
+
+CALLS = 1_000
+
+
+async def main() -> None:
+    servers, tools = int(sys.argv[1]), int(sys.argv[2])
+    ours = Ours()
+    started = time.perf_counter()
+    await ours.start({f"s{number}": stdio_server("--tools", str(tools)) for number in range(servers)})
+    await ours.manager.settle(ours.agent, float("inf"))
+    known = time.perf_counter() - started
+    started = time.perf_counter()
+    offered = ours.manager.tools(ours.agent)
+    listed = time.perf_counter() - started
+    assert len(offered) == servers * tools, len(offered)
+    ours.offer()
+    took = []
+    for number in range(CALLS):
+        begun = time.perf_counter()
+        await ours.call(f"s{number % servers}", "echo", {"text": TEXT})
+        took.append(time.perf_counter() - begun)
+    rss = memory(os.getpid())
+    print(json.dumps({"known": known, "listed": listed, "call": sorted(took)[CALLS // 2], "rss": rss}))
+    await ours.close()
+
+
+if __name__ == "__main__":
+    run(main())

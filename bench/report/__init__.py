@@ -1,0 +1,1 @@
+"""From figures to docs/benchmarks.md and its charts."""

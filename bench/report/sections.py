@@ -1,0 +1,250 @@
+"""What the page shows of each measure: a table with everybody in it, and charts of the cases that tell most. Pure."""
+
+from dataclasses import dataclass
+
+from bench.contenders.roster import EVERYBODY, FLOOR, OURS
+from bench.report.chart import Bar, bars
+from bench.report.words import factor, quantity
+from bench.results import Figure, Results
+
+TITLES = {entrant.key: entrant.title for entrant in EVERYBODY} | {"mcp-proxy": "mcp-proxy"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A case of a measure. `ratio` says which number stands in the cell; with both, the other follows in brackets."""
+
+    case: str
+    title: str
+    ratio: bool = False
+    both: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    case: str
+    title: str
+    subtitle: str
+    ratio: bool = True
+
+
+@dataclass(frozen=True)
+class Section:
+    title: str
+    measures: tuple[str, ...]
+    text: str
+    columns: tuple[Column, ...]
+    charts: tuple[Chart, ...] = ()
+    # Cases are rows and there is one column, when only we are measured.
+    alone: bool = False
+
+
+def _ratio(case: str, title: str) -> Column:
+    return Column(case, title, ratio=True, both=True)
+
+
+P50 = "median time of one call after warming up, as a ratio to the plain client"
+SECTIONS = (
+    Section(
+        "Warm calls",
+        ("calls",),
+        "One call at a time, 100 characters there and back: p50, as a ratio to the floor and absolutely.",
+        (
+            _ratio("stdio", "stdio"),
+            _ratio("json", "HTTP, JSON"),
+            _ratio("events", "HTTP, events"),
+            _ratio("everything", "server-everything, stdio"),
+        ),
+        (
+            Chart("stdio", "Warm call over stdio", P50),
+            Chart("json", "Warm call over HTTP, answered with JSON", P50),
+            Chart("events", "Warm call over HTTP, answered with events", P50),
+        ),
+    ),
+    Section(
+        "Warm calls: the slowest of a hundred, and processor time",
+        ("calls",),
+        "p99 is what the scheduler and everything else on the machine add; processor time is the client's own, for each call.",
+        (
+            Column("stdio p99", "stdio p99"),
+            Column("json p99", "JSON p99"),
+            Column("events p99", "events p99"),
+            Column("stdio cpu", "stdio CPU"),
+            Column("json cpu", "JSON CPU"),
+            Column("events cpu", "events CPU"),
+        ),
+    ),
+    Section(
+        "Many calls at once",
+        ("throughput",),
+        "Calls a second with 64 in flight on one server, and with 16 on each of 20 servers; as a ratio to the floor and absolutely.",
+        (
+            _ratio("stdio x64", "stdio"),
+            _ratio("json x64", "HTTP, JSON"),
+            _ratio("events x64", "HTTP, events"),
+            _ratio("20 servers x16", "20 stdio servers"),
+            Column("stdio x64 cpu", "stdio CPU a call"),
+            Column("json x64 cpu", "JSON CPU a call"),
+        ),
+        (
+            Chart("stdio x64", "64 calls in flight, one stdio server", "calls a second: more is better", ratio=False),
+            Chart("json x64", "64 calls in flight, one HTTP server", "calls a second: more is better", ratio=False),
+        ),
+    ),
+    Section(
+        "From a shell to the first result",
+        ("start",),
+        "Whole processes, as a ratio to `-c pass` in the same interpreter. A call over stdio starts its server too. mcporter is its "
+        "command line; the libraries are the shortest script that makes one call.",
+        (
+            _ratio("call over stdio", "one call, stdio"),
+            _ratio("call over http", "one call, HTTP"),
+            _ratio("call through the gateway", "one call through the gateway"),
+            _ratio("mcp-server", "mcp-server, to `initialize` answered"),
+            _ratio("--version", "--version"),
+            Column("-c pass", "-c pass"),
+        ),
+        (Chart("call over stdio", "One call from a shell, over stdio", "whole process, as a ratio to `-c pass`"),),
+    ),
+    Section(
+        "Large results",
+        ("large",),
+        "One result of 1, 10 and 50 MB: seconds as a ratio to the floor and absolutely. OpenClaw also writes the whole text to a file "
+        "and gives the model a part of it.",
+        tuple(
+            _ratio(f"{case} {size} MB", f"{case}, {size} MB") for case in ("stdio", "events") for size in (1, 10, 50)
+        ),
+        (
+            Chart("stdio 10 MB", "A result of 10 MB over stdio", "seconds, as a ratio to the plain client"),
+            Chart("events 10 MB", "A result of 10 MB as an event stream", "seconds, as a ratio to the plain client"),
+        ),
+    ),
+    Section(
+        "Large results: how far memory rises",
+        ("large",),
+        "The highest resident memory while the result arrived, above what it was before.",
+        tuple(
+            Column(f"{case} {size} MB peak", f"{case}, {size} MB")
+            for case in ("stdio", "events")
+            for size in (1, 10, 50)
+        ),
+    ),
+    Section(
+        "Twenty servers, one of them bad",
+        ("connect",),
+        "Seconds until nineteen good servers have each answered a call, alone and beside one that hangs, and how many of them ever did "
+        "(12 s were given).",
+        (
+            Column("alone", "nineteen alone"),
+            Column("hanging", "beside a hanging one"),
+            Column("hanging usable", "usable of 19"),
+            Column("missing", "beside a missing one"),
+            Column("refusing", "beside one that exits"),
+        ),
+        (Chart("hanging", "19 servers beside a hanging one", "seconds until the last that answered", ratio=False),),
+    ),
+    Section(
+        "After something broke",
+        ("recovery",),
+        "Whether the next call works, without the program doing anything about it.",
+        (
+            Column("next call after a crash", "the server crashed"),
+            Column("next call after a forgotten session", "it forgot the MCP session"),
+            Column("next call after a restart", "it was restarted"),
+            Column("error after kill -9", "kill -9, to an error for callers"),
+            Column("tools back after the first backoff", "to tools back, after the backoff"),
+        ),
+    ),
+    Section(
+        "Memory",
+        ("memory",),
+        "Resident memory of the client with 20 servers and 1,000 tools, and of an idle OpenClaw gateway with the same.",
+        (Column("20 servers, 1,000 tools", "20 servers, 1,000 tools"), Column("idle gateway", "idle gateway")),
+        (Chart("20 servers, 1,000 tools", "Memory with 20 servers and 1,000 tools", "resident memory", ratio=False),),
+    ),
+    Section(
+        "What a gateway adds to a call",
+        ("gateway",),
+        "A plain client through the gateway, less the same client directly at the target; p50.",
+        (Column("stdio", "stdio target"), Column("http", "HTTP target")),
+        (
+            Chart("stdio", "Added by a gateway, stdio target", "added time of one call, p50", ratio=False),
+            Chart("http", "Added by a gateway, HTTP target", "added time of one call, p50", ratio=False),
+        ),
+    ),
+    Section(
+        "Growth",
+        ("growth",),
+        "OpenClaw alone: until all tools are known for the first time, to list them for a turn, one call (p50), memory.",
+        (Column("known", "all known"), Column("listed", "listed"), Column("call", "a call"), Column("rss", "memory")),
+        alone=True,
+    ),
+)
+
+
+def table(results: Results, section: Section) -> list[str]:
+    """The lines of a table; none when nothing of it was measured."""
+    if section.alone:
+        return _growth(results, section)
+    cases = {column.case for column in section.columns}
+    held = {f.who for measure in section.measures for f in results.of(measure) if f.case in cases}
+    order = [entrant.key for entrant in EVERYBODY] + ["mcp-proxy"]
+    people = [who for who in order if who in held]
+    if not people:
+        return []
+    columns = [c for c in section.columns if any(_find(results, section, c.case, who) for who in people)]
+    head = ["", *(column.title for column in columns)]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for who in people:
+        cells = [_cell(_find(results, section, column.case, who), column) for column in columns]
+        name = f"**{TITLES[who]}**" if who == OURS.key else TITLES[who]
+        lines.append("| " + " | ".join([name, *cells]) + " |")
+    return lines
+
+
+def _find(results: Results, section: Section, case: str, who: str) -> Figure | None:
+    return next((found for m in section.measures if (found := results.find(m, case, who))), None)
+
+
+def _cell(figure: Figure | None, column: Column) -> str:
+    if figure is None:
+        return "–"
+    value = quantity(figure.value, figure.unit)
+    if not column.ratio or figure.ratio is None:
+        return value
+    return f"{factor(figure.ratio)} ({value})" if column.both else factor(figure.ratio)
+
+
+def _growth(results: Results, section: Section) -> list[str]:
+    figures = results.of(section.measures[0])
+    cases = list(dict.fromkeys(figure.case.rpartition(" ")[0] for figure in figures))
+    if not cases:
+        return []
+    head = ["", *(column.title for column in section.columns)]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for case in cases:
+        cells = [_cell(_find(results, section, f"{case} {c.case}", OURS.key), c) for c in section.columns]
+        lines.append("| " + " | ".join([case, *cells]) + " |")
+    return lines
+
+
+def charts(results: Results, section: Section) -> dict[str, tuple[str, str]]:
+    """File name → title and SVG, for the charts whose figures exist."""
+    made: dict[str, tuple[str, str]] = {}
+    for chart in section.charts:
+        rows = [row for who in TITLES if (row := _bar(_find(results, section, chart.case, who), chart))]
+        if len(rows) > 1:
+            file = f"{section.measures[0]}-{chart.case.replace(' ', '-').replace(',', '')}.svg"
+            made[file] = (chart.title, bars(chart.title, chart.subtitle, rows))
+    return made
+
+
+def _bar(figure: Figure | None, chart: Chart) -> Bar | None:
+    if figure is None:
+        return None
+    value = figure.ratio if chart.ratio else figure.value
+    if value is None or value <= 0:
+        return None
+    kind = {OURS.key: "ours", FLOOR.key: "floor"}.get(figure.who, "other")
+    shown = factor(value) if chart.ratio else quantity(value, figure.unit)
+    return Bar(TITLES[figure.who], value, shown, kind)

@@ -1,0 +1,79 @@
+"""What was measured: figures, and notes about what could not be. Knows no target and no words; report/ turns it into a page."""
+
+import json
+import os
+import platform
+import statistics
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal
+
+Unit = Literal["seconds", "calls/s", "bytes", "count", "factor", "yes"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number: what was measured, in which case, of whom. `ratio` is to the floor of the same rounds."""
+
+    measure: str
+    case: str
+    who: str
+    value: float
+    unit: Unit
+    ratio: float | None = None
+    # From which to which it went in single rounds.
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass
+class Results:
+    machine: dict[str, str]
+    quick: bool = False
+    figures: list[Figure] = field(default_factory=list)
+    # "who: why it is missing", by measure; under "" what holds for all of them.
+    notes: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, figure: Figure) -> None:
+        self.figures.append(figure)
+
+    def note(self, measure: str, text: str) -> None:
+        known = self.notes.setdefault(measure, [])
+        if text not in known:
+            known.append(text)
+
+    def find(self, measure: str, case: str, who: str = "ours") -> Figure | None:
+        found = (f for f in self.figures if (f.measure, f.case, f.who) == (measure, case, who))
+        return next(found, None)
+
+    def of(self, measure: str) -> list[Figure]:
+        return [figure for figure in self.figures if figure.measure == measure]
+
+    def save(self, path: Path) -> None:
+        path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> "Results":
+        held = json.loads(path.read_text(encoding="utf-8"))
+        held["figures"] = [Figure(**figure) for figure in held["figures"]]
+        return cls(**held)
+
+
+def machine() -> dict[str, str]:
+    """What the absolute values belong to. Nothing that names the machine or its owner."""
+    model = ""
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return {
+        "processor": f"{model or platform.machine()}, {os.cpu_count()} cores",
+        "system": f"{platform.system()} {platform.release().split('-')[0]}",
+        "python": platform.python_version(),
+        "date": time.strftime("%Y-%m-%d"),
+        "load": f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "",
+    }
+
+
+def middle(values: list[float]) -> float:
+    return statistics.median(values)

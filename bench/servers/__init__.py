@@ -1,0 +1,1 @@
+"""Servers to measure against: as fast as the standard library allows, so that what is measured is the client."""

@@ -1,0 +1,44 @@
+"""An echo server over standard input and output.
+
+    python -S -E echo_stdio.py [--tools N] [--core N] [--hang] [--exit]
+
+Reads whatever has arrived and answers all of it with one write. `--hang` never answers, `--exit` ends at once. `--core` stays on one
+processor core, so that it does not share the client's.
+"""
+
+import json
+import os
+import sys
+
+from answers import Answers
+
+# A pipe holds this much.
+CHUNK = 1 << 16
+
+
+def option(name: str, default: int) -> int:
+    return int(sys.argv[sys.argv.index(name) + 1]) if name in sys.argv else default
+
+
+def serve(answer) -> None:
+    pending = b""
+    while chunk := os.read(0, CHUNK):
+        *lines, pending = (pending + chunk).split(b"\n")
+        out = [reply for line in lines if line and (reply := answer(json.loads(line)))]
+        if out:
+            out.append(b"")
+            write(b"\n".join(out))
+
+
+def write(data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(1, view) :]
+
+
+if __name__ == "__main__":
+    if "--exit" in sys.argv:
+        sys.exit(1)
+    if "--core" in sys.argv and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {option("--core", 0)})
+    serve((lambda message: b"") if "--hang" in sys.argv else Answers(option("--tools", 3)).to)

@@ -1,0 +1,121 @@
+"""What must be reached. One row for each promise; `make bench` fails and names every row that is missed or was not measured.
+
+Pure. `of` is the ratio to the floor (or to `-c pass`) or the value itself; limits are bounds from above unless `at_least`.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bench.results import Figure, Results, Unit
+
+MB = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Target:
+    title: str
+    measure: str
+    case: str
+    of: Literal["ratio", "value"]
+    limit: float
+    at_least: bool = False
+    # For `ratio`: what it is a ratio to.
+    base: str = "the floor"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    target: Target
+    reached: float | None
+    ok: bool
+    unit: Unit | None = None
+
+
+# A ratio of one is met by whatever differs from it by less than two rounds of the same program differ.
+SAME = 1.0
+ALONE = "the same servers without it"
+
+TARGETS = (
+    Target("warm call, stdio, p50", "calls", "stdio", "ratio", SAME),
+    Target("warm call, HTTP with JSON, p50", "calls", "json", "ratio", 2.5),
+    Target("warm call, HTTP with events, p50", "calls", "events", "ratio", 3.0),
+    Target("64 in flight, one stdio server", "throughput", "stdio x64", "ratio", 0.45, at_least=True),
+    Target("64 in flight, one HTTP server", "throughput", "json x64", "ratio", 0.3, at_least=True),
+    Target("10 MB result, stdio", "large", "stdio 10 MB", "ratio", 1.5),
+    Target("50 MB result, stdio", "large", "stdio 50 MB", "ratio", 1.5),
+    Target("10 MB result, events", "large", "events 10 MB", "ratio", 1.5),
+    Target("50 MB result, events", "large", "events 50 MB", "ratio", 1.5),
+    Target("openclaw --version", "start", "--version", "ratio", 2.0, base="-c pass"),
+    Target("warm call through the gateway", "start", "call through the gateway", "ratio", 3.0, base="-c pass"),
+    Target("one-shot call over stdio", "start", "call over stdio", "ratio", 14.0, base="-c pass"),
+    Target("one-shot call over HTTP", "start", "call over http", "ratio", 25.0, base="-c pass"),
+    Target("openclaw mcp-server, to initialize answered", "start", "mcp-server", "ratio", 12.0, base="-c pass"),
+    # Nobody waits: what is left is the processor time that the bad server itself takes, and noise.
+    Target("19 servers beside a hanging one", "connect", "hanging", "ratio", 1.3, base=ALONE),
+    Target("19 servers beside a missing one", "connect", "missing", "ratio", 1.3, base=ALONE),
+    Target("19 servers beside a refusing one", "connect", "refusing", "ratio", 1.3, base=ALONE),
+    Target("servers usable beside a hanging one", "connect", "hanging usable", "value", 19, at_least=True),
+    Target("next call after a crash works", "recovery", "next call after a crash", "value", 1, at_least=True),
+    Target(
+        "next call after a forgotten session works",
+        "recovery",
+        "next call after a forgotten session",
+        "value",
+        1,
+        at_least=True,
+    ),
+    Target("next call after a restart works", "recovery", "next call after a restart", "value", 1, at_least=True),
+    Target("engine with 20 servers and 1,000 tools", "memory", "20 servers, 1,000 tools", "value", 55 * MB),
+    Target("idle gateway with them", "memory", "idle gateway", "value", 90 * MB),
+    Target("latency our gateway adds, stdio target", "gateway", "stdio", "value", 0.25e-3),
+    Target("latency our gateway adds, HTTP target", "gateway", "http", "value", 0.4e-3),
+    Target("kill -9 of a server, to an error for its callers", "recovery", "error after kill -9", "value", 0.1),
+    Target(
+        "kill -9 of a server, to tools back after the first backoff",
+        "recovery",
+        "tools back after the first backoff",
+        "value",
+        0.25,
+    ),
+)
+
+
+def verdicts(results: Results, measures: set[str]) -> list[Verdict]:
+    """How every row that belongs to one of these measures came out."""
+    found = [
+        _verdict(target, results.find(target.measure, target.case)) for target in TARGETS if target.measure in measures
+    ]
+    return [*found, *_relative(results, measures)]
+
+
+def _verdict(target: Target, figure: Figure | None) -> Verdict:
+    reached = None if figure is None else figure.ratio if target.of == "ratio" else figure.value
+    if figure is None or reached is None:
+        return Verdict(target, None, ok=False)
+    # Two digits are printed: what is printed as the limit is the limit.
+    shown = round(reached, 2) if target.of == "ratio" else reached
+    ok = shown >= target.limit if target.at_least else shown <= target.limit
+    return Verdict(target, reached, ok, None if target.of == "ratio" else figure.unit)
+
+
+def _relative(results: Results, measures: set[str]) -> list[Verdict]:
+    """Rows that compare figures of the same run with each other."""
+    found = []
+    other, own = results.find("calls", "stdio", "ts-sdk"), results.find("calls", "stdio")
+    if own is not None and other is not None:
+        target = Target("warm call, stdio, p50", "calls", "stdio", "ratio", 1.0, base="the TypeScript SDK")
+        reached = own.value / other.value
+        found.append(Verdict(target, reached, round(reached, 2) <= 1.0))
+    if "large" in measures:
+        found += [_linear(results, case) for case in ("stdio", "events")]
+    return found
+
+
+def _linear(results: Results, case: str) -> Verdict:
+    """Five times the bytes may take five times as long, and a fifth more for caches that no longer hold them."""
+    target = Target(f"50 MB against 10 MB, {case}", "large", case, "ratio", 6.0, base="10 MB")
+    small, large = results.find("large", f"{case} 10 MB"), results.find("large", f"{case} 50 MB")
+    if small is None or large is None:
+        return Verdict(target, None, ok=False)
+    reached = large.value / small.value
+    return Verdict(target, reached, reached <= target.limit)
