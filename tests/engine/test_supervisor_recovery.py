@@ -231,7 +231,7 @@ async def test_a_server_busy_with_a_long_call_is_not_taken_for_dead() -> None:
 
 @pytest.mark.requirement("001-NFR-1-idle")
 async def test_an_idle_server_is_stopped_and_a_call_brings_it_back(tmp_path: Path) -> None:
-    async with Site("stdio", tmp_path) as site, Manager([site.spec(idle_timeout=0.05)]) as manager:
+    async with Site("stdio", tmp_path) as site, Manager([site.spec(idle_timeout=0.5)]) as manager:
         pid = manager.status()[0].pid
         assert pid is not None
         handle = handle_of(pid)

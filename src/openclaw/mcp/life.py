@@ -94,7 +94,7 @@ News = CameUp | Settled | Queued | Over | Learned | EngineEvent
 class Owner(Protocol):
     """Who decides about a connection, and is told what becomes of it."""
 
-    # Loop time of the last call's end.
+    # Loop time of the last call's end, or of coming up.
     last_call: float
 
     @property

@@ -287,6 +287,7 @@ class Supervisor:
         match news:
             case CameUp(client):
                 self._client = client
+                self.last_call = self._loop.time()
                 self._instructed(client.agreement.instructions)
                 self._announce()
             case Settled():
