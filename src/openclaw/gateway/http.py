@@ -218,8 +218,18 @@ def failed(error: OpenClawError) -> web.Response:
 
 def json_response(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
     return web.Response(
-        body=msgspec.json.encode(value), status=status, content_type="application/json", headers=headers
+        body=msgspec.json.encode(value, enc_hook=_plain),
+        status=status,
+        content_type="application/json",
+        headers=headers,
     )
+
+
+def _plain(value: Any) -> Any:
+    """Framed text is text."""
+    if isinstance(value, str):
+        return str(value)
+    raise NotImplementedError(type(value).__name__)
 
 
 async def read_body(request: web.Request) -> bytes:

@@ -1,0 +1,176 @@
+"""Tools, servers, events and metrics over HTTP."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw import __version__
+from parts.gateways import Running, home, running, sse_events, stdio_server
+from parts.processes import HANG_GUARD
+
+CONFIG = {
+    "mcp": {"servers": {"part": stdio_server(), "off": stdio_server(enabled=False)}},
+    "agents": {"entries": {"main": {}, "other": {"tools": {"deny": ["part__*"]}}}},
+}
+
+
+@pytest.fixture
+async def gateway(tmp_path: Path) -> AsyncIterator[Running]:
+    with home(tmp_path, CONFIG) as place:
+        async with running(place) as one:
+            await one.ready("part")
+            yield one
+
+
+async def test_an_agents_tools_are_listed_with_what_is_missing_and_why(gateway: Running) -> None:
+    status, answer = await gateway.get("/v1/tools")
+    echo = next(tool for tool in answer["tools"] if tool["name"] == "part__echo")
+
+    assert (status, answer["agent"]) == (200, "main")
+    assert (echo["kind"], echo["origin"], echo["inputSchema"]) == ("mcp", "part", {"type": "object", "properties": {}})
+    assert {"name": "off__*", "reason": "MCP server 'off' is disabled."}.items() <= answer["absent"][0].items()
+
+    status, answer = await gateway.get("/v1/tools?agent=other")
+    assert [tool["name"] for tool in answer["tools"] if tool["kind"] == "mcp"] == []
+
+
+async def test_a_tool_is_called_without_a_model(gateway: Running) -> None:
+    body = {"tool": "part__echo", "arguments": {"text": "over HTTP"}}
+    status, answer = await gateway.post("/v1/tools/invoke", body)
+
+    assert (status, answer["ok"], answer["isError"]) == (200, True, False)
+    assert "over HTTP" in answer["content"][0]["text"]
+    assert "EXTERNAL_UNTRUSTED_CONTENT" in answer["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "sentence"),
+    [
+        ({"tool": "part__ecko"}, 404, "Did you mean part__echo"),
+        ({"tool": "off__echo"}, 404, "MCP server 'off' is disabled."),
+        (
+            {"tool": "part__echo", "agent": "other"},
+            404,
+            'deny "part__*" (openclaw.json:1 agents.entries.other.tools.deny)',
+        ),
+        ({"tool": "exec", "arguments": {"command": ["true"]}}, 404, "exec is off"),
+        ({"tool": "mcp_manage", "arguments": {"command": "servers"}}, 404, "There is no tool named mcp_manage"),
+        ({"tool": "part__echo", "agent": "nobody"}, 400, 'There is no agent "nobody"'),
+        ({"arguments": {}}, 400, "`tool`"),
+        ({"tool": 5}, 400, "`$.tool`"),
+    ],
+)
+async def test_a_call_that_cannot_be_made_says_why(
+    gateway: Running, body: dict[str, Any], status: int, sentence: str
+) -> None:
+    answered, answer = await gateway.post("/v1/tools/invoke", body)
+    assert (answered, sentence in answer["error"]["message"]) == (status, True), answer
+
+
+async def test_servers_are_listed_and_each_shows_its_state(gateway: Running) -> None:
+    _, listed = await gateway.get("/v1/mcp/servers")
+    states = {server["name"]: server["state"] for server in listed["servers"]}
+    status, part = await gateway.get("/v1/mcp/servers/part")
+
+    assert states == {"part": "ready", "off": "disabled"}
+    assert (status, part["tools"], part["transport"]) == (200, 16, "stdio")
+    assert (await gateway.get("/v1/mcp/servers/nobody"))[0] == 404
+    assert (await gateway.get("/v1/mcp/servers?agent=nobody"))[0] == 400
+
+
+async def test_the_commands_for_one_server_work_over_http(gateway: Running) -> None:
+    assert await gateway.post("/v1/mcp/servers/part/refresh") == (
+        200,
+        [{"name": "part", "ok": True, "error": "", "tools": 16}],
+    )
+    status, tools = await gateway.get("/v1/mcp/servers/part/tools")
+    assert (status, tools[0]["server"]) == (200, "part")
+    assert await gateway.post("/v1/mcp/servers/part/trust") == (200, [])
+    assert await gateway.get("/v1/mcp/servers/part/logs?lines=5") == (200, [])
+    assert (await gateway.post("/v1/mcp/refresh"))[0] == 200
+    assert (await gateway.post("/v1/mcp/servers/nobody/refresh"))[0] == 404
+    assert (await gateway.post("/v1/mcp/servers/part/explode"))[0] == 404
+
+
+async def test_a_name_is_never_taken_for_an_option(gateway: Running) -> None:
+    status, answer = await gateway.post("/v1/mcp/servers/part/read", {"uri": "--config=/etc/passwd"})
+    assert status in (400, 502)
+    assert "option" not in answer["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"command": "touch", "args": ["made"]}, 403),
+        ({"url": "https://mcp.example/mcp", "command": "touch made"}, 403),
+        ({"url": "touch made"}, 400),
+        ({"url": "stdio:///bin/sh"}, 400),
+        ({"url": "file:///etc/passwd"}, 400),
+        ({"url": " https://mcp.example/"}, 400),
+        ({}, 400),
+    ],
+)
+async def test_http_never_adds_a_program(gateway: Running, body: dict[str, Any], status: int) -> None:
+    before = gateway.home.config_file.read_text()
+    answered, _ = await gateway.post("/v1/mcp/servers", body)
+
+    assert answered == status
+    assert gateway.home.config_file.read_text() == before
+
+
+async def test_events_tell_what_happens_as_it_happens(gateway: Running) -> None:
+    url = f"{gateway.url}/v1/events?kinds=server,call"
+    async with gateway.client.get(url, headers=gateway.headers) as stream:
+        snapshot = sse_events([await stream.content.readline(), await stream.content.readline()])
+        await gateway.post("/v1/tools/invoke", {"tool": "part__echo", "arguments": {"text": "secret words"}})
+        supervisor = (await gateway.gateway.app.engine.manager()).server("part", "main")
+        supervisor.stop("for the test")
+        seen: list[bytes] = []
+        async with asyncio.timeout(HANG_GUARD):
+            while not any(b'"stopped"' in line for line in seen):
+                seen.append(await stream.content.readline())
+
+    assert (snapshot[0][0], snapshot[0][1]["version"]) == ("snapshot", __version__)
+    assert {server["name"] for server in snapshot[0][1]["servers"]} == {"part", "off"}
+    told = [(kind, data.get("event") or data.get("state")) for kind, data in sse_events(seen)]
+    assert told == [("call", "request"), ("call", "outcome"), ("server", "stopped")]
+    assert b"secret words" not in b"".join(seen)
+
+
+async def test_an_unknown_kind_of_event_is_named(gateway: Running) -> None:
+    status, answer = await gateway.get("/v1/events?kinds=calls")
+    assert (status, answer["error"]["message"]) == (
+        400,
+        "There is no kind of event 'calls'. Use server, tools, definition, resource, call, config, log.",
+    )
+
+
+async def test_metrics_count_calls_and_show_servers(gateway: Running) -> None:
+    await gateway.post("/v1/tools/invoke", {"tool": "part__echo", "arguments": {"text": "x"}})
+    await gateway.get("/v1/unknown")
+    status, text = await gateway.get("/metrics")
+    lines = text.splitlines()
+
+    assert status == 200
+    call = 'agent="main",kind="mcp",origin="part",tool="part__echo",outcome="ok"'
+    assert f"openclaw_tool_calls_total{{{call}}} 1" in lines
+    assert 'openclaw_mcp_server_state{server="part",agent="",state="ready"} 1' in lines
+    assert 'openclaw_mcp_server_state{server="off",agent="",state="disabled"} 1' in lines
+    assert 'openclaw_http_requests_total{route="/v1/tools/invoke",status="200"} 1' in lines
+    assert 'openclaw_http_requests_total{route="unknown",status="404"} 1' in lines
+    assert f'openclaw_info{{version="{__version__}"}} 1' in lines
+
+
+async def test_an_unknown_route_and_a_wrong_method_say_so(gateway: Running) -> None:
+    assert (await gateway.get("/v1/nothing"))[0] == 404
+    status, answer = await gateway.send("DELETE", "/v1/tools")
+    assert (status, answer["error"]["code"]) == (405, "method_not_allowed")
+
+
+async def test_a_body_that_is_no_object_is_refused(gateway: Running) -> None:
+    for body in (b"[]", b"5", b"{", b"\xff", b"[" * 100_000):
+        status, answer = await gateway.send("POST", "/v1/tools/invoke", data=body)
+        assert (status, answer["error"]["code"]) == (400, "invalid_request")
