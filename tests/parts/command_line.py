@@ -1,0 +1,103 @@
+"""`openclaw …` as a person runs it: a process of its own, in a home of its own.
+
+home = Home(tmp_path, mcp={"servers": {"parts": parts_server()}})
+done = await home.openclaw("mcp", "servers")
+done = await home.chat("/mcp servers", "hello")
+"""
+
+import asyncio
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from openclaw.config.load import Config, load_config
+from openclaw.config.paths import Paths
+from parts import stdio_server
+
+PROGRAM = (sys.executable, "-m", "openclaw.cli.main")
+
+
+def parts_server(*options: str, **entry: Any) -> dict[str, Any]:
+    """A config entry of the stdio server of this folder."""
+    return {"command": sys.executable, "args": ["-S", "-E", stdio_server.__file__, *options], **entry}
+
+
+def local_model(url: str, key: str) -> dict[str, Any]:
+    """The sections of a config whose agents use a chat-completions server on this machine."""
+    provider = {"baseUrl": url, "apiKey": key, "models": [{"id": "local-model", "input": ["text", "image"]}]}
+    return {
+        "models": {"mode": "replace", "providers": {"local": provider}},
+        "agents": {"defaults": {"model": "local/local-model"}},
+    }
+
+
+def browser(folder: Path) -> str:
+    """A program that opens the address it is given, says yes to everything and follows every redirect."""
+    program = folder / "browser"
+    program.write_text(f"#!{sys.executable}\nimport sys, urllib.request\nurllib.request.urlopen(sys.argv[1]).read()\n")
+    program.chmod(0o700)
+    return str(program)
+
+
+@dataclass(frozen=True)
+class Done:
+    code: int
+    out: str
+    err: str
+
+
+class Home:
+    """A home directory with a config in it. `environ` is all that a command sees: no keys, no other home."""
+
+    def __init__(self, folder: Path, **config: Any) -> None:
+        self.folder = folder
+        self.state = folder / ".openclaw"
+        self.environ = {
+            "HOME": str(folder),
+            "PATH": os.environ["PATH"],
+            "TMPDIR": str(folder),
+            "XDG_RUNTIME_DIR": str(folder),
+            # Nobody's model: none is looked for outside of this home.
+            "OLLAMA_HOST": "127.0.0.1:9",
+        }
+        self.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.write(**config)
+
+    def write(self, **config: Any) -> None:
+        file = self.state / "openclaw.json"
+        file.touch(mode=0o600)
+        file.write_text(json.dumps(config, indent=2))
+
+    @property
+    def paths(self) -> Paths:
+        return Paths.from_env(self.environ)
+
+    def config(self) -> Config:
+        return load_config(self.paths, self.environ)
+
+    async def openclaw(self, *words: str, text: str = "") -> Done:
+        """Run one command to its end, with `text` as its standard input."""
+        process = await asyncio.create_subprocess_exec(
+            *PROGRAM,
+            *words,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=self.environ,
+            cwd=self.folder,
+        )
+        try:
+            out, err = await process.communicate(text.encode())
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        assert process.returncode is not None
+        return Done(process.returncode, out.decode(), err.decode())
+
+    async def chat(self, *lines: str) -> Done:
+        """Type these lines into one conversation."""
+        return await self.openclaw("chat", text="".join(f"{line}\n" for line in lines))
