@@ -12,6 +12,7 @@
     ├── ModelError              a model provider failed for good
     ├── AuthError               authorization failed
     │   ├── SignInNeededError   a person has to sign in; carries the command to run
+    │   │   └── StepUpNeededError   for this call alone: everything else that the server offers goes on
     │   └── RefusedError        an authorization server said no; `code` is its OAuth error code
     ├── ProtocolError           the other side broke the protocol (remote fault)
     │   └── RpcError            the other side answered with a JSON-RPC error
@@ -104,6 +105,10 @@ class AuthError(OpenClawError):
 
 
 class SignInNeededError(AuthError):
+    pass
+
+
+class StepUpNeededError(SignInNeededError):
     pass
 
 

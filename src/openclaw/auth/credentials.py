@@ -78,6 +78,10 @@ class Credentials:
     async def status(self, spec: ServerSpec) -> AuthStatus:
         return await OAuthSession(spec, self._around).status()
 
+    async def signed_in(self, spec: ServerSpec, since: float) -> None:
+        """Wait until somebody has signed in to the server after `since` (seconds since the epoch), in this or another process."""
+        await login.wait_for_sign_in(await self._account(spec), since)
+
     async def client_metadata(self, spec: ServerSpec) -> dict[str, Any]:
         """The document to host at `auth.clientMetadataUrl` (`openclaw mcp auth NAME --print-client-metadata`)."""
         account = await self._account(spec)

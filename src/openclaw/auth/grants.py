@@ -15,9 +15,6 @@ from openclaw.protocol.oauth.discovery import identity_provider
 from openclaw.protocol.oauth.metadata import OFFLINE, Discovery
 from openclaw.protocol.oauth.token import Endpoint, Identity, Tokens, client_credentials, enterprise, refresh
 
-# Codes that speak of the moment, not of the sign-in.
-_PASSING = frozenset(("temporarily_unavailable", "server_error"))
-
 
 async def renew(account: Account, stale: str) -> Grant:
     """A newer grant than the one whose access token is `stale`. Raises SignInNeededError when only a person can help."""
@@ -52,8 +49,6 @@ async def _renew(account: Account, stale: str) -> Grant:
 
 async def _refused(account: Account, grant: Grant, error: RefusedError) -> AuthError:
     """The refresh token is spent or unknown: it is not tried again, so that no server sees it used twice."""
-    if error.code in _PASSING:
-        return AuthError(error.message, hint="Try again later.")
     if error.code == "invalid_client":
         if grant.client.source != "dynamic":
             return AuthError(error.message, hint="Check `auth.clientId` and `auth.clientSecret` of this server.")

@@ -4,6 +4,7 @@
 `sign_in` does both around a listener on this machine. Opens no browser and prints nothing: whoever calls is given the address.
 """
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -42,6 +43,8 @@ PENDING_LIFE: Final = 600.0
 LISTEN_LIFE: Final = 300.0
 # Where ports are free for anybody (RFC 6335); a browser sent there finds nobody, and the person copies the address.
 _DYNAMIC_PORTS: Final = range(49152, 65536)
+# How often to look whether somebody has signed in elsewhere.
+_LOOK_INTERVAL: Final = 0.5
 # What stands in an address as it is; the rest of ASCII is percent-encoded. Brackets are for IPv6.
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9\-._~:/?&=+,%@\[\]]")
 # A host that browsers take for an IPv4 address though it is not written as one.
@@ -193,6 +196,17 @@ async def logout(account: Account) -> SignedOut:
         await account.store.delete(Pending, *account.identity)
         await account.store.delete(ServerRecord, *account.identity)
     return SignedOut(forgotten, revoked)
+
+
+async def wait_for_sign_in(account: Account, since: float) -> None:
+    """Wait until somebody has signed in after `since`, in whichever process. Ends with that, or when it is cancelled."""
+    seen = 0
+    while True:
+        stamp = account.store.stamp(ServerRecord, *account.identity)
+        if stamp != seen and (await account.record()).signed_in_at > since:
+            return
+        seen = stamp
+        await asyncio.sleep(_LOOK_INTERVAL)
 
 
 # Codes that a new registration may mend.

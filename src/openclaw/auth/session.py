@@ -5,7 +5,6 @@ person is asked last: a token that another process got, then a renewal, then the
 ends in an error which names the command to run. What calls turned out to need is remembered for the next sign-in.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -16,7 +15,7 @@ from openclaw.auth.account import Account, Around
 from openclaw.auth.grants import obtain, renew
 from openclaw.auth.records import Grant, Refusal, ServerRecord
 from openclaw.config.servers import ServerSpec
-from openclaw.errors import AuthError, ConnectError, SignInNeededError
+from openclaw.errors import AuthError, ConnectError, SignInNeededError, StepUpNeededError
 from openclaw.protocol.oauth.challenge import Challenge, bearer_challenge, offers_bearer
 from openclaw.protocol.oauth.wire import union
 
@@ -28,8 +27,6 @@ REFUSAL_MEMORY: Final = 3600.0
 FRESH: Final = 10.0
 # After a renewal that failed, a token that is still good is used for this long before the next attempt.
 RENEWAL_PAUSE: Final = 10.0
-# How often to look whether somebody has signed in elsewhere.
-LOOK_INTERVAL: Final = 0.5
 
 # Signs a person in to the server, and returns when that is done. Raises AuthError.
 SignIn = Callable[[], Awaitable[object]]
@@ -98,18 +95,6 @@ class OAuthSession:
         renewable = bool(grant.refresh_token) or not account.attended
         ended = grant.expired(account.now()) and not renewable
         return AuthStatus("expired" if ended else "signed-in", grant.issuer, grant.scopes, grant.expires_at, renewable)
-
-    async def signed_in(self) -> None:
-        """Wait until there are tokens that have not been turned down here, whoever got them, in whichever process."""
-        account = self._account or await self._open()
-        refused = self._grant.access_token if self._grant is not None else ""
-        while True:
-            stamp = account.store.stamp(ServerRecord, *account.identity)
-            if stamp != self._seen:
-                await self._read(account, stamp)
-                if self._grant is not None and self._grant.access_token != refused:
-                    return
-            await asyncio.sleep(LOOK_INTERVAL)
 
     # Tokens
 
@@ -200,9 +185,8 @@ class OAuthSession:
         if not account.attended:
             self._adopt(await obtain(account, grant.access_token))
             return True
-        return await self._ask(
-            account, account.sign_in_needed("needs you to sign in again: this call wants more rights")
-        )
+        needed = account.sign_in_needed("needs you to sign in again: this call wants more rights")
+        return await self._ask(account, StepUpNeededError(needed.message, hint=needed.hint))
 
 
 def _noted(record: ServerRecord, grant: Grant, challenge: Challenge, now: float) -> ServerRecord:

@@ -128,7 +128,7 @@ def test_promised_metadata_that_is_not_there_is_an_error_and_not_an_old_server()
 @pytest.mark.parametrize("status", [429, 500, 503, 301])
 def test_a_server_in_trouble_is_not_taken_for_an_old_one(status: int) -> None:
     script = Script({AT_PATH: Response(status)})
-    with pytest.raises(AuthError, match=str(status)):
+    with pytest.raises(ConnectError, match=str(status)):
         look(script)
     assert script.urls == [AT_PATH]
 

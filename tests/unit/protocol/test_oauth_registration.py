@@ -178,7 +178,7 @@ def test_a_server_that_registers_nobody_says_what_to_do() -> None:
         ok({"client_id": "a", "client_secret": "b\nc"}, 201),
         ok({"client_id": "a", "token_endpoint_auth_method": "client_secret_basic"}, 201),
         ok({"client_id": "a", "token_endpoint_auth_method": "private_key_jwt"}, 201),
-        Response(500),
+        Response(404),
     ],
 )
 def test_an_unusable_answer_registers_nothing(answer: Response) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.errors import AuthError, RefusedError
+from openclaw.errors import AuthError, ConnectError, RefusedError
 from openclaw.protocol.oauth.authorization import Answer, Question
 from openclaw.protocol.oauth.registration import Client
 from openclaw.protocol.oauth.token import (
@@ -178,9 +178,7 @@ def test_the_life_of_a_token(given: Any, life: float | None) -> None:
         ok({"access_token": "a b", "token_type": "Bearer"}),
         ok({"access_token": "", "token_type": "Bearer"}),
         ok({**BEARER, "refresh_token": "a b"}),
-        Response(503),
         Response(307),
-        ok({"error": "invalid_grant"}, 500),
     ],
 )
 def test_an_answer_that_is_no_token_is_refused_without_repeating_it(answer: Response) -> None:
@@ -189,6 +187,21 @@ def test_an_answer_that_is_no_token_is_refused_without_repeating_it(answer: Resp
         asked(answer).play(refresh(TOKEN, PUBLIC, PROOF, RESOURCE, "r"))
     assert not isinstance(caught.value, RefusedError)
     assert "evil" not in str(caught.value).lower()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Response(503),
+        Response(429),
+        ok({"error": "invalid_grant"}, 500),
+        ok({"error": "temporarily_unavailable"}, 400),
+        ok({"error": "server_error"}, 400),
+    ],
+)
+def test_a_server_in_trouble_is_told_from_one_that_refuses(answer: Response) -> None:
+    with pytest.raises(ConnectError, match="Try again later"):
+        asked(answer).play(refresh(TOKEN, PUBLIC, PROOF, RESOURCE, "r"))
 
 
 @pytest.mark.parametrize("status", [400, 401])

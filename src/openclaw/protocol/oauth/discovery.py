@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
-from openclaw.errors import AuthError, OpenClawError
+from openclaw.errors import AuthError, ConnectError, OpenClawError
 from openclaw.protocol.oauth.challenge import Challenge
 from openclaw.protocol.oauth.metadata import (
     Discovery,
@@ -127,7 +127,7 @@ def _document(urls: Sequence[str], kind: type[S], whose: str) -> Flow[S | None]:
             broken = broken or is_json_object(response.body)
         elif not 400 <= response.status < 500 or response.status == 429:
             # A server in trouble must not look like an old one.
-            raise AuthError(
+            raise ConnectError(
                 f"A request for {whose} metadata was answered with {response.status}.", hint="Try again later."
             )
     if broken:

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from openclaw.errors import AuthError, RefusedError
+from openclaw.errors import AuthError, ConnectError, OpenClawError, RefusedError
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -28,6 +28,8 @@ KNOWN_CODES: Final = frozenset(
         *("account_selection_required", "consent_required", "registration_not_supported"),
     )
 )
+# Codes that speak of the moment, not of the sign-in.
+PASSING_CODES: Final = frozenset(("temporarily_unavailable", "server_error"))
 # RFC 6749 section 3.3: what a scope may consist of.
 _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,256}")
 # No server needs more; a hostile one would fill the URL with them.
@@ -88,12 +90,20 @@ class _Refusal(msgspec.Struct):
     error: str = ""
 
 
-def refusal(response: Response, what: str, *, who: str = "authorization server") -> AuthError:
-    """What a failed request means: a RefusedError when the server named an OAuth code, else an AuthError that may be passing."""
+def refusal(response: Response, what: str, *, who: str = "authorization server") -> OpenClawError:
+    """What a failed request means: a RefusedError with the OAuth code that was named, a ConnectError when it may pass, else an AuthError."""
     answer = read(response.body, _Refusal) if 400 <= response.status < 500 else None
+    said = f"The {who} answered {response.status} to {what}."
+    if is_passing(response.status) or (answer is not None and answer.error in PASSING_CODES):
+        return ConnectError(said, hint="Try again later.")
     if answer is not None and answer.error:
         return RefusedError(answer.error, f"The {who} refused {what}: {shown_code(answer.error)}.")
-    return AuthError(f"The {who} answered {response.status} to {what}.")
+    return AuthError(said)
+
+
+def is_passing(status: int) -> bool:
+    """Whether a status speaks of the moment: the same request may succeed a little later."""
+    return status >= 500 or status == 429
 
 
 def shown_code(code: str) -> str:
