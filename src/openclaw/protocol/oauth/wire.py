@@ -91,7 +91,7 @@ class _Refusal(msgspec.Struct):
 
 
 def refusal(response: Response, what: str, *, who: str = "authorization server") -> OpenClawError:
-    """What a failed request means: a RefusedError with the OAuth code that was named, a ConnectError when it may pass, else an AuthError."""
+    """What a failed request means: RefusedError with the OAuth code that was named, ConnectError when it may pass, else AuthError."""
     answer = read(response.body, _Refusal) if 400 <= response.status < 500 else None
     said = f"The {who} answered {response.status} to {what}."
     if is_passing(response.status) or (answer is not None and answer.error in PASSING_CODES):
