@@ -5,12 +5,11 @@ starting Python does. Knows nothing of commands. A gateway that is not there, is
 the command belongs here leaves it to local.py; one that took the command has it, whatever happens then: nothing is done twice.
 """
 
+# The module under `socket`, which would cost as much again as starting the interpreter.
+import _socket
 import os
 import stat
 import sys
-
-# The module under `socket`, which would cost as much again as starting the interpreter.
-import _socket
 
 from openclaw import __version__
 from openclaw.config import places
@@ -31,13 +30,16 @@ def run(words: list[str]) -> int | None:
     if link is None:
         return None
     connection, token = link
-    terminal = _Terminal(connection)
     try:
-        connection.sendall(wire.frame(wire.RUN, wire.pack(_request(words, config, token))))
-        if not terminal.is_taken():
+        terminal = _Terminal(connection)
+        if not terminal.is_taken(wire.pack(_request(words, config, token))):
             return None
-    except OSError:
-        return None
+        return _served(terminal)
+    finally:
+        connection.close()
+
+
+def _served(terminal: "_Terminal") -> int:
     while True:
         try:
             return terminal.serve()
@@ -95,22 +97,26 @@ def _connect(place: str) -> "tuple[_socket.socket, bytes] | None":
         # Anybody may put something into a shared directory before we do: what is not ours alone is not our gateway.
         if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o077):
             return None
-    token = b""
     try:
         if stat.S_ISSOCK(status.st_mode):
-            connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-            connection.settimeout(TAKE_TIMEOUT)
-            connection.connect(place)
-        else:
-            # Where there are no such sockets, the file says which port and which token.
-            with open(place, "rb") as file:
-                port, _, token = file.read(4096).strip().partition(b" ")
-            connection = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
-            connection.settimeout(TAKE_TIMEOUT)
-            connection.connect(("127.0.0.1", int(port)))
+            return _dialled(_socket.AF_UNIX, place), b""
+        # Where there are no such sockets, the file says which port and which token.
+        with open(place, "rb") as file:
+            port, _, token = file.read(4096).strip().partition(b" ")
+        return _dialled(_socket.AF_INET, ("127.0.0.1", int(port))), token
     except (OSError, ValueError):
         return None
-    return connection, token
+
+
+def _dialled(family: int, address: "str | tuple[str, int]") -> "_socket.socket":
+    connection = _socket.socket(family, _socket.SOCK_STREAM)
+    try:
+        connection.settimeout(TAKE_TIMEOUT)
+        connection.connect(address)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 class _Terminal:
@@ -121,10 +127,19 @@ class _Terminal:
         self._connection = connection
         self._arrived = bytearray()
 
-    def is_taken(self) -> bool:
-        """Whether the gateway does it."""
-        kind, payload = self._next()
-        self._connection.settimeout(None)
+    def is_taken(self, request: bytes) -> bool:
+        """Whether the gateway does what is asked for."""
+        try:
+            self._connection.sendall(wire.frame(wire.RUN, request))
+            kind, payload = self._next()
+            if kind == wire.TAKEN:
+                self._connection.sendall(wire.frame(wire.GO))
+            self._connection.settimeout(None)
+        except TimeoutError:
+            _write(2, b"note: the gateway does not answer, so this runs without it.\n")
+            return False
+        except OSError:
+            return False
         if kind == wire.LOCAL and payload:
             _write(2, payload + b"\n")
         return kind == wire.TAKEN

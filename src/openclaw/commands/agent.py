@@ -31,6 +31,7 @@ async def run(context: Context, parsed: Parsed) -> int:
             session_key=parsed.text("session-key"),
             attachments=attachments,
             on_event=progress,
+            workspace=context.cwd,
             timeout=parsed.number("timeout"),
             # A command may wait for servers it has never seen; a conversation may not.
             patience=None,

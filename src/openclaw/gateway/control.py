@@ -139,6 +139,9 @@ class ControlServer:
             await writer.drain()
             return
         writer.write(wire.frame(wire.TAKEN))
+        async with asyncio.timeout(REQUEST_TIMEOUT):
+            if (await read_frame(reader))[0] != wire.GO:
+                return
         far = FarTerminal(reader, writer)
         console = far.console(request)
         work = asyncio.get_running_loop().create_task(self._desk.run(request, console))

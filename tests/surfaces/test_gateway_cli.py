@@ -1,0 +1,273 @@
+"""Commands through a running gateway: the same words, output and exit codes as without one."""
+
+import fcntl
+import json
+import os
+import pty
+import select
+import signal
+import socket
+import struct
+import subprocess
+import termios
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.gateway import wire
+from parts.gateways import PROGRAM, GatewayProcess, Home, gateway_process, home, stdio_server
+from parts.processes import HANG_GUARD
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayProcess]:
+    """One for all tests here, none of which changes it."""
+    with home(tmp_path_factory.mktemp("gateway")) as place:
+        turns = [{"text": ["Hello ", "you."]}, {"text": "Thinking", "hold": True}]
+        place.save({"mcp": {"servers": {"part": stdio_server()}}, **place.script(*turns * 50)})
+        with gateway_process(place) as process:
+            process.wait_until("'part' is ready")
+            yield process
+
+
+def outcome(run: "subprocess.CompletedProcess[str]") -> tuple[int, str, str]:
+    return run.returncode, run.stdout, run.stderr
+
+
+def pid_of_part(place: Home, *words: str) -> int:
+    """The process that serves `part` for whoever runs the command."""
+    run = place.run(*words, "mcp", "call", "part__environment")
+    assert run.returncode == 0, run.stderr
+    status = place.run(*words, "mcp", "status", "part", "--json")
+    return int(json.loads(status.stdout)["pid"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("mcp", "call", "part__echo", "text=hi there"),
+        ("mcp", "call", "part__echo", "text=grüße ∀", "--json"),
+        ("mcp", "call", "part__nothing"),
+        ("tools",),
+        ("mcp", "frobnicate"),
+        ("mcp", "call"),
+        ("mcp", "--help"),
+        ("--help",),
+        ("config", "get", "mcp.servers.part.command"),
+        ("config", "path"),
+        ("sessions", "show", "no such key"),
+        ("tools", "explain", "part__echo"),
+        ("--version",),
+        ("agent",),
+    ],
+)
+def test_a_command_says_the_same_with_and_without_a_gateway(gateway: GatewayProcess, words: tuple[str, ...]) -> None:
+    assert outcome(gateway.home.run(*words)) == outcome(gateway.home.run("--local", *words))
+
+
+def test_a_warm_server_is_used_and_local_starts_its_own(gateway: GatewayProcess) -> None:
+    first, second = pid_of_part(gateway.home), pid_of_part(gateway.home)
+    own = gateway.home.run("--local", "mcp", "status", "part", "--json")
+
+    assert first == second
+    assert json.loads(own.stdout)["pid"] != first
+
+
+def test_an_answer_is_printed_and_the_callers_directory_is_the_workspace(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "note.txt").write_text("found me")
+    read = {"toolCalls": [{"name": "read", "arguments": {"path": "note.txt"}}]}
+    with home(tmp_path) as place:
+        place.save(place.script(read, {"text": "It says: {result}"}))
+        with gateway_process(place):
+            run = place.run("agent", "-m", "read the note", cwd=tmp_path / "here")
+
+    assert (run.returncode, "found me" in run.stdout) == (0, True), run.stderr
+    assert "→ read(path='note.txt')" in run.stderr
+
+
+def test_standard_input_is_the_callers(tmp_path: Path) -> None:
+    with home(tmp_path) as place:
+        place.save(place.script({"text": "ok"}))
+        with gateway_process(place):
+            run = place.run("agent", "--session-key", "piped", "-m", "-", input="from a pipe ∀\n" * 10_000)
+            shown = place.run("sessions", "export", "agent:main:piped")
+
+    assert (run.returncode, run.stdout) == (0, "ok\n")
+    assert json.dumps("from a pipe ∀\n" * 10_000, ensure_ascii=False) in shown.stdout
+
+
+def test_ctrl_c_ends_the_command_in_the_gateway(gateway: GatewayProcess) -> None:
+    words = ["mcp", "call", "part__hang"]
+    with subprocess.Popen([*PROGRAM, *words], env=gateway.home.env, stderr=subprocess.PIPE, text=True) as process:
+        wait_for_calls(gateway, 1)
+        process.send_signal(signal.SIGINT)
+        process.wait(HANG_GUARD)
+        assert (process.returncode, process.stderr and process.stderr.read()) == (130, "")
+    wait_for_calls(gateway, 0)
+
+
+def test_a_terminal_that_dies_ends_its_command(gateway: GatewayProcess) -> None:
+    with subprocess.Popen([*PROGRAM, "mcp", "call", "part__hang"], env=gateway.home.env) as process:
+        wait_for_calls(gateway, 1)
+        process.kill()
+    wait_for_calls(gateway, 0)
+
+
+def wait_for_calls(gateway: GatewayProcess, number: int) -> None:
+    """Until the server of the gateway works on so many calls."""
+    for _ in range(1000):
+        status = json.loads(gateway.home.run("gateway", "status", "--json").stdout)
+        if status["servers"][0]["inFlight"] == number:
+            return
+    raise AssertionError(f"never {number} calls: {status}")
+
+
+def test_a_reader_who_leaves_early_is_no_error(gateway: GatewayProcess) -> None:
+    call = subprocess.Popen(
+        [*PROGRAM, "mcp", "call", "part__huge", "bytes=5000000"],
+        env=gateway.home.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert call.stdout is not None
+    assert call.stdout.read(10) == b"x" * 10
+    call.stdout.close()
+    assert call.wait(HANG_GUARD) == 0
+    assert call.stderr is not None
+    assert call.stderr.read() == b""
+    call.stderr.close()
+
+
+def test_a_large_result_arrives_whole(gateway: GatewayProcess) -> None:
+    run = gateway.home.run("mcp", "call", "part__huge", "bytes=20000000")
+    assert (run.returncode, len(run.stdout), run.stdout[-1]) == (0, 20_000_001, "\n")
+
+
+def on_a_terminal(place: Home, *words: str, columns: int = 80, **env: str) -> tuple[int, str]:
+    """Run a command on a terminal of that width: exit code, and everything it showed there."""
+    ours, theirs = pty.openpty()
+    os.set_inheritable(theirs, True)
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen(
+        [*PROGRAM, *words], env={**place.env, "TERM": "xterm", **env}, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        while True:
+            readable, _, _ = select.select([ours], [], [], HANG_GUARD)
+            assert readable, shown
+            try:
+                data = os.read(ours, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            shown += data
+        os.close(ours)
+        return process.wait(HANG_GUARD), shown.decode()
+
+
+def test_width_and_colour_are_those_of_the_terminal(gateway: GatewayProcess) -> None:
+    for columns in (60, 200):
+        here = on_a_terminal(gateway.home, "--local", "tools", columns=columns)
+        there = on_a_terminal(gateway.home, "tools", columns=columns)
+        assert there == here
+        assert "\x1b[2m" in there[1]
+        assert max(len(line) for line in there[1].replace("\x1b[2m", "").replace("\x1b[0m", "").splitlines()) <= columns
+
+
+@pytest.mark.parametrize(("words", "env"), [(("--no-color",), {}), ((), {"NO_COLOR": "1"}), ((), {"TERM": "dumb"})])
+def test_colours_can_be_switched_off(gateway: GatewayProcess, words: tuple[str, ...], env: dict[str, str]) -> None:
+    code, shown = on_a_terminal(gateway.home, *words, "mcp", "tools", "part", **env)
+    assert (code, "\x1b" in shown) == (0, False)
+
+
+def test_another_config_of_the_same_directory_is_not_this_gateways(gateway: GatewayProcess, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text("{}")
+    run = gateway.home.run("mcp", "servers", "--config", str(other))
+    named = gateway.home.run("mcp", "servers", "--json", "--config", str(gateway.home.config_file))
+
+    assert "No MCP servers are configured" in run.stdout
+    assert [server["name"] for server in json.loads(named.stdout)] == ["part"]
+
+
+def speak(place: Home, *fields: bytes, words: tuple[bytes, ...] = (b"mcp", b"servers")) -> tuple[bytes, bytes]:
+    """The first frame a gateway answers to a request of ours."""
+    with socket.socket(socket.AF_UNIX) as link:
+        link.settimeout(HANG_GUARD)
+        link.connect(str(place.paths.control_socket))
+        link.sendall(wire.frame(wire.RUN, wire.pack([*fields, *words])))
+        buffer = bytearray()
+        while (found := wire.take(buffer)) is None:
+            data = link.recv(65536)
+            assert data, "no answer"
+            buffer += data
+        return found
+
+
+def request(place: Home, **changed: bytes) -> list[bytes]:
+    fields = {
+        "protocol": wire.PROTOCOL,
+        "token": b"",
+        "version": b"0.1.0",
+        "state": os.fsencode(place.state),
+        "config": os.fsencode(place.config_file),
+        "cwd": b"/",
+        "width": b"80",
+        "marks": b"",
+    }
+    return list({**fields, **changed}.values())
+
+
+@pytest.mark.parametrize(
+    ("changed", "note"),
+    [
+        ({"protocol": b"openclaw-0"}, b""),
+        ({"version": b"9.9.9"}, b"note: the gateway is version 0.1.0; `openclaw gateway restart` makes it this one."),
+        ({"config": b"/elsewhere/openclaw.json"}, b""),
+        ({"state": b"/elsewhere"}, b""),
+        ({"token": b"unasked"}, b""),
+    ],
+)
+def test_whoever_is_not_of_its_kind_does_the_work_itself(
+    gateway: GatewayProcess, changed: dict[str, Any], note: bytes
+) -> None:
+    assert speak(gateway.home, *request(gateway.home, **changed)) == (wire.LOCAL, note)
+    assert speak(gateway.home, *request(gateway.home)) == (wire.TAKEN, b"")
+
+
+@pytest.mark.parametrize("words", [(b"chat",), (b"gateway", b"status"), (b"--log-level", b"debug", b"status")])
+def test_what_belongs_to_the_terminals_own_process_is_sent_back(
+    gateway: GatewayProcess, words: tuple[bytes, ...]
+) -> None:
+    assert speak(gateway.home, *request(gateway.home), words=words) == (wire.LOCAL, b"")
+
+
+def test_a_socket_that_is_not_ours_alone_is_not_trusted(gateway: GatewayProcess) -> None:
+    folder = gateway.home.paths.runtime_dir
+    before = pid_of_part(gateway.home)
+    folder.chmod(0o755)
+    try:
+        assert pid_of_part(gateway.home) != before
+    finally:
+        folder.chmod(0o700)
+    assert pid_of_part(gateway.home) == before
+
+
+def test_a_gateway_that_dies_during_a_command_is_told_in_one_sentence(tmp_path: Path) -> None:
+    with home(tmp_path, {"mcp": {"servers": {"part": stdio_server()}}}) as place, gateway_process(place) as gateway:
+        gateway.wait_until("'part' is ready")
+        with subprocess.Popen(
+            [*PROGRAM, "mcp", "call", "part__hang"], env=place.env, stderr=subprocess.PIPE, text=True
+        ) as process:
+            wait_for_calls(gateway, 1)
+            gateway.end(signal.SIGKILL)
+            assert process.wait(HANG_GUARD) == 1
+            assert process.stderr is not None
+            assert process.stderr.read().startswith("error: the gateway ended while it ran the command.")
+        # And the next command works, by itself.
+        assert place.run("mcp", "call", "part__echo", "text=again").stdout == "again\n"

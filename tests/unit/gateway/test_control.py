@@ -1,0 +1,288 @@
+"""The control socket with a desk of our own behind it: questions, input, cancelling, leaving; and its form without Unix sockets."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Any
+
+import pytest
+
+from openclaw import __version__
+from openclaw.commands.console import Console
+from openclaw.config.paths import Paths
+from openclaw.errors import OpenClawError
+from openclaw.gateway import wire
+from openclaw.gateway.client import ask
+from openclaw.gateway.control import ControlServer, own_directory
+from openclaw.gateway.request import Request
+from openclaw.gateway.terminal import read_frame
+from parts.processes import HANG_GUARD
+
+Work = Callable[[Request, Console], Awaitable[int]]
+
+
+class OneCommand:
+    """A desk that does the same thing for everybody."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.stopped = asyncio.Event()
+
+    def refusal(self, request: Request) -> str | None:
+        return None
+
+    async def run(self, request: Request, console: Console) -> int:
+        return await self.work(request, console)
+
+    def status(self) -> Mapping[str, Any]:
+        return {"pid": os.getpid()}
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+
+@contextmanager
+def short_folder() -> Iterator[Path]:
+    """A socket's address is short; the folders of tests are not."""
+    folder = Path(mkdtemp(prefix="oc-"))
+    try:
+        yield folder
+    finally:
+        rmtree(folder, ignore_errors=True)
+
+
+@asynccontextmanager
+async def serving(work: Work, *, unix: bool = True) -> AsyncIterator[tuple[ControlServer, OneCommand, Path]]:
+    with short_folder() as folder:
+        desk = OneCommand(work)
+        place = folder / "openclaw" / "x.sock"
+        server = ControlServer(place, desk, unix=unix)
+        await server.start()
+        try:
+            yield server, desk, place
+        finally:
+            server.leave()
+            await server.drain(0)
+            assert not place.exists()
+
+
+class Caller:
+    """The other end, frame by frame."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    def send(self, kind: bytes, payload: bytes = b"") -> None:
+        self.writer.write(wire.frame(kind, payload))
+
+    async def next(self) -> tuple[bytes, bytes]:
+        return await asyncio.wait_for(read_frame(self.reader), HANG_GUARD)
+
+
+@asynccontextmanager
+async def calling(place: Path, *words: bytes, go: bool = True) -> AsyncIterator[Caller]:
+    caller = Caller(*await asyncio.open_unix_connection(place))
+    told = [__version__.encode(), b"/s", b"/s/c", b"/", b"80", b""]
+    caller.send(wire.RUN, wire.pack([wire.PROTOCOL, b"", *told, *words]))
+    assert await caller.next() == (wire.TAKEN, b"")
+    if go:
+        caller.send(wire.GO)
+    try:
+        yield caller
+    finally:
+        caller.writer.close()
+
+
+async def test_output_goes_out_in_order_and_the_exit_code_comes_last() -> None:
+    async def work(request: Request, console: Console) -> int:
+        console.line(" ".join(request.words))
+        console.note("careful \udcff")
+        console.out("x" * (wire.PIECE_BYTES + 1))
+        return 7
+
+    async with serving(work) as (_, _, place), calling(place, b"mcp", b"servers") as caller:
+        frames = [await caller.next() for _ in range(5)]
+
+    assert frames == [
+        (wire.OUT, b"mcp servers\n"),
+        (wire.ERR, b"careful \\udcff\n"),
+        (wire.OUT, b"x" * wire.PIECE_BYTES),
+        (wire.OUT, b"x"),
+        (wire.EXIT, b"7"),
+    ]
+
+
+async def test_a_question_waits_for_the_person_and_nobody_is_an_answer_too() -> None:
+    async def work(request: Request, console: Console) -> int:
+        console.line(repr([await console.ask("Really? "), await console.ask("Sure? ")]))
+        return 0
+
+    async with serving(work) as (_, _, place), calling(place) as caller:
+        assert await caller.next() == (wire.ASK, b"Really? ")
+        caller.send(wire.ANSWER, b" yes\n")
+        assert await caller.next() == (wire.ASK, b"Sure? ")
+        caller.send(wire.ANSWER)
+        assert await caller.next() == (wire.OUT, b"['yes', None]\n")
+
+
+async def test_input_is_read_when_a_command_asks_for_it() -> None:
+    async def work(request: Request, console: Console) -> int:
+        console.out(await console.read())
+        return 0
+
+    async with serving(work) as (_, _, place), calling(place) as caller:
+        assert await caller.next() == (wire.READ, b"")
+        for piece in (b"one ", b"tw", "ö".encode()[:1], "ö".encode()[1:], b""):
+            caller.send(wire.INPUT, piece)
+        assert await caller.next() == (wire.OUT, "one twö".encode())
+
+
+async def test_nothing_is_begun_for_a_caller_who_lost_patience() -> None:
+    begun = asyncio.Event()
+
+    async def work(request: Request, console: Console) -> int:
+        begun.set()
+        return 0
+
+    async with serving(work) as (server, _, place):
+        async with calling(place, go=False):
+            pass
+        await server.drain(HANG_GUARD)
+
+    assert not begun.is_set()
+
+
+@pytest.mark.parametrize("how", ["cancel", "leave"])
+async def test_a_command_ends_when_its_person_wants_or_is_gone(how: str) -> None:
+    running, ended = asyncio.Event(), asyncio.Event()
+
+    async def work(request: Request, console: Console) -> int:
+        running.set()
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            ended.set()
+        return 0
+
+    async with serving(work) as (server, _, place), calling(place) as caller:
+        await running.wait()
+        assert server.busy == 1
+        if how == "cancel":
+            caller.send(wire.CANCEL)
+            assert await caller.next() == (wire.EXIT, b"130")
+        else:
+            caller.writer.close()
+        await asyncio.wait_for(ended.wait(), HANG_GUARD)
+        await server.drain(HANG_GUARD)
+        assert server.busy == 0
+
+
+async def test_a_gateway_that_stops_lets_a_command_finish_or_tells_it() -> None:
+    may_end, running = asyncio.Event(), asyncio.Event()
+
+    async def work(request: Request, console: Console) -> int:
+        running.set()
+        await may_end.wait()
+        return 0
+
+    async with serving(work) as (server, _, place), calling(place) as quick:
+        await running.wait()
+        server.leave()
+        draining = asyncio.create_task(server.drain(HANG_GUARD))
+        may_end.set()
+        assert await quick.next() == (wire.EXIT, b"0")
+        await draining
+    may_end.clear()
+    running.clear()
+    async with serving(work) as (server, _, place), calling(place) as slow:
+        await running.wait()
+        await server.drain(0)
+        assert await slow.next() == (wire.ERR, b"error: The gateway is stopping; the command was ended.\n")
+        assert await slow.next() == (wire.EXIT, b"1")
+
+
+@pytest.mark.parametrize("unix", [True, False], ids=["unix", "tcp"])
+async def test_a_gateway_tells_how_it_is_and_stops_when_asked(unix: bool) -> None:
+    async def work(request: Request, console: Console) -> int:
+        return 0
+
+    async with serving(work, unix=unix) as (_, desk, place):
+        assert place.stat().st_mode & 0o777 == 0o600
+        assert place.parent.stat().st_mode & 0o777 == 0o700
+        assert await ask(place, wire.STATUS) == {"pid": os.getpid()}
+        assert not desk.stopped.is_set()
+        assert await ask(place, wire.STOP) == {"pid": os.getpid()}
+        await asyncio.wait_for(desk.stopped.wait(), HANG_GUARD)
+    assert await ask(place, wire.STATUS) is None
+
+
+async def test_without_unix_sockets_the_token_of_the_file_is_asked_for() -> None:
+    async def work(request: Request, console: Console) -> int:
+        raise AssertionError("nobody may run anything")
+
+    async with serving(work, unix=False) as (_, desk, place):
+        port, token = place.read_text().split()
+        for wrong in (b"", b"x" * len(token), token[:-1].encode(), token.encode() + b"0"):
+            caller = Caller(*await asyncio.open_connection("127.0.0.1", int(port)))
+            caller.send(wire.RUN, wire.pack([wire.PROTOCOL, wrong, *[b""] * 6]))
+            assert await caller.next() == (wire.LOCAL, b"")
+            caller.writer.close()
+            caller = Caller(*await asyncio.open_connection("127.0.0.1", int(port)))
+            caller.send(wire.STOP, wire.pack([wire.PROTOCOL, wrong, *[b""] * 6]))
+            with pytest.raises(EOFError):
+                await caller.next()
+            caller.writer.close()
+    assert not desk.stopped.is_set()
+
+
+async def test_the_stub_finds_a_gateway_by_port_and_token(tmp_path: Path) -> None:
+    async def work(request: Request, console: Console) -> int:
+        console.line(f"did {' '.join(request.words)} in {request.cwd}")
+        return 3
+
+    with short_folder() as folder:
+        env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "XDG_RUNTIME_DIR": str(folder)}
+        server = ControlServer(Paths.from_env(env).control_socket, OneCommand(work), unix=False)
+        await server.start()
+        program = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "openclaw.cli.main", "mcp", "servers"), env=env, cwd=tmp_path, stdout=-1
+        )
+        out, _ = await asyncio.wait_for(program.communicate(), HANG_GUARD)
+        server.leave()
+        await server.drain(0)
+
+    assert (program.returncode, out.decode()) == (3, f"did mcp servers in {tmp_path}\n")
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"R", b"R\xff\xff\xff\xff", b"X\x00\x00\x00\x00", b"R\x00\x00\x00\x01x", bytes(50)]
+)
+async def test_noise_on_the_socket_harms_nobody(sent: bytes) -> None:
+    async def work(request: Request, console: Console) -> int:
+        return 0
+
+    async with serving(work) as (_, _, place):
+        reader, writer = await asyncio.open_unix_connection(place)
+        writer.write(sent)
+        writer.write_eof()
+        await asyncio.wait_for(reader.read(), HANG_GUARD)
+        writer.close()
+        assert await ask(place, wire.STATUS) == {"pid": os.getpid()}
+
+
+def test_a_directory_that_is_not_ours_holds_no_socket(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(elsewhere)
+    with pytest.raises(OpenClawError, match="not a directory of ours"):
+        own_directory(link)
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir(mode=0o755)
+    own_directory(open_to_all)
+    assert open_to_all.stat().st_mode & 0o777 == 0o700
