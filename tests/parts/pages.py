@@ -1,7 +1,7 @@
 """The documentation as a reader uses it: the code blocks of a page, and a stage on which they are carried out in order.
 
-A page is one story. It gets an empty HOME and a working directory that looks like the checkout, and its blocks are carried out from the
-first to the last, each seeing what the ones before it left. What becomes of a block is decided by the language of its fence:
+A page is one story. It gets a HOME with nothing in it but a copy of the checkout, ~/openclaw-py, where it starts; its blocks are carried
+out from the first to the last, each seeing what the ones before it left. What becomes of a block is decided by the language of its fence:
 
     json5     A whole openclaw.json. It loads without a warning and is written to ~/.openclaw/openclaw.json.
     json      It is JSON.
@@ -24,6 +24,7 @@ An HTML comment right above a fence says what cannot be seen:
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -89,18 +90,28 @@ def _notes(before: str, place: str) -> dict[str, str]:
     return notes
 
 
-class Stage:
-    """Where one page is carried out. `programs` are found before all others on PATH."""
+def checkout(folder: Path) -> Path:
+    """A copy of what a reader has in front of them, without its history, with the environment that is already there."""
+    ignored = shutil.ignore_patterns(".*", "__pycache__", "tests", "bench")
+    shutil.copytree(ROOT, folder, ignore=ignored)
+    (folder / ".venv").symlink_to(ROOT / ".venv")
+    return folder
 
-    def __init__(self, folder: Path, programs: Sequence[Path] = (), env: Mapping[str, str] | None = None) -> None:
+
+class Stage:
+    """Where one page is carried out. `programs` are found before all others on PATH; `start` is where it begins, if not in a checkout."""
+
+    def __init__(
+        self,
+        folder: Path,
+        programs: Sequence[Path] = (),
+        *,
+        env: Mapping[str, str] | None = None,
+        start: Path | None = None,
+    ) -> None:
         self.home = folder / "home"
         self.home.mkdir(parents=True)
-        self.cwd = folder / "openclaw-py"
-        self.cwd.mkdir()
-        for entry in ROOT.iterdir():
-            # The history stays out of reach: a page may say `git …`.
-            if entry.name == ".venv" or not entry.name.startswith("."):
-                (self.cwd / entry.name).symlink_to(entry)
+        self.cwd = start or checkout(self.home / "openclaw-py")
         self._after = folder / "cwd"
         own = Path(sys.executable).parent
         self.env = {
@@ -151,8 +162,8 @@ class Stage:
         else:
             if "refused" in block.notes:
                 raise BadPage(f"{block.place}: this config should be refused, and it loads")
-            if loaded.warnings or loaded.ignored:
-                raise BadPage(f"{block.place}: {[str(warning) for warning in loaded.warnings]} {loaded.ignored}")
+            if loaded.warnings:
+                raise BadPage(f"{block.place}: {[str(warning) for warning in loaded.warnings]}")
         if "in" not in block.notes:
             self._write("~/.openclaw/openclaw.json", text)
 

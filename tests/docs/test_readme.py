@@ -1,0 +1,72 @@
+"""Somebody who does only what README.md says, in order, ends with a real MCP server that answers in an agent's turn."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from parts.pages import ROOT, Stage, blocks_of, checkout
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+# What programs that download things may need to know about this machine.
+DOWNLOADS = (
+    "PIP_",
+    "UV_",
+    "NPM_",
+    "npm_",
+    "SSL_",
+    "REQUESTS_",
+    "NODE_EXTRA",
+    "http_",
+    "https_",
+    "no_",
+    "HTTP",
+    "NO_PROXY",
+)
+
+
+def follow(stage: Stage) -> None:
+    for block in blocks_of(README, "README.md"):
+        stage.run(block)
+
+
+def test_readme_shows_an_agent_that_uses_a_tool_of_a_server() -> None:
+    shown = [block.text for block in blocks_of(README, "README.md") if block.language == "console"]
+    assert any("openclaw agent" in text and "→ files__read_text_file" in text for text in shown)
+
+
+def test_readme_can_be_followed_where_everything_is_installed(tmp_path: Path, stand_ins: Path) -> None:
+    """The clone is a copy of the checkout with its environment, and a small server stands in for the one from npm."""
+    (tmp_path / "here").mkdir()
+    copy = checkout(tmp_path / "copy")
+    git = stand_ins / "git"
+    git.write_text(f'#!/bin/sh\n[ "$1" = clone ] && exec cp -RP "{copy}" openclaw-py\nexit 1\n')
+    git.chmod(0o755)
+    follow(Stage(tmp_path, [stand_ins], start=tmp_path / "here"))
+
+
+# The five minutes are the promise itself, not a guess about how fast machines are.
+@pytest.mark.real
+@pytest.mark.timeout(300)
+def test_readme_can_be_followed_from_a_fresh_clone_within_five_minutes(tmp_path: Path) -> None:
+    """A real clone, an environment made from nothing, and the real server from npm, with an empty HOME."""
+    (tmp_path / "here").mkdir()
+    env = {
+        **{name: value for name, value in os.environ.items() if name.startswith(DOWNLOADS)},
+        "PATH": path_without_this_environment(),
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"url.file://{ROOT}.insteadOf",
+        "GIT_CONFIG_VALUE_0": "https://HOST/openclaw-py.git",
+    }
+    stage = Stage(tmp_path, env=env, start=tmp_path / "here")
+    follow(stage)
+    assert not (stage.cwd / ".venv").is_symlink()
+    told = subprocess.run(["git", "-C", stage.cwd, "status", "--porcelain"], capture_output=True, text=True, check=True)
+    assert told.stdout == ""
+
+
+def path_without_this_environment() -> str:
+    return os.pathsep.join(
+        folder for folder in os.environ["PATH"].split(os.pathsep) if not folder.startswith(str(ROOT))
+    )
