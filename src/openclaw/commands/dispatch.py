@@ -69,7 +69,7 @@ async def dispatch(words: Sequence[str], context: Context) -> int:
     except OpenClawError as error:
         console.note(redact(f"{console.bad('error:')} {error}"))
         return error.exit_code
-    except asyncio.CancelledError:
+    except (asyncio.CancelledError, BrokenPipeError):
         raise
     except Exception as error:
         # A fault of ours: the traceback is for the log, one sentence for the person.

@@ -1,0 +1,333 @@
+"""The command line as a person uses it: real processes, an empty home, nothing configured unless a test says so."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from parts.program import OPENCLAW, Program, server_entry
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Program:
+    return Program.under(tmp_path)
+
+
+def write(person: Program, name: str, text: str) -> None:
+    path = person.workspace / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+# The offline model
+
+
+@pytest.mark.parametrize(
+    ("typed", "tool", "arguments"),
+    [
+        ("read README.md", "read", {"path": "README.md"}),
+        ("show me the contents of src/app.py", "read", {"path": "src/app.py"}),
+        ("cat notes.txt", "read", {"path": "notes.txt"}),
+        ("what's inside config.toml?", "read", {"path": "config.toml"}),
+        ("what files are in docs?", "ls", {"path": "docs"}),
+        ("list the files in ./src", "ls", {"path": "./src"}),
+        ("ls", "ls", {}),
+        ("search for TODO in src", "grep", {"pattern": "TODO", "path": "src"}),
+        ("find 'hello world' in README.md", "grep", {"pattern": "hello world", "path": "README.md"}),
+        ("grep for import in src/app.py", "grep", {"pattern": "import", "path": "src/app.py"}),
+    ],
+)
+def test_plain_words_reach_the_right_file_tool_without_a_model(
+    person: Program, typed: str, tool: str, arguments: dict[str, str]
+) -> None:
+    for name in ("README.md", "src/app.py", "notes.txt", "config.toml", "docs/a.md"):
+        write(person, name, "hello world\nimport os  # TODO\n")
+    ran = person.run("agent", "--json", "-m", typed)
+    assert [(call["name"], call["arguments"], call["isError"]) for call in ran.data["toolCalls"]] == [
+        (tool, arguments, False)
+    ]
+
+
+def test_hello_calls_nothing_and_says_what_it_is(person: Program) -> None:
+    reply = person.run("agent", "--json", "-m", "hello").data
+    assert reply["toolCalls"] == []
+    assert "not a language model" in reply["text"]
+
+
+def test_json_is_one_object_with_everything_about_the_answer(person: Program) -> None:
+    reply = person.run("agent", "--json", "--session-key", "trip", "-m", "ls").data
+    assert sorted(reply) == ["media", "model", "sessionKey", "text", "toolCalls", "usage"]
+    assert (reply["sessionKey"], reply["model"]) == ("agent:main:trip", "builtin/offline")
+
+
+def test_the_answer_goes_to_stdout_and_what_happens_on_the_way_to_stderr(person: Program) -> None:
+    write(person, "notes.txt", "remember the milk")
+    ran = person.run("agent", "-m", "read notes.txt")
+    assert ran.out.startswith("remember the milk")
+    assert ran.err.startswith("→ read(path='notes.txt')\n← read done")
+    assert "\x1b" not in ran.out + ran.err
+
+
+def test_a_message_may_come_from_stdin_or_without_an_option(person: Program) -> None:
+    write(person, "notes.txt", "remember the milk")
+    assert person.run("agent", "-m", "-", stdin="read notes.txt").out.startswith("remember the milk")
+    assert person.run("agent", "read", "notes.txt").out.startswith("remember the milk")
+
+
+def test_an_attached_text_reaches_the_conversation(person: Program) -> None:
+    write(person, "letter.txt", "Dear Sir")
+    person.run("agent", "--session-key", "k", "--attach", "letter.txt", "-m", "hello")
+    assert "Dear Sir" in person.run("sessions", "export", "agent:main:k").out
+
+
+def test_a_file_that_cannot_be_attached_is_named(person: Program) -> None:
+    ran = person.run("agent", "--attach", "missing.txt", "-m", "hello")
+    assert (ran.code, ran.err) == (2, "error: --attach missing.txt: No such file or directory.\n")
+
+
+# Config
+
+
+def test_every_wrong_key_is_reported_at_once_with_its_line_and_the_nearest_name(person: Program) -> None:
+    person.configure('{"agents":\n{"defaults":{"model":{"primry":"x"},\n"toolz":1}}}')
+    ran = person.run("status")
+    first, second = ran.err.splitlines()
+    assert ran.code == 2
+    assert "openclaw.json:2:" in first
+    assert "agents.defaults.model.primry" in first
+    assert "primary" in first
+    assert "openclaw.json:3:" in second
+    assert "agents.defaults.toolz" in second
+    assert "tools" in second
+
+
+def _directory(path: Path) -> None:
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda path: path.write_bytes(b'{"agents": {'),
+        lambda path: path.write_bytes(b'{"a": "\xff\xfe"}'),
+        lambda path: path.write_bytes(b" " * 50_000_000),
+        lambda path: path.mkdir(),
+        lambda path: os.mkfifo(path),
+    ],
+    ids=["half-written", "not UTF-8", "huge", "a directory", "a pipe"],
+)
+def test_a_file_that_cannot_be_used_gets_one_clear_line_and_exit_code_2(person: Program, spoil: object) -> None:
+    person.config.parent.mkdir()
+    spoil(person.config)  # type: ignore[operator]
+    ran = person.run("status")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert "openclaw.json" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_set_keeps_every_comment_and_get_shows_what_was_set(person: Program) -> None:
+    person.configure("// mine\n{\n  agents: {defaults: {model: 'a/b'}}, // trailing\n}\n")
+    assert person.run("config", "set", "agents.defaults.model", "builtin/offline").code == 0
+    assert person.config.read_text() == "// mine\n{\n  agents: {defaults: {model: 'builtin/offline'}}, // trailing\n}\n"
+    assert person.run("config", "get", "agents.defaults.model").out == "builtin/offline\n"
+
+
+def test_a_change_that_would_break_the_file_is_not_written(person: Program) -> None:
+    person.configure("{}")
+    ran = person.run("config", "set", "gateway.port", "lots")
+    assert (ran.code, person.config.read_text()) == (2, "{}")
+    assert "gateway.port" in ran.err
+
+
+def test_credentials_are_not_printed(person: Program) -> None:
+    person.configure(
+        '{models: {providers: {x: {baseUrl: "http://127.0.0.1:1/v1", apiKey: "sk-0123456789abcdefghijkl"}}}}'
+    )
+    shown = person.run("config", "get", "models").out
+    assert "sk-0123" not in shown
+    assert "[REDACTED]" in shown
+
+
+def test_the_schema_describes_every_field(person: Program) -> None:
+    schema = person.run("config", "schema").data
+    assert schema["$defs"]["Root"]["properties"]["mcp"]["description"]
+
+
+def test_the_path_is_the_one_the_environment_names(person: Program) -> None:
+    elsewhere = str(person.home / "other.json5")
+    assert person.run("config", "path").out.strip() == str(person.config)
+    assert person.run("config", "path", OPENCLAW_CONFIG_PATH=elsewhere).out.strip() == elsewhere
+    assert person.run("config", "path", "--config", elsewhere).out.strip() == elsewhere
+
+
+# Conversations
+
+
+def test_a_conversation_goes_on_in_another_process_and_can_be_seen_and_deleted(person: Program) -> None:
+    write(person, "notes.txt", "remember the milk")
+    person.run("agent", "--session-key", "trip", "-m", "read notes.txt")
+    person.run("agent", "--session-key", "trip", "-m", "hello")
+    (listed,) = person.run("sessions", "--json").data
+    assert (listed["key"], listed["agent"], listed["messages"]) == ("agent:main:trip", "main", 6)
+    assert "remember the milk" in person.run("sessions", "show", "agent:main:trip").out
+    lines = [json.loads(line) for line in person.run("sessions", "export", "agent:main:trip").out.splitlines()]
+    assert [line["type"] for line in lines] == ["session", *["message"] * 6]
+    assert person.run("sessions", "--store", "file", "--active", "5").out.count("agent:main:trip") == 1
+    assert person.run("sessions", "delete", "agent:main:trip").code == 0
+    assert person.run("sessions", "show", "agent:main:trip").code == 1
+
+
+def test_a_chat_over_a_pipe_answers_every_line(person: Program) -> None:
+    write(person, "notes.txt", "remember the milk")
+    ran = person.run("chat", stdin="/help\nread notes.txt\n/new\n/tools\n/status\n/nwe\n")
+    assert ran.code == 0
+    assert "/new" in ran.out
+    assert "remember the milk" in ran.out
+    assert "A new conversation." in ran.out
+    assert "error: There is no command /nwe. Did you mean /new?" in ran.err
+
+
+# Tools and policy
+
+
+def test_tools_explain_names_the_rule_and_its_place(person: Program) -> None:
+    person.configure('{\n  tools: {deny: ["write"]}\n}')
+    listed = {tool["name"] for tool in person.run("tools", "--json").data}
+    assert listed == {"read", "edit", "ls", "grep", "web_fetch"}
+    found = person.run("tools", "explain", "write", "--json")
+    assert (found.code, found.data["available"], found.data["where"]) == (1, False, "openclaw.json:2 tools.deny")
+
+
+def test_tools_explain_says_where_it_looked_for_a_name_nobody_offers(person: Program) -> None:
+    found = person.run("tools", "explain", "raed", "--json").data
+    assert found["reason"] == "nothing offers a tool of this name. Did you mean read?"
+    assert found["looked"]
+
+
+# Servers
+
+
+def test_a_configured_server_is_listed_called_and_used_in_a_turn(person: Program) -> None:
+    person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}}}}}}}")
+    assert "parts__echo" in {tool["name"] for tool in person.run("mcp", "tools", "--json").data}
+    assert person.run("mcp", "call", "parts__echo", "text=hi").out == "hi\n"
+    reply = person.run("agent", "--json", "-m", 'parts__echo {"text": "good day"}').data
+    assert [call["name"] for call in reply["toolCalls"]] == ["parts__echo"]
+    assert "good day" in reply["text"]
+    (server,) = person.run("mcp", "servers", "--json").data
+    assert (server["name"], server["state"], server["transport"]) == ("parts", "ready", "stdio")
+    assert "Running (PID" in person.run("mcp", "servers").out
+
+
+def test_a_failed_call_has_exit_code_1_and_its_reason(person: Program) -> None:
+    person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}}}}}}}")
+    ran = person.run("mcp", "call", "parts__crash", "code=3")
+    assert ran.code == 1
+    assert "Traceback" not in ran.err
+
+
+def test_a_denied_server_tool_cannot_be_called_by_hand_either(person: Program) -> None:
+    person.configure(f'{{tools: {{deny: ["parts__echo"]}}, mcp: {{servers: {{parts: {server_entry()}}}}}}}')
+    ran = person.run("mcp", "call", "parts__echo", "text=hi")
+    assert (ran.code, ran.out) == (2, "")
+    assert 'parts__echo may not be used: deny "parts__echo" (openclaw.json:1 tools.deny)' in ran.err
+
+
+def test_connect_writes_the_config_and_remove_takes_it_out_again(person: Program) -> None:
+    person.configure("{ // mine\n}\n")
+    script = str(Path(__file__).parent.parent / "parts" / "stdio_server.py")
+    assert person.run("mcp", "connect", sys.executable, script).code == 2
+    assert person.run("mcp", "connect", "--yes", "--name", "parts", sys.executable, script).code == 0
+    assert "// mine" in person.config.read_text()
+    assert person.run("mcp", "call", "parts__echo", "text=hi").out == "hi\n"
+    assert person.run("mcp", "remove", "parts").code == 0
+    assert person.run("mcp", "servers", "--json").data == []
+
+
+def test_a_server_that_can_never_work_is_not_kept(person: Program) -> None:
+    ran = person.run("mcp", "connect", "--yes", "no-such-program-anywhere")
+    assert ran.code == 2
+    assert "no-such-program-anywhere" in ran.err
+    assert person.run("mcp", "servers", "--json").data == []
+
+
+def test_slash_mcp_in_chat_runs_the_same_commands(person: Program) -> None:
+    person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}}}}}}}")
+    ran = person.run("chat", stdin="/mcp call parts__echo text=hi\n/mcp servres\n/mcp connect python3 x.py\n")
+    assert "hi\n" in ran.out
+    assert "Did you mean servers?" in ran.out
+    assert "can only be added from a terminal" in ran.out
+
+
+# The program itself
+
+
+def test_status_says_which_model_and_whether_it_has_its_key(person: Program) -> None:
+    person.configure('{agents: {defaults: {model: "openai/gpt-5"}}}')
+    (agent,) = person.run("status", "--json").data["agents"]
+    assert agent["model"] == "openai/gpt-5"
+    assert "OPENAI_API_KEY" in agent["problem"]
+
+
+def test_doctor_finds_a_config_that_others_may_read(person: Program) -> None:
+    person.configure("{}")
+    os.chmod(person.config, 0o644)
+    ran = person.run("doctor", "--json")
+    assert ran.code == 0
+    assert any(check["state"] == "warning" and "chmod 600" in check["fix"] for check in ran.data["checks"])
+
+
+def test_the_demo_shows_a_tool_call_and_its_answer(person: Program) -> None:
+    ran = person.run("demo")
+    assert ran.code == 0
+    assert "→ read(path='trip.md')" in ran.err
+    assert "Train leaves at 09:40" in ran.out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_name_the_commands(person: Program, shell: str) -> None:
+    script = person.run("completion", shell).out
+    assert "sessions" in script
+    if shell == "bash":
+        assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
+
+
+def test_a_closed_pipe_ends_the_program_quietly(person: Program) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [OPENCLAW, "config", "schema"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=person.workspace,
+        env=person.env(),
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_command_that_serves_nothing_never_loads_the_http_server_library(person: Program) -> None:
+    program = (
+        "import sys; from openclaw.cli.local import run; run(['status']); sys.exit(int('aiohttp' in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=person.workspace,
+        env=person.env(),
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("line", ["", "--help", "mcp", "mcp call --help", "config", "sessions --help"])
+def test_help_is_there_for_every_group(person: Program, line: str) -> None:
+    ran = person.run(*line.split())
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("Usage: openclaw")
