@@ -32,6 +32,9 @@ def names_below(directory: Path) -> list[str]:
     return [path.name for path in directory.rglob("*")]
 
 
+@pytest.mark.requirement("003-1-tool")
+@pytest.mark.requirement("004-quick-start")
+@pytest.mark.requirement("004-sec-authorised")
 async def test_an_order_is_answered_by_the_offline_model(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x")
     async with OrderProcess(tmp_path) as server:
@@ -40,6 +43,8 @@ async def test_an_order_is_answered_by_the_offline_model(tmp_path: Path) -> None
     assert "notes.txt" in text
 
 
+@pytest.mark.requirement("003-in-band")
+@pytest.mark.requirement("004-response")
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
 async def test_an_order_of_every_handshake_revision_gets_a_plain_result(version: str, tmp_path: Path) -> None:
     async with ChatServer([Answer("Hello.")]) as chat, OrderProcess(tmp_path, config=model(chat)) as server:
@@ -59,6 +64,9 @@ async def test_an_order_without_a_handshake_gets_a_complete_result(tmp_path: Pat
     assert (result["resultType"], result["content"]) == ("complete", [{"type": "text", "text": "Hello."}])
 
 
+@pytest.mark.requirement("003-4-single")
+@pytest.mark.requirement("004-aggregated")
+@pytest.mark.requirement("004-limits-synchronous")
 async def test_an_order_may_use_a_tool_of_a_server_on_its_way(tmp_path: Path) -> None:
     replies = [Answer("Let me ask.", calls=[Call("c1", "parts__echo", {"text": "ping"})]), Answer("It said ping.")]
     async with ChatServer(replies) as chat:
@@ -97,6 +105,10 @@ MESSAGES = [
 ]
 
 
+@pytest.mark.requirement("003-2-unmodified")
+@pytest.mark.requirement("003-agg-no-prefix")
+@pytest.mark.requirement("004-message-unmodified")
+@pytest.mark.requirement("004-sec-messages")
 async def test_the_message_reaches_the_model_to_the_letter(tmp_path: Path) -> None:
     """Slash commands too: they are text here."""
     async with ChatServer() as chat, OrderProcess(tmp_path, config=model(chat)) as server:
@@ -106,6 +118,10 @@ async def test_the_message_reaches_the_model_to_the_letter(tmp_path: Path) -> No
         assert [asked(chat, number) for number in range(len(MESSAGES))] == [[("user", text)] for text in MESSAGES]
 
 
+@pytest.mark.requirement("003-own-process")
+@pytest.mark.requirement("003-session-continued")
+@pytest.mark.requirement("003-session-persists")
+@pytest.mark.requirement("004-session-history")
 async def test_a_session_goes_on_in_another_process(tmp_path: Path) -> None:
     async with ChatServer([Answer("Noted."), Answer("Blue.")]) as chat:
         for message in ("My favourite colour is blue.", "Which colour?"):
@@ -120,6 +136,9 @@ async def test_a_session_goes_on_in_another_process(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.requirement("003-session-unique")
+@pytest.mark.requirement("004-session-isolated")
+@pytest.mark.requirement("004-session-key")
 @pytest.mark.parametrize("keys", [("", ""), ("a", "A"), ("a", "a "), ("é", "e\u0301"), ("../x", "x"), ("a:b", "a/b")])
 async def test_without_the_same_key_nothing_is_shared(keys: tuple[str, str], tmp_path: Path) -> None:
     async with ChatServer() as chat, OrderProcess(tmp_path, config=model(chat)) as server:
@@ -156,6 +175,7 @@ async def test_orders_of_one_session_wait_for_each_other_and_others_do_not(tmp_p
     assert asked(chat) == [("user", "a"), ("assistant", "one"), ("user", "b")]
 
 
+@pytest.mark.requirement("004-out-image")
 async def test_an_image_from_a_servers_tool_reaches_the_client(tmp_path: Path) -> None:
     replies = [Answer(calls=[Call("c1", "media__picture")]), Answer("Here it is.")]
     async with ChatServer(replies) as chat:
@@ -173,6 +193,8 @@ async def test_an_image_from_a_servers_tool_reaches_the_client(tmp_path: Path) -
     }
 
 
+@pytest.mark.requirement("004-out-audio")
+@pytest.mark.requirement("004-out-resource")
 @pytest.mark.parametrize(
     ("output", "version", "kind"),
     [
@@ -194,6 +216,7 @@ async def test_audio_goes_as_the_config_and_the_revision_want(
     assert result["content"][2]["resource"]["uri"].startswith("attachment://")
 
 
+@pytest.mark.requirement("004-base64-only")
 async def test_a_path_or_an_address_in_an_answer_is_never_read(tmp_path: Path) -> None:
     words = "See MEDIA:/etc/passwd, file:///etc/passwd and ![x](/etc/hostname)."
     replies = [Answer(calls=[Call("c1", "media__linked")]), Answer(words)]
@@ -204,6 +227,7 @@ async def test_a_path_or_an_address_in_an_answer_is_never_read(tmp_path: Path) -
             assert await server.said("look") == words
 
 
+@pytest.mark.requirement("004-tool-results")
 async def test_tool_results_join_the_answer_of_a_verbose_agent(tmp_path: Path) -> None:
     replies = [Answer(calls=[Call("c1", "parts__echo", {"text": "from the tool"})]), Answer("Done.")]
     async with ChatServer(replies) as chat:
@@ -235,6 +259,7 @@ async def test_a_cancelled_order_ends_its_model_request_and_the_next_one_works(t
         first.cancel()
 
 
+@pytest.mark.requirement("004-response-error")
 async def test_a_failing_model_is_an_error_without_its_key(tmp_path: Path) -> None:
     async with ChatServer([Failure(400, "bad", "no such thing")]) as chat:
         async with OrderProcess(tmp_path, config=model(chat)) as server:
@@ -278,6 +303,10 @@ async def test_another_config_file_and_agent_can_be_chosen(tmp_path: Path) -> No
     assert "You work." in chat.requests[0]["messages"][0]["content"]
 
 
+@pytest.mark.requirement("003-verbose")
+@pytest.mark.requirement("004-cli-verbose")
+@pytest.mark.requirement("004-sec-keys")
+@pytest.mark.requirement("004-trouble-verbose")
 async def test_verbose_logs_what_passes_without_keys_and_secrets(tmp_path: Path) -> None:
     secret = "sk-" + "a1B2" * 8
     async with ChatServer([Answer("Fine.")]) as chat, OrderProcess(tmp_path, "-v", config=model(chat)) as server:

@@ -30,6 +30,8 @@ def files_below(directory: Path) -> list[str]:
     return sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file())
 
 
+@pytest.mark.requirement("003-exits")
+@pytest.mark.requirement("004-sec-process")
 @pytest.mark.parametrize("how", CODES)
 async def test_an_idle_server_leaves_without_a_word(how: str, tmp_path: Path) -> None:
     async with OrderProcess(tmp_path) as server:
@@ -96,6 +98,7 @@ def test_a_client_that_reads_nothing_does_not_keep_the_server_alive(tmp_path: Pa
     assert finished.returncode == 0
 
 
+@pytest.mark.requirement("003-stdio")
 def test_requests_before_the_end_of_input_are_answered(tmp_path: Path) -> None:
     lines = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n{"jsonrpc":"2.0","id":2,"method":"ping"}'
     finished = subprocess.run(SERVER, input=lines, capture_output=True, env=environment(tmp_path))
@@ -129,6 +132,7 @@ def test_a_socket_for_both_directions_will_do(tmp_path: Path) -> None:
         assert (process.wait(), answer) == (0, b'{"jsonrpc":"2.0","id":1,"result":{}}\n')
 
 
+@pytest.mark.requirement("004-file-archives")
 async def test_attachments_are_gone_after_an_order_and_after_a_cancelled_one(tmp_path: Path) -> None:
     zipped = {"data": "UEsDBAo=", "mimeType": "application/zip", "filename": "a.zip"}
     async with ChatServer([Answer("ok"), Answer(["half", Hold()])]) as chat:
