@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from openclaw.errors import ConnectError, DeadlineError, LinkLostError
-from openclaw.net.connection import Connection
+from openclaw.net.connection import NOTHING, Connection
 from openclaw.net.cookies import CookieJar
 from openclaw.net.dial import dial
-from openclaw.net.http1 import ResponseParser, encode_fields, encode_request
+from openclaw.net.http1 import ResponseParser, encode_fields, encode_head, encode_request
 from openclaw.net.pool import MAX_IDLE, Pool
 from openclaw.net.proxy import Proxy, ProxyRules
 from openclaw.net.redirect import STATUSES, Request, redirected
@@ -33,6 +33,8 @@ from openclaw.security.egress import Rules, check_dial, check_url
 
 # The default bound of `fetch`: metadata documents and token answers are far smaller.
 DEFAULT_LIMIT: Final = 256 * 1024
+# A body larger than this is not joined to its head, and is written as the peer takes it.
+LARGE_BODY: Final = 1024 * 1024
 # Sets of header lines remembered in encoded form; a client has a handful of them.
 MAX_REMEMBERED_HEADERS: Final = 64
 
@@ -147,7 +149,7 @@ class HttpClient:
                 if request.hops and connection.peer:
                     # A kept connection was allowed for who opened it; a redirect may be allowed less.
                     check_dial(target, connection.peer, request.rules)
-                connection.start(parser, encoded)
+                connection.start(parser, *encoded)
                 head = await connection.head(parser)
             except BaseException as error:
                 connection.abort()
@@ -182,7 +184,8 @@ class HttpClient:
             self._context = await asyncio.to_thread(make_context, self.options.tls)
         return self._context
 
-    def _encode(self, request: Request, proxy: Proxy | None) -> bytes:
+    def _encode(self, request: Request, proxy: Proxy | None) -> tuple[bytes, memoryview]:
+        """The request to send at once, and the body that follows it when that is large."""
         target = request.target
         absolute = proxy is not None and target.scheme == "http"
         extra: dict[str, str] = {}
@@ -191,9 +194,10 @@ class HttpClient:
         if absolute and proxy is not None and proxy.authorization:
             extra["Proxy-Authorization"] = proxy.authorization
         fields = self._fields({**extra, **request.headers} if extra else request.headers)
-        return encode_request(
-            request.method, target.url if absolute else target.path, target.authority, fields, request.body
-        )
+        path, body = target.url if absolute else target.path, request.body
+        if body is not None and len(body) > LARGE_BODY:
+            return encode_head(request.method, path, target.authority, fields, len(body)), memoryview(body)
+        return encode_request(request.method, path, target.authority, fields, body), NOTHING
 
     def _fields(self, headers: Mapping[str, str]) -> bytes:
         """Header lines with our defaults, remembered: most requests of a client carry the same ones."""

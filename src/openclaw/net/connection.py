@@ -16,8 +16,12 @@ from openclaw.net.http1 import Head, ResponseParser
 # Body bytes that may wait unread before the peer is paused, and how far they must fall before it goes on.
 HIGH_WATER: Final = 1024 * 1024
 LOW_WATER: Final = 256 * 1024
+# Pieces in which a large request body is written: the next one only when the peer has taken the one before.
+SEND_BYTES: Final = 256 * 1024
 # What an answer may still bring while it is only awaited for its end.
 MAX_LINGER_BYTES: Final = 64 * 1024
+
+NOTHING: Final = memoryview(b"")
 
 
 class Connection(asyncio.Protocol):
@@ -42,6 +46,9 @@ class Connection(asyncio.Protocol):
         self._closed = False
         self._paused = False
         self._waiting_bytes = 0
+        # The rest of a large request, and whether the peer is behind with what was written.
+        self._unsent = NOTHING
+        self._behind = False
         # Set while the rest of an answer is awaited only to use the connection again.
         self._settled: Callable[[], None] | None = None
         self._patience: asyncio.TimerHandle | None = None
@@ -76,8 +83,16 @@ class Connection(asyncio.Protocol):
         if self._parser is not None:
             self._parser.feed_eof()
 
+    def pause_writing(self) -> None:
+        self._behind = True
+
+    def resume_writing(self) -> None:
+        self._behind = False
+        self._send_on()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._closed = True
+        self._unsent = NOTHING
         if self._parser is not None and exc is None:
             self._parser.feed_eof()
         self._transport = None
@@ -95,8 +110,8 @@ class Connection(asyncio.Protocol):
         """Whether the kernel holds nothing from the peer: no end of stream that the event loop has not seen yet."""
         return self._poll is None or not self._poll.poll(0)
 
-    def start(self, parser: ResponseParser, request: bytes) -> None:
-        """Write one request; the answer goes into `parser` as it comes."""
+    def start(self, parser: ResponseParser, request: bytes, body: memoryview = NOTHING) -> None:
+        """Write one request, and its large body as fast as the peer takes it; the answer goes into `parser` as it comes."""
         transport = self._transport
         if self._error is not None:
             raise self._error
@@ -105,6 +120,8 @@ class Connection(asyncio.Protocol):
         self._parser = parser
         self._waiting_bytes = 0
         transport.write(request)
+        self._unsent = body
+        self._send_on()
 
     async def head(self, parser: ResponseParser) -> Head:
         """The head of the answer. Ends when it has come, or raises what broke the link."""
@@ -142,7 +159,8 @@ class Connection(asyncio.Protocol):
         self.used = True
         if self._paused:
             self._resume()
-        if parser is not None and parser.reusable and self.alive:
+        # An answer may come before the request is sent; what is left of it would be taken for the next one.
+        if parser is not None and parser.reusable and self.alive and not self._unsent:
             return True
         self.abort()
         return False
@@ -168,10 +186,16 @@ class Connection(asyncio.Protocol):
             self._error = error
         transport, self._transport = self._transport, None
         self._closed = True
+        self._unsent = NOTHING
         if transport is not None:
             transport.abort()
         self._settle()
         self._wake()
+
+    def _send_on(self) -> None:
+        while self._unsent and not self._behind and self._transport is not None:
+            piece, self._unsent = self._unsent[:SEND_BYTES], self._unsent[SEND_BYTES:]
+            self._transport.write(piece)
 
     def _lost(self) -> LinkLostError:
         return LinkLostError(

@@ -95,6 +95,12 @@ def encode_request(method: str, path: str, authority: str, fields: bytes, body: 
     return b"%b%b\r\n" % (start, fields)
 
 
+def encode_head(method: str, path: str, authority: str, fields: bytes, size: int) -> bytes:
+    """A request up to its body, which has `size` bytes and follows by itself: joining a large one to its head would copy it."""
+    start = f"{method} {path} HTTP/1.1\r\nHost: {authority}\r\n".encode("ascii")
+    return b"%b%bContent-Length: %d\r\n\r\n" % (start, fields, size)
+
+
 class ResponseParser:
     """One response. Feed bytes; take `head` once it is there and body pieces from `pieces`; `finished` says the body is whole.
 

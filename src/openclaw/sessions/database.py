@@ -22,6 +22,8 @@ from openclaw.sessions.store import SessionInfo, Transcript, entry, wrong_agent
 BUSY_SECONDS = 15.0
 # Seconds between attempts where SQLite itself does not wait: while another process creates the file.
 _RETRY_SECONDS = 0.01
+# Larger events are written in pieces of this many bytes.
+_PIECE = 1 << 20
 
 _HINTS = {
     "SQLITE_READONLY": ("it cannot be written", "Check the permissions of the file and of its directory."),
@@ -81,9 +83,7 @@ class Database:
             for event, body in turn.events:
                 seq += 1
                 base = seq if is_start(event) else base
-                connection.execute(
-                    "INSERT INTO events (session, seq, at_ms, body) VALUES (?, ?, ?, ?)", (number, seq, at_ms, body)
-                )
+                _insert(connection, (number, seq, at_ms), body)
             said = sum(isinstance(event, Said) for event, _ in turn.events)
             connection.execute(
                 "UPDATE sessions SET updated_ms = ?, events = ?, messages = messages + ?, base = ? WHERE number = ?",
@@ -199,6 +199,20 @@ class Database:
                 f"The session store {self._path} cannot be used: {error.strerror or error}.",
                 hint="Check that the path is in a directory you may write to.",
             ) from error
+
+
+def _insert(connection: sqlite3.Connection, event: tuple[int, int, int], body: bytes) -> None:
+    if len(body) <= _PIECE:
+        connection.execute("INSERT INTO events (session, seq, at_ms, body) VALUES (?, ?, ?, ?)", (*event, body))
+        return
+    # SQLite would copy a value twice on its way into the file: messages with pictures are written piece by piece.
+    row = connection.execute(
+        "INSERT INTO events (session, seq, at_ms, body) VALUES (?, ?, ?, zeroblob(?))", (*event, len(body))
+    ).lastrowid
+    assert row is not None
+    with connection.blobopen("events", "body", row) as blob:
+        for start in range(0, len(body), _PIECE):
+            blob.write(body[start : start + _PIECE])
 
 
 _INFO = "key, id, agent, created_ms, updated_ms, messages"
