@@ -70,6 +70,8 @@ class HttpServer:
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
 
     def url(self, path: str) -> str:
         return f"http://127.0.0.1:{self.port}/{path}"

@@ -1,0 +1,1 @@
+"""Soak: steady calls over twenty servers while they are killed, cut off, restarted and reconfigured. `make soak MINUTES=n`."""

@@ -1,0 +1,77 @@
+"""What a soak must show, and what is wrong with one that does not. Pure."""
+
+import statistics
+from collections.abc import Sequence
+
+import msgspec
+
+# With fewer, it was no soak.
+CALLS_PER_MINUTE = 1_000
+KILLS_PER_MINUTE = 50
+# Of the calls that ended, how many must have been answered: the rest were under way when their server was killed, cut or taken away.
+LEAST_ANSWERED = 0.5
+# Memory that is really lost grows with the calls, of which there are tens of thousands a minute: 1 MB a minute is some 50 bytes a call.
+MOST_BYTES_PER_MINUTE = 1_000_000
+# What an allocator may still take in a short run before it is settled.
+SETTLING_BYTES = 3_000_000
+
+
+class Observed(msgspec.Struct, frozen=True):
+    minutes: float
+    answered: int
+    failed: int
+    kills: int
+    cuts: int
+    restarts: int
+    reloads: int
+    lost: int
+    doubled: int
+    hung: int
+    # Failed although nobody had touched its server.
+    undue: int
+    # Processes that were left over.
+    orphans: int
+    # Descriptors that were left open.
+    descriptors: int
+    # Resident memory, sampled at equal distances.
+    memory: tuple[int, ...]
+
+    @property
+    def slope(self) -> float:
+        return slope(self.memory, self.minutes)
+
+
+def slope(samples: Sequence[int], minutes: float) -> float:
+    """Bytes a minute, from the median of the second quarter to that of the last: the first is for warming up."""
+    quarter = len(samples) // 4
+    if quarter == 0 or minutes <= 0:
+        return 0.0
+    early, late = samples[quarter : 2 * quarter], samples[-quarter:]
+    # From the middle of one to the middle of the other is half of the time.
+    return (statistics.median(late) - statistics.median(early)) / (minutes / 2)
+
+
+def problems(seen: Observed) -> list[str]:
+    """Every promise that was not kept, in words; none when all were."""
+    ended = seen.answered + seen.failed
+    found = [
+        f"{count} {what}"
+        for count, what in (
+            (seen.lost, "calls lost"),
+            (seen.doubled, "calls carried out twice"),
+            (seen.hung, "calls hung"),
+            (seen.undue, "calls failed on servers that nobody had touched"),
+            (seen.orphans, "processes left over"),
+            (seen.descriptors, "descriptors left open"),
+        )
+        if count
+    ]
+    if ended < CALLS_PER_MINUTE * seen.minutes:
+        found.append(f"only {ended} calls in {seen.minutes:.1f} minutes")
+    if seen.kills < KILLS_PER_MINUTE * seen.minutes:
+        found.append(f"only {seen.kills} kills in {seen.minutes:.1f} minutes")
+    if seen.answered < LEAST_ANSWERED * ended:
+        found.append(f"only {seen.answered} of {ended} calls were answered")
+    if seen.slope > MOST_BYTES_PER_MINUTE + SETTLING_BYTES / max(seen.minutes, 1 / 60):
+        found.append(f"memory grows by {seen.slope / 1e6:.1f} MB a minute")
+    return found

@@ -1,0 +1,68 @@
+"""The servers, the floor and ours, driven as a measure drives them: real processes, few calls."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from bench.contenders.roster import FLOOR, OURS, Entrant
+from bench.drivers import Driver, DriverError, HttpServer, memory, stdio_server
+
+ENTRANTS = pytest.mark.parametrize("entrant", [FLOOR, OURS], ids=lambda entrant: entrant.key)
+
+
+@ENTRANTS
+@pytest.mark.parametrize("in_flight", [1, 8])
+def test_calls_reach_every_kind_of_server(entrant: Entrant, in_flight: int) -> None:
+    with HttpServer() as http, entrant.driver() as driver:
+        targets = {"stdio": stdio_server(), "json": http.target("json/mcp"), "events": http.target("events/mcp")}
+        driver.open(targets)
+        made = {name: driver.calls(name, count=16, seconds=60.0, in_flight=in_flight)["calls"] for name in targets}
+    assert made == {"stdio": 16, "json": 16, "events": 16}
+
+
+@ENTRANTS
+def test_large_results_arrive_whole(entrant: Entrant) -> None:
+    with HttpServer() as http, entrant.driver() as driver:
+        driver.open({"stdio": stdio_server(), "events": http.target("events/mcp")})
+        lengths = {name: driver.call(name, "big", bytes=1_000_000)["length"] for name in ("stdio", "events")}
+    # Ours shows a model a part of it, in its frame.
+    least = 1_000_000 if entrant == FLOOR else 100_000
+    assert [name for name, length in lengths.items() if length < least] == []
+
+
+@ENTRANTS
+def test_nineteen_servers_are_reached_beside_one_that_hangs(entrant: Entrant) -> None:
+    servers = {name: stdio_server() for name in ("a", "b")} | {"bad": stdio_server("--hang")}
+    with entrant.driver() as driver:
+        reached = driver.ask({"do": "reach", "how": {"servers": servers, "wanted": ["a", "b"], "patience": 50.0}})
+    assert (reached["answered"], reached["failure"]) == (2, "")
+
+
+def test_a_session_that_was_forgotten_is_made_anew_by_ours() -> None:
+    with HttpServer("--sessions") as http, OURS.driver() as driver:
+        driver.open({"http": http.target("json/mcp")})
+        http.kill()
+        http.start()
+        assert "after" in driver.call("http", text="after")["text"]
+
+
+def test_a_driver_that_cannot_start_says_why() -> None:
+    with Driver([sys.executable, "-c", "import sys; sys.exit('no such environment')"]) as driver:
+        with pytest.raises(DriverError, match="no such environment"):
+            driver.open({"stdio": stdio_server()})
+
+
+def test_a_failed_call_is_an_error_and_not_the_end() -> None:
+    with FLOOR.driver() as driver:
+        driver.open({"stdio": stdio_server()})
+        with pytest.raises(DriverError, match="KeyError"):
+            driver.call("nowhere", text="x")
+        assert driver.call("stdio", text="still here")["text"] == "still here"
+
+
+def test_a_driver_leaves_neither_files_nor_processes() -> None:
+    with FLOOR.driver() as driver:
+        driver.open({"stdio": stdio_server()})
+        assert memory(driver.pid) > 0
+    assert not driver.home.exists()
+    assert not Path(f"/proc/{driver.pid}").exists()

@@ -1,0 +1,103 @@
+"""The page: everything that was measured is on it, and it is the same for the same results."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from bench.report.chart import Bar, bars
+from bench.report.page import render, write
+from bench.report.sections import SECTIONS
+from bench.report.words import duration, factor
+from bench.results import Figure, Results, Unit
+from bench.targets import TARGETS
+
+MACHINE = {
+    "processor": "a processor, 2 cores",
+    "system": "Linux 6",
+    "python": "3.11.7",
+    "node": "24.1.0",
+    "date": "2026-08-01",
+    "load": "0.1",
+}
+UNITS: dict[str, Unit] = {"throughput": "calls/s", "memory": "bytes"}
+
+
+def complete() -> Results:
+    """Results in which every row is just reached, and one alternative is ten times as slow."""
+    results = Results(MACHINE)
+    for target in TARGETS:
+        unit: Unit = "yes" if "works" in target.title else "count" if "usable" in target.case else "seconds"
+        unit = UNITS.get(target.measure, unit)
+        ratio = target.limit if target.of == "ratio" else None
+        value = target.limit if target.of == "value" else 1.0
+        results.add(Figure(target.measure, target.case, "ours", value, unit, ratio))
+    results.figures = [
+        Figure(f.measure, f.case, f.who, 5.0, f.unit, f.ratio) if "50 MB" in f.case else f for f in results.figures
+    ]
+    results.add(Figure("calls", "stdio", "ts-sdk", 10.0, "seconds", 10.0))
+    return results
+
+
+def test_a_run_that_reaches_everything_says_so() -> None:
+    assert "All of these are reached." in render(complete())["benchmarks.md"]
+
+
+def test_a_missed_figure_is_named_in_bold() -> None:
+    results = complete()
+    results.figures[0] = Figure("calls", "stdio", "ours", 1.0, "seconds", 1.37)
+    page = render(results)["benchmarks.md"]
+    assert "| warm call, stdio, p50 | ≤ 1x the floor | 1.37x | **no** |" in page
+
+
+def test_every_figure_of_a_table_comes_with_its_ratio_first() -> None:
+    assert "| TypeScript SDK | 10x (10.0 s) |" in render(complete())["benchmarks.md"]
+
+
+def test_what_could_not_be_measured_is_told() -> None:
+    results = complete()
+    results.note("", "mcp-use is not measured: it could not be installed")
+    results.note("calls", "langchain: it ended without a word")
+    page = render(results)["benchmarks.md"]
+    assert "- mcp-use is not measured: it could not be installed" in page
+    assert "- langchain: it ended without a word" in page
+
+
+def test_every_promise_is_shown_in_some_section() -> None:
+    shown = {
+        (measure, column.case) for section in SECTIONS for measure in section.measures for column in section.columns
+    }
+    assert [target.case for target in TARGETS if (target.measure, target.case) not in shown] == []
+
+
+def test_charts_are_well_formed_and_carry_their_labels() -> None:
+    picture = bars("Title & more", 'a "note"', [Bar("us <1>", 1.0, "1.0x", "ours"), Bar("them", 100.0, "100x")])
+    texts = [element.text for element in ElementTree.fromstring(picture).iter() if element.tag.endswith("text")]
+    assert texts == ["Title & more", 'a "note" (logarithmic scale)', "us <1>", "1.0x", "them", "100x"]
+
+
+def test_writing_removes_charts_that_are_no_longer_shown(tmp_path: Path) -> None:
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks" / "old.svg").write_text("<svg/>")
+    results = complete()
+    write(results, tmp_path)
+    names = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert names == set(render(results))
+
+
+def test_results_survive_their_file(tmp_path: Path) -> None:
+    results = complete()
+    results.note("calls", "a note")
+    results.save(tmp_path / "results.json")
+    assert Results.load(tmp_path / "results.json") == results
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0.000043, "43 µs"), (0.0031, "3.10 ms"), (0.0425, "42 ms"), (12.34, "12.3 s")]
+)
+def test_durations_are_shown_in_the_unit_that_suits_them(seconds: float, shown: str) -> None:
+    assert duration(seconds) == shown
+
+
+@pytest.mark.parametrize(("value", "shown"), [(0.452, "0.45x"), (1.0, "1.0x"), (2.04, "2.0x"), (43.2, "43x")])
+def test_ratios_are_shown_with_the_digits_that_mean_something(value: float, shown: str) -> None:
+    assert factor(value) == shown

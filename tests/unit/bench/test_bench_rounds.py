@@ -1,0 +1,43 @@
+"""Everybody takes turns, and ratios are taken within a round."""
+
+from bench.results import Figure, Results
+from bench.rounds import add_figures, ratios, take_turns
+
+
+def nobody_fails(who: str, error: Exception) -> None:
+    raise error
+
+
+def test_turns_alternate_between_all_who_take_part() -> None:
+    order: list[str] = []
+
+    def turn(who: str) -> int:
+        order.append(who)
+        return len(order)
+
+    taken = take_turns({"a": lambda: turn("a"), "b": lambda: turn("b")}, 3, nobody_fails)
+    assert (order, taken) == (["a", "b", "a", "b", "a", "b"], {"a": [1, 3, 5], "b": [2, 4, 6]})
+
+
+def test_who_fails_is_told_once_and_left_out() -> None:
+    told: list[str] = []
+
+    def fail() -> int:
+        raise ValueError("no")
+
+    taken = take_turns({"a": fail, "b": lambda: 1}, 2, lambda who, error: told.append(f"{who}: {error}"))
+    assert (taken, told) == ({"b": [1, 1]}, ["a: no"])
+
+
+def test_a_ratio_is_taken_within_each_round() -> None:
+    """A round in which the whole machine was slow changes nothing."""
+    assert ratios([2.0, 20.0], [1.0, 10.0]) == [2.0, 2.0]
+
+
+def test_figures_hold_the_median_its_ratio_and_the_range() -> None:
+    results = Results({})
+    add_figures(results, "calls", "stdio", "seconds", {"floor": [1.0, 10.0, 1.0], "ours": [2.0, 20.0, 3.0]})
+    assert results.figures == [
+        Figure("calls", "stdio", "floor", 1.0, "seconds", 1.0, 1.0, 10.0),
+        Figure("calls", "stdio", "ours", 3.0, "seconds", 2.0, 2.0, 20.0),
+    ]

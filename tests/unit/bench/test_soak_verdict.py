@@ -1,0 +1,63 @@
+"""What a soak must show: everything that can be off makes it fail, and says so."""
+
+import pytest
+from bench.soak.ledger import Ledger, reckon
+from bench.soak.verdict import Observed, problems, slope
+from msgspec.structs import replace
+
+GOOD = Observed(
+    minutes=2.0,
+    answered=2_500,
+    failed=100,
+    kills=120,
+    cuts=50,
+    restarts=10,
+    reloads=20,
+    lost=0,
+    doubled=0,
+    hung=0,
+    undue=0,
+    orphans=0,
+    descriptors=0,
+    memory=(40_000_000,) * 40,
+)
+
+
+def test_a_soak_in_which_everything_held_has_no_problem() -> None:
+    assert problems(GOOD) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"lost": 1}, "1 calls lost"),
+        ({"doubled": 2}, "2 calls carried out twice"),
+        ({"hung": 1}, "1 calls hung"),
+        ({"undue": 3}, "3 calls failed on servers that nobody had touched"),
+        ({"orphans": 1}, "1 processes left over"),
+        ({"descriptors": 4}, "4 descriptors left open"),
+        ({"kills": 99}, "only 99 kills in 2.0 minutes"),
+        ({"answered": 1_800, "failed": 100}, "only 1900 calls in 2.0 minutes"),
+        ({"answered": 1_000, "failed": 1_600}, "only 1000 of 2600 calls were answered"),
+        ({"memory": tuple(range(40_000_000, 80_000_000, 1_000_000))}, "memory grows by 20.0 MB a minute"),
+    ],
+)
+def test_whatever_is_off_is_named(change: dict[str, object], problem: str) -> None:
+    assert problems(replace(GOOD, **change)) == [problem]
+
+
+def test_memory_is_judged_after_warming_up() -> None:
+    warming = [10_000_000 * min(step, 10) for step in range(40)]
+    assert slope(warming, 2.0) == 0.0
+
+
+def test_an_answer_that_no_server_gave_is_a_lost_call() -> None:
+    assert reckon(["ok a-1", "ok a-2", "error a-3"], ["a-1"]) == Ledger(answered=2, failed=1, lost=1, doubled=0)
+
+
+def test_a_call_that_was_carried_out_twice_is_doubled_however_it_ended() -> None:
+    assert reckon(["error a-1"], ["a-1", "a-1"]) == Ledger(answered=0, failed=1, lost=0, doubled=1)
+
+
+def test_a_failed_call_may_or_may_not_have_been_carried_out() -> None:
+    assert reckon(["error a-1", "error a-2"], ["a-1"]) == Ledger(answered=0, failed=2, lost=0, doubled=0)
