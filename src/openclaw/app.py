@@ -31,7 +31,7 @@ from openclaw.config.agents import agent as agent_spec
 from openclaw.config.load import Config
 from openclaw.config.paths import Paths
 from openclaw.config.servers import secret_text
-from openclaw.content import Audio, File, Image, Text, ToolCall, Usage, UserMessage
+from openclaw.content import Audio, Block, File, Image, Text, ToolCall, Usage, UserMessage
 from openclaw.engine import NATIVE_NAMES, Engine
 from openclaw.models.catalog import OFFLINE, Catalog, Selection
 from openclaw.models.configured import provider_specs
@@ -175,6 +175,7 @@ class App:
         session_key: str = "",
         namespace: str = "",
         attachments: Sequence[Attachment] = (),
+        blocks: Sequence[Block] = (),
         on_event: Sink | None = None,
         timeout: float | None = None,
         patience: float | None = None,
@@ -186,24 +187,24 @@ class App:
         Without a `session_key` a new conversation is started. `patience` is how long to wait for servers whose tools are not known yet;
         None waits as long as connecting to each of them may take. Raises UsageError, ModelError, StoreError or MediaError before
         anything was said; what goes wrong later is in the reply. `instructions` are added to the agent's own; `workspace` is where it
-        works if it has none configured.
+        works if it has none configured. `blocks` are content the person pointed at, already framed where it is not their own.
         """
         spec = agent_spec(self.config, agent)
         key = full_key(spec.id, session_key or _new_key(), namespace)
         one = await self.agent(spec, instructions=instructions, workspace=workspace)
         (await self.engine.manager()).start(spec.id)
-        blocks = await incoming(attachments, self.engine.media, transcribe=self._transcribe())
+        sent = await incoming(attachments, self.engine.media, transcribe=self._transcribe())
         collector = _Collector(on_event)
         try:
             outcome: RunOutcome = await one.turn(
-                UserMessage((Text(message), *blocks)),
+                UserMessage((Text(message), *sent, *blocks)),
                 session_key=key,
                 sink=collector,
                 deadline=spec.timeout if timeout is None else timeout,
                 patience=float("inf") if patience is None else patience,
             )
         finally:
-            discard(blocks)
+            discard(sent)
         return Reply(
             text=outcome.text,
             session_key=key,

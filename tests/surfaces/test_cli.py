@@ -312,9 +312,7 @@ def test_a_closed_pipe_ends_the_program_quietly(person: Program) -> None:
 
 
 def test_a_command_that_serves_nothing_never_loads_the_http_server_library(person: Program) -> None:
-    program = (
-        "import sys; from openclaw.cli.local import run; run(['status']); sys.exit(int('aiohttp' in sys.modules))"
-    )
+    program = "import sys; from openclaw.cli.local import run; run(['status']); sys.exit(int('aiohttp' in sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,
@@ -331,3 +329,32 @@ def test_help_is_there_for_every_group(person: Program, line: str) -> None:
     ran = person.run(*line.split())
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("Usage: openclaw")
+
+
+def test_a_resource_pointed_at_and_a_prompt_typed_join_the_conversation_framed(person: Program) -> None:
+    plan = person.home / "plan.json"
+    plan.write_text(
+        json.dumps(
+            {
+                "resources": {"notes://today": "buy milk"},
+                "prompts": [{"name": "greet", "arguments": [{"name": "who", "required": True}]}],
+            }
+        )
+    )
+    script = str(Path(__file__).parent.parent / "parts" / "workshop.py")
+    entry = json.dumps({"command": sys.executable, "args": [script, str(plan), str(person.home / "log")]})
+    person.configure(f"{{mcp: {{servers: {{shop: {entry}}}}}}}")
+    lines = "hello, see @shop:notes://today\n/shop:greet who=Ann\n/shop:greet\n/shop:gret who=x\n"
+    ran = person.run("chat", stdin=lines)
+    said = person.run("sessions", "export", "agent:main:main").out
+    assert "lacks who" in ran.err
+    assert "Did you mean greet?" in ran.err
+    messages = [json.loads(line)["message"] for line in said.splitlines() if '"role":"user"' in line]
+    assert [message["content"][0]["text"] for message in messages] == [
+        "hello, see @shop:notes://today",
+        "Follow the prompt shop:greet.",
+    ]
+    for message, held in zip(messages, ("buy milk", "greet"), strict=True):
+        framed = message["content"][1]["text"]
+        assert held in framed
+        assert "This is output from MCP server 'shop'." in framed

@@ -7,7 +7,7 @@ pipe too: each line of input is one message.
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import nullcontext
 
 import msgspec
@@ -20,12 +20,16 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from openclaw.commands.agent import StreamPrinter
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
+from openclaw.commands.references import Said, argument_words, is_prompt, prompt_names, with_resources
 from openclaw.commands.slash import BUILT_IN, Chat
 from openclaw.commands.slash import run as slash
 from openclaw.errors import OpenClawError
+from openclaw.security.external import clean_label
 
 # The conversation of a person at a terminal, unless they name another.
 MAIN = "main"
+# A completion that takes longer is of no use to somebody who types.
+COMPLETION_SECONDS = 2.0
 
 
 async def run(context: Context, parsed: Parsed) -> int:
@@ -34,6 +38,7 @@ async def run(context: Context, parsed: Parsed) -> int:
             context, open_app=lambda: nullcontext(app), open_engine=lambda: nullcontext(app.engine), surface="chat"
         )
         chat = Chat(app, here, parsed.text("agent"), parsed.text("session-key") or MAIN)
+        (await app.engine.manager()).start(chat.spec.id)
         selection = await app.selection(chat.spec)
         found = f" ({selection.found})" if selection.found else ""
         context.console.note(
@@ -48,24 +53,29 @@ async def run(context: Context, parsed: Parsed) -> int:
 async def _handle(chat: Chat, line: str) -> bool:
     """One line of the person's. False when they want to leave."""
     try:
-        message = line
         if line.startswith("/"):
             outcome = await slash(chat, line)
             if outcome.leave:
                 return False
-            message = outcome.message
-        if message.strip():
-            await _say(chat, message)
+            if outcome.said is not None:
+                await _say(chat, outcome.said)
+        elif line.strip():
+            await _say(chat, await with_resources(chat.app, chat.spec.id, line))
     except OpenClawError as error:
         chat.console.note(f"{chat.console.bad('error:')} {error}")
     return True
 
 
-async def _say(chat: Chat, message: str) -> None:
+async def _say(chat: Chat, said: Said) -> None:
     printer = StreamPrinter(chat.console)
     answer = asyncio.ensure_future(
         chat.app.reply(
-            message, agent=chat.agent, session_key=chat.key, on_event=printer, patience=chat.app.engine.startup_grace
+            said.message,
+            blocks=said.blocks,
+            agent=chat.agent,
+            session_key=chat.key,
+            on_event=printer,
+            patience=chat.app.engine.startup_grace,
         )
     )
     loop = asyncio.get_running_loop()
@@ -101,14 +111,35 @@ async def _lines(context: Context, chat: Chat) -> AsyncIterator[str]:
 
 
 class _Slash(Completer):
-    """Completes `/…` at the start of a line."""
+    """Completes `/…` at the start of a line: commands, prompts of servers that are up, and the arguments of those."""
 
     def __init__(self, chat: Chat) -> None:
+        self._chat = chat
         self._words = sorted({*BUILT_IN, *chat.app.skills(chat.spec).commands})
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        return ()
+
+    async def get_completions_async(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> AsyncGenerator[Completion, None]:
         text = document.text_before_cursor
-        if text.startswith("/") and " " not in text:
-            yield from (
-                Completion(f"/{word}", start_position=-len(text)) for word in self._words if word.startswith(text[1:])
-            )
+        if not text.startswith("/"):
+            return
+        try:
+            async with asyncio.timeout(COMPLETION_SECONDS):
+                words = await self._following(text[1:])
+        except (TimeoutError, OpenClawError):
+            return
+        last = text.rpartition(" ")[2].removeprefix("/")
+        for word in words:
+            if word.startswith(last):
+                yield Completion(clean_label(word, 200), start_position=-len(last))
+
+    async def _following(self, typed: str) -> list[str]:
+        """What the last word may become."""
+        manager, agent = await self._chat.app.engine.manager(), self._chat.spec.id
+        name, blank, rest = typed.partition(" ")
+        if not blank:
+            return [*self._words, *await prompt_names(manager, agent)]
+        return await argument_words(manager, agent, name, rest) if is_prompt(manager, agent, name) else []

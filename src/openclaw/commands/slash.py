@@ -14,6 +14,7 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import nearest
 from openclaw.commands.plugin_mcp import NAME as MCP_MANAGE
 from openclaw.commands.plugin_mcp import mcp_manage
+from openclaw.commands.references import Said, filled_prompt, is_prompt
 from openclaw.config.agents import AgentSpec, agent
 from openclaw.content import text_of
 from openclaw.errors import UsageError
@@ -41,9 +42,9 @@ class Chat(msgspec.Struct):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What to do after a slash line. `message`: say this to the model instead. `leave`: the person wants to go."""
+    """What to do after a slash line. `said`: say this to the model instead. `leave`: the person wants to go."""
 
-    message: str = ""
+    said: Said | None = None
     leave: bool = False
 
 
@@ -56,6 +57,8 @@ async def run(chat: Chat, line: str) -> Outcome:
     built_in = BUILT_IN.get(name.lower())
     if built_in is not None:
         return await built_in.run(chat, words.strip())
+    if is_prompt(await chat.app.engine.manager(), chat.spec.id, name):
+        return Outcome(await filled_prompt(chat.app.engine, chat.spec.id, name, words))
     skills = chat.app.skills(chat.spec)
     command = skills.commands.get(name.lower())
     if command is None:
@@ -69,7 +72,7 @@ async def run(chat: Chat, line: str) -> Outcome:
         chat.console.line(clean_terminal(without_frames(text_of(result.content))))
         return Outcome()
     try:
-        return Outcome(message=command.message(words.strip()))
+        return Outcome(Said(command.message(words.strip())))
     except SkillFault as fault:
         raise UsageError(f"/{name} cannot be used: {fault}") from None
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from openclaw.content import Audio, File, Image, Message, Text, ToolCall, ToolMessage, UserMessage, text_of
+from openclaw.content import Audio, File, Framed, Image, Message, Text, ToolCall, ToolMessage, UserMessage, text_of
 from openclaw.models.arguments import Filled, fill
 from openclaw.models.clues import Clues, TargetKind, read_clues
 from openclaw.models.provider import (
@@ -116,7 +116,7 @@ def decide(messages: Sequence[Message], tools: Sequence[Tool]) -> ToolCall | str
     """The next step of a conversation: a call, or the text of an answer."""
     if messages and isinstance(messages[-1], ToolMessage):
         return _shown(messages)
-    said = next((text_of(m.content) for m in reversed(messages) if isinstance(m, UserMessage)), "").strip()
+    said = next((_own_words(m) for m in reversed(messages) if isinstance(m, UserMessage)), "").strip()
     clues = read_clues(said)
     named = _named_tool(said, tools)
     if named is None and is_small_talk(said, clues):
@@ -130,6 +130,11 @@ def decide(messages: Sequence[Message], tools: Sequence[Tool]) -> ToolCall | str
         lacking = " and ".join(f"`{name}`" for name in choice.filled.missing)
         return f"I would run `{choice.tool.name}`, but I could not find {lacking} in your message. {_how_to_name(choice.tool)} {ABOUT}"
     return ToolCall(f"call_{len(messages)}", choice.tool.name, choice.filled.arguments)
+
+
+def _own_words(message: UserMessage) -> str:
+    """What the person typed. What they sent along or pointed at is framed, and no word of it may choose a tool."""
+    return text_of(tuple(b for b in message.content if not (isinstance(b, Text) and isinstance(b.text, Framed))))
 
 
 def is_small_talk(text: str, clues: Clues) -> bool:

@@ -1,0 +1,99 @@
+"""What a person can point at in a conversation: `/server:prompt key=value` and `@server:uri`.
+
+Both fetch text from a server and put it into the person's message, framed as what it is. Pointing at something that is not there is
+a UsageError; a lone `@` or a word with a colon that names no server is just text.
+"""
+
+import re
+import shlex
+from collections.abc import Sequence
+
+import msgspec
+
+from openclaw.app import App
+from openclaw.commands.arguments import arguments_of
+from openclaw.commands.parse import nearest
+from openclaw.content import Block, Text
+from openclaw.engine import Engine
+from openclaw.errors import UsageError
+from openclaw.mcp.manager import Manager
+from openclaw.mcp.prompts import blocks as prompt_blocks
+from openclaw.mcp.prompts import complete, get_prompt, list_prompts
+from openclaw.mcp.resources import read, show
+from openclaw.mcp.results import PromptEntry
+
+# `@server:uri`, at the start of a word. The address ends at the next blank.
+_POINTER = re.compile(r"(?<!\S)@(?P<server>[A-Za-z0-9_.-]+):(?P<uri>\S+)")
+# What one reference may add to a message; the same bound as for resources that are put into the context.
+_REFERENCE_BYTES = 64 * 1024
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A message as the model gets it: the person's own words, and what they pointed at."""
+
+    message: str
+    blocks: tuple[Block, ...] = ()
+
+
+async def with_resources(app: App, agent: str, message: str) -> Said:
+    """The message with every `@server:uri` in it read. Raises UsageError, or what reading raises."""
+    manager = await app.engine.manager()
+    known = {status.name for status in manager.status(agent)}
+    found = [match for match in _POINTER.finditer(message) if match["server"] in known]
+    read_blocks: list[Block] = []
+    for match in found:
+        server, uri = match["server"], match["uri"]
+        contents = await manager.server(server, agent).use(lambda client, uri=uri: read(client, uri))  # type: ignore[misc]
+        read_blocks.append(Text(show(server, contents, _REFERENCE_BYTES)))
+    return Said(message, tuple(read_blocks))
+
+
+def is_prompt(manager: Manager, agent: str, name: str) -> bool:
+    """Whether `/name` means a prompt: the part before the colon is one of the agent's servers."""
+    server, colon, _ = name.partition(":")
+    return bool(colon) and any(status.name == server for status in manager.status(agent))
+
+
+async def filled_prompt(engine: Engine, agent: str, name: str, words: str) -> Said:
+    """`/server:prompt key=value …` as a message. Raises UsageError when there is no such prompt or an argument is wrong."""
+    server, _, prompt = name.partition(":")
+    supervisor = (await engine.manager()).server(server, agent)
+    entry = await _entry(await engine.manager(), server, agent, prompt)
+    try:
+        given = {key: str(value) for key, value in arguments_of(shlex.split(words)).items()}
+    except ValueError:
+        raise UsageError(f"/{name}: a quote is not closed.") from None
+    filled = await supervisor.use(lambda client: get_prompt(client, entry, given))
+    return Said(f"Follow the prompt {name}.", prompt_blocks(server, entry.name, filled, engine.media))
+
+
+async def _entry(manager: Manager, server: str, agent: str, prompt: str) -> PromptEntry:
+    listed = {entry.name: entry for entry in await manager.server(server, agent).use(list_prompts)}
+    if prompt not in listed:
+        hint = nearest(prompt, list(listed)) or f"Try: /mcp prompts {server}"
+        raise UsageError(f"{server} has no prompt of this name.", hint=hint)
+    return listed[prompt]
+
+
+async def prompt_names(manager: Manager, agent: str) -> list[str]:
+    """The prompts that can be typed now: those of servers that are up. No server is started for this."""
+    names: list[str] = []
+    for status in manager.status(agent):
+        if status.state == "ready":
+            entries: Sequence[PromptEntry] = await manager.server(status.name, agent).use(list_prompts)
+            names += [f"{status.name}:{entry.name}" for entry in entries]
+    return names
+
+
+async def argument_words(manager: Manager, agent: str, name: str, typed: str) -> list[str]:
+    """How the last word after `/server:prompt` may go on: an argument's name, or its value as the server completes it."""
+    server, _, prompt = name.partition(":")
+    entry = await _entry(manager, server, agent, prompt)
+    *before, last = typed.split(" ")
+    given = dict(word.split("=", 1) for word in before if "=" in word)
+    key, equals, start = last.partition("=")
+    if not equals:
+        names = [argument.name for argument in entry.arguments or [] if argument.name not in given]
+        return [f"{argument}=" for argument in names if argument.startswith(key)]
+    values = await manager.server(server, agent).use(lambda client: complete(client, prompt, key, start, given))
+    return [f"{key}={value}" for value in values]
