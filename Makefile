@@ -32,6 +32,7 @@ test-real: setup ## against servers and clients from npm and heavy wheels; insta
 
 test-full: setup ## browser, keychain, soak, long fuzzing: run by hand before calling something finished
 	$(PY) scripts/real_parts.py
+	@scripts/full_parts
 	$(PY) -m pytest -m "full" --timeout 3600 tests
 
 bench: setup ## measure side by side with the alternatives and write docs/benchmarks.md; QUICK=1 for a first look
