@@ -1,0 +1,151 @@
+"""Orders from outside: what the model gets to see of them, which conversation they join, and what the server leaves open."""
+
+import base64
+import os
+import re
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from openclaw.sessions.sqlite import SqliteStore
+from parts.model_servers import ChatServer
+from parts.order_process import OrderProcess, local_model
+
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+MP3 = b"ID3\x04\0\0\0\0\0#"
+
+
+def item(data: bytes, mime_type: str, filename: str) -> dict[str, str]:
+    return {"data": base64.b64encode(data).decode(), "mimeType": mime_type, "filename": filename}
+
+
+async def ordered(home: Path, chat: ChatServer, *orders: dict[str, Any], **config: Any) -> None:
+    async with OrderProcess(home, config=local_model(chat.url, chat.key) | config) as server:
+        await server.initialize()
+        for order in orders:
+            assert await server.said("look", **order) == "ok"
+
+
+def seen(chat: ChatServer) -> Any:
+    """What the model was sent of the first order."""
+    return chat.requests[0]["messages"][-1]["content"]
+
+
+async def keys(home: Path) -> list[str]:
+    store = SqliteStore(home / ".openclaw" / "py" / "sessions.sqlite")
+    try:
+        return [session.key for session in await store.list()]
+    finally:
+        await store.close()
+
+
+# Conversations
+
+
+@pytest.mark.requirement("004-session-form")
+@pytest.mark.requirement("004-session-key")
+async def test_an_order_without_a_key_gets_one_with_time_and_chance(tmp_path: Path) -> None:
+    async with ChatServer() as chat:
+        await ordered(tmp_path, chat, {}, {})
+    found = await keys(tmp_path)
+    assert [re.fullmatch(r"agent:main:mcp-\d{13}-[0-9a-f]{32}", key) is not None for key in found] == [True, True]
+    assert len(set(found)) == 2
+
+
+@pytest.mark.requirement("004-session-namespace")
+async def test_a_key_of_an_order_stands_in_a_namespace_of_its_own(tmp_path: Path) -> None:
+    async with ChatServer() as chat:
+        await ordered(tmp_path, chat, {"sessionKey": "client-123"}, {"sessionKey": "agent:main:main"})
+    assert sorted(await keys(tmp_path)) == ["agent:main:mcp:agent:main:main", "agent:main:mcp:client-123"]
+
+
+# Media
+
+
+@pytest.mark.requirement("004-image-seen")
+async def test_the_model_sees_an_image(tmp_path: Path) -> None:
+    async with ChatServer() as chat:
+        await ordered(tmp_path, chat, {"images": [item(PNG, "image/png", "a.png")]})
+    assert seen(chat) == [
+        {"type": "text", "text": "look"},
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{base64.b64encode(PNG).decode()}"}},
+    ]
+
+
+@pytest.mark.requirement("004-file-untranscribed")
+async def test_a_recording_is_accepted_without_a_transcription_provider(tmp_path: Path) -> None:
+    async with ChatServer() as chat:
+        await ordered(tmp_path, chat, {"files": [item(MP3, "audio/mpeg", "memo.mp3")]})
+    assert "[The recording memo.mp3 was not transcribed: no transcription provider is configured" in str(seen(chat))
+
+
+@asynccontextmanager
+async def transcriber() -> AsyncIterator[tuple[str, list[tuple[str, bytes]]]]:
+    """An endpoint that hears the same words in every recording: its address, and what it was sent."""
+    heard: list[tuple[str, bytes]] = []
+
+    async def transcribe(request: web.Request) -> web.Response:
+        form = await request.post()
+        file = form["file"]
+        assert isinstance(file, web.FileField)
+        heard.append((str(form["model"]), file.file.read()))
+        return web.json_response({"text": "buy milk"})
+
+    app = web.Application()
+    app.router.add_post("/v1/audio/transcriptions", transcribe)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1", heard
+    finally:
+        await runner.cleanup()
+
+
+@pytest.mark.requirement("004-file-transcribed")
+async def test_a_recording_is_transcribed_where_a_provider_is_configured(tmp_path: Path) -> None:
+    async with ChatServer() as chat, transcriber() as (url, heard):
+        media = {"audio": {"transcription": {"baseUrl": url, "model": "whisper-1"}}}
+        await ordered(tmp_path, chat, {"files": [item(MP3, "audio/mpeg", "memo.mp3")]}, media=media)
+    assert heard == [("whisper-1", MP3)]
+    assert "\n---\nbuy milk\n<<<END_EXTERNAL_UNTRUSTED_CONTENT" in seen(chat)
+
+
+# No port
+
+if sys.platform.startswith("linux"):
+    # Elsewhere nothing tells which process a socket belongs to.
+
+    @pytest.mark.requirement("003-no-network")
+    @pytest.mark.requirement("004-sec-no-network")
+    async def test_nothing_listens_while_orders_are_carried_out(tmp_path: Path) -> None:
+        async with (
+            ChatServer() as chat,
+            OrderProcess(tmp_path, config=local_model(chat.url, chat.key)) as server,
+        ):
+            await server.initialize()
+            assert await server.said("look") == "ok"
+            # This process listens: the model server is in it.
+            assert (listening(server.process.pid), listening(os.getpid()) != []) == ([], True)
+
+
+def listening(pid: int) -> list[str]:
+    """The TCP addresses a process listens at."""
+    sockets = set()
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        # One of ours may be the listing itself, and closed by now.
+        with suppress(FileNotFoundError):
+            sockets |= set(re.findall(r"^socket:\[(\d+)\]$", os.readlink(entry)))
+    rows = [
+        line.split()
+        for name in ("tcp", "tcp6")
+        for line in Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]
+    ]
+    # 0A is the state of a listening socket, the tenth field its inode.
+    return [row[1] for row in rows if row[3] == "0A" and row[9] in sockets]
