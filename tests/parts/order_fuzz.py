@@ -51,7 +51,7 @@ async def feed(home: Path, lines: Iterable[bytes]) -> Fed:
         if not all(_is_answer(one) for one in (message if isinstance(message, list) else [message])):
             odd.append(message)
     await sending
-    peak = _peak(process.pid)
+    peak = peak_memory(process.pid)
     process.stdin.close()
     code = await process.wait()
     fed = Fed(odd, answers, message, code, await errors, peak)
@@ -78,6 +78,7 @@ async def _send(stdin: asyncio.StreamWriter, lines: Iterable[bytes]) -> None:
     await stdin.drain()
 
 
-def _peak(pid: int) -> int:
+def peak_memory(pid: int) -> int:
+    """The most memory a process has had so far, in bytes."""
     status = Path(f"/proc/{pid}/status").read_text()
     return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM"))
