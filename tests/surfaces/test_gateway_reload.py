@@ -1,0 +1,227 @@
+"""A config saved while the gateway runs, with callers in it."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from parts.gateways import Running, home, running, sse_events, stdio_server
+from parts.processes import HANG_GUARD, handle_of, wait_until_gone
+
+CALLERS = 50
+
+
+@asynccontextmanager
+async def up(folder: Path, *ready: str, **config: Any) -> AsyncIterator[Running]:
+    with home(folder, config) as place:
+        async with running(place) as gateway:
+            await gateway.ready(*ready)
+            yield gateway
+
+
+async def saved(at: Running, config: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """Save a config and wait until the gateway has an opinion of it."""
+    told = asyncio.create_task(at.reloaded())
+    await asyncio.sleep(0)
+    at.home.save(config, **more)
+    return await told
+
+
+async def pid(gateway: Running, server: str) -> int:
+    _, status = await gateway.get(f"/v1/mcp/servers/{server}")
+    return int(status["pid"])
+
+
+async def call(gateway: Running, tool: str, **arguments: Any) -> tuple[int, Any]:
+    return await gateway.post("/v1/tools/invoke", {"tool": tool, "arguments": arguments})
+
+
+def servers(**named: Any) -> dict[str, Any]:
+    return {"mcp": {"servers": named}}
+
+
+async def test_only_the_servers_that_changed_are_touched(tmp_path: Path) -> None:
+    before = servers(kept=stdio_server(), changed=stdio_server(), removed=stdio_server())
+    after = servers(
+        kept=stdio_server(toolFilter={"include": ["echo"]}), changed=stdio_server("--chatter", "1"), new=stdio_server()
+    )
+    async with up(tmp_path, "kept", "changed", "removed", **before) as gateway:
+        kept, gone = await pid(gateway, "kept"), await pid(gateway, "removed")
+        handle = handle_of(gone)
+        assert await saved(gateway, after) == {"ok": True, "problem": ""}
+        await gateway.ready("kept", "changed", "new")
+        _, listed = await gateway.get("/v1/mcp/servers")
+        _, tools = await gateway.get("/v1/mcp/servers/kept/tools")
+        assert [server["name"] for server in listed["servers"]] == ["kept", "changed", "new"]
+        assert (await pid(gateway, "kept"), [tool["name"] for tool in tools]) == (kept, ["kept__echo"])
+        await asyncio.to_thread(wait_until_gone, handle)
+
+
+async def test_editing_under_fifty_callers_drops_no_call_of_an_unchanged_server(tmp_path: Path) -> None:
+    async with up(tmp_path, "part", **servers(part=stdio_server())) as gateway:
+        stop = asyncio.Event()
+
+        async def keep_calling(number: int) -> list[tuple[int, bool]]:
+            outcomes = []
+            while not stop.is_set():
+                status, answer = await call(gateway, "part__echo", text=str(number))
+                outcomes.append((status, str(number) in answer["content"][0]["text"]))
+            return outcomes
+
+        callers = [asyncio.create_task(keep_calling(number)) for number in range(CALLERS)]
+        first = await pid(gateway, "part")
+        for number in range(4):
+            extra = {f"extra-{number}": stdio_server()}
+            assert (await saved(gateway, servers(part=stdio_server(), **extra), tools={"deny": [f"x{number}"]}))["ok"]
+        stop.set()
+        outcomes = [outcome for task in callers for outcome in await task]
+
+        assert set(outcomes) == {(200, True)}
+        assert await pid(gateway, "part") == first
+
+
+async def test_a_newly_denied_tools_running_calls_end_and_no_others(tmp_path: Path) -> None:
+    config = servers(part=stdio_server())
+    async with up(tmp_path, "part", **config) as gateway:
+        manager = await gateway.gateway.app.engine.manager()
+        denied = [asyncio.create_task(call(gateway, "part__hang")) for _ in range(3)]
+        allowed = asyncio.create_task(call(gateway, "part__slow", seconds=3))
+        async with asyncio.timeout(HANG_GUARD):
+            while len(manager.running) < 4:
+                await asyncio.sleep(0)
+        assert (await saved(gateway, config, tools={"deny": ["part__hang"]}))["ok"]
+        ended = [await asyncio.wait_for(task, HANG_GUARD) for task in denied]
+        still_running = not allowed.done()
+        refused, _ = await call(gateway, "part__hang")
+        status, answer = await allowed
+
+    assert [(status, answer["isError"]) for status, answer in ended] == [(200, True)] * 3
+    assert "taken away while it ran" in ended[0][1]["content"][0]["text"]
+    assert (still_running, refused) == (True, 404)
+    assert (status, answer["isError"]) == (200, False)
+
+
+async def test_a_turn_that_runs_meets_the_new_rule_at_its_next_call(tmp_path: Path) -> None:
+    slow = {"toolCalls": [{"name": "part__slow", "arguments": {"seconds": 2}}]}
+    echo = {"toolCalls": [{"name": "part__echo", "arguments": {"text": "x"}}]}
+    with home(tmp_path) as place:
+        config = {**servers(part=stdio_server()), **place.script(slow, echo, {"text": "{result}"})}
+        place.save(config)
+        async with running(place) as gateway:
+            await gateway.ready("part")
+            manager = await gateway.gateway.app.engine.manager()
+            body = {"model": "openclaw", "messages": [{"role": "user", "content": "go"}]}
+            turn = asyncio.create_task(gateway.post("/v1/chat/completions", body))
+            async with asyncio.timeout(HANG_GUARD):
+                while not len(manager.running):
+                    await asyncio.sleep(0)
+            assert (await saved(gateway, config, tools={"deny": ["part__echo"]}))["ok"]
+            _, answer = await turn
+
+    assert "part__echo is not available" in answer["choices"][0]["message"]["content"]
+
+
+async def test_a_broken_file_is_reported_and_changes_nothing_until_it_is_mended(tmp_path: Path) -> None:
+    config = servers(part=stdio_server())
+    async with up(tmp_path, "part", **config) as gateway:
+        first = await pid(gateway, "part")
+        told = asyncio.create_task(gateway.reloaded())
+        await asyncio.sleep(0)
+        gateway.home.config_file.write_text("{\n  mcp: {servers: {part: {command: 5}}}\n}")
+        answer = await told
+        status = await asyncio.to_thread(gateway.home.run, "gateway", "status")
+
+        assert (answer["ok"], "openclaw.json:2:" in answer["problem"]) == (False, True)
+        assert (await call(gateway, "part__echo", text="x"))[0] == 200
+        assert await pid(gateway, "part") == first
+        assert (await saved(gateway, config))["ok"]
+        assert gateway.gateway.status()["configProblem"] == ""
+    assert "not in use as saved" in status.stdout
+
+
+async def test_an_included_file_counts_also_when_it_is_what_is_broken(tmp_path: Path) -> None:
+    async with up(tmp_path) as gateway:
+        part = gateway.home.state / "servers.json5"
+        part.write_text("{ servers: { part: { comand: 'x' ")
+        assert not (await saved(gateway, {"mcp": {"$include": "./servers.json5"}}))["ok"]
+        told = asyncio.create_task(gateway.reloaded())
+        await asyncio.sleep(0)
+        part.write_text(json.dumps({"servers": {"part": stdio_server()}}))
+        assert (await told)["ok"]
+        await gateway.ready("part")
+        told = asyncio.create_task(gateway.reloaded())
+        await asyncio.sleep(0)
+        part.write_text(json.dumps({"servers": {"other": stdio_server()}}))
+        assert (await told)["ok"]
+        await gateway.ready("other")
+
+
+async def test_a_new_token_holds_at_once_and_cuts_off_who_came_with_the_old(tmp_path: Path) -> None:
+    async with up(tmp_path) as gateway:
+        old = gateway.headers
+        stream = await gateway.client.get(f"{gateway.url}/v1/events", headers=old)
+        assert sse_events([await stream.content.readline(), await stream.content.readline()])[0][0] == "snapshot"
+        auth = {"port": 0, "auth": {"token": "a-new-token"}}
+        assert (await saved(gateway, {}, gateway=auth))["ok"]
+        with pytest.raises(aiohttp.ClientPayloadError):
+            await asyncio.wait_for(stream.read(), HANG_GUARD)
+        async with gateway.client.get(f"{gateway.url}/v1/models", headers=old) as refused:
+            assert refused.status == 401
+        new = {"Authorization": "Bearer a-new-token"}
+        async with gateway.client.get(f"{gateway.url}/v1/models", headers=new) as welcome:
+            assert welcome.status == 200
+
+
+async def test_a_token_that_cannot_be_used_leaves_the_old_one_in_place(tmp_path: Path) -> None:
+    async with up(tmp_path) as gateway:
+        assert not (await saved(gateway, {}, gateway={"port": 0, "auth": {"token": ""}}))["ok"]
+        assert (await gateway.get("/v1/models"))[0] == 200
+        async with gateway.client.get(f"{gateway.url}/v1/models", headers={"Authorization": "Bearer "}) as refused:
+            assert refused.status == 401
+
+
+async def test_the_port_moves_and_stays_when_the_new_one_is_taken(tmp_path: Path) -> None:
+    async with up(tmp_path) as gateway:
+        first = gateway.gateway.port
+        taken = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
+        port = taken.sockets[0].getsockname()[1]
+        answer = await saved(gateway, {}, gateway={"port": port})
+        assert (answer["ok"], f"Port {port} is taken" in answer["problem"]) == (False, True)
+        assert (gateway.gateway.port, (await gateway.get("/v1/models"))[0]) == (first, 200)
+        taken.close()
+        await taken.wait_closed()
+        assert (await saved(gateway, {"env": {"vars": {"A": "1"}}}, gateway={"port": port}))["ok"]
+        assert (gateway.gateway.port, (await gateway.get("/v1/models"))[0]) == (port, 200)
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", first)
+
+
+async def test_agents_and_models_are_those_of_the_new_file(tmp_path: Path) -> None:
+    body = {"model": "openclaw/second", "messages": [{"role": "user", "content": "hi"}]}
+    with home(tmp_path) as place:
+        place.save(place.script({"text": "never said"}))
+        async with running(place) as gateway:
+            assert (await gateway.post("/v1/chat/completions", body))[0] == 404
+            config = place.script({"text": "new words"})
+            config["agents"]["entries"] = {"main": {}, "second": {}}
+            config["models"]["providers"]["play"]["models"] = ["one", "two"]
+            assert (await saved(gateway, config))["ok"]
+            _, models = await gateway.get("/v1/models")
+            status, answer = await gateway.post("/v1/chat/completions", body)
+
+    assert [model["id"] for model in models["data"]][2:] == ["openclaw/main", "openclaw/second"]
+    assert (status, answer["choices"][0]["message"]["content"]) == (200, "new words")
+
+
+async def test_a_server_that_will_not_leave_holds_up_no_later_change(tmp_path: Path) -> None:
+    async with up(tmp_path, "slow", **servers(slow=stdio_server("--stubborn"))) as gateway:
+        handle = handle_of(await pid(gateway, "slow"))
+        assert (await saved(gateway, {}))["ok"]
+        assert (await saved(gateway, servers(part=stdio_server())))["ok"]
+        await gateway.ready("part")
+        await asyncio.to_thread(wait_until_gone, handle)
