@@ -7,7 +7,7 @@ out from the first to the last, each seeing what the ones before it left. What b
     json      It is JSON.
     sh        bash runs it and ends with 0. `cd` stays in force for the blocks that follow.
     console   A terminal. Lines that start with `$ ` are run, as under `sh`; the other lines are what the reader sees: each stands
-              in the output, in this order. `…` in them is anything.
+              in the output, in this order. `…` in them is anything, two blanks or more are blanks.
     python    Python runs it and ends with 0.
 
 An HTML comment right above a fence says what cannot be seen:
@@ -248,7 +248,9 @@ def first_missing(shown: Sequence[str], output: str) -> str | None:
         wanted = line.rstrip()
         if wanted in ("", _ANYTHING):
             continue
-        pattern = re.compile(".*".join(re.escape(piece) for piece in wanted.split(_ANYTHING)))
+        # How wide a column is depends on what else stands in it.
+        pieces = [r"\s+".join(map(re.escape, re.split(r" {2,}", piece))) for piece in wanted.split(_ANYTHING)]
+        pattern = re.compile(".*".join(pieces))
         if not any(pattern.fullmatch(candidate.rstrip()) for candidate in lines):
             return line
     return None
