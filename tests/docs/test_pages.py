@@ -25,6 +25,7 @@ def read(page: Path) -> str:
     return page.read_text(encoding="utf-8")
 
 
+@pytest.mark.requirement("001-9-docs")
 @pytest.mark.parametrize("page", STORIES, ids=name_of)
 def test_a_reader_who_does_what_the_page_says_sees_what_it_shows(page: Path, tmp_path: Path, stand_ins: Path) -> None:
     blocks = list(blocks_of(read(page), name_of(page)))

@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
 
 from openclaw.sessions.sqlite import SqliteStore
 from parts.model_servers import ChatServer
-from parts.order_process import OrderProcess, local_model
+from parts.order_process import OPENCLAW, OrderProcess, environment, local_model
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 MP3 = b"ID3\x04\0\0\0\0\0#"
@@ -149,3 +151,19 @@ def listening(pid: int) -> list[str]:
     ]
     # 0A is the state of a listening socket, the tenth field its inode.
     return [row[1] for row in rows if row[3] == "0A" and row[9] in sockets]
+
+
+# Clients
+
+
+@pytest.mark.requirement("004-quick-client")
+async def test_a_client_of_the_official_sdk_finds_the_tool_and_gets_an_answer(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    command, *arguments = [*OPENCLAW, "mcp-server"]
+    server = StdioServerParameters(command=command, args=arguments, env=environment(tmp_path), cwd=tmp_path)
+    async with stdio_client(server) as (reading, writing), ClientSession(reading, writing) as session:
+        await session.initialize()
+        (tool,) = (await session.list_tools()).tools
+        result = await session.call_tool(tool.name, {"message": "list the files here"})
+    assert (tool.name, result.is_error) == ("order_openclaw", False)
+    assert "notes.txt" in str(result.content)

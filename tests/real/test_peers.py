@@ -60,6 +60,8 @@ def tools_of(manager: Manager) -> set[str]:
     return {entry.definition.name for entry in manager.entries("main")}
 
 
+@pytest.mark.requirement("000-15-e2e")
+@pytest.mark.requirement("001-NFR-4-real")
 @REVISIONS
 @pytest.mark.parametrize("peer", PROGRAMS, ids=lambda peer: peer.name)
 async def test_a_program_lists_its_tools_and_answers_a_call(peer: Peer, held_to: str, tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from parts.gateways import PROGRAM, GatewayProcess, Home, gateway_process, home, running, stdio_server
 from parts.processes import HANG_GUARD, handle_of, wait_until_gone
 
@@ -42,6 +44,8 @@ def test_a_second_gateway_is_refused_with_the_pid_of_the_first(tmp_path: Path) -
         assert place.run("gateway", "status").returncode == 0
 
 
+@pytest.mark.requirement("001-US-3-shutdown")
+@pytest.mark.requirement("002-4.5-shutdown")
 def test_sigterm_ends_gateway_and_servers_and_leaves_no_file(tmp_path: Path) -> None:
     with up(tmp_path, STUBBORN) as gateway:
         handles = server_handles(gateway.home)
@@ -166,6 +170,7 @@ def test_a_broken_config_stops_the_start_with_its_place(tmp_path: Path) -> None:
             assert (run.returncode, "openclaw.json:2:" in run.stderr, "port" in run.stderr) == (2, True, True)
 
 
+@pytest.mark.requirement("001-NFR-1-parallel")
 async def test_start_waits_for_no_server(tmp_path: Path) -> None:
     silent = stdio_server("--initialize", "silent")
     with home(tmp_path, {"mcp": {"servers": {"silent": silent, "part": stdio_server()}}}) as place:
@@ -177,6 +182,9 @@ async def test_start_waits_for_no_server(tmp_path: Path) -> None:
             assert listed["state"] == "starting"
 
 
+@pytest.mark.requirement("001-FR-3-startup")
+@pytest.mark.requirement("001-US-3-start")
+@pytest.mark.requirement("002-4.5-boot")
 async def test_servers_of_every_agent_are_started_and_shared(tmp_path: Path) -> None:
     agents = {
         "main": {},

@@ -148,6 +148,7 @@ async def test_an_unknown_kind_of_event_is_named(gateway: Running) -> None:
     )
 
 
+@pytest.mark.requirement("000-16-metrics")
 async def test_metrics_count_calls_and_show_servers(gateway: Running) -> None:
     await gateway.post("/v1/tools/invoke", {"tool": "part__echo", "arguments": {"text": "x"}})
     await gateway.get("/v1/unknown")

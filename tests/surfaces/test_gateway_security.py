@@ -78,6 +78,7 @@ _FOREIGN = (
 )
 
 
+@pytest.mark.requirement("000-5.5-origin-check")
 async def test_every_route_refuses_every_wrong_way_of_asking(gateway: Running) -> None:
     routes = [*gateway.gateway.http.routes, ("GET", "/"), ("POST", "/v1/unknown"), ("TRACE", "/v1/tools")]
     wrong: list[str] = []
