@@ -66,7 +66,9 @@ class Engine:
                 Manager(
                     self._specs(),
                     options=engine_options(self.config),
-                    services=Services(resolve=self.resolve, authorize=self._authorizer, environ=self.env),
+                    services=Services(
+                        resolve=self.resolve, authorize=self._authorizer, signed_in=self._signed_in, environ=self.env
+                    ),
                     state=self.paths.data_dir / "mcp",
                     media=self.media,
                     reserved=NATIVE_NAMES,
@@ -126,6 +128,9 @@ class Engine:
 
     def _authorizer(self, spec: ServerSpec) -> Authorizer | None:
         return self.credentials.authorizer(spec) if spec.url else None
+
+    async def _signed_in(self, spec: ServerSpec, since: float) -> None:
+        await self.credentials.signed_in(spec, since)
 
     @cached_property
     def media(self) -> MediaStore:

@@ -38,6 +38,8 @@ _LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 Resolve = Callable[[str], Awaitable[str]]
 # Who holds the credentials of a server that may want a sign-in; None when nobody does.
 Authorize = Callable[[ServerSpec], Authorizer | None]
+# Returns when somebody has signed in to a server after a moment (seconds since the epoch), in whichever process. Raises OpenClawError.
+SignedIn = Callable[[ServerSpec, float], Awaitable[None]]
 # A transport of the embedding program's own for a spec; None leaves the choice to us.
 MakeTransport = Callable[[ServerSpec], Transport | None]
 
@@ -52,6 +54,8 @@ class Services:
 
     resolve: Resolve = no_secrets
     authorize: Authorize = lambda spec: None
+    # Without it a server that needs a sign-in waits for a person to start it again.
+    signed_in: SignedIn | None = None
     make_transport: MakeTransport = lambda spec: None
     handlers: Handlers = field(default_factory=Handlers)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)

@@ -8,6 +8,7 @@ connects at once; a call that may have reached the server is never sent again.
 import asyncio
 import logging
 import random
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -81,8 +82,11 @@ class Supervisor:
         self._loop = asyncio.get_running_loop()
         self._client: Client | None = None
         self._life: Life | None = None
-        self._life_task: asyncio.Task[None] | None = None
+        # What runs on our behalf: a life, or the wait for a sign-in.
+        self._child: asyncio.Task[None] | None = None
         self._life_is_over = False
+        # When the last attempt to connect began, by the clock on the wall.
+        self._tried_at = 0.0
         self._inbox: deque[Event] = deque()
         self._wake = asyncio.Event()
         self._changed: asyncio.Future[None] = self._loop.create_future()
@@ -193,7 +197,7 @@ class Supervisor:
             self._is_closing = True
             self._client = None
             self._announce()
-            await self._end_life()
+            await self._end_child()
 
     def post(self, event: Event) -> None:
         self._inbox.append(event)
@@ -353,9 +357,11 @@ class Supervisor:
             return
         actions = self._step(event)
         if "disconnect" in actions or "connect" in actions:
-            await self._end_life()
+            await self._end_child()
         if "connect" in actions:
             self._begin_life()
+        elif actions and self.status.state == "needs-auth":
+            self._child = self._loop.create_task(self._wait_for_sign_in(), name=f"mcp-sign-in-{self.spec.name}")
 
     def _step(self, event: Event) -> tuple[Action, ...]:
         """Take the next state, and tell everybody. What is left to do."""
@@ -377,18 +383,31 @@ class Supervisor:
         life = Life(self.spec, self, self.catalog, self.injection, self.chatter)
         self._life = life
         self._life_is_over = False
-        self._life_task = self._loop.create_task(
+        self._tried_at = time.time()
+        self._child = self._loop.create_task(
             life.run(self._workshop.services, self._workshop.places, self._stderr), name=f"mcp-{self.spec.name}"
         )
 
-    async def _end_life(self) -> None:
-        task, self._life_task, self._life = self._life_task, None, None
+    async def _wait_for_sign_in(self) -> None:
+        """Until somebody signs in, here or in another process. A sign-in while we still tried counts: it may have come too late for us."""
+        signed_in = self._workshop.services.signed_in
+        if signed_in is not None:
+            try:
+                await signed_in(self.spec, self._tried_at)
+            except OpenClawError as error:
+                _log.warning("MCP server '%s': a sign-in will not be noticed: %s", self.spec.name, error)
+            else:
+                self.post(Event("signed-in"))
+
+    async def _end_child(self) -> None:
+        task, self._child, self._life = self._child, None, None
         self._waits_for_place = False
         if task is not None:
             if not self._life_is_over:
                 task.cancel()
-            # One that is over is closing what it opened, which takes as long as it takes.
+            # A life that is over is closing what it opened, which takes as long as it takes.
             await asyncio.gather(task, return_exceptions=True)
+        self._life_is_over = False
 
     def _stderr(self, line: str) -> None:
         _log.warning("MCP server '%s' stderr: %s", self.spec.name, line)
