@@ -6,6 +6,7 @@ import logging
 import os
 import resource
 import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -150,6 +151,22 @@ async def test_a_call_to_a_server_that_just_died_was_surely_not_processed() -> N
 async def test_what_a_server_said_before_it_exited_still_counts() -> None:
     async with served() as connection:
         assert (await call(connection, "lie", how="no-newline"))["content"] == []
+
+
+async def test_an_answer_cut_off_by_the_end_of_the_server_is_no_answer() -> None:
+    script = 'import os; input(); os.write(1, b\'{"jsonrpc":"2.0","id":1,"result":{"content":[\'); os._exit(3)'
+    dropped: list[str] = []
+    transport = StdioTransport([sys.executable, "-S", "-c", script], env=ENV, report=dropped.append)
+    async with Connection(transport) as connection:
+        with pytest.raises(LinkLostError, match="exited with code 3") as caught:
+            await connection.request("tools/call", {"name": "echo"}, timeout=LONG)
+    assert (caught.value.maybe_sent, dropped) == (True, ["a message cut off by the end of its output"])
+
+
+async def test_a_last_answer_without_its_newline_counts() -> None:
+    script = 'import os; input(); os.write(1, b\'{"jsonrpc":"2.0","id":1,"result":NaN}\')'
+    async with Connection(StdioTransport([sys.executable, "-S", "-c", script], env=ENV)) as connection:
+        assert bytes(await connection.request("tools/call", {"name": "echo"}, timeout=LONG)) == b"null"
 
 
 async def test_a_server_that_closes_its_output_is_lost() -> None:

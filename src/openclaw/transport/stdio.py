@@ -18,7 +18,7 @@ from openclaw.log import one_line
 from openclaw.process.pipes import PipeReader, PipeWriter
 from openclaw.process.spawn import spawn
 from openclaw.protocol.framing import LineFramer, Oversized
-from openclaw.protocol.jsonrpc import recover_id
+from openclaw.protocol.jsonrpc import Malformed, decode, recover_id
 from openclaw.redact import redact
 from openclaw.transport.base import Link, Outgoing, Sink, TransportKind
 
@@ -149,8 +149,11 @@ class StdioLink:
 
     def output_ended(self) -> None:
         for line in self._framer.finish():
-            if isinstance(line, bytes):
+            # Half an answer is none: its caller learns how the server ended.
+            if isinstance(line, bytes) and not all(isinstance(message, Malformed) for message in decode(line)):
                 self._sink.received(line, None)
+            else:
+                self._report("a message cut off by the end of its output")
         error = LinkLostError("The server closed its output.")
         self._loop.call_later(_EXIT_CODE_PATIENCE, self.lost, error)
 
