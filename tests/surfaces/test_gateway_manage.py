@@ -70,6 +70,8 @@ async def test_a_stopped_server_stays_stopped_until_it_is_restarted(gateway: Run
     gateway.home.save({"mcp": {"servers": {"part": stdio_server()}}}, tools={"deny": ["x"]})
     assert (await told)["ok"]
     assert (await states(gateway))["part"] == "stopped"
+    await gateway.gateway.app.settled()
+    assert (await states(gateway))["part"] == "stopped"
     status, restarted = await gateway.post("/v1/mcp/servers/part/restart")
     assert (status, restarted["state"]) == (200, "ready")
 

@@ -353,7 +353,8 @@ class Supervisor:
 
     async def _advance(self, event: Event) -> None:
         """One step of the server's life, and what it asks for."""
-        if event.name == "call" and self._is_parked:
+        if event.name in ("call", "start") and self._is_parked:
+            # Who stopped it by hand starts it by hand.
             return
         actions = self._step(event)
         if "disconnect" in actions or "connect" in actions:
