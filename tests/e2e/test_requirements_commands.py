@@ -152,6 +152,16 @@ async def test_a_server_that_is_connected_to_is_written_to_the_config_and_used_a
     }
 
 
+@pytest.mark.requirement("000-8.1-status")
+async def test_the_status_of_a_server_shows_session_sign_of_life_and_tools(tmp_path: Path, web: HttpServer) -> None:
+    done = await Home(tmp_path, mcp={"servers": {"web": {"url": web.url}}}).chat("/mcp status web")
+    shown = dict(re.findall(r"^  (\w[\w ]*?) {2,}(.+)$", done.out, re.MULTILINE))
+    assert (shown["State"], shown["Tools"]) == ("Connected", "6")
+    assert re.fullmatch(r"[0-9a-f]{12}", shown["MCP session"])
+    assert re.fullmatch(r"\d+ s ago", shown["Last heard"])
+    assert not any(seen.headers.get("Mcp-Session-Id", "?") in done.out for seen in web.seen)
+
+
 @pytest.mark.requirement("000-8.1-auth")
 @pytest.mark.requirement("000-9.3-browser")
 @pytest.mark.requirement("000-9.3-report")

@@ -47,6 +47,7 @@ def stdio(name: str, *options: str, **fields) -> ServerSpec:
     return ServerSpec(name, command=command, args=tuple(args), **fields)
 
 
+@pytest.mark.requirement("001-FR-6-meanwhile")
 @pytest.mark.requirement("002-3.3-not-ready")
 async def test_the_next_call_after_a_crash_works(site: Site) -> None:
     async with Manager([site.spec()], services=site.services) as manager:

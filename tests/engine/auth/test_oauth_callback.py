@@ -50,7 +50,6 @@ async def test_the_answer_is_given_whole_and_the_page_waits_for_the_verdict() ->
 @pytest.mark.requirement("000-14.8-loopback")
 @pytest.mark.requirement("000-5.5-redirect")
 @pytest.mark.requirement("000-9.3-listener")
-@pytest.mark.requirement("000-14.8-loopback")
 async def test_it_listens_on_this_machine_alone() -> None:
     """A17."""
     async with listen() as listener:

@@ -58,7 +58,6 @@ def names(**addresses: str) -> ClientOptions:
 @pytest.mark.requirement("000-15-security")
 @pytest.mark.parametrize("field", ["token_endpoint", "registration_endpoint", "authorization_endpoint"])
 @pytest.mark.parametrize("address", [f"http://{PUBLIC}/x", "http://login.example/x", "ftp://login.example/x", MARK])
-@pytest.mark.requirement("000-14.1-https")
 async def test_endpoints_that_are_not_https_are_refused(
     server: AuthServer, program: Program, field: str, address: str
 ) -> None:
@@ -248,7 +247,6 @@ async def test_nothing_that_was_fetched_comes_back_in_an_error_or_a_log(
 @pytest.mark.requirement("000-15-security")
 @pytest.mark.requirement("000-5.4-s256")
 @pytest.mark.parametrize("methods", [None, [], ["plain"]])
-@pytest.mark.requirement("000-14.5-pkce")
 async def test_a_server_without_s256_gets_neither_a_client_nor_a_person(
     server: AuthServer, program: Program, methods: list[str] | None
 ) -> None:
@@ -334,7 +332,6 @@ async def test_tokens_of_one_owner_are_not_anothers(server: AuthServer, program:
 @pytest.mark.requirement("000-14.2-isolation")
 @pytest.mark.requirement("000-15-security")
 @pytest.mark.requirement("000-5.5-no-passthrough")
-@pytest.mark.requirement("000-14.2-isolation")
 async def test_a_token_goes_to_no_other_address(server: AuthServer, program: Program, clock: Clock) -> None:
     """A13: another port, another path of the same host, another spelling of the host, a renamed server with another URL."""
     await program.sign_in()
@@ -374,7 +371,6 @@ async def test_a_renamed_server_keeps_its_sign_in(program: Program) -> None:
 
 
 @pytest.mark.requirement("000-14.3-passthrough")
-@pytest.mark.requirement("000-14.3-passthrough")
 async def test_a_token_does_not_follow_a_redirect(server: AuthServer, program: Program) -> None:
     """A13."""
     await program.sign_in()
@@ -385,7 +381,6 @@ async def test_a_token_does_not_follow_a_redirect(server: AuthServer, program: P
         assert [(seen.path, seen.bearer) for seen in other.seen] == [("/mcp", None)]
 
 
-@pytest.mark.requirement("000-14.3-passthrough")
 @pytest.mark.requirement("000-14.3-passthrough")
 async def test_a_token_travels_in_the_header_alone(server: AuthServer, program: Program) -> None:
     """A13."""

@@ -52,7 +52,6 @@ def spellings(secret: str) -> Iterator[bytes]:
 
 @pytest.mark.requirement("000-14.7-at-rest")
 @pytest.mark.requirement("000-5.3-encrypted")
-@pytest.mark.requirement("000-14.7-at-rest")
 async def test_no_secret_is_on_the_disk_or_in_the_log_in_any_spelling(
     server: AuthServer, program: Program, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:

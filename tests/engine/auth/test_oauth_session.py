@@ -433,7 +433,6 @@ async def test_a_terminal_steps_up_and_the_call_goes_through(server: AuthServer,
 
 @pytest.mark.requirement("000-10-403")
 @pytest.mark.requirement("000-9.5-two-attempts")
-@pytest.mark.requirement("000-10-403")
 async def test_the_second_no_is_final_and_remembered(server: AuthServer, program: Program) -> None:
     """A15: two sign-ins that asked for the right and did not get it."""
     server.plan.withheld = frozenset(["tools:write"])

@@ -54,7 +54,6 @@ async def test_requests_go_out_in_the_order_of_the_standards(server: AuthServer,
 @pytest.mark.requirement("000-14.4-audience")
 @pytest.mark.requirement("000-5.5-audience-check")
 @pytest.mark.requirement("000-5.4-resource")
-@pytest.mark.requirement("000-14.4-audience")
 async def test_the_same_resource_is_named_in_all_three_requests(
     server: AuthServer, program: Program, clock: Clock
 ) -> None:

@@ -1,0 +1,126 @@
+"""The list of requirements and the tests agree: every built row is shown by a test, every mark names a row.
+
+Reads the tests as text, so that it sees the marks of every tier and imports none of them.
+"""
+
+import ast
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from requirements import REQUIREMENTS
+
+TESTS = Path(__file__).parent
+# pytest collects functions of these names from files of these names.
+TEST_FILES = "test_*.py"
+TEST_FUNCTION = "test_"
+
+
+def marks(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
+    """Every `pytest.mark.requirement`: its line, its id, and the test it decorates; empty where there is no such thing."""
+    nodes = list(ast.walk(tree))
+    calls = {id(node.func): node for node in nodes if isinstance(node, ast.Call)}
+    tests = {
+        id(decorator): node.name
+        for node in nodes
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith(TEST_FUNCTION)
+        for decorator in node.decorator_list
+    }
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and node.attr == "requirement" and ast.unparse(node.value) == "pytest.mark":
+            call = calls.get(id(node))
+            match call.args if call else []:
+                case [ast.Constant(value=str(name))]:
+                    yield node.lineno, name, tests.get(id(call), "")
+                case _:
+                    yield node.lineno, "", ""
+
+
+def read() -> tuple[Mapping[str, list[str]], list[str]]:
+    """The tests by the id they carry, and marks that nobody would ever run or count."""
+    found: dict[str, list[str]] = defaultdict(list)
+    stray: list[str] = []
+    for path in sorted(TESTS.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if "requirement" not in text or path == Path(__file__):
+            continue
+        for line, name, test in marks(ast.parse(text)):
+            if name and test and path.match(TEST_FILES):
+                found[name].append(f"{path.relative_to(TESTS)}::{test}")
+            else:
+                stray.append(f"{path.relative_to(TESTS)}:{line}")
+    return found, stray
+
+
+FOUND, STRAY = read()
+KNOWN = {requirement.id for requirement in REQUIREMENTS}
+
+
+def with_status(status: str) -> set[str]:
+    return {requirement.id for requirement in REQUIREMENTS if requirement.status == status}
+
+
+def test_every_built_requirement_is_shown_by_a_test() -> None:
+    assert sorted(with_status("built") - set(FOUND)) == []
+
+
+def test_every_mark_names_a_requirement() -> None:
+    assert {name: places for name, places in FOUND.items() if name not in KNOWN} == {}
+
+
+def test_every_mark_stands_on_a_test_with_one_id() -> None:
+    assert STRAY == []
+
+
+def test_no_test_carries_an_id_twice() -> None:
+    assert {name: tests for name, tests in FOUND.items() if len(set(tests)) < len(tests)} == {}
+
+
+def test_what_is_planned_is_not_shown_by_a_test_yet() -> None:
+    """Else it is built, and the list is behind."""
+    assert {name: FOUND[name] for name in with_status("planned") & set(FOUND)} == {}
+
+
+def test_ids_and_sentences_are_unique_within_a_document() -> None:
+    ids = Counter(requirement.id for requirement in REQUIREMENTS)
+    texts = Counter((requirement.source, requirement.text) for requirement in REQUIREMENTS)
+    assert [key for counts in (ids, texts) for key, count in counts.items() if count > 1] == []
+
+
+def test_an_id_begins_with_its_document_and_section() -> None:
+    def begins(source: str) -> str:
+        document, _, rest = source.partition(" ")
+        word = rest.split()[0].removeprefix("§")
+        # The sections of the last two documents have names instead of numbers.
+        return f"{document}-{word}" if any(character.isdigit() for character in word) else f"{document}-"
+
+    assert [r.id for r in REQUIREMENTS if not r.id.startswith(begins(r.source))] == []
+
+
+def test_what_is_not_built_as_asked_says_what_is_instead() -> None:
+    silent = [r.id for r in REQUIREMENTS if (r.status == "built") == bool(r.note)]
+    assert silent == []
+
+
+def test_a_mark_is_read_only_where_it_counts() -> None:
+    text = """
+@pytest.mark.requirement("a")
+@pytest.mark.requirement("b")
+async def test_one(): ...
+
+@pytest.mark.requirement("c")
+def helper(): ...
+
+@pytest.mark.requirement(name)
+def test_two(): ...
+
+@pytest.mark.requirement
+def test_three(): ...
+
+@pytest.mark.requirement("d", "e")
+def test_four(): ...
+
+pytestmark = pytest.mark.requirement("f")
+"""
+    read = sorted((name, test) for _, name, test in marks(ast.parse(text)))
+    assert read == [("", "")] * 3 + [("a", "test_one"), ("b", "test_one"), ("c", ""), ("f", "")]
