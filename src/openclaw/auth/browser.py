@@ -43,6 +43,11 @@ def browser_command(url: str, env: Mapping[str, str], platform: str = sys.platfo
     return ["wslview", url] if "WSL_DISTRO_NAME" in env else None
 
 
+def has_screen(env: Mapping[str, str]) -> bool:
+    """Whether there is a screen on which a person would see a browser."""
+    return browser_command("https://localhost/", env) is not None
+
+
 async def open_browser(url: str, env: Mapping[str, str], *, patience: float = PATIENCE) -> bool:
     """Whether a browser was started. A system without one, or without a screen, is not an error: the person can open the address."""
     argv = browser_command(url, env)

@@ -54,7 +54,7 @@ async def connect(context: Context, parsed: Parsed) -> int:
             return 1
         path = (*_section(engine.config, agent), name)
         await _change(context, engine, lambda source: set_value(source, path, entry))
-        status = await _try(context, engine, name, spec.id)
+        status = await _try(context, parsed, engine, name, spec.id)
         if status.state == "failed":
             await _change(context, engine, lambda source: removed(source, path))
             raise UsageError(f"{name} was not added: {status.reason}")
@@ -149,15 +149,16 @@ async def _change(context: Context, engine: Engine, change: Any) -> None:
     await engine.reload(edit_file(context.paths, context.env, change))
 
 
-async def _try(context: Context, engine: Engine, name: str, agent: str) -> ServerStatus:
+async def _try(context: Context, parsed: Parsed, engine: Engine, name: str, agent: str) -> ServerStatus:
     """Connect once, with a sign-in where somebody can do it, and say how it stands."""
     manager = await engine.manager()
     try:
         await manager.server(name, agent).refresh()
     except OpenClawError:
         status = _status(await engine.manager(), name, agent)
-        if status.state == "needs-auth" and context.surface in ("terminal", "control", "chat"):
-            await sign_in(context, engine, name, agent)
+        if status.state == "needs-auth" and context.surface != "http":
+            console = context.console
+            await sign_in(context, engine, name, agent, console.note if parsed.flag("json") else console.line)
     return _status(manager, name, agent)
 
 

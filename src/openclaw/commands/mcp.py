@@ -17,6 +17,7 @@ from openclaw.commands.arguments import arguments_of
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed, nearest
 from openclaw.commands.render import resource_lines, result_lines, server_lines, status_lines
+from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.agents import agent as agent_spec
 from openclaw.content import ToolCall
 from openclaw.engine import Engine
@@ -52,10 +53,10 @@ async def _engine(
 
 
 async def servers(context: Context, parsed: Parsed) -> int:
-    async with _engine(context, parsed) as (_, manager, agent):
+    async with _engine(context, parsed) as (engine, manager, agent):
         manager.start(agent)
         await manager.reach(agent)
-        found = manager.status(agent)
+        found = await with_sign_ins(engine, manager.status(agent))
     if parsed.flag("json"):
         context.console.data([status_json(status) for status in found])
     elif not found:
@@ -78,6 +79,7 @@ def status_json(status: ServerStatus) -> dict[str, Any]:
         "target": status.target,
         "revision": status.revision,
         "auth": status.auth,
+        "authExpiresAt": status.auth_expires_at,
         "tools": status.tools,
         "pid": status.pid,
         "owner": status.owner,
@@ -128,9 +130,9 @@ async def tools(context: Context, parsed: Parsed) -> int:
 
 async def status(context: Context, parsed: Parsed) -> int:
     name = parsed.text("name")
-    async with _engine(context, parsed) as (_, manager, agent):
+    async with _engine(context, parsed) as (engine, manager, agent):
         await _reached(manager, name, agent)
-        found = next(one for one in manager.status(agent) if one.name == name)
+        (found,) = await with_sign_ins(engine, [one for one in manager.status(agent) if one.name == name])
     if parsed.flag("json"):
         context.console.data(status_json(found))
     else:

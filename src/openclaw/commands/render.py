@@ -5,6 +5,7 @@ named instead of printed.
 """
 
 import base64
+import time
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -31,7 +32,7 @@ def server_lines(found: Sequence[ServerStatus], console: Console) -> Iterator[st
             yield ""
         name = clean_label(status.name, 100)
         yield f"  {console.bold(f'{name:<{_NAME_WIDTH}}')}  {clean_terminal(status.target)}"
-        yield f"  {'':<{_NAME_WIDTH}}  Status: {clean_label(status.shown, 300)} | Auth: {_AUTH[status.auth]} | Tools: {status.tools}"
+        yield f"  {'':<{_NAME_WIDTH}}  Status: {clean_label(status.shown, 300)} | Auth: {_auth(status)} | Tools: {status.tools}"
     yield _RULE
 
 
@@ -44,6 +45,7 @@ def status_lines(status: ServerStatus) -> Iterator[str]:
         ("Revision", status.revision),
         ("Server", f"{status.server_name} {status.server_version}".strip()),
         ("Auth", _AUTH[status.auth]),
+        ("Token", _token(status)),
         ("Tools", str(status.tools)),
         ("MCP session", status.mcp_session),
         ("Ready for", _seconds(status.ready_for)),
@@ -61,6 +63,31 @@ def status_lines(status: ServerStatus) -> Iterator[str]:
         how = "held back" if change.held else "changed"
         yield f"  Tool {clean_label(change.tool, 128)} {how}; `openclaw mcp trust {clean_label(status.name, 100)}` accepts it:"
         yield from (f"    {clean_label(line, 300)}" for line in change.diff.splitlines())
+
+
+def _auth(status: ServerStatus) -> str:
+    """The kind of credential in a few words, and how long a sign-in still lasts."""
+    if status.auth_expires_at is None:
+        return _AUTH[status.auth]
+    left = status.auth_expires_at - time.time()
+    if left <= 0:
+        return f"{_AUTH[status.auth]} ({'renewed when used' if status.auth_renews else 'expired'})"
+    return f"{_AUTH[status.auth]} (expires {_short(left)})"
+
+
+def _token(status: ServerStatus) -> str:
+    if status.auth_expires_at is None:
+        return ""
+    left = status.auth_expires_at - time.time()
+    when = f"expires in {_seconds(left)}" if left > 0 else "has expired"
+    return f"{when}, {'renewed by itself' if status.auth_renews else 'then somebody has to sign in again'}"
+
+
+def _short(seconds: float) -> str:
+    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.0f}{unit}"
+    return "in less than 1m"
 
 
 def _seconds(value: float | None) -> str:

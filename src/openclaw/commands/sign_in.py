@@ -1,14 +1,17 @@
 """`openclaw mcp auth`: sign in to a server, finish a sign-in that was started elsewhere, sign out.
 
 A browser is opened from a terminal or chat only, and the whole address is always shown. Without a screen, with `--no-browser` or with
-`--json` the address is printed and the command ends: `--code` finishes it, here or in another process.
+`--json` the address is printed and the command ends: `--code` finishes it, here or in another process. Where tokens are and what makes
+them good is `auth/`'s business.
 """
 
+import shlex
 import time
 from typing import Any
 
-from openclaw.auth.browser import open_browser
+from openclaw.auth.browser import has_screen, open_browser
 from openclaw.auth.login import SignedIn, Started
+from openclaw.commands.console import Write
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config.agents import agent as agent_spec
@@ -25,30 +28,29 @@ async def auth(context: Context, parsed: Parsed) -> int:
         spec = await _spec(engine, name, agent)
         if parsed.flag("print-client-metadata"):
             context.console.data(await engine.credentials.client_metadata(spec))
-            return 0
-        if parsed.flag("logout"):
-            return await _logout(context, parsed, engine, spec)
-        if parsed.text("code"):
-            return await _finished(context, parsed, engine, spec, agent, parsed.text("code"))
-        if parsed.flag("json") or parsed.flag("no-browser") or context.surface == "http":
-            return _printed(context, parsed, await engine.credentials.start(spec), name)
-        await sign_in(context, engine, name, agent)
+        elif parsed.flag("logout"):
+            await _logout(context, parsed, engine, spec)
+        elif parsed.text("code"):
+            await _finish(context, parsed, engine, spec, agent)
+        elif parsed.flag("json") or context.surface == "http":
+            _show_data(context, await engine.credentials.start(spec))
+        elif parsed.flag("no-browser"):
+            _show(context, await engine.credentials.start(spec), spec, context.console.line)
+        else:
+            await sign_in(context, engine, name, agent, context.console.line)
     return 0
 
 
-async def sign_in(context: Context, engine: Engine, name: str, agent: str) -> None:
-    """Sign a person in through a browser on this machine, or by the address they paste. Raises AuthError."""
+async def sign_in(context: Context, engine: Engine, name: str, agent: str, say: Write) -> bool:
+    """Sign a person in through the browser of this machine. Without a screen the address is shown, to be finished with `--code`, and
+    the answer is False. Raises AuthError."""
     spec = await _spec(engine, name, agent)
-
-    async def show(started: Started) -> None:
-        _announce(context, started)
-        if not await open_browser(started.authorization_url, context.env):
-            context.console.note("No browser could be opened here. Open the address in any browser on this machine,")
-            context.console.note(f"or, from elsewhere, finish with: openclaw mcp auth {name} --code 'CALLBACK ADDRESS'")
-
-    done = await engine.credentials.sign_in(spec, show)
-    _said(context, done)
+    if not has_screen(context.env):
+        _show(context, await engine.credentials.start(spec), spec, say)
+        return False
+    say(_said(await engine.credentials.sign_in(spec, lambda started: _open(context, started, spec))))
     await _recover(engine, name, agent)
+    return True
 
 
 async def _spec(engine: Engine, name: str, agent: str) -> ServerSpec:
@@ -58,34 +60,43 @@ async def _spec(engine: Engine, name: str, agent: str) -> ServerSpec:
     return spec
 
 
-def _announce(context: Context, started: Started) -> None:
-    context.console.note(f"Sign in at {context.console.bold(clean_terminal(started.host))}:")
-    context.console.note(f"  {clean_terminal(started.authorization_url)}")
+async def _open(context: Context, started: Started, spec: ServerSpec) -> None:
+    _announce(context, started, context.console.note)
+    if not await open_browser(started.authorization_url, context.env):
+        context.console.note("No browser could be opened here. Open the address in any browser on this machine,")
+        context.console.note(f"or, from elsewhere, finish with: {_command(spec)}")
+
+
+def _show(context: Context, started: Started, spec: ServerSpec, say: Write) -> None:
+    _announce(context, started, say)
+    say(f"Then, within 10 minutes: {_command(spec)}")
+
+
+def _announce(context: Context, started: Started, say: Write) -> None:
+    say(f"Sign in at {context.console.bold(clean_terminal(started.host))}:")
+    say(f"  {clean_terminal(started.authorization_url)}")
     if started.warning:
-        context.console.note(context.console.bad(started.warning))
+        say(context.console.bad(started.warning))
 
 
-def _printed(context: Context, parsed: Parsed, started: Started, name: str) -> int:
-    if parsed.flag("json") or context.surface == "http":
-        context.console.data(
-            {"authorizationUrl": started.authorization_url, "host": started.host, "warning": started.warning}
-        )
-        return 0
-    _announce(context, started)
-    context.console.line(f"Then, within 10 minutes: openclaw mcp auth {name} --code 'THE ADDRESS THE BROWSER ENDS AT'")
-    return 0
+def _command(spec: ServerSpec) -> str:
+    agent = f" --agent {spec.owner}" if spec.owner else ""
+    return f"openclaw mcp auth {shlex.quote(spec.name)}{agent} --code 'THE ADDRESS THE BROWSER ENDS AT'"
 
 
-async def _finished(
-    context: Context, parsed: Parsed, engine: Engine, spec: ServerSpec, agent: str, callback: str
-) -> int:
-    done = await engine.credentials.finish(spec, callback)
+def _show_data(context: Context, started: Started) -> None:
+    context.console.data(
+        {"authorizationUrl": started.authorization_url, "host": started.host, "warning": started.warning}
+    )
+
+
+async def _finish(context: Context, parsed: Parsed, engine: Engine, spec: ServerSpec, agent: str) -> None:
+    done = await engine.credentials.finish(spec, parsed.text("code"))
     if parsed.flag("json"):
         context.console.data(_as_json(done))
     else:
-        _said(context, done)
+        context.console.line(_said(done))
     await _recover(engine, spec.name, agent)
-    return 0
 
 
 async def _recover(engine: Engine, name: str, agent: str) -> None:
@@ -96,7 +107,7 @@ async def _recover(engine: Engine, name: str, agent: str) -> None:
         return
 
 
-async def _logout(context: Context, parsed: Parsed, engine: Engine, spec: ServerSpec) -> int:
+async def _logout(context: Context, parsed: Parsed, engine: Engine, spec: ServerSpec) -> None:
     done = await engine.credentials.logout(spec)
     if parsed.flag("json"):
         context.console.data({"wasSignedIn": done.was_signed_in, "revoked": done.revoked})
@@ -105,16 +116,15 @@ async def _logout(context: Context, parsed: Parsed, engine: Engine, spec: Server
     else:
         told = "revoked and forgotten" if done.revoked else "forgotten here; the authorization server could not be told"
         context.console.line(f"Signed out of {spec.name}: its tokens are {told}.")
-    return 0
 
 
 def _as_json(done: SignedIn) -> dict[str, Any]:
     return {"server": done.server, "scopes": done.scopes, "expiresAt": done.expires_at, "renewable": done.renewable}
 
 
-def _said(context: Context, done: SignedIn) -> None:
+def _said(done: SignedIn) -> str:
     scopes = clean_terminal(" ".join(done.scopes)) or "none named"
-    context.console.line(f"Signed in to {done.server}. Scopes: {scopes}. Expires: {_when(done.expires_at)}.")
+    return f"Signed in to {done.server}. Scopes: {scopes}. Expires: {_when(done.expires_at)}."
 
 
 def _when(expires_at: float | None) -> str:

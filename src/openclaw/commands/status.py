@@ -7,6 +7,7 @@ from openclaw.app import App
 from openclaw.commands.dispatch import Context
 from openclaw.commands.mcp import status_json
 from openclaw.commands.parse import Parsed
+from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.agents import agent, agent_ids
 from openclaw.errors import OpenClawError
 from openclaw.security.external import clean_label
@@ -66,6 +67,7 @@ async def collect(app: App) -> dict[str, Any]:
     except OpenClawError as error:
         sessions = 0
         agents[0]["problem"] = str(error)
+    servers = await with_sign_ins(app.engine, (await app.engine.manager()).status())
     return {
         "version": __version__,
         "config": {
@@ -74,7 +76,7 @@ async def collect(app: App) -> dict[str, Any]:
             "warnings": [str(warning) for warning in app.config.warnings],
         },
         "agents": agents,
-        "servers": [status_json(status) for status in (await app.engine.manager()).status()],
+        "servers": [status_json(status) for status in servers],
         "sessions": sessions,
         "store": str(app.paths.sessions_file),
     }

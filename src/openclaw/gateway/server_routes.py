@@ -15,6 +15,7 @@ from openclaw.app import App
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context, dispatch
 from openclaw.commands.mcp import status_json
+from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.agents import agent as agent_spec
 from openclaw.errors import UsageError
 from openclaw.gateway.http import failure, json_response, read_object
@@ -74,13 +75,17 @@ class ServerRoutes:
         ]
 
     async def list_servers(self, request: web.Request) -> web.Response:
-        manager = await self._app.engine.manager()
-        return json_response({"servers": [status_json(one) for one in manager.status(self._agent(request))]})
+        found = (await self._app.engine.manager()).status(self._agent(request))
+        shown = await with_sign_ins(self._app.engine, found)
+        return json_response({"servers": [status_json(one) for one in shown]})
 
     async def status(self, request: web.Request) -> web.Response:
         manager = await self._app.engine.manager()
         found = [one for one in manager.status(self._agent(request)) if one.name == request.match_info["name"]]
-        return json_response(status_json(found[0])) if found else _absent(request)
+        if not found:
+            return _absent(request)
+        (shown,) = await with_sign_ins(self._app.engine, found[:1])
+        return json_response(status_json(shown))
 
     async def connect(self, request: web.Request) -> web.Response:
         wanted: _Connect = await read_object(request, _Connect)

@@ -18,7 +18,10 @@ Auth = Literal["none", "api-key", "headers", "oauth"]
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """`next_attempt` is in seconds from now; `last_heard` and `ready_for` are seconds ago. `mcp_session` is a short hash."""
+    """`next_attempt` is in seconds from now; `last_heard` and `ready_for` are seconds ago. `mcp_session` is a short hash.
+
+    `auth_expires_at` (seconds since the epoch) and `auth_renews` are of a sign-in; the engine leaves them to whoever keeps tokens.
+    """
 
     name: str
     state: State
@@ -41,6 +44,8 @@ class ServerStatus:
     server_name: str = ""
     server_version: str = ""
     changes: tuple[Change, ...] = ()
+    auth_expires_at: float | None = None
+    auth_renews: bool = False
 
     @property
     def shown(self) -> str:
