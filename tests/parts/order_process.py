@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any, Self
 
-OPENCLAW = [sys.executable, "-c", "import sys; from openclaw.cli.mcp_server import main; sys.exit(main(sys.argv[2:]))"]
+OPENCLAW = [str(Path(sys.executable).with_name("openclaw"))]
 # A line may be as long as the server takes, and an answer as long as it gives.
 LONGEST_LINE = 1 << 30
 

@@ -19,7 +19,9 @@ def main() -> int:
         sys.stdout.write(f"openclaw {__version__}\n")
         return 0
     code: int | None = None
-    if words and words[0] not in _HERE and "--local" not in words:
+    if words[:1] == ["mcp-server"]:
+        code = import_module("openclaw.cli.mcp_server").main(words[1:])
+    elif words and words[0] not in _HERE and "--local" not in words:
         code = import_module("openclaw.cli.remote").run(words)
     if code is None:
         code = import_module("openclaw.cli.local").run(words)

@@ -343,6 +343,27 @@ _GATEWAY = Command(
     ),
 )
 
+_MCP_SERVER = Command(
+    "mcp-server",
+    "Be one tool of an MCP client: serve order_openclaw on stdin and stdout.",
+    handler="openclaw.cli.mcp_server:run",
+    details="""\
+Claude Code, an editor or another agent starts this by itself; --print-config shows what to put into its config.
+Example: openclaw mcp-server --print-config claude-code\
+""",
+    options=(
+        Option("verbose", "Log what passes to stderr.", short="-v"),
+        AGENT,
+        Option(
+            "print-config",
+            "Print the config for this client, and exit.",
+            value="CLIENT",
+            choices=("claude-code", "claude-desktop", "cursor", "vscode", "codex"),
+        ),
+    ),
+    local=True,
+)
+
 _AUDIT = Command(
     "audit",
     "See what was called, when and how it ended.",
@@ -383,6 +404,7 @@ ROOT = Command(
         _CONFIG,
         _TOOLS,
         _MCP,
+        _MCP_SERVER,
         _SECRETS,
         _AUDIT,
         Command(
