@@ -25,21 +25,30 @@ SCRIPT = Path(__file__).with_name("oidc_provider.mjs")
 
 
 class OidcProvider:
-    """`life` is of access tokens, in seconds. `clients` are registered from the start."""
+    """`life` is of access tokens, in seconds, `renewed_life` of those that a refresh token got. `clients` are registered from the start."""
 
-    def __init__(self, resource: str, *, life: int = 3600, clients: list[dict[str, Any]] | None = None) -> None:
+    def __init__(
+        self,
+        resource: str,
+        *,
+        life: int = 3600,
+        renewed_life: int | None = None,
+        clients: list[dict[str, Any]] | None = None,
+    ) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
         private = json.loads(ECAlgorithm.to_jwk(self._key))
         self._settings = {
             "resource": resource,
             "life": life,
+            "renewedLife": renewed_life or life,
             "clients": clients or [],
             "key": {**private, "alg": "ES256"},
         }
         self._resource = resource
         self.issuer = ""
-        # Every request to the token and revocation endpoints.
+        # Every request to the token, revocation and registration endpoints.
         self.requests: list[dict[str, Any]] = []
+        # Access tokens that calls came with.
         self.secrets: set[str] = set()
 
     async def __aenter__(self) -> "OidcProvider":
@@ -69,6 +78,10 @@ class OidcProvider:
     def grants(self, kind: str) -> list[int]:
         """The status of each token request of this kind."""
         return [request["status"] for request in self.requests if request["grant"] == kind]
+
+    def given(self) -> set[str]:
+        """Every token, code, verifier and client secret that went to or from this server."""
+        return {secret for request in self.requests for secret in request["secrets"]}
 
     def look_up(self, token: str) -> Issued | None:
         """What a resource server sees in an access token: its scopes, if it is one of ours and for this resource."""

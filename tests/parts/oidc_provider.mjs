@@ -1,5 +1,5 @@
 // oidc-provider (npm) as an authorization server for tests: node oidc_provider.mjs PACKAGE_JSON SETTINGS_JSON
-// Prints its port, then one JSON line for each request to the token and revocation endpoints.
+// Prints its port, then one JSON line for each request to the token, revocation and registration endpoints, with every secret in it.
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -13,6 +13,10 @@ const server = createServer();
 await new Promise((done) => server.listen(0, '127.0.0.1', done));
 const { port } = server.address();
 
+// A renewed access token may live longer than the first, so that a test can wait for one to end and not for two.
+const life = (ctx) => (ctx.oidc.params?.grant_type === 'refresh_token' ? settings.renewedLife : settings.life);
+const SECRETS = ['access_token', 'refresh_token', 'id_token', 'code', 'code_verifier', 'client_secret', 'registration_access_token', 'token'];
+
 const provider = new Provider(`http://127.0.0.1:${port}`, {
   clients: settings.clients ?? [],
   scopes: ['openid', 'offline_access', 'tools:read', 'tools:write'],
@@ -21,7 +25,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
   cookies: { keys: ['for tests'] },
   pkce: { required: () => true },
   rotateRefreshToken: true,
-  ttl: { AccessToken: settings.life, ClientCredentials: settings.life, Interaction: 600, Session: 600, Grant: 86400, RefreshToken: 86400 },
+  ttl: { AccessToken: life, ClientCredentials: settings.life, Interaction: 600, Session: 600, Grant: 86400, RefreshToken: 86400 },
   features: {
     devInteractions: { enabled: true },
     registration: { enabled: true },
@@ -35,7 +39,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
         return {
           scope: 'tools:read tools:write',
           audience: indicator,
-          accessTokenTTL: settings.life,
+          accessTokenTTL: life(ctx),
           accessTokenFormat: 'jwt',
           jwt: { sign: { alg: 'ES256' } },
         };
@@ -45,8 +49,10 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
 });
 provider.use(async (ctx, next) => {
   await next();
-  if (ctx.path.startsWith('/token')) {
-    console.log(JSON.stringify({ path: ctx.path, grant: ctx.oidc?.params?.grant_type ?? '', status: ctx.status }));
+  if (ctx.path.startsWith('/token') || ctx.path.startsWith('/reg')) {
+    const both = [ctx.oidc?.params ?? {}, typeof ctx.body === 'object' ? ctx.body : {}];
+    const secrets = both.flatMap((fields) => SECRETS.map((name) => fields[name])).filter((value) => typeof value === 'string');
+    console.log(JSON.stringify({ path: ctx.path, grant: ctx.oidc?.params?.grant_type ?? '', status: ctx.status, secrets }));
   }
 });
 server.on('request', provider.callback());
