@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import AuthError, SignInNeededError
@@ -18,6 +19,7 @@ from openclaw.mcp.results import CallResult
 from openclaw.mcp.status import StateChanged
 from openclaw.protocol.lifecycle import Event
 from parts.http_faults import hold, reset, status
+from parts.http_server import HttpServer, Message
 from parts.processes import handle_of, server_command, wait_until_gone
 from parts.sites import Site
 from parts.workshop import MODERN
@@ -184,6 +186,45 @@ async def test_a_forgotten_mcp_session_is_begun_again_and_the_call_sent_once(tmp
         assert sorted(site.log) == [f"count {n}" for n in range(5)]
         assert site.http.methods().count("initialize") == 2
         assert manager.status()[0].state == "ready"
+
+
+async def test_a_call_made_while_a_session_is_begun_again_waits_for_it(tmp_path: Path) -> None:
+    begun, gate = asyncio.Event(), asyncio.Event()
+
+    async def held(server: HttpServer, request: web.Request, message: Message) -> None:
+        begun.set()
+        await gate.wait()
+
+    async with Site("streamable-http", tmp_path) as site, Manager([site.spec()]) as manager:
+        assert site.http
+        site.http.sessions.clear()
+        site.http.fault("initialize", held)
+        first = asyncio.ensure_future(manager.call("shop__count", {"key": "1"}))
+        await begun.wait()
+        second = asyncio.ensure_future(manager.call("shop__count", {"key": "2"}))
+        await asyncio.sleep(0)
+        gate.set()
+        assert [words(await first), words(await second)] == ["counted"] * 2
+        assert sorted(site.log) == ["count 1", "count 2"]
+
+
+async def test_a_session_that_cannot_be_begun_again_is_tried_by_the_next_call(tmp_path: Path) -> None:
+    is_away = asyncio.Event()
+    is_away.set()
+
+    async def away(server: HttpServer, request: web.Request, message: Message) -> web.Response | None:
+        server.fault("initialize", away)
+        return web.Response(status=503) if is_away.is_set() else None
+
+    async with Site("streamable-http", tmp_path) as site, Manager([site.spec()]) as manager:
+        assert site.http
+        site.http.sessions.clear()
+        site.http.fault("initialize", away)
+        refused = await manager.call("shop__count", {"key": "1"})
+        assert (refused.is_error, "503" in refused.fault) == (True, True)
+        is_away.clear()
+        assert words(await manager.call("shop__count", {"key": "2"})) == "counted"
+        assert site.log == ["count 2"]
 
 
 async def test_one_dropped_connection_fails_one_call_and_no_neighbour(tmp_path: Path) -> None:

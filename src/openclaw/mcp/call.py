@@ -109,7 +109,8 @@ class Call:
         except LinkLostError as error:
             if error.maybe_sent:
                 server.troubled(error)
-                return CallResult.failed(f"{error} The call may or may not have been carried out; it is not repeated.")
+                maybe = "The call may or may not have been carried out; it is not repeated."
+                return CallResult.failed(f"{error.message} {maybe}")
             if not again:
                 return CallResult.failed(str(error))
             await notice_loss(client)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw
 
-from openclaw.errors import ProtocolError, RpcError, SessionExpiredError
+from openclaw.errors import ConnectError, ProtocolError, RpcError, SessionExpiredError, TransportError
 from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.paging import Pages
 from openclaw.mcp.results import (
@@ -93,7 +93,10 @@ class Client:
         self._handlers = handlers
         self._timeout = timeout
         self._renewing = asyncio.Lock()
+        # From when a session was found to be forgotten until there is another.
+        self._is_renewing = False
         self._generation = 0
+        self._failed_renewals = 0
 
     async def call_tool(
         self,
@@ -196,6 +199,9 @@ class Client:
         name: str = "",
         headers: Mapping[str, str] | None = None,
     ) -> Raw:
+        if self._is_renewing:
+            # What is sent now would belong to no session.
+            await self._begin_again(self._generation)
         generation = self._generation
         if self.mirrors:
             headers = {**standard_headers(method, name), **(headers or {})}
@@ -217,11 +223,22 @@ class Client:
         )
 
     async def _begin_again(self, generation: int) -> None:
+        """A new MCP session, made once for all who wait for it. Raises ConnectError when there is none: nothing was sent then."""
+        failures = self._failed_renewals
         async with self._renewing:
-            if generation == self._generation:
-                self.connection.link.reset()
+            if generation != self._generation:
+                return
+            if failures != self._failed_renewals:
+                raise ConnectError("The MCP session was forgotten, and a new one could not be begun.")
+            self._is_renewing = True
+            self.connection.link.reset()
+            try:
                 self.agreement = await self._renew()
-                self._generation += 1
+            except (TransportError, ProtocolError) as error:
+                self._failed_renewals += 1
+                raise ConnectError(error.message, hint=error.hint) from error
+            self._is_renewing = False
+            self._generation += 1
 
 
 def _endless() -> ProtocolError:
