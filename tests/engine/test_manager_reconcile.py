@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.config.servers import AuthSpec, EngineOptions, ServerSpec
 from openclaw.errors import SecretError, UsageError
 from openclaw.mcp.connect import Services
 from openclaw.mcp.manager import Manager
@@ -243,6 +243,24 @@ async def test_a_secret_that_cannot_be_resolved_stops_its_server_alone(tmp_path:
     async with Manager([bad, site.spec()], services=services) as manager:
         assert [(s.name, s.state) for s in manager.status()] == [("bad", "failed"), ("shop", "ready")]
         assert manager.status()[0].reason == "The secret 'linkedin-email' does not exist. Create it."
+
+
+async def test_who_signs_in_gets_the_address_resolved_and_its_own_secrets_to_look_up_when_needed(
+    tmp_path: Path,
+) -> None:
+    async with Site("streamable-http", tmp_path) as site:
+        assert site.http
+        address = site.http.url
+
+        async def resolve(value: str) -> str:
+            return {"secret://x/address": address}.get(value, "a value")
+
+        auth = AuthSpec(client_id="id", client_secret="secret://x/client")
+        seen: list[ServerSpec] = []
+        services = Services(resolve=resolve, authorize=seen.append)
+        async with Manager([site.spec(url="secret://x/address", auth=auth)], services=services) as manager:
+            assert manager.status()[0].state == "ready"
+        assert [(spec.url, spec.auth) for spec in seen] == [(address, auth)]
 
 
 async def test_without_a_resolver_a_secret_reference_is_refused() -> None:

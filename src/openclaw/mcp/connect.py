@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
-from openclaw.config.servers import ServerSpec
+from openclaw.config.servers import ServerSpec, map_secrets
 from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, SecretError
 from openclaw.mcp.client import Client
 from openclaw.mcp.handlers import Handlers
@@ -103,7 +103,9 @@ class _Attempt:
         self._listener = listener
 
     async def establish(self, stack: AsyncExitStack, revision: str, kind: str) -> Client:
-        self._spec = spec = await resolved(self._spec, self._services.resolve)
+        given = self._spec
+        # Whoever signs in looks its own values up when it needs them: one that was rotated meanwhile is seen without connecting anew.
+        self._spec = spec = replace(await resolved(given, self._services.resolve), auth=given.auth)
         transport = self._transport(_first_kind(spec, kind))
         plan = self._plan(transport.kind, revision)
         may_switch = True
@@ -177,23 +179,29 @@ def _first_kind(spec: ServerSpec, known: str) -> TransportKind:
 
 
 async def resolved(spec: ServerSpec, resolve: Resolve) -> ServerSpec:
-    """The spec with its secret references replaced. Never kept, logged or compared: it holds the values."""
+    """The spec with its secret references replaced, all looked up in parallel. Never kept, logged or compared: it holds the values."""
+    references: dict[str, str] = {}
 
-    async def value(text: str, name: str = "") -> str:
-        found = await resolve(text) if SECRET in text else text
+    def collect(text: str) -> str:
+        if SECRET in text:
+            references[text] = ""
+        return text
+
+    map_secrets(spec, collect)
+    # All come to an end before the first failure is raised, so that no look-up is left behind.
+    outcomes = await asyncio.gather(*(resolve(text) for text in references), return_exceptions=True)
+    for text, outcome in zip(references, outcomes, strict=True):
+        if isinstance(outcome, BaseException):
+            raise outcome
+        references[text] = outcome
         # A server may print its credentials; from here on the log masks them.
-        if found != text or looks_secret(name, found):
-            remember(found)
-        return found
-
-    return replace(
-        spec,
-        args=tuple([await value(text) for text in spec.args]),
-        env=tuple([(name, await value(text, name)) for name, text in spec.env]),
-        headers=tuple([(name, await value(text, name)) for name, text in spec.headers]),
-        url=await value(spec.url),
-        api_key=await value(spec.api_key, "apiKey"),
-    )
+        remember(outcome)
+    spec = map_secrets(spec, lambda text: references.get(text, text))
+    unnamed = [("", value) for value in (*spec.args, spec.url)]
+    for name, value in (*spec.env, *spec.headers, ("apiKey", spec.api_key), *unnamed):
+        if looks_secret(name, value):
+            remember(value)
+    return spec
 
 
 _HTTP: dict[TransportKind, tuple[str, str]] = {
