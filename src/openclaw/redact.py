@@ -10,9 +10,11 @@ import json
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from urllib.parse import quote, quote_plus
+
+import msgspec
 
 MASK = "[REDACTED]"
 
@@ -52,8 +54,13 @@ def redact(text: str) -> str:
     folded = text.lower()
     for shape in _SHAPES:
         if shape.hint in folded:
-            text = shape.pattern.sub(shape.replacement, text)
+            text = _compiled(shape.pattern, shape.flags).sub(shape.replacement, text)
     return text
+
+
+def known_forms() -> object:
+    """What is known by now: another object after every `remember`, so that whoever keeps an answer of `redact` can tell its age."""
+    return _forms
 
 
 def looks_secret(key_name: str, value: str) -> bool:
@@ -113,20 +120,26 @@ def _mask_known(text: str, forms: tuple[str, ...]) -> str:
     return "".join([*pieces, text[end:]])
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
+class _Shape(msgspec.Struct, frozen=True):
     """A pattern, what it is replaced by, and a lower-case literal without which it cannot match: most lines cost one look each.
 
     The patterns start at a literal or behind a look-behind and use possessive repeats, so none can go back over what it has read.
     """
 
     hint: str
-    pattern: re.Pattern[str]
+    pattern: str
     replacement: str = MASK
+    flags: int = 0
+
+
+@cache
+def _compiled(pattern: str, flags: int) -> re.Pattern[str]:
+    """Compiled when first needed: a short command needs none of them, and all take longer than the rest of this module."""
+    return re.compile(pattern, flags)
 
 
 def _token(hint: str, pattern: str) -> _Shape:
-    return _Shape(hint, re.compile(rf"(?<![A-Za-z0-9]){pattern}"))
+    return _Shape(hint, rf"(?<![A-Za-z0-9]){pattern}")
 
 
 # A value in a query, a command line or a header.
@@ -137,15 +150,14 @@ def _named(hint: str, name: str) -> _Shape:
     """`name=value`, and "name": "value" also in JSON inside JSON; without quotes a colon is prose ("token: expired")."""
     assigned = rf"({name}[\"']?\s{{0,4}}=\s{{0,4}}\\?[\"']?){_VALUE}"
     member = rf"({name}\\?[\"']\s{{0,4}}:\s{{0,4}}\\?[\"'])(?:[^\"'\\]|\\(?![\"']))++"
-    return _Shape(hint, re.compile(f"{assigned}|{member}", re.IGNORECASE), rf"\1\2{MASK}")
+    return _Shape(hint, f"{assigned}|{member}", rf"\1\2{MASK}", re.IGNORECASE)
 
 
 _SHAPES = (
     _Shape(
         "private key-----",
-        re.compile(
-            r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)", re.DOTALL
-        ),
+        r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)",
+        flags=re.DOTALL,
     ),
     _token("sk-", r"sk-[A-Za-z0-9_-]{16,}+"),
     _token("gh", r"gh[pousr]_[A-Za-z0-9]{16,}+"),
@@ -161,16 +173,15 @@ _SHAPES = (
     _token("hf_", r"hf_[A-Za-z0-9]{16,}+"),
     _token("npm_", r"npm_[A-Za-z0-9]{16,}+"),
     _token("hvs.", r"hvs\.[A-Za-z0-9_-]{16,}+"),
-    _Shape("eyj", re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+){1,3}")),
+    _Shape("eyj", r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+){1,3}"),
     _Shape(
         "authorization",
-        re.compile(
-            rf"(authorization[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?(?:[a-z]{{2,16}} {{1,4}})?){_VALUE}", re.IGNORECASE
-        ),
+        rf"(authorization[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?(?:[a-z]{{2,16}} {{1,4}})?){_VALUE}",
         rf"\1{MASK}",
+        re.IGNORECASE,
     ),
-    _Shape("bearer", re.compile(r"(\bbearer\s{1,4})[A-Za-z0-9._~+/=-]{8,}+", re.IGNORECASE), rf"\1{MASK}"),
-    _Shape("cookie", re.compile(r"(\b(?:set-)?cookie[\"']?\s{0,4}:\s{0,4})[^\r\n]++", re.IGNORECASE), rf"\1{MASK}"),
+    _Shape("bearer", r"(\bbearer\s{1,4})[A-Za-z0-9._~+/=-]{8,}+", rf"\1{MASK}", re.IGNORECASE),
+    _Shape("cookie", r"(\b(?:set-)?cookie[\"']?\s{0,4}:\s{0,4})[^\r\n]++", rf"\1{MASK}", re.IGNORECASE),
     _named("passw", "passw(?:or)?d"),
     _named("passphrase", "passphrase"),
     _named("pwd", "pwd"),
@@ -183,12 +194,13 @@ _SHAPES = (
     _named("client_assertion", "client_assertion"),
     _Shape(
         "api-key",
-        re.compile(rf"(\b(?:x-[a-z-]{{0,24}}|)api-key\s{{0,4}}:\s{{0,4}}){_VALUE}", re.IGNORECASE),
+        rf"(\b(?:x-[a-z-]{{0,24}}|)api-key\s{{0,4}}:\s{{0,4}}){_VALUE}",
         rf"\1{MASK}",
+        re.IGNORECASE,
     ),
     # The sign-in redirect: only as a query parameter, `code=` alone is an exit status.
-    _Shape("code=", re.compile(r"([?&]code=)[^\s&\"'#]++", re.IGNORECASE), rf"\1{MASK}"),
-    _Shape("://", re.compile(r"(://)[^/?#\s\"'<>@]*+@(?:[^/?#\s\"'<>@]*+@)*+"), rf"\1{MASK}@"),
+    _Shape("code=", r"([?&]code=)[^\s&\"'#]++", rf"\1{MASK}", re.IGNORECASE),
+    _Shape("://", r"(://)[^/?#\s\"'<>@]*+@(?:[^/?#\s\"'<>@]*+@)*+", rf"\1{MASK}@"),
 )
 
 _REFERENCE = re.compile(r"\$\{[^}]*\}|^\$[A-Za-z_][A-Za-z0-9_]*$")

@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import msgspec
 
 from openclaw.content import ToolCall
 from openclaw.log import one_line, short_hash
-from openclaw.redact import redact
+from openclaw.redact import known_forms, redact
 from openclaw.security.policy import Decision
 from openclaw.tool import Invocation, Tool
 
@@ -34,19 +35,17 @@ _LONGEST_NAME = 64
 _LONGEST_TEXT = 200
 _MOST_MEMBERS = 32
 _DEEPEST = 4
+_KINDS: dict[type, str] = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "string"}
+
+# What repeats from call to call is worked out once for each of this many: an agent, its conversation, a tool.
+_MOST_REPEATED = 1_024
 
 
 def shape(value: Any, *, depth: int = 0) -> Any:
     """What kind of value this is: names and types of members, lengths of lists, no contents. Numbers and texts are told by type alone."""
+    if kind := _KINDS.get(type(value)):
+        return kind
     match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
         case list() | tuple():
             return f"array({len(value)})"
         case dict() if depth >= _DEEPEST:
@@ -61,6 +60,15 @@ def shape(value: Any, *, depth: int = 0) -> Any:
             return members
         case _:
             return type(value).__name__
+
+
+class _About(msgspec.Struct, frozen=True):
+    """The part of a record that says which call it is about, and whether it holds no secret as far as was known then."""
+
+    call: ToolCall
+    told: dict[str, Any]
+    is_clean: bool
+    forms: object
 
 
 class AuditLog:
@@ -82,10 +90,17 @@ class AuditLog:
         self._unlooked = 0
         self._torn = False
         self._failing = False
+        # The second that was last written, in words.
+        self._second = (-1, "")
+        # Parts of records in which no secret stands, as far as was known then.
+        self._clean: set[str] = set()
+        self._clean_for = known_forms()
+        # Calls that were asked for and are not over.
+        self._open_calls: dict[int, _About] = {}
 
     def asked(self, call: ToolCall, invocation: Invocation, tool: Tool | None, decision: Decision) -> None:
         """A model asks for a call; `decision` is what policy says. Never raises."""
-        self._write("request", call, invocation, tool, {"allowed": decision.allowed, **_rule(decision)})
+        self._write("request", call, invocation, tool, decision, {"allowed": decision.allowed})
 
     def ended(
         self,
@@ -102,18 +117,24 @@ class AuditLog:
         facts: dict[str, Any] = {"outcome": outcome, "durationMs": round(seconds * 1000, 3)}
         if result_bytes is not None:
             facts["resultBytes"] = result_bytes
-        self._write("outcome", call, invocation, tool, facts | _rule(decision))
+        self._write("outcome", call, invocation, tool, decision, facts)
 
     def close(self) -> None:
         with self._lock:
             self._close()
 
     def _write(
-        self, event: str, call: ToolCall, invocation: Invocation, tool: Tool | None, facts: dict[str, Any]
+        self,
+        event: str,
+        call: ToolCall,
+        invocation: Invocation,
+        tool: Tool | None,
+        decision: Decision | None,
+        facts: dict[str, Any],
     ) -> None:
         """Append one record. When it cannot be written, one warning says so until it works again."""
         try:
-            record = self._record(event, call, invocation, tool, facts)
+            record = self._record(event, call, invocation, tool, decision, facts)
             for listener in self.listeners:
                 listener(record)
             line = msgspec.json.encode(record) + b"\n"
@@ -128,24 +149,57 @@ class AuditLog:
                 logger.warning("The audit trail at %s cannot be written: %s.", self._path, reason)
 
     def _record(
-        self, event: str, call: ToolCall, invocation: Invocation, tool: Tool | None, facts: dict[str, Any]
+        self,
+        event: str,
+        call: ToolCall,
+        invocation: Invocation,
+        tool: Tool | None,
+        decision: Decision | None,
+        facts: dict[str, Any],
     ) -> dict[str, Any]:
-        moment = self._clock()
-        record = {
-            "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(moment))}.{int(moment % 1 * 1000):03d}Z",
-            "event": event,
-            "agent": one_line(invocation.agent, _LONGEST_TEXT),
-            "session": short_hash(invocation.session),
-            "call": one_line(call.id, _LONGEST_TEXT),
-            "kind": tool.kind if tool else "unknown",
-            "origin": one_line(tool.origin, _LONGEST_TEXT) if tool else "",
-            "tool": one_line(call.name, _LONGEST_TEXT),
+        about = self._about(call, invocation, tool)
+        record = {"time": self._time(), "event": event, **about.told, **facts}
+        if decision is not None:
+            record["rule"], record["where"] = decision.rule, decision.where
+        if about.is_clean and (decision is None or self._is_clean(f"{decision.rule} {decision.where}")):
+            return record
+        return dict(_masked(record))
+
+    def _about(self, call: ToolCall, invocation: Invocation, tool: Tool | None) -> "_About":
+        """What the request and the outcome of a call have in common: worked out for the first of them."""
+        known = self._open_calls.pop(id(call), None)
+        if known is not None and known.call is call and known.forms is known_forms():
+            return known
+        kind, origin = (tool.kind, tool.origin) if tool else ("unknown", "")
+        repeated = {
+            **_who(invocation.agent, invocation.session, call.name, kind, origin),
             "arguments": shape(call.arguments),
-            **facts,
         }
-        # A secret among the names is rare; one look at the whole record is cheap.
-        text = msgspec.json.encode(record).decode()
-        return record if redact(text) == text else dict(_masked(record))
+        number = one_line(call.id, _LONGEST_TEXT)
+        is_clean = self._is_clean(msgspec.json.encode(repeated).decode()) and redact(number) == number
+        about = _About(call, {"call": number, **repeated}, is_clean, known_forms())
+        if len(self._open_calls) >= _MOST_REPEATED:
+            self._open_calls.clear()
+        self._open_calls[id(call)] = about
+        return about
+
+    def _time(self) -> str:
+        moment = self._clock()
+        second, words = self._second
+        if second != int(moment):
+            second, words = self._second = int(moment), time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment))
+        return f"{words}.{int(moment % 1 * 1000):03d}Z"
+
+    def _is_clean(self, text: str) -> bool:
+        """Whether no secret stands in a part that repeats. Looked for once, and again whenever more secrets are known."""
+        if self._clean_for is not (known := known_forms()) or len(self._clean) >= _MOST_REPEATED:
+            self._clean, self._clean_for = set(), known
+        if text in self._clean:
+            return True
+        if redact(text) != text:
+            return False
+        self._clean.add(text)
+        return True
 
     def _append(self, line: bytes) -> None:
         descriptor = self._open()
@@ -205,8 +259,16 @@ def _is_at(path: Path, status: os.stat_result) -> bool:
         return False
 
 
-def _rule(decision: Decision | None) -> dict[str, str]:
-    return {"rule": decision.rule, "where": decision.where} if decision else {}
+@lru_cache(maxsize=_MOST_REPEATED)
+def _who(agent: str, session: str, tool: str, kind: str, origin: str) -> dict[str, Any]:
+    """Not to be changed by who gets it."""
+    return {
+        "agent": one_line(agent, _LONGEST_TEXT),
+        "session": short_hash(session),
+        "kind": kind,
+        "origin": one_line(origin, _LONGEST_TEXT),
+        "tool": one_line(tool, _LONGEST_TEXT),
+    }
 
 
 def _masked(value: Any) -> Any:

@@ -10,7 +10,7 @@ import logging
 import os
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -52,6 +52,8 @@ _ID_BYTES = 8
 
 # Longest name of a sender or a subject in a frame's head, and longest title or description of a schema: enough for honest ones.
 _LONGEST_HEAD = 200
+# Heads that are kept made: one for each server of a large gateway.
+_MOST_HEADS = 256
 _LONGEST_NOTE = 4_096
 
 _MARKER_GONE = "[[MARKER_SANITIZED]]"
@@ -130,7 +132,12 @@ def frame_items(
 def suspicious(text: str) -> tuple[str, ...]:
     """Names of the manipulation patterns in `text`: for the log, never for a decision."""
     folded = text.lower()
-    return tuple(name for name, hint, pattern in _SUSPICIOUS if hint in folded and pattern.search(text))
+    # `re` keeps what it compiled: most texts need none of them.
+    return tuple(
+        name
+        for name, hint, pattern in _SUSPICIOUS
+        if hint in folded and re.search(pattern, text, re.IGNORECASE | re.MULTILINE)
+    )
 
 
 def clean_label(text: str, limit: int) -> str:
@@ -189,26 +196,31 @@ def _frame_pattern() -> re.Pattern[str]:
 
 
 def _wrap(text: str, source: Source, sender: str, subject: str, warning: bool) -> Framed:
+    make = _around if len(sender) + len(subject) <= _LONGEST_HEAD else _around.__wrapped__
+    before, head = make(source, sender, subject, warning)
+    number = os.urandom(_ID_BYTES).hex()
+    return Framed(f'{before}{number}{head}{text}\n<<<END_EXTERNAL_UNTRUSTED_CONTENT id="{number}">>>')
+
+
+@lru_cache(maxsize=_MOST_HEADS)
+def _around(source: Source, sender: str, subject: str, warning: bool) -> tuple[str, str]:
+    """What stands before the id of a frame, and between the id and the text."""
     name = clean_label(sender, _LONGEST_HEAD) if sender else ""
     notices = [_WARNING] if warning else []
     if source == "mcp_server":
         notices.append(_MCP_NOTICE.format(name=name))
-    number = os.urandom(_ID_BYTES).hex()
     head = f"Source: {_LABELS.get(source, 'External')}"
     if name:
         head += f"\nFrom: {name}"
     if subject:
         head += f"\nSubject: {clean_label(subject, _LONGEST_HEAD)}"
     notice = "\n".join(notices) + "\n\n" if notices else ""
-    return Framed(
-        f'{notice}\n<<<EXTERNAL_UNTRUSTED_CONTENT id="{number}">>>\n{head}\n---\n{text}\n'
-        f'<<<END_EXTERNAL_UNTRUSTED_CONTENT id="{number}">>>'
-    )
+    return f'{notice}\n<<<EXTERNAL_UNTRUSTED_CONTENT id="', f'">>>\n{head}\n---\n'
 
 
 def _sanitise(text: str, sender: str) -> str:
     text = _remove_tokens_and_markers(_remove_controls(text))
-    if found := suspicious(text):
+    if logger.isEnabledFor(logging.INFO) and (found := suspicious(text)):
         logger.info("Suspicious wording in external content: %s", ", ".join(found), extra={"sender": sender})
     return text
 
@@ -353,32 +365,29 @@ def _clean_value(value: Any, *, bounded: bool = False) -> Any:
 
 
 # Name, a lower-case literal without which it cannot match, pattern. Repeats are bounded: text of any length is read once.
-_SUSPICIOUS = tuple(
-    (name, hint, re.compile(pattern, re.IGNORECASE | re.MULTILINE))
-    for name, hint, pattern in (
-        ("ignore-previous", "ignore", r"\bignore\s{1,9}(?:\w{1,12}\s{1,9}){0,3}(?:previous|prior|above|earlier)\b"),
-        (
-            "disregard-previous",
-            "disregard",
-            r"\bdisregard\s{1,9}(?:\w{1,12}\s{1,9}){0,3}(?:previous|prior|above|earlier)\b",
-        ),
-        (
-            "forget-rules",
-            "forget",
-            r"\bforget\s{1,9}(?:everything|all|your)\b[^.\n]{0,20}\b(?:instructions|rules|guidelines|above|you)\b",
-        ),
-        ("new-role", "you are now", r"\byou are now\s{1,9}(?:an?|the|in)\b"),
-        ("new-instructions", "new instruction", r"\bnew instructions?\s{0,9}:"),
-        ("system-override", "system", r"\bsystem\s{0,9}:?\s{0,9}(?:prompt|override|command)\b"),
-        ("exec-command", "command", r"\bexec\b[^\n]{0,80}\bcommand\s{0,9}="),
-        ("elevated", "elevated", r"\belevated\s{0,9}=\s{0,9}true\b"),
-        ("remove-files", "rm -", r"\brm -[a-z]{0,3}(?:rf|fr)\b"),
-        ("delete-all", "delete", r"\bdelete all (?:\w{1,12} )?(?:emails?|files?|data|messages?)\b"),
-        ("system-tag", "system", r"</?system>"),
-        ("role-switch", "]:", r"\][ \t]{0,9}\n[ \t]{0,9}\[(?:system|assistant|user)\]:"),
-        ("system-label", "[system", r"\[system(?: message)?\]"),
-        ("role-label", "[assistant]", r"\[assistant\]"),
-        ("internal-label", "[internal]", r"\[internal\]"),
-        ("system-line", "system:", r"^system: "),
-    )
+_SUSPICIOUS = (
+    ("ignore-previous", "ignore", r"\bignore\s{1,9}(?:\w{1,12}\s{1,9}){0,3}(?:previous|prior|above|earlier)\b"),
+    (
+        "disregard-previous",
+        "disregard",
+        r"\bdisregard\s{1,9}(?:\w{1,12}\s{1,9}){0,3}(?:previous|prior|above|earlier)\b",
+    ),
+    (
+        "forget-rules",
+        "forget",
+        r"\bforget\s{1,9}(?:everything|all|your)\b[^.\n]{0,20}\b(?:instructions|rules|guidelines|above|you)\b",
+    ),
+    ("new-role", "you are now", r"\byou are now\s{1,9}(?:an?|the|in)\b"),
+    ("new-instructions", "new instruction", r"\bnew instructions?\s{0,9}:"),
+    ("system-override", "system", r"\bsystem\s{0,9}:?\s{0,9}(?:prompt|override|command)\b"),
+    ("exec-command", "command", r"\bexec\b[^\n]{0,80}\bcommand\s{0,9}="),
+    ("elevated", "elevated", r"\belevated\s{0,9}=\s{0,9}true\b"),
+    ("remove-files", "rm -", r"\brm -[a-z]{0,3}(?:rf|fr)\b"),
+    ("delete-all", "delete", r"\bdelete all (?:\w{1,12} )?(?:emails?|files?|data|messages?)\b"),
+    ("system-tag", "system", r"</?system>"),
+    ("role-switch", "]:", r"\][ \t]{0,9}\n[ \t]{0,9}\[(?:system|assistant|user)\]:"),
+    ("system-label", "[system", r"\[system(?: message)?\]"),
+    ("role-label", "[assistant]", r"\[assistant\]"),
+    ("internal-label", "[internal]", r"\[internal\]"),
+    ("system-line", "system:", r"^system: "),
 )

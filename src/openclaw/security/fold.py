@@ -5,9 +5,10 @@ brackets of every kind, and characters written as entities or escapes. Folded te
 `external.py` finds marker look-alikes in it and changes the original only where one stands. Pure, and linear in time.
 """
 
-import html
 import re
 import unicodedata
+from collections.abc import Callable
+from importlib import import_module
 
 # Stands for a letter or digit that looks like no ASCII one: it separates nothing.
 OTHER = "\x7f"
@@ -88,8 +89,9 @@ def _look(character: str) -> str:
 _fold = _Fold({code: chr(code).lower() for code in range(128)})
 _fold.update({ord(character): letter for letter, like in _LOOKS_LIKE.items() for character in like})
 _fold.update({ord("i"): "l", ord("I"): "l", ord(OTHER): " "})
-# Folds what is folded already to itself, so it serves both.
-_ASCII_LETTERS = {code: _fold[code] if _fold[code].islower() else None for code in range(128)}
+# Folds what is folded already to itself, so it serves both. As bytes, it is a hundred times as fast as over characters.
+_ASCII_LETTERS = bytes(ord(_fold[code]) if code < 128 and _fold[code].islower() else code for code in range(256))
+_NO_LETTERS = bytes(code for code in range(128) if not _fold[code].islower())
 
 
 def fold(text: str) -> str:
@@ -101,9 +103,9 @@ def fold(text: str) -> str:
 
 def letters(text: str) -> str:
     """The letters of `fold(text)` alone, and faster: a first look whether it is worth folding at all."""
-    if text.isascii() and not _may_write_out(text):
-        return text.translate(_ASCII_LETTERS)
-    return fold(text).translate(_ASCII_LETTERS)
+    if not text.isascii() or _may_write_out(text):
+        text = fold(text)
+    return text.encode("ascii").translate(_ASCII_LETTERS, _NO_LETTERS).decode("ascii")
 
 
 def fold_with_places(text: str) -> tuple[str, list[int]]:
@@ -133,7 +135,9 @@ def _read(found: re.Match[str]) -> str:
     """The character that an entity or an escape stands for."""
     written = found[0]
     if written[0] == "&":
-        return html.unescape("&" + written[1:].replace("amp;", "") if written[1:5] == "amp;" else written)
+        # Loads a table of two thousand entities, which most texts never need.
+        unescape: Callable[[str], str] = import_module("html").unescape
+        return unescape("&" + written[1:].replace("amp;", "") if written[1:5] == "amp;" else written)
     if written[0] == "%":
         return chr(int(written[1:], 16))
     body = written.lstrip("\\")
