@@ -115,8 +115,8 @@ class Places:
 
 def event_of(error: OpenClawError, spec: ServerSpec) -> Event:
     """What a failure means for the life of a server: a person has to act, it cannot work as configured, or it may pass."""
-    # The reason may repeat words of the server.
-    reason = clean_label(str(error), MAX_REASON)
+    # The reason may repeat words of the server. What a lost link hints at is one request, which is not what this is about.
+    reason = clean_label(error.message if isinstance(error, LinkLostError) else str(error), MAX_REASON)
     match error:
         case SignInNeededError():
             return Event("sign-in", reason)
