@@ -244,6 +244,7 @@ class App:
                 today=date.today,
                 contexts=(plugins,),
                 skills=lambda: self.skills(spec, workspace).prompt,
+                running=(await self.engine.manager()).running,
             ),
         )
 

@@ -105,8 +105,11 @@ class Engine:
 
     def _is_denied(self, agent: str, name: str) -> bool:
         assert self._manager is not None
-        origin = next((entry.spec.name for entry in self._manager.entries(agent) if entry.name == name), "")
-        return not self.decide(ToolRef(name, "mcp", origin), agent).allowed
+        if name in NATIVE_NAMES:
+            return not self.decide(ToolRef(name), agent).allowed
+        origin = next((entry.spec.name for entry in self._manager.entries(agent) if entry.name == name), None)
+        tool = ToolRef(name, "plugin") if origin is None else ToolRef(name, "mcp", origin)
+        return not self.decide(tool, agent).allowed
 
     async def resolve(self, value: str) -> str:
         """A configured value with its secret references replaced. Raises SecretError."""

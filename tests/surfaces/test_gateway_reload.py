@@ -106,6 +106,25 @@ async def test_a_newly_denied_tools_running_calls_end_and_no_others(tmp_path: Pa
     assert (status, answer["isError"]) == (200, False)
 
 
+async def test_a_newly_denied_native_tool_ends_too(tmp_path: Path) -> None:
+    config = {"tools": {"allow": ["exec", "read"]}}
+    started = tmp_path / "started"
+    command = ["/bin/sh", "-c", f"echo $$ > {started}; sleep 600"]
+    async with up(tmp_path, **config) as gateway:
+        manager = await gateway.gateway.app.engine.manager()
+        task = asyncio.create_task(call(gateway, "exec", command=command))
+        async with asyncio.timeout(HANG_GUARD):
+            while not len(manager.running) or not started.exists() or not started.read_text().strip():
+                await asyncio.sleep(0.01)
+        handle = handle_of(int(started.read_text()))
+        assert (await saved(gateway, {"tools": {"allow": ["read"]}}))["ok"]
+        status, answer = await asyncio.wait_for(task, HANG_GUARD)
+        await asyncio.to_thread(wait_until_gone, handle)
+
+    assert (status, answer["isError"]) == (200, True)
+    assert answer["content"][0]["text"] == "exec was taken away while it ran; the call was cancelled."
+
+
 async def test_a_turn_that_runs_meets_the_new_rule_at_its_next_call(tmp_path: Path) -> None:
     slow = {"toolCalls": [{"name": "part__slow", "arguments": {"seconds": 2}}]}
     echo = {"toolCalls": [{"name": "part__echo", "arguments": {"text": "x"}}]}

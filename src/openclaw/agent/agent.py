@@ -21,7 +21,7 @@ from openclaw.content import Message, ToolCall, UserMessage
 from openclaw.sessions.store import Store
 from openclaw.sessions.turn import Turn
 from openclaw.tool import Absence, ContextSource, Invocation, Tool, ToolResult, ToolSource
-from openclaw.tools.invoke import Audit, CheckerCache, PolicyDecide, invoke, unknown
+from openclaw.tools.invoke import Audit, CheckerCache, PolicyDecide, Running, invoke, unknown
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -52,6 +52,7 @@ class Parts(msgspec.Struct, frozen=True):
     today: Callable[[], date]
     contexts: Sequence[ContextSource] = ()
     skills: Callable[[], str] = str
+    running: Running | None = None
 
 
 class Agent(msgspec.Struct, frozen=True):
@@ -142,6 +143,7 @@ class Agent(msgspec.Struct, frozen=True):
             checker_cache=self.parts.checker_cache,
             audit=self.parts.audit,
             clock=self.parts.clock,
+            running=self.parts.running,
         )
 
 

@@ -10,7 +10,7 @@ import difflib
 import fnmatch
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -51,6 +51,20 @@ class Audit(Protocol):
     ) -> None: ...
 
 
+class RunningCall(Protocol):
+    def was_revoked(self) -> bool:
+        """Whether a cancellation that just arrived means that the tool was taken away; it is then taken back."""
+        ...
+
+
+class Running(Protocol):
+    """Calls under way. `openclaw.mcp.running.Running` is one; the engine keeps those of servers there itself."""
+
+    def begin(self, agent: str, name: str) -> RunningCall: ...
+
+    def end(self, call: Any) -> None: ...
+
+
 class CheckerCache:
     """One compiled checker for each schema, made on the first call. Keyed by the raw schema object, which it keeps alive."""
 
@@ -79,6 +93,7 @@ async def invoke(
     checker_cache: CheckerCache,
     audit: Audit,
     clock: Callable[[], float],
+    running: Running | None = None,
 ) -> ToolResult:
     """Call `tool`. Raises CancelledError when the caller is cancelled, and nothing else."""
     started = clock()
@@ -92,7 +107,7 @@ async def invoke(
         elif fault := call.fault or checker_cache.check(tool, call.arguments):
             outcome, result = "invalid", ToolResult.error(f"{tool.name} was not called: {fault}")
         else:
-            outcome, result = await _run(tool, call, invocation)
+            outcome, result = await _run_revocable(tool, call, invocation, running)
     except Exception as error:
         # Policy or schema themselves failed: the call is not made, and the model is told so.
         outcome, result = "failed", _failed(tool, error)
@@ -113,6 +128,23 @@ def unknown(call: ToolCall, offered: Iterable[str], absences: Sequence[Absence])
     nearest = [names[name] for name in difflib.get_close_matches(call.name.lower(), names, NEAREST, LIKENESS)]
     hint = f"Did you mean {' or '.join(nearest)}?" if nearest else "Use one of the tools you were given."
     return ToolResult.error(f"There is no tool named {call.name}. {hint}")
+
+
+async def _run_revocable(
+    tool: Tool, call: ToolCall, invocation: Invocation, running: Running | None
+) -> tuple[Outcome, ToolResult]:
+    """Run a tool so that a rule which changes meanwhile can end it."""
+    if running is None or tool.kind == "mcp":
+        return await _run(tool, call, invocation)
+    under_way = running.begin(invocation.agent, tool.name)
+    try:
+        return await _run(tool, call, invocation)
+    except asyncio.CancelledError:
+        if under_way.was_revoked():
+            return "refused", ToolResult.error(f"{tool.name} was taken away while it ran; the call was cancelled.")
+        raise
+    finally:
+        running.end(under_way)
 
 
 async def _run(tool: Tool, call: ToolCall, invocation: Invocation) -> tuple[Outcome, ToolResult]:
