@@ -167,7 +167,7 @@ _MCP = Command(
         Command(
             "call",
             "Call a tool and print its result.",
-            handler="openclaw.commands.mcp:call",
+            handler="openclaw.commands.call:call",
             details="Example: openclaw mcp call files__read_file path=notes.md",
             arguments=(
                 Argument("tool", "The tool, as `mcp tools` names it."),
@@ -278,6 +278,8 @@ Examples:
             "auth",
             "Sign in to a server, or out of it.",
             handler="openclaw.commands.sign_in:auth",
+            # A browser opens where the person sits, which a gateway does not know.
+            local_unless=("code", "logout", "no-browser", "print-client-metadata", "json"),
             arguments=(_NAME,),
             options=(
                 Option("code", "Finish a sign-in with the address the browser ended at.", value="CALLBACK_URL"),
@@ -364,6 +366,17 @@ Example: openclaw mcp-server --print-config claude-code\
     local=True,
 )
 
+_ORDER = Command(
+    "order",
+    "Carry out one order of a program: JSON on stdin, JSON lines on stdout.",
+    handler="openclaw.mcp_server.command:run",
+    details="""\
+The input is what the tool order_openclaw takes. Progress comes as {"progress": "…"}, at the end {"result": {…}}.
+Example: echo '{"message": "what files are in docs?"}' | openclaw order\
+""",
+    options=(AGENT, Option("revision", "The MCP revision whose content blocks the result uses.", value="DATE")),
+)
+
 _AUDIT = Command(
     "audit",
     "See what was called, when and how it ended.",
@@ -405,6 +418,7 @@ ROOT = Command(
         _TOOLS,
         _MCP,
         _MCP_SERVER,
+        _ORDER,
         _SECRETS,
         _AUDIT,
         Command(

@@ -1,4 +1,4 @@
-"""Asks a running gateway, over its control socket, how it is or to stop. Commands go another way: cli/remote.py."""
+"""Asks a running gateway, over its control socket, how it is or to stop. Commands go another way: cli/remote.py, mcp_server/forward.py."""
 
 import asyncio
 import os
@@ -25,11 +25,7 @@ async def ask(place: Path, kind: bytes) -> dict[str, Any] | None:
 
 
 async def _ask(place: Path, kind: bytes) -> dict[str, Any]:
-    port, token = _address(place)
-    if port is None:
-        reader, writer = await asyncio.open_unix_connection(place)
-    else:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    reader, writer, token = await connect(place)
     try:
         # The fields of a request; the gateway looks at the token alone.
         writer.write(wire.frame(kind, wire.pack([wire.PROTOCOL, token, *[b""] * 6])))
@@ -37,6 +33,14 @@ async def _ask(place: Path, kind: bytes) -> dict[str, Any]:
         return msgspec.json.decode(payload, type=dict[str, Any])
     finally:
         writer.close()
+
+
+async def connect(place: Path) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, bytes]:
+    """A connection to the gateway at that address, and the token to show there. Raises OSError, ValueError."""
+    port, token = _address(place)
+    if port is None:
+        return *await asyncio.open_unix_connection(place), token
+    return *await asyncio.open_connection("127.0.0.1", port), token
 
 
 def _address(place: Path) -> tuple[int | None, bytes]:

@@ -49,6 +49,19 @@ def read_order(arguments: Raw) -> Order:
     return order
 
 
+def written(order: Order) -> bytes:
+    """The order as arguments again, for somebody else to read."""
+    given: dict[str, Any] = {"message": order.message}
+    if order.session_key:
+        given["sessionKey"] = order.session_key
+    for name, items in (("images", order.images), ("files", order.files)):
+        if items:
+            given[name] = [
+                {"data": item.data, "mimeType": item.mime_type, "filename": item.filename or None} for item in items
+            ]
+    return msgspec.json.encode(given)
+
+
 def _text(given: dict[str, Any], name: str, place: str) -> str:
     value = given.get(name)
     if not isinstance(value, str):

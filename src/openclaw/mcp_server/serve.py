@@ -15,19 +15,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from openclaw.mcp_server.arguments import Order
-from openclaw.mcp_server.server import Journal, Server, Tell
+from openclaw.mcp_server.backend import ChosenBackend
+from openclaw.mcp_server.server import Journal, Server
 from openclaw.mcp_server.stdio import Line, Reader, Writer, take_over
 
-# Seconds from the end of input, or a signal, to the end of the process; and how much of it the host gets to end its servers.
-# What is left of them then is the guardian's.
+# Seconds from the end of input, or a signal, to the end of the process: orders get a second of it, the host what `backend.py` says,
 WITHIN = 1.9
-_CLOSING = 0.6
-# And for the client to read the last answers.
+# and the client this much to read the last answers.
 _LAST_LINES = 0.2
 
 _log = logging.getLogger(__name__)
@@ -72,7 +69,14 @@ async def serve(options: Options, descriptors: tuple[int, int]) -> int:
         # Windows has no signals that a loop could wait for.
         with suppress(NotImplementedError):
             loop.add_signal_handler(number, leave, 128 + number)
-    backend = _LaterOrders(options)
+    backend = ChosenBackend(
+        dict(os.environ),
+        Path.cwd(),
+        agent=options.agent,
+        config=options.config,
+        local=options.local,
+        before_loading=lambda: None if options.verbose else _configure_log(options),
+    )
     writer = Writer(writing, loop, leave)
     server = Server(writer.write, backend, _journal(options))
 
@@ -114,33 +118,3 @@ def _journal(options: Options) -> Journal | None:
 def _configure_log(options: Options) -> None:
     level = options.log_level or ("debug" if options.verbose else "warning")
     import_module("openclaw.log").configure(level=level, json_lines=options.log_json)
-
-
-class _LaterOrders:
-    """Orders that load what they need, the agent and all, when the first one comes."""
-
-    def __init__(self, options: Options) -> None:
-        self._options = options
-        self._loading: asyncio.Task[Any] | None = None
-
-    async def carry_out(self, order: Order, version: str, tell: Tell) -> dict[str, Any]:
-        if self._loading is None:
-            self._loading = asyncio.get_running_loop().create_task(self._load())
-        # A cancelled order must not cancel what others wait for.
-        orders = await asyncio.shield(self._loading)
-        answer: dict[str, Any] = await orders.carry_out(order, version, tell)
-        return answer
-
-    async def close(self) -> None:
-        if self._loading is not None:
-            with suppress(Exception):
-                async with asyncio.timeout(_CLOSING):
-                    await (await asyncio.shield(self._loading)).close()
-
-    async def _load(self) -> Any:
-        if not self._options.verbose:
-            _configure_log(self._options)
-        # In a thread: it takes half a second, and pings are answered meanwhile.
-        module = await asyncio.to_thread(import_module, "openclaw.mcp_server.orders")
-        choices = module.Choices(agent=self._options.agent, config=self._options.config)
-        return module.Orders(choices, dict(os.environ), Path.cwd())

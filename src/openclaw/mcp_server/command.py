@@ -1,0 +1,45 @@
+"""`openclaw order`: one order from standard input, its progress and its result as JSON lines.
+
+For programs, and for `openclaw mcp-server`, which has a running gateway do it this way. The input is what `order_openclaw` takes; the
+output is `{"progress": "…"}` any number of times, then `{"result": {"content": […], "isError": …}}`.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from openclaw.commands.dispatch import Context
+from openclaw.commands.parse import Parsed
+from openclaw.errors import UsageError
+from openclaw.mcp_server.arguments import read_order
+from openclaw.mcp_server.fulfil import fulfil
+from openclaw.protocol.eras import MODERN
+
+# Framed text is a subclass of str, which msgspec refuses by itself.
+_encoder = msgspec.json.Encoder(enc_hook=str.__str__)
+
+
+async def run(context: Context, parsed: Parsed) -> int:
+    given = (await context.console.read()).encode("utf-8", "replace")
+    try:
+        order = read_order(Raw(given))
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise UsageError(f"openclaw order: standard input is not JSON: {error}.") from None
+
+    def say(value: dict[str, Any]) -> None:
+        context.console.out(_encoder.encode(value).decode() + "\n")
+
+    async with context.open_app() as app:
+        result = await fulfil(
+            app,
+            order,
+            agent=parsed.text("agent"),
+            version=parsed.text("revision") or MODERN[0],
+            tell=lambda text: say({"progress": text}),
+            # A gateway's servers are up, or on their way; a command waits for them.
+            patience=app.engine.startup_grace if context.surface == "control" else None,
+            workspace=context.cwd,
+        )
+    say({"result": result})
+    return 1 if result["isError"] else 0

@@ -1,0 +1,132 @@
+"""An order handed to a running gateway: it runs the command `openclaw order` there, with the order on its standard input.
+
+Owns our end of that conversation (`gateway/wire.py`) as a terminal nobody sits at. Until the gateway has been told to go, any trouble means
+that the order is carried out here instead; from then on the gateway has it, whatever happens: nothing is done twice. Leaving, by being
+cancelled, ends the command there.
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from openclaw import __version__
+from openclaw.config import places
+from openclaw.gateway import wire
+from openclaw.gateway.client import connect
+from openclaw.gateway.terminal import MOST_INPUT, read_frame
+from openclaw.mcp_server.arguments import Order, written
+from openclaw.mcp_server.public import clean
+from openclaw.mcp_server.server import Tell, failure
+
+# A healthy gateway takes an order within milliseconds.
+TAKE_TIMEOUT = 5.0
+_WIDTH = b"80"
+
+_log = logging.getLogger(__name__)
+
+
+class Gateway:
+    """The gateway at `place`, for one order."""
+
+    def __init__(self, place: Path, env: Mapping[str, str], cwd: Path, agent: str, config: str) -> None:
+        self._place = place
+        self._env = env
+        self._cwd = cwd
+        self._agent = agent
+        self._config = config
+
+    async def carry_out(self, order: Order, version: str, tell: Tell) -> dict[str, Any] | None:
+        """The result of the order; None when the gateway does not take it."""
+        given = written(order)
+        if len(given) > MOST_INPUT:
+            return None
+        try:
+            async with asyncio.timeout(TAKE_TIMEOUT):
+                reader, writer, token = await connect(self._place)
+        except (OSError, ValueError, TimeoutError):
+            return None
+        try:
+            if not await self._is_taken(reader, writer, token, version):
+                return None
+            try:
+                return await _Errand(reader, writer, given, tell).result()
+            except (OSError, EOFError, ValueError):
+                return failure("The gateway ended while it carried out the order. `openclaw gateway status` says more.")
+        finally:
+            writer.close()
+
+    async def _is_taken(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: bytes, version: str
+    ) -> bool:
+        words = ["order", "--revision", version, *(["--agent", self._agent] if self._agent else [])]
+        state, config = places.state_dir(self._env), places.config_file(self._env, self._config, str(self._cwd))
+        fields = [os.fsencode(field) for field in (__version__, state, config, str(self._cwd))]
+        request = [wire.PROTOCOL, token, *fields, _WIDTH, b"", *(os.fsencode(word) for word in words)]
+        try:
+            async with asyncio.timeout(TAKE_TIMEOUT):
+                writer.write(wire.frame(wire.RUN, wire.pack(request)))
+                kind, why = await read_frame(reader)
+        except (OSError, EOFError, ValueError, TimeoutError):
+            return False
+        if why:
+            _log.warning("%s", why.decode("utf-8", "replace"))
+        if kind == wire.TAKEN:
+            writer.write(wire.frame(wire.GO))
+        return kind == wire.TAKEN
+
+
+class _Errand:
+    """A command while the gateway runs it. Its output is JSON lines: `{"progress": …}`, and `{"result": …}` at the end."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, given: bytes, tell: Tell) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._given = given
+        self._tell = tell
+        self._pieces: list[bytes] = []
+        self._errors = b""
+        self._result: dict[str, Any] | None = None
+
+    async def result(self) -> dict[str, Any]:
+        """Raises OSError, EOFError or ValueError when the gateway leaves."""
+        while True:
+            kind, payload = await read_frame(self._reader)
+            if kind == wire.OUT:
+                self._take(payload)
+            elif kind == wire.ERR:
+                self._errors += payload
+            elif kind == wire.READ:
+                await self._give()
+            elif kind == wire.ASK:
+                # Nobody is here to be asked.
+                self._writer.write(wire.frame(wire.ANSWER))
+            elif kind == wire.EXIT:
+                return self._result or failure(self._why())
+
+    def _take(self, piece: bytes) -> None:
+        *ended, rest = piece.split(b"\n")
+        for end in ended:
+            line = msgspec.json.decode(b"".join((*self._pieces, end)), type=dict[str, Any])
+            self._pieces.clear()
+            if "result" in line:
+                self._result = line["result"]
+            else:
+                self._tell(str(line.get("progress", "")))
+        if rest:
+            self._pieces.append(rest)
+
+    async def _give(self) -> None:
+        for start in range(0, len(self._given), wire.PIECE_BYTES):
+            self._writer.write(wire.frame(wire.INPUT, self._given[start : start + wire.PIECE_BYTES]))
+            await self._writer.drain()
+        self._writer.write(wire.frame(wire.INPUT))
+        self._given = b""
+
+    def _why(self) -> str:
+        said = clean(self._errors.decode("utf-8", "replace")).strip().removeprefix("error: ")
+        return said or "The gateway carried out the order without a result."

@@ -1,0 +1,107 @@
+"""One order with an agent host: attachments decoded, the agent asked, everything it said and made put into one result.
+
+The same for an order that came over our own stdin and for one that another process handed to a gateway. An order is what `openclaw agent`
+would do with the same words: no channel, no commands, the rights of the local user. Text is put together in `aggregate.py`, media in
+`inbound.py` and `outbound.py`; what fails becomes a result that names no path and no secret (`public.py`).
+"""
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from openclaw.agent.attachments import Attachment
+from openclaw.agent.events import Event, MessageEnd, ToolEnd
+from openclaw.app import App, Reply
+from openclaw.config.agents import agent as agent_of
+from openclaw.config.paths import Paths
+from openclaw.errors import OpenClawError
+from openclaw.mcp_server.aggregate import NOTHING_SAID, aggregate
+from openclaw.mcp_server.arguments import Order
+from openclaw.mcp_server.inbound import check_counts, decode
+from openclaw.mcp_server.narrate import narrate
+from openclaw.mcp_server.outbound import content
+from openclaw.mcp_server.public import clean, sentence
+from openclaw.mcp_server.server import Tell, failure
+
+# The first revision whose clients know audio content.
+_AUDIO_SINCE = "2025-03-26"
+# 128 bits: nobody guesses the key of a conversation that nobody named.
+_KEY_BYTES = 16
+_NAMESPACE = "mcp"
+
+_log = logging.getLogger(__name__)
+
+
+async def fulfil(
+    app: App, order: Order, *, agent: str, version: str, tell: Tell, patience: float | None, workspace: Path
+) -> dict[str, Any]:
+    """The result of the tool call. `patience` is how long to wait for servers never seen before. Raises CancelledError alone."""
+    roots = private_places(app.paths, workspace)
+    try:
+        check_counts(order)
+        spec = agent_of(app.config, agent)
+        attachments = await _decoded(order)
+        events: list[Event] = []
+        reply = await app.reply(
+            order.message,
+            agent=spec.id,
+            session_key=order.session_key or _new_key(),
+            namespace=_NAMESPACE if order.session_key else "",
+            attachments=attachments,
+            on_event=_listener(events, tell),
+            patience=patience,
+            workspace=workspace,
+        )
+        text = _text(reply, aggregate(events, verbose=spec.verbose), roots)
+        audio_blocks = app.config.root.media.audio.output == "block" and version >= _AUDIO_SINCE
+        blocks = await asyncio.to_thread(content, text, reply.media, audio_blocks=audio_blocks)
+        return {"content": blocks, "isError": reply.reason != "done"}
+    except (OpenClawError, OSError) as error:
+        return failed(error, roots)
+
+
+def failed(error: OpenClawError | OSError, roots: Sequence[str]) -> dict[str, Any]:
+    """A failure as a result. The log says more."""
+    _log.info("an order failed: %s", error)
+    if isinstance(error, OpenClawError):
+        return failure(sentence(error, roots))
+    return failure(f"OpenClaw could not use its files: {error.strerror or type(error).__name__}.")
+
+
+def private_places(paths: Paths, workspace: Path) -> tuple[str, ...]:
+    """Directories that no result names."""
+    return tuple(str(path) for path in (paths.state_dir, paths.config_file.parent, paths.home, workspace))
+
+
+def _listener(events: list[Event], tell: Tell) -> Callable[[Event], None]:
+    def take(event: Event) -> None:
+        if isinstance(event, MessageEnd | ToolEnd):
+            events.append(event)
+        if told := narrate(event):
+            tell(told)
+
+    return take
+
+
+def _text(reply: Reply, said: str, roots: Sequence[str]) -> str:
+    if reply.reason == "done":
+        return said if said or reply.media else NOTHING_SAID
+    before = f"\n\nSaid before that:\n\n{said}" if said else ""
+    return f"Error: {clean(reply.error, roots)}{before}"
+
+
+async def _decoded(order: Order) -> list[Attachment]:
+    """The attachments, one after the other, in a thread: the largest take a tenth of a second each."""
+    items = decode(order)
+    attachments: list[Attachment] = []
+    while (attachment := await asyncio.to_thread(next, items, None)) is not None:
+        attachments.append(attachment)
+    return attachments
+
+
+def _new_key() -> str:
+    return f"mcp-{int(time.time() * 1000)}-{secrets.token_hex(_KEY_BYTES)}"
