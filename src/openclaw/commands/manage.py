@@ -156,7 +156,7 @@ async def _try(context: Context, parsed: Parsed, engine: Engine, name: str, agen
         await manager.server(name, agent).refresh()
     except OpenClawError:
         status = _status(await engine.manager(), name, agent)
-        if status.state == "needs-auth" and context.surface != "http":
+        if status.state == "needs-auth" and context.surface in ("terminal", "chat"):
             console = context.console
             await sign_in(context, engine, name, agent, console.note if parsed.flag("json") else console.line)
     return _status(manager, name, agent)

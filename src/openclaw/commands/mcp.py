@@ -4,14 +4,9 @@ Only `call`, `read` and the like touch a server; `servers` and `tools` show what
 a server says is printed before it was cleaned.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from fnmatch import fnmatchcase
-from secrets import token_hex
-from time import monotonic
 from typing import Any
-
-import msgspec
 
 from openclaw.commands.arguments import arguments_of
 from openclaw.commands.dispatch import Context
@@ -19,27 +14,23 @@ from openclaw.commands.parse import Parsed, nearest
 from openclaw.commands.render import resource_lines, result_lines, server_lines, status_lines
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.agents import agent as agent_spec
-from openclaw.content import ToolCall
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.mcp.definition import schema_of
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.prompts import get_prompt, list_prompts
-from openclaw.mcp.registry import Entry
 from openclaw.mcp.resources import list_resources, list_templates
 from openclaw.mcp.resources import read as read_resource
-from openclaw.mcp.results import CallResult, PromptEntry, as_json
+from openclaw.mcp.results import CallResult, PromptEntry
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.supervisor import Supervisor
 from openclaw.security.external import clean_label, clean_terminal
-from openclaw.security.policy import ToolRef
-from openclaw.tool import Invocation
 
 _DESCRIPTION = 500
 
 
 @asynccontextmanager
-async def _engine(
+async def opened(
     context: Context, parsed: Parsed, *, settle: bool = False
 ) -> AsyncIterator[tuple[Engine, Manager, str]]:
     """The engine and the agent asked about. With `settle`, once the agent's servers are known or cannot be."""
@@ -53,7 +44,7 @@ async def _engine(
 
 
 async def servers(context: Context, parsed: Parsed) -> int:
-    async with _engine(context, parsed) as (engine, manager, agent):
+    async with opened(context, parsed) as (engine, manager, agent):
         manager.start(agent)
         await manager.reach(agent)
         found = await with_sign_ins(engine, manager.status(agent))
@@ -100,7 +91,7 @@ def status_json(status: ServerStatus) -> dict[str, Any]:
 
 async def tools(context: Context, parsed: Parsed) -> int:
     name = parsed.text("server")
-    async with _engine(context, parsed, settle=True) as (_, manager, agent):
+    async with opened(context, parsed, settle=True) as (_, manager, agent):
         if name:
             manager.server(name, agent)
         found = [entry for entry in manager.entries(agent) if not name or entry.spec.name == name]
@@ -130,7 +121,7 @@ async def tools(context: Context, parsed: Parsed) -> int:
 
 async def status(context: Context, parsed: Parsed) -> int:
     name = parsed.text("name")
-    async with _engine(context, parsed) as (engine, manager, agent):
+    async with opened(context, parsed) as (engine, manager, agent):
         await _reached(manager, name, agent)
         (found,) = await with_sign_ins(engine, [one for one in manager.status(agent) if one.name == name])
     if parsed.flag("json"):
@@ -156,7 +147,7 @@ async def _reached(manager: Manager, name: str, agent: str) -> None:
 
 async def refresh(context: Context, parsed: Parsed) -> int:
     name = parsed.text("name")
-    async with _engine(context, parsed) as (_, manager, agent):
+    async with opened(context, parsed) as (_, manager, agent):
         names = [name] if name else [one.name for one in manager.status(agent) if one.state != "disabled"]
         failed = 0
         rows: list[dict[str, Any]] = []
@@ -179,70 +170,9 @@ async def refresh(context: Context, parsed: Parsed) -> int:
     return 1 if failed else 0
 
 
-async def call(context: Context, parsed: Parsed) -> int:
-    """Exit code 1 when the tool reported an error. Starts only the server it needs."""
-    async with _engine(context, parsed) as (engine, manager, agent):
-        entry = await manager.find(parsed.text("tool"), agent)
-        if entry is None:
-            raise UsageError(_no_such_tool(manager, agent, parsed.text("tool")))
-        schema = msgspec.json.decode(schema_of(entry.definition.details()))
-        arguments = arguments_of(parsed.many("words"), schema if isinstance(schema, dict) else None)
-        result = await _audited(engine, manager, entry, arguments, agent, _progress(context))
-        _print(context, parsed, engine, result)
-    return 1 if result.is_error else 0
-
-
-async def _audited(
-    engine: Engine,
-    manager: Manager,
-    entry: Entry,
-    arguments: dict[str, Any],
-    agent: str,
-    show_progress: Callable[[str], None] | None,
-) -> CallResult:
-    """A person's own call: the agent's rules hold for it, and it leaves the same trail. Raises UsageError when a rule forbids it."""
-    tool = next((one for one in manager.tools(agent) if one.name == entry.name), None)
-    call = ToolCall(f"command-{token_hex(4)}", entry.name, arguments)
-    invocation = Invocation(agent, "", engine.paths.workspace_dir, call.id)
-    decision = engine.decide(ToolRef(entry.name, "mcp", entry.spec.name), agent)
-    engine.audit.asked(call, invocation, tool, decision)
-    started, outcome = monotonic(), "cancelled"
-    try:
-        if not decision.allowed:
-            outcome = "refused"
-            raise UsageError(f"{entry.name} may not be used: {decision}.")
-        result = await manager.call(entry.name, arguments, agent=agent, show_progress=show_progress)
-        outcome = "error" if result.is_error else "ok"
-        return result
-    finally:
-        engine.audit.ended(call, invocation, tool, outcome, monotonic() - started)
-
-
-def _progress(context: Context) -> Callable[[str], None] | None:
-    if not context.console.interactive:
-        return None
-    return lambda text: context.console.note(context.console.dim(clean_label(text, 200)))
-
-
-def _no_such_tool(manager: Manager, agent: str, name: str) -> str:
-    absence = next((a for a in manager.absences(agent) if fnmatchcase(name, a.name)), None)
-    if absence is not None:
-        return f"{name} is not available: {absence.reason}" + (f" ({absence.where})" if absence.where else "")
-    known = [entry.name for entry in manager.entries(agent)]
-    return f"There is no MCP tool {name}. {nearest(name, known) or 'Try: openclaw mcp tools'}"
-
-
-def _print(context: Context, parsed: Parsed, engine: Engine, result: CallResult) -> None:
-    if parsed.flag("json"):
-        context.console.data(as_json(result))
-        return
-    for line in result_lines(result, engine.media, context.console):
-        context.console.line(line)
-
-
 async def resources(context: Context, parsed: Parsed) -> int:
     rows: list[dict[str, Any]] = []
-    async with _engine(context, parsed) as (_, manager, agent):
+    async with opened(context, parsed) as (_, manager, agent):
         for name, supervisor in _chosen(manager, agent, parsed.text("server")):
             listed = await supervisor.use(list_resources)
             templates = await supervisor.use(list_templates)
@@ -266,7 +196,7 @@ async def resources(context: Context, parsed: Parsed) -> int:
 
 
 async def read(context: Context, parsed: Parsed) -> int:
-    async with _engine(context, parsed) as (engine, manager, agent):
+    async with opened(context, parsed) as (engine, manager, agent):
         supervisor = manager.server(parsed.text("server"), agent)
         contents = await supervisor.use(lambda client: read_resource(client, parsed.text("uri")))
         if parsed.flag("json"):
@@ -279,7 +209,7 @@ async def read(context: Context, parsed: Parsed) -> int:
 
 async def prompts(context: Context, parsed: Parsed) -> int:
     rows: list[dict[str, Any]] = []
-    async with _engine(context, parsed) as (_, manager, agent):
+    async with opened(context, parsed) as (_, manager, agent):
         for name, supervisor in _chosen(manager, agent, parsed.text("server")):
             rows += [_prompt_json(name, entry) for entry in await supervisor.use(list_prompts)]
     if parsed.flag("json"):
@@ -302,7 +232,7 @@ def _prompt_json(server: str, entry: PromptEntry) -> dict[str, Any]:
 
 async def prompt(context: Context, parsed: Parsed) -> int:
     given = {key: str(value) for key, value in arguments_of(parsed.many("words")).items()}
-    async with _engine(context, parsed) as (engine, manager, agent):
+    async with opened(context, parsed) as (engine, manager, agent):
         supervisor = manager.server(parsed.text("server"), agent)
         listed = {entry.name: entry for entry in await supervisor.use(list_prompts)}
         entry = listed.get(parsed.text("name"))
@@ -328,7 +258,7 @@ def _chosen(manager: Manager, agent: str, name: str) -> list[tuple[str, Supervis
 
 async def logs(context: Context, parsed: Parsed) -> int:
     count = int(parsed.number("lines") or 100)
-    async with _engine(context, parsed) as (_, manager, agent):
+    async with opened(context, parsed) as (_, manager, agent):
         lines = manager.logbook.tail(manager.server(parsed.text("name"), agent).spec, count)
     if parsed.flag("json"):
         context.console.data(lines)
@@ -340,7 +270,7 @@ async def logs(context: Context, parsed: Parsed) -> int:
 
 async def trust(context: Context, parsed: Parsed) -> int:
     """Show what changed and accept it."""
-    async with _engine(context, parsed) as (_, manager, agent):
+    async with opened(context, parsed) as (_, manager, agent):
         await manager.server(parsed.text("name"), agent).refresh()
         accepted = manager.trust(parsed.text("name"), agent)
     if parsed.flag("json"):

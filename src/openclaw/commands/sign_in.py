@@ -45,12 +45,25 @@ async def sign_in(context: Context, engine: Engine, name: str, agent: str, say: 
     """Sign a person in through the browser of this machine. Without a screen the address is shown, to be finished with `--code`, and
     the answer is False. Raises AuthError."""
     spec = await _spec(engine, name, agent)
-    if not has_screen(context.env):
+    if not _may_open(context):
         _show(context, await engine.credentials.start(spec), spec, say)
         return False
     say(_said(await engine.credentials.sign_in(spec, lambda started: _open(context, started, spec))))
     await _recover(engine, name, agent)
     return True
+
+
+async def offer(context: Context, engine: Engine, name: str, agent: str) -> bool:
+    """Sign in for a call that turned out to need it, where a person watches who can. Whether somebody did."""
+    if not context.console.interactive or not _may_open(context):
+        return False
+    context.console.note(f"This call needs you to sign in to {clean_terminal(name)}.")
+    return await sign_in(context, engine, name, agent, context.console.note)
+
+
+def _may_open(context: Context) -> bool:
+    """A gateway does not know where the person sits; a request over HTTP has nobody."""
+    return context.surface in ("terminal", "chat") and has_screen(context.env)
 
 
 async def _spec(engine: Engine, name: str, agent: str) -> ServerSpec:

@@ -13,7 +13,15 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Protocol
 
 from openclaw.config.servers import ServerSpec
-from openclaw.errors import ConnectError, DeadlineError, LinkLostError, OpenClawError, ProtocolError, RpcError
+from openclaw.errors import (
+    ConnectError,
+    DeadlineError,
+    LinkLostError,
+    OpenClawError,
+    ProtocolError,
+    RpcError,
+    SignInNeededError,
+)
 from openclaw.mcp.bridge import output_fault
 from openclaw.mcp.catalog import Catalog
 from openclaw.mcp.chatter import Chatter, Progress
@@ -120,7 +128,8 @@ class Call:
                 return CallResult.failed(str(error))
         except OpenClawError as error:
             server.troubled(error)
-            return CallResult.failed(str(error))
+            needs_sign_in = isinstance(error, SignInNeededError)
+            return CallResult(is_error=True, fault=str(error), needs_sign_in=needs_sign_in)
         else:
             return self._checked(result)
         # Surely not processed: once more, over a connection that works.

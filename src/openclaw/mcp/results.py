@@ -44,13 +44,15 @@ class ResourceContents(msgspec.Struct, rename="camel", omit_defaults=True):
 
 class CallResult(msgspec.Struct, rename="camel", omit_defaults=True):
     """The answer to a tool call. `fault` is our own sentence when there was no answer; it is then the only thing set besides
-    `is_error`. `raw` is the result object as the server sent it, absent when it sent an error."""
+    `is_error`, and `needs_sign_in` when a person has to sign in for this call. `raw` is the result object as the server sent it,
+    absent when it sent an error."""
 
     content: list[Content] = []
     is_error: bool = False
     structured_content: Raw = NOTHING
     fault: str = ""
     raw: Raw = NOTHING
+    needs_sign_in: bool = False
 
     @property
     def has_structure(self) -> bool:

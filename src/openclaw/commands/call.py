@@ -1,0 +1,130 @@
+"""`openclaw mcp call`: one tool, called by a person.
+
+The agent's rules hold for it, and it leaves the same trail. Where somebody watches a terminal with a browser, a call that needs a sign-in
+gets one and is made again: a server that asked for it has done nothing yet. Elsewhere it ends with the command to run.
+"""
+
+from collections.abc import Awaitable, Callable
+from fnmatch import fnmatchcase
+from importlib import import_module
+from secrets import token_hex
+from time import monotonic
+from typing import Any
+
+import msgspec
+
+from openclaw.commands.arguments import arguments_of
+from openclaw.commands.dispatch import Context
+from openclaw.commands.mcp import opened
+from openclaw.commands.parse import Parsed, nearest
+from openclaw.commands.render import result_lines
+from openclaw.content import ToolCall
+from openclaw.engine import Engine
+from openclaw.errors import UsageError
+from openclaw.mcp.definition import schema_of
+from openclaw.mcp.manager import Manager
+from openclaw.mcp.registry import Entry
+from openclaw.mcp.results import CallResult, as_json
+from openclaw.mcp.status import ServerStatus
+from openclaw.mcp.supervisor import UnavailableError
+from openclaw.security.external import clean_label
+from openclaw.security.policy import ToolRef
+from openclaw.tool import Invocation
+
+# How often one call may ask for a sign-in: for the server, and for rights that the tool turned out to want.
+MOST_SIGN_INS = 2
+_PROGRESS = 200
+
+# Signs in to a server where somebody watches; whether that happened. Loaded with the first call that needs it.
+Offer = Callable[[Context, Engine, str, str], Awaitable[bool]]
+
+
+async def call(context: Context, parsed: Parsed) -> int:
+    """Exit code 1 when the tool reported an error. Starts only the server it needs."""
+    async with opened(context, parsed) as (engine, manager, agent):
+        caller = _Caller(context, engine, manager, agent, may_ask=not parsed.flag("json"))
+        entry = await caller.find(parsed.text("tool"))
+        schema = msgspec.json.decode(schema_of(entry.definition.details()))
+        arguments = arguments_of(parsed.many("words"), schema if isinstance(schema, dict) else None)
+        result = await caller.call(entry, arguments)
+        if parsed.flag("json"):
+            context.console.data(as_json(result))
+        else:
+            for line in result_lines(result, engine.media, context.console):
+                context.console.line(line)
+    return 1 if result.is_error else 0
+
+
+class _Caller:
+    """A person who calls as an agent. `may_ask` is False when nothing but the result may be shown."""
+
+    def __init__(self, context: Context, engine: Engine, manager: Manager, agent: str, *, may_ask: bool) -> None:
+        self._context = context
+        self._engine = engine
+        self._manager = manager
+        self._agent = agent
+        self._may_ask = may_ask
+
+    async def find(self, tool: str) -> Entry:
+        """Raises UsageError when there is no such tool, UnavailableError when there may be one that cannot be had."""
+        entry = await self._manager.find(tool, self._agent)
+        if entry is not None:
+            return entry
+        absence = next((one for one in self._manager.absences(self._agent) if fnmatchcase(tool, one.name)), None)
+        if absence is None:
+            known = [entry.name for entry in self._manager.entries(self._agent)]
+            raise UsageError(f"There is no MCP tool {tool}. {nearest(tool, known) or 'Try: openclaw mcp tools'}")
+        for server in self._waiting():
+            if server.where == absence.where and await self._sign_in(server.name):
+                entry = await self._manager.find(tool, self._agent)
+        if entry is None:
+            where = f" ({absence.where})" if absence.where else ""
+            raise UnavailableError(f"{tool} is not available: {absence.reason}{where}")
+        return entry
+
+    async def call(self, entry: Entry, arguments: dict[str, Any]) -> CallResult:
+        """Raises UsageError when a rule forbids it."""
+        result = await self._audited(entry, arguments)
+        for _ in range(MOST_SIGN_INS):
+            if not self._needs_sign_in(entry, result) or not await self._sign_in(entry.spec.name):
+                break
+            result = await self._audited(entry, arguments)
+        return result
+
+    def _needs_sign_in(self, entry: Entry, result: CallResult) -> bool:
+        if not result.is_error:
+            return False
+        return result.needs_sign_in or any(one.name == entry.spec.name for one in self._waiting())
+
+    def _waiting(self) -> list[ServerStatus]:
+        return [one for one in self._manager.status(self._agent) if one.state == "needs-auth"]
+
+    async def _sign_in(self, server: str) -> bool:
+        if not self._may_ask:
+            return False
+        offer: Offer = import_module("openclaw.commands.sign_in").offer
+        return await offer(self._context, self._engine, server, self._agent)
+
+    async def _audited(self, entry: Entry, arguments: dict[str, Any]) -> CallResult:
+        engine, manager, agent = self._engine, self._manager, self._agent
+        tool = next((one for one in manager.tools(agent) if one.name == entry.name), None)
+        call = ToolCall(f"command-{token_hex(4)}", entry.name, arguments)
+        invocation = Invocation(agent, "", engine.paths.workspace_dir, call.id)
+        decision = engine.decide(ToolRef(entry.name, "mcp", entry.spec.name), agent)
+        engine.audit.asked(call, invocation, tool, decision)
+        started, outcome = monotonic(), "cancelled"
+        try:
+            if not decision.allowed:
+                outcome = "refused"
+                raise UsageError(f"{entry.name} may not be used: {decision}.")
+            result = await manager.call(entry.name, arguments, agent=agent, show_progress=self._progress())
+            outcome = "error" if result.is_error else "ok"
+            return result
+        finally:
+            engine.audit.ended(call, invocation, tool, outcome, monotonic() - started)
+
+    def _progress(self) -> Callable[[str], None] | None:
+        console = self._context.console
+        if not console.interactive:
+            return None
+        return lambda text: console.note(console.dim(clean_label(text, _PROGRESS)))
