@@ -9,7 +9,7 @@ import asyncio
 import secrets
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import date
 from difflib import get_close_matches
@@ -129,6 +129,8 @@ class App:
         plugins: Mapping[str, ToolPlugin] | None = None,
     ) -> None:
         self.engine = Engine(config, paths=paths, env=env, through_gateway=through_gateway)
+        # Called with the agent and the reply of every run; must neither block nor raise.
+        self.listeners: list[Callable[[str, Reply], None]] = []
         self._workspace = workspace
         self._given_store = store
         self._built_in = {MCP_CLIENT: _mcp_client(self.engine), **(plugins or {})}
@@ -205,7 +207,7 @@ class App:
             )
         finally:
             discard(sent)
-        return Reply(
+        reply = Reply(
             text=outcome.text,
             session_key=key,
             model=collector.model or one.settings.model,
@@ -215,6 +217,9 @@ class App:
             usage=outcome.usage,
             tool_calls=tuple(collector.calls),
         )
+        for listener in self.listeners:
+            listener(spec.id, reply)
+        return reply
 
     async def agent(self, spec: AgentSpec, *, instructions: str = "", workspace: Path | None = None) -> Agent:
         """The agent as it is now: its model found, its sources in place."""

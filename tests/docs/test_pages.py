@@ -32,8 +32,11 @@ def test_a_reader_who_does_what_the_page_says_sees_what_it_shows(page: Path, tmp
     if all("not run" in block.notes for block in blocks):
         return
     stage = Stage(tmp_path, [stand_ins])
-    for block in blocks:
-        stage.run(block)
+    try:
+        for block in blocks:
+            stage.run(block)
+    finally:
+        stage.end()
 
 
 @pytest.mark.parametrize("page", pages(), ids=name_of)

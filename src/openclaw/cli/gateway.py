@@ -93,7 +93,7 @@ async def start(context: Context, parsed: Parsed) -> int:
             raise OpenClawError(f"The gateway did not start. The end of {log}:\n{_tail(log)}")
         answer = await ask(context.paths.control_socket, wire.STATUS)
         if answer is not None:
-            context.console.line(f"The gateway runs: pid {answer['pid']}, http://127.0.0.1:{answer['port']}")
+            context.console.line(f"The gateway runs: pid {answer['pid']}, {answer['url']}")
             context.console.note(context.console.dim(f"Its log: {log}"))
             return 0
         await asyncio.sleep(_PAUSE)
@@ -167,7 +167,7 @@ async def status(context: Context, parsed: Parsed) -> int:
 
 def _show(answer: dict[str, Any], line: Callable[[str], None]) -> None:
     line(f"The gateway runs: pid {answer['pid']}, version {answer['version']}, up {_duration(answer['uptimeSeconds'])}")
-    line(f"  HTTP      http://127.0.0.1:{answer['port']} (bind: {clean_label(answer['bind'], 60)})")
+    line(f"  HTTP      {answer['url']} (bind: {clean_label(answer['bind'], 60)})")
     line(f"  Config    {clean_terminal(answer['config'])}")
     for problem in filter(None, answer["configProblem"].splitlines()):
         line(f"            ! not in use as saved: {clean_terminal(problem)}")

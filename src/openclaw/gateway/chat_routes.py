@@ -53,18 +53,11 @@ class Session(msgspec.Struct, frozen=True):
 
 
 class ChatRoutes:
-    """`headers` gives what every streamed answer has to carry; `replied` is told how each run ended."""
+    """`headers` gives what every streamed answer has to carry."""
 
-    def __init__(
-        self,
-        app: App,
-        *,
-        headers: Callable[[web.Request], Mapping[str, str]],
-        replied: Callable[[str, Reply], None],
-    ) -> None:
+    def __init__(self, app: App, *, headers: Callable[[web.Request], Mapping[str, str]]) -> None:
         self._app = app
         self._headers = headers
-        self._replied = replied
         self._created = int(time.time())
 
     def routes(self) -> list[web.RouteDef]:
@@ -107,7 +100,7 @@ class ChatRoutes:
                     turn.append(*ask.history)
 
     async def _reply(self, ask: Ask, session: Session, on_event: Sink) -> Reply:
-        reply = await self._app.reply(
+        return await self._app.reply(
             ask.message,
             agent=session.agent,
             session_key=session.key,
@@ -116,8 +109,6 @@ class ChatRoutes:
             patience=self._app.engine.startup_grace,
             instructions=ask.instructions,
         )
-        self._replied(session.agent, reply)
-        return reply
 
     async def _stream(self, request: web.Request, ask: Ask, session: Session, envelope: Envelope) -> web.StreamResponse:
         flow = TextFlow()

@@ -44,7 +44,7 @@ def http_server(
 
     here = Path(app.paths.home)
     parts = (
-        ChatRoutes(app, headers=headers, replied=observer.replied),
+        ChatRoutes(app, headers=headers),
         ToolRoutes(app),
         ServerRoutes(app, lambda console: desk.context(console, "http", here)),
         WatchRoutes(observer.feed, headers=headers, snapshot=snapshot, metrics=metrics),

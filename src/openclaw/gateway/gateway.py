@@ -84,6 +84,7 @@ class Gateway:
         self._manager = await self.app.engine.manager()
         stack.callback(self._manager.events.subscribe(self.observer.engine))
         self.app.engine.audit.listeners.append(self.observer.call)
+        self.app.listeners.append(self.observer.replied)
         handler = LogToFeed(self.observer.feed, asyncio.get_running_loop())
         logging.getLogger().addHandler(handler)
         stack.callback(logging.getLogger().removeHandler, handler)
@@ -135,6 +136,7 @@ class Gateway:
             "uptimeSeconds": round(time.monotonic() - self._started, 1),
             "bind": section.bind,
             "port": self.port,
+            "url": f"http://127.0.0.1:{self.port}",
             "config": str(self.app.config.file),
             "configProblem": self._reloader.problem,
             "running": self.busy(),
