@@ -7,12 +7,12 @@ checked. Rules between fields are in `rules.py`.
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, cached_property
 from math import isfinite
 from typing import Any
 
 import msgspec
-from msgspec import inspect
+from msgspec import inspect, structs
 
 from openclaw.config import variables
 from openclaw.config.dotted import Path, format_path
@@ -64,7 +64,7 @@ _OMITTED = _Omitted()
 def check(tree: Node, env: Mapping[str, str]) -> Checked:
     """The whole file. Never raises: what is wrong is in `problems`."""
     walk = _Walk(env)
-    data = walk.value(tree, _type(Root), ())
+    data = walk.members(tree, Root, _sections(), ()) if isinstance(tree, Object) else walk.value(tree, _type(Root), ())
     walk.found.data = data if isinstance(data, dict) else {}
     return walk.found
 
@@ -90,11 +90,28 @@ def _type(cls: type) -> inspect.Type:
     return inspect.type_info(cls)
 
 
+class _Section:
+    """A section of the file, whose types are worked out when a file has it: all of them take longer than everything else here."""
+
+    def __init__(self, info: structs.FieldInfo) -> None:
+        self.required = info.required
+        self._annotation = info.type
+
+    @cached_property
+    def type(self) -> inspect.Type:
+        return inspect.type_info(self._annotation)
+
+
+@cache
+def _sections() -> dict[str, "_Section | inspect.Field"]:
+    return {info.encode_name: _Section(info) for info in structs.fields(Root)}
+
+
 class _Walk:
     def __init__(self, env: Mapping[str, str] | None) -> None:
         self.found = Checked()
         self.env = env
-        self.known: dict[type, dict[str, inspect.Field]] = {}
+        self.known: dict[type, dict[str, _Section | inspect.Field]] = {}
         self.hints = _HINTS
 
     def problem(self, node: Node | Member, path: Path, message: str, hint: str = "") -> _Omitted:
@@ -161,9 +178,11 @@ class _Walk:
         return expanded.text if server_of(path) else _OMITTED
 
     def struct(self, node: Object, kind: inspect.StructType, path: Path) -> Any:
-        known = self.known.get(kind.cls)
-        if known is None:
-            known = self.known[kind.cls] = {field.encode_name: field for field in kind.fields}
+        known = self.known.get(kind.cls) or {field.encode_name: field for field in kind.fields}
+        return self.members(node, kind.cls, known, path)
+
+    def members(self, node: Object, cls: type, known: dict[str, _Section | inspect.Field], path: Path) -> Any:
+        self.known[cls] = known
         data: dict[str, Any] = {}
         for key, member in node.members.items():
             here = (*path, key)
@@ -174,7 +193,7 @@ class _Walk:
                 if value is not _OMITTED:
                     data[key] = value
             else:
-                self.unknown(member, kind.cls, here)
+                self.unknown(member, cls, here)
         missing = [name for name, info in known.items() if info.required and name not in data]
         if not missing:
             return data
@@ -371,7 +390,7 @@ def _nearest(word: str, known: Sequence[str]) -> str:
     return f'Did you mean "{folded[found[0]]}"?' if found else ""
 
 
-def _help(field: inspect.Field) -> str:
+def _help(field: _Section | inspect.Field) -> str:
     kind = field.type
     schema = (kind.extra_json_schema or {}) if isinstance(kind, inspect.Metadata) else {}
     return str(schema.get("description", ""))
