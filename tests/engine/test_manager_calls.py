@@ -212,6 +212,40 @@ async def test_the_connection_of_an_idle_conversation_is_closed(tmp_path: Path) 
         assert int(words(await manager.call("shop__pid", {}, session="one"))) != pid
 
 
+async def test_a_new_conversation_takes_the_place_of_the_one_idle_longest(tmp_path: Path) -> None:
+    # One for all, and one each for two conversations.
+    options = EngineOptions(max_concurrent_servers=3)
+    async with (
+        Site("stdio", tmp_path) as site,
+        Manager([site.spec(isolation="session")], options=options) as manager,
+    ):
+
+        async def pid(session: str) -> int:
+            return int(words(await manager.call("shop__pid", {}, session=session)))
+
+        one, two = await pid("one"), await pid("two")
+        assert await pid("one") == one
+        two_process = handle_of(two)
+        three = await pid("three")
+        wait_until_gone(two_process)
+        assert [await pid("one"), await pid("three")] == [one, three]
+
+
+async def test_a_conversation_in_the_middle_of_a_call_keeps_its_place(tmp_path: Path) -> None:
+    options = EngineOptions(max_concurrent_servers=2)
+    async with (
+        Site("stdio", tmp_path) as site,
+        Manager([site.spec(isolation="session")], options=options) as manager,
+    ):
+        waiting = asyncio.ensure_future(manager.call("shop__stall", {"key": "k"}, session="one"))
+        await site.logged("stall k")
+        refused = await manager.call("shop__pid", {}, session="two")
+        assert refused.fault == "MCP server 'shop' waits because as many servers run as maxConcurrentServers allows."
+        assert not waiting.done()
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+
+
 async def test_calls_are_logged_with_their_time_at_debug_level(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "openclaw.mcp")
     async with Manager([site.spec()], services=site.services) as manager:

@@ -93,9 +93,11 @@ async def _help(chat: Chat, words: str) -> Outcome:
 
 
 async def _new(chat: Chat, words: str) -> Outcome:
-    """The conversation starts afresh under its own key: what was said stays in `sessions export`."""
-    async with chat.app.store.turn(session_key(chat.spec.id, chat.key), chat.spec.id) as turn:
+    """The conversation starts afresh under its own key: what was said stays in `sessions export`, what its own servers knew does not."""
+    key = session_key(chat.spec.id, chat.key)
+    async with chat.app.store.turn(key, chat.spec.id) as turn:
         turn.reset()
+    await (await chat.app.engine.manager()).end_session(key)
     chat.console.line("A new conversation.")
     return Outcome()
 

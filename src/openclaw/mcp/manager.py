@@ -29,10 +29,11 @@ from openclaw.mcp.glob import matches
 from openclaw.mcp.life import Places
 from openclaw.mcp.logbook import Logbook
 from openclaw.mcp.pins import Change
-from openclaw.mcp.reconcile import is_wanted, link_of, reconcile
+from openclaw.mcp.reconcile import is_wanted, link_of
 from openclaw.mcp.registry import Entry
 from openclaw.mcp.resources import run_utility
 from openclaw.mcp.results import CallResult
+from openclaw.mcp.roster import Roster
 from openclaw.mcp.running import Running
 from openclaw.mcp.status import EngineEvent, ServerStatus, StateChanged, ToolsChanged, auth_of, target_of
 from openclaw.mcp.supervisor import Supervisor, Workshop
@@ -84,19 +85,14 @@ class Manager:
         self._patience = patience
         self._services = services or Services()
         self._cache = Cache(state)
-        self._workshop: Workshop
+        self._roster: Roster
         self._views: dict[str, View] = {}
-        self._supervisors: dict[ServerSpec, Supervisor] = {}
-        # Connections of one conversation alone (`isolation: session`).
-        self._private: dict[tuple[ServerSpec, str], Supervisor] = {}
-        self._tasks: dict[Supervisor, asyncio.Task[None]] = {}
         self._changed = asyncio.Event()
         self._said_started = False
-        self._sweeper: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         starters = STARTERS_PER_CORE * (os.cpu_count() or 1)
-        self._workshop = Workshop(
+        workshop = Workshop(
             self._services,
             self._cache,
             Places(Turnstile(self._options.max_concurrent_servers), Turnstile(starters)),
@@ -104,6 +100,7 @@ class Manager:
             emit=self._emit,
             tools_changed=self._tools_changed,
         )
+        self._roster = Roster(workshop, self._options.session_idle_ttl)
         if self._options.debug:
             logging.getLogger("openclaw.mcp").setLevel(logging.DEBUG)
         for spec in _all(self._specs):
@@ -112,18 +109,11 @@ class Manager:
             elif spec.fault:
                 _log.error("MCP server '%s' failed to start: %s", spec.name, spec.fault)
         self._apply()
-        if self._options.session_idle_ttl:
-            self._sweeper = asyncio.create_task(self._sweep(self._options.session_idle_ttl))
         await self._settle(_supervisors_of(self._views.values()), self._patience)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._sweeper is not None:
-            self._sweeper.cancel()
-            await asyncio.gather(self._sweeper, return_exceptions=True)
-        await self._end([*self._supervisors.values(), *self._private.values()])
-        self._supervisors.clear()
-        self._private.clear()
+        await self._roster.close()
         _log.info("MCP manager shut down")
 
     # For agents (tool.ToolSource, tool.ContextSource)
@@ -220,25 +210,19 @@ class Manager:
         self._specs = _by_agent(specs)
         ended = self._apply()
         self.running.revoke(lambda agent, name: self._view(agent).registry.entry(name) is None)
-        await self._end(ended)
+        await self._roster.end(ended)
 
     async def end_session(self, session: str) -> None:
-        """Close the connections that served one conversation alone."""
-        keys = [key for key in self._private if key[1] == session]
-        await self._end([self._private.pop(key) for key in keys])
+        """A conversation is over: close the connections that served it alone (`isolation: session`)."""
+        await self._roster.end_session(session)
 
     # Which servers run
 
     def _apply(self) -> list[Supervisor]:
         """Make what runs fit the specs. The supervisors that are to end."""
-        plan = reconcile(_all(self._specs), self._supervisors)
-        ended = [self._supervisors.pop(link) for link in plan.stop]
-        stopped = set(plan.stop)
-        for key in [key for key in self._private if key[0] in stopped]:
-            ended.append(self._private.pop(key))
-        for link in plan.start:
-            self._supervisors[link] = supervisor = self._run(Supervisor(link, self._workshop))
-            if self._is_eager and not (link.lazy and supervisor.catalog.is_known):
+        started, ended = self._roster.apply(_all(self._specs))
+        for supervisor in started:
+            if self._is_eager and not (supervisor.spec.lazy and supervisor.catalog.is_known):
                 supervisor.post(Event("start"))
         self._views = {}
         for agent, listed in self._specs.items():
@@ -248,37 +232,8 @@ class Manager:
         return ended
 
     def _make_view(self, specs: Sequence[ServerSpec]) -> View:
-        supervisors = {spec.name: self._supervisors[link_of(spec)] for spec in specs if is_wanted(spec)}
+        supervisors = {spec.name: self._roster.shared[link_of(spec)] for spec in specs if is_wanted(spec)}
         return View(specs, supervisors, self._options, self._reserved, self._make_run)
-
-    def _run(self, supervisor: Supervisor) -> Supervisor:
-        self._tasks[supervisor] = asyncio.create_task(supervisor.run(), name=f"mcp-supervisor-{supervisor.spec.name}")
-        return supervisor
-
-    async def _end(self, supervisors: Sequence[Supervisor]) -> None:
-        """End them all at the same time."""
-        for supervisor in supervisors:
-            supervisor.close()
-        tasks = [self._tasks.pop(supervisor) for supervisor in supervisors]
-        for supervisor, outcome in zip(supervisors, await asyncio.gather(*tasks, return_exceptions=True), strict=True):
-            if isinstance(outcome, BaseException):
-                _log.warning("Error shutting down MCP server '%s': %s", supervisor.spec.name, outcome)
-
-    def _private_supervisor(self, shared: Supervisor, session: str) -> Supervisor:
-        key = (shared.spec, session)
-        if key not in self._private:
-            # Its comings and goings are the conversation's own business, and the shared one tells of the tools.
-            quiet = replace(self._workshop, emit=lambda event: None)
-            self._private[key] = self._run(Supervisor(shared.spec, quiet, catalog=shared.catalog))
-        return self._private[key]
-
-    async def _sweep(self, ttl: float) -> None:
-        """Close connections of conversations in which nothing was called for a while."""
-        loop = asyncio.get_running_loop()
-        while True:
-            await asyncio.sleep(ttl / 2)
-            idle = [k for k, s in self._private.items() if not s.is_busy and loop.time() - s.last_call > ttl]
-            await self._end([self._private.pop(key) for key in idle])
 
     # What agents see
 
@@ -305,8 +260,9 @@ class Manager:
         self._changed.set()
         self.events.send(event)
         if isinstance(event, StateChanged) and not self._said_started and self._is_eager:
-            states = [supervisor.status.state for supervisor in self._supervisors.values()]
-            if not any(supervisor.is_starting for supervisor in self._supervisors.values()):
+            supervisors = self._roster.shared.values()
+            states = [supervisor.status.state for supervisor in supervisors]
+            if not any(supervisor.is_starting for supervisor in supervisors):
                 self._said_started = True
                 _log.info("MCP manager started: %d/%d servers ready", states.count("ready"), len(states))
 
@@ -335,7 +291,7 @@ class Manager:
     async def _run_tool(self, view: View, name: str, arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
         entry = view.registry.entry(name)
         if entry is None:
-            return ToolResult.error(f"The tool {name} is no longer there.")
+            return ToolResult.error(view.absence(name))
         result = await self._call(view, entry, arguments, invocation.agent, invocation.session, invocation.progress)
         return result_of(result, entry.spec.name, entry.definition.name, self._media)
 
@@ -351,7 +307,7 @@ class Manager:
         spec = entry.spec
         supervisor = view.supervisors[spec.name]
         if spec.isolation == "session" and session:
-            supervisor = self._private_supervisor(supervisor, session)
+            supervisor = await self._roster.private(supervisor, session)
         call = self.running.begin(agent, entry.name)
         try:
             if entry.is_utility:

@@ -25,6 +25,10 @@ class Turnstile:
         return False
 
     @property
+    def has_room(self) -> bool:
+        return self._free > 0
+
+    @property
     def inside(self) -> int:
         return self._places - self._free
 

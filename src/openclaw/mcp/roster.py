@@ -1,0 +1,92 @@
+"""Which supervisors run: one for each link that agents share, and those that serve one conversation alone (`isolation: session`).
+
+Owns their tasks from start to end, and the room conversations take: one that wants a server of its own when as many run as may gets the
+place of the one that was idle longest. Knows no agent and no tool (manager.py), and not when a server is up (supervisor.py).
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from openclaw.config.servers import ServerSpec
+from openclaw.mcp.reconcile import reconcile
+from openclaw.mcp.supervisor import Supervisor, Workshop
+
+_log = logging.getLogger(__name__)
+
+
+class Roster:
+    """`shared` maps each link to what runs it, in the order of the config. `idle_ttl`: how long a conversation keeps its own servers."""
+
+    def __init__(self, workshop: Workshop, idle_ttl: float | None) -> None:
+        self.shared: dict[ServerSpec, Supervisor] = {}
+        self._workshop = workshop
+        self._private: dict[tuple[ServerSpec, str], Supervisor] = {}
+        self._tasks: dict[Supervisor, asyncio.Task[None]] = {}
+        self._sweeper = asyncio.create_task(self._sweep(idle_ttl)) if idle_ttl else None
+
+    def apply(self, desired: Iterable[ServerSpec]) -> tuple[list[Supervisor], list[Supervisor]]:
+        """Make what runs fit the specs. Those that are new, and those that the caller is to `end`."""
+        plan = reconcile(desired, self.shared)
+        stopped = set(plan.stop)
+        ended = [self.shared.pop(link) for link in plan.stop]
+        ended += [self._private.pop(key) for key in [key for key in self._private if key[0] in stopped]]
+        started = [self._run(Supervisor(link, self._workshop)) for link in plan.start]
+        self.shared.update((supervisor.spec, supervisor) for supervisor in started)
+        return started, ended
+
+    async def end(self, supervisors: Sequence[Supervisor]) -> None:
+        """End them all at the same time, and return when they have ended."""
+        for supervisor in supervisors:
+            supervisor.close()
+        tasks = [self._tasks.pop(supervisor) for supervisor in supervisors]
+        for supervisor, outcome in zip(supervisors, await asyncio.gather(*tasks, return_exceptions=True), strict=True):
+            if isinstance(outcome, BaseException):
+                _log.warning("Error shutting down MCP server '%s': %s", supervisor.spec.name, outcome)
+
+    async def close(self) -> None:
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            await asyncio.gather(self._sweeper, return_exceptions=True)
+        supervisors = [*self.shared.values(), *self._private.values()]
+        self.shared.clear()
+        self._private.clear()
+        await self.end(supervisors)
+
+    # For one conversation alone
+
+    async def private(self, shared: Supervisor, session: str) -> Supervisor:
+        """What runs a server for one conversation. Waits only for another to end, when there is no room for both."""
+        key = (shared.spec, session)
+        if key not in self._private and not self._workshop.places.servers.has_room:
+            await self._make_room()
+        if key not in self._private:
+            # Its comings and goings are the conversation's own business, and the shared one tells of the tools.
+            quiet = replace(self._workshop, emit=lambda event: None)
+            self._private[key] = self._run(Supervisor(shared.spec, quiet, catalog=shared.catalog))
+        return self._private[key]
+
+    async def end_session(self, session: str) -> None:
+        await self._end_private([key for key in self._private if key[1] == session])
+
+    async def _make_room(self) -> None:
+        idle = [key for key, supervisor in self._private.items() if not supervisor.is_busy]
+        if idle:
+            await self._end_private([min(idle, key=lambda key: self._private[key].last_call)])
+
+    async def _sweep(self, ttl: float) -> None:
+        """Close connections of conversations in which nothing was called for a while."""
+        now = asyncio.get_running_loop().time
+        while True:
+            await asyncio.sleep(ttl / 2)
+            await self._end_private(
+                [k for k, s in self._private.items() if not s.is_busy and now() - s.last_call > ttl]
+            )
+
+    async def _end_private(self, keys: Sequence[tuple[ServerSpec, str]]) -> None:
+        await self.end([self._private.pop(key) for key in keys])
+
+    def _run(self, supervisor: Supervisor) -> Supervisor:
+        self._tasks[supervisor] = asyncio.create_task(supervisor.run(), name=f"mcp-supervisor-{supervisor.spec.name}")
+        return supervisor
