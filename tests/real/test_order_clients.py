@@ -1,0 +1,106 @@
+"""Clients nobody here wrote, each ordering something that uses a server's tool on the way and returns a picture."""
+
+import asyncio
+import base64
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parts import media_server
+from parts.cache import node, npm_folder, npm_program, python_of
+from parts.model_servers import Answer, Call, ChatServer
+from parts.order_process import OPENCLAW, environment, local_model, write_config
+
+pytestmark = pytest.mark.real
+
+PARTS = Path(__file__).parent.parent / "parts"
+MEDIA = {"command": sys.executable, "args": [media_server.__file__]}
+SERVER = [*OPENCLAW, "mcp-server"]
+CONTENT = [
+    {"type": "text", "text": "Drawing.\n\nHere it is."},
+    {"type": "image", "data": base64.b64encode(media_server.png()).decode(), "mimeType": "image/png"},
+]
+OFFLINE_NOTE = "builtin/offline: not a language model"
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> AsyncIterator[Path]:
+    replies = [Answer("Drawing.", calls=[Call("c1", "media__picture")]), Answer("Here it is.")]
+    async with ChatServer(replies) as chat:
+        write_config(tmp_path, local_model(chat.url, chat.key) | {"mcp": {"servers": {"media": MEDIA}}})
+        yield tmp_path
+
+
+async def output_of(home: Path, *command: str) -> str:
+    env = environment(home, PATH=f"{os.path.dirname(node())}:{os.environ['PATH']}")
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=env, cwd=home
+    )
+    out, err = await process.communicate()
+    assert process.returncode == 0, err.decode()
+    return out.decode()
+
+
+@pytest.mark.parametrize(
+    ("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")]
+)
+async def test_the_typescript_client_orders(mode: str, version: str, home: Path) -> None:
+    script = str(PARTS / "order_client.mjs")
+    told = json.loads(await output_of(home, node(), script, str(npm_folder()), mode, "draw", *SERVER))
+    assert (told["version"], told["server"]["name"], [tool["name"] for tool in told["tools"]]) == (
+        version,
+        "openclaw",
+        ["order_openclaw"],
+    )
+    assert (told["result"]["content"], told["result"].get("isError"), told["progress"][0]) == (
+        CONTENT,
+        False,
+        "Starting",
+    )
+
+
+async def test_the_fastmcp_client_orders(home: Path) -> None:
+    script = str(PARTS / "order_client_fastmcp.py")
+    told = json.loads(await output_of(home, python_of("fastmcp"), script, "draw", *SERVER))
+    assert (told["tools"], told["content"], told["isError"], told["progress"][0]) == (
+        ["order_openclaw"],
+        CONTENT,
+        False,
+        "Starting",
+    )
+
+
+def inspector(*arguments: str) -> list[str]:
+    return [npm_program("mcp-inspector"), "--cli", *SERVER, "--method", *arguments]
+
+
+async def test_the_inspector_lists_the_tool(home: Path) -> None:
+    listed = json.loads(await output_of(home, *inspector("tools/list")))
+    assert [tool["name"] for tool in listed["tools"]] == ["order_openclaw"]
+
+
+async def test_the_inspector_orders(home: Path) -> None:
+    call = inspector("tools/call", "--tool-name", "order_openclaw", "--tool-arg", "message=draw")
+    told: dict[str, Any] = json.loads(await output_of(home, *call))
+    assert (told["content"], told["isError"]) == (CONTENT, False)
+
+
+async def test_the_inspector_orders_from_the_offline_model(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    call = inspector("tools/call", "--tool-name", "order_openclaw", "--tool-arg", "message=list the files here")
+    told = json.loads(await output_of(tmp_path, *call))
+    text = told["content"][0]["text"]
+    assert ("notes.txt" in text, OFFLINE_NOTE in text) == (True, True)
+
+
+async def test_mcporter_orders(home: Path) -> None:
+    command, *arguments = SERVER
+    words = [word for argument in arguments for word in ("--stdio-arg", argument)]
+    call = [npm_program("mcporter"), "call", "--stdio", command, *words, "--name", "oc", "--tool", "order_openclaw"]
+    told = json.loads(await output_of(home, *call, "--args", '{"message": "draw"}', "--output", "json"))
+    assert (told["content"], told["isError"]) == (CONTENT, False)
