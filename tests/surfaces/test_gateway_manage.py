@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from parts.auth_server import AuthServer
 from parts.gateways import GatewayProcess, Running, gateway_process, home, running, stdio_server
 from parts.http_server import HttpServer
 
@@ -79,6 +80,21 @@ async def test_a_stopped_server_stays_stopped_until_it_is_restarted(gateway: Run
 async def test_signing_in_to_a_program_is_refused(gateway: Running) -> None:
     status, answer = await gateway.post("/v1/mcp/servers/part/auth")
     assert (status, "nothing to sign in to" in answer["error"]["message"]) == (400, True)
+
+
+async def test_a_server_that_wants_a_sign_in_gets_one_over_http(gateway: Running) -> None:
+    async with AuthServer() as server:
+        status, added = await gateway.post("/v1/mcp/servers", {"url": server.url, "name": "guarded"})
+        assert (status, added["state"]) == (200, "needs-auth")
+        status, begun = await gateway.post("/v1/mcp/servers/guarded/auth")
+        assert (status, begun["authorizationUrl"].startswith(server.issuer)) == (200, True)
+        callback = await server.browse(begun["authorizationUrl"])
+        status, done = await gateway.post("/v1/mcp/servers/guarded/auth", {"code": callback})
+        assert (status, done["server"]) == (200, "guarded")
+        await gateway.ready("guarded")
+        status, answer = await gateway.post("/v1/tools/invoke", {"tool": "guarded__read", "arguments": {}})
+        assert (status, answer["isError"]) == (200, False)
+        assert (await gateway.post("/v1/mcp/servers/guarded/auth", {"logout": True}))[1]["wasSignedIn"]
 
 
 def pid_of(gateway: GatewayProcess, name: str) -> int:
