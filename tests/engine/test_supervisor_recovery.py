@@ -18,6 +18,7 @@ from openclaw.mcp.manager import Manager
 from openclaw.mcp.results import CallResult
 from openclaw.mcp.status import StateChanged
 from openclaw.protocol.lifecycle import Event
+from parts.chaos_proxy import ChaosProxy
 from parts.http_faults import hold, reset, status
 from parts.http_server import HttpServer, Message
 from parts.processes import handle_of, server_command, wait_until_gone
@@ -269,6 +270,25 @@ async def test_a_server_busy_with_a_long_call_is_not_taken_for_dead() -> None:
         call = asyncio.ensure_future(manager.call("busy__slow", {"seconds": 0.5}))
         assert words(await call) == "slowly"
         assert supervisor.status.state == "ready"
+
+
+@pytest.mark.parametrize("kind", ["streamable-http", "sse"])
+async def test_a_link_that_died_unnoticed_is_replaced_though_calls_never_cease(tmp_path: Path, kind: str) -> None:
+    """Half-open: the other side is gone, and nobody was told."""
+    times = {"call_timeout": 0.5, "connect_timeout": 1.0, "health_interval": 0.1}
+    async with Site(kind, tmp_path) as site:
+        assert site.http
+        async with ChaosProxy(site.http.port) as proxy:
+            url = f"http://127.0.0.1:{proxy.port}/{'sse' if kind == 'sse' else 'mcp'}"
+            async with Manager([site.spec(url=url, **times)]) as manager:
+                proxy.freeze()
+                silent = [asyncio.ensure_future(calling_until_answered(manager)) for _ in range(3)]
+                await asyncio.gather(*silent)
+
+
+async def calling_until_answered(manager: Manager) -> None:
+    while (await manager.call("shop__echo", {"text": "x"})).is_error:
+        pass
 
 
 @pytest.mark.requirement("001-NFR-1-idle")

@@ -30,6 +30,8 @@ class ChaosProxy:
         self.plan = plan or Chaos()
         self.port = 0
         self.connections = 0
+        # Connections up to this number are silent for good.
+        self._frozen = 0
         self.bytes_up = 0
         self.bytes_down = 0
         self._target = port
@@ -57,6 +59,10 @@ class ChaosProxy:
             writer.transport.abort()
         self._writers.clear()
 
+    def freeze(self) -> None:
+        """Pass nothing more on over the connections that are open, and leave them open."""
+        self._frozen = self.connections
+
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
@@ -64,6 +70,7 @@ class ChaosProxy:
         task.add_done_callback(self._tasks.discard)
         plan = self.plan
         self.connections += 1
+        number = self.connections
         ends = [writer]
         self._writers.add(writer)
         try:
@@ -72,8 +79,8 @@ class ChaosProxy:
                 ends.append(far_writer)
                 self._writers.add(far_writer)
                 async with asyncio.TaskGroup() as group:
-                    group.create_task(self._pass_on(reader, far_writer, plan, up=True))
-                    group.create_task(self._pass_on(far_reader, writer, plan, up=False))
+                    group.create_task(self._pass_on(number, reader, far_writer, plan, up=True))
+                    group.create_task(self._pass_on(number, far_reader, writer, plan, up=False))
         except* (OSError, _Cut):
             pass
         finally:
@@ -82,13 +89,15 @@ class ChaosProxy:
                 end.transport.abort()
 
     async def _pass_on(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, plan: Chaos, *, up: bool
+        self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, plan: Chaos, *, up: bool
     ) -> None:
         cut, stall = (plan.cut_up, plan.stall_up) if up else (plan.cut_down, plan.stall_down)
         limit = min((bound for bound in (cut, stall) if bound is not None), default=None)
         passed = 0
         while limit is None or passed < limit:
             data = await reader.read(65536)
+            if number <= self._frozen:
+                break
             if not data:
                 raise _Cut
             if limit is not None:

@@ -178,6 +178,13 @@ class HttpServer:
         """The JSON-RPC methods that came, in order; a bare verb for requests without a message."""
         return [seen.method or seen.verb for seen in self.seen]
 
+    def forget(self) -> None:
+        """Drop the records of what came, in tests that run for long."""
+        self.seen.clear()
+        self.called.clear()
+        self.abandoned.clear()
+        self.answers.clear()
+
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait until something the server saw makes `condition` true."""
         async with self._changed:

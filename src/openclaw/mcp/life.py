@@ -150,6 +150,8 @@ class Life:
         self._tools_are_stale = True
         self._resources_are_stale = True
         self._is_suspect = False
+        # When the first question was asked since which nothing was heard.
+        self._silent_since = 0.0
         self._next_discovery: float | None = None
         self._not_before = 0.0
         self._waiters: list[asyncio.Future[None]] = []
@@ -341,14 +343,21 @@ class Life:
         return self._owner.last_call + timeout
 
     async def _probe(self, client: Client) -> Event | None:
-        """Whether a quiet or suspect server still answers. While calls run, silence is no verdict: it may be busy with them."""
+        """Whether a quiet or suspect server still answers. While calls run, silence is no verdict: it may be busy with them.
+
+        But not for longer than a call may take: then a link is dead that nobody closed, and calls would keep it so for ever.
+        """
+        asked = self._time()
         try:
             await client.probe(min(PROBE_TIMEOUT, self._spec.connect_timeout))
         except ProtocolError:
             pass
         except TransportError as error:
             event = event_of(error, self._spec)
-            if event.name != "lost" or not self._owner.is_busy:
+            if client.connection.last_heard > self._silent_since:
+                self._silent_since = asked
+            is_dead = self._time() - self._silent_since > self._owner.longest_call
+            if event.name != "lost" or is_dead or not self._owner.is_busy:
                 return event
             await asyncio.sleep(SUSPICION_PAUSE)
             return None

@@ -93,6 +93,7 @@ class Supervisor:
         self._due: float | None = None
         self._ready_at: float | None = None
         self.last_call = self._loop.time()
+        self.longest_call = 0.0
         # Callers that wait for a connection, and attempts that brought none.
         self._demand = 0
         self._failures = 0
@@ -113,6 +114,8 @@ class Supervisor:
     ) -> CallResult:
         """Call a tool by its own name. Never raises but CancelledError."""
         calls = self.calls
+        if timeout > self.longest_call:
+            self.longest_call = timeout
         if not calls.try_enter():
             if calls.is_full:
                 return CallResult.failed(
