@@ -96,6 +96,8 @@ class Owner(Protocol):
 
     # Loop time of the last call's end, or of coming up.
     last_call: float
+    # Seconds that a call may stay without a sign of life: the most that any had.
+    longest_call: float
 
     @property
     def is_busy(self) -> bool:
