@@ -205,6 +205,7 @@ SEED_000 = document(
         built(
             "000-7.1-commands", "It lists the commands servers, tools, connect, disconnect, auth, status and refresh."
         ),
+        built("000-7.1-relevant", "It tells the agent to look among MCP tools for what a task needs."),
         built("000-7.1-naming", "It tells the agent how MCP tools are named, and to use them like others."),
         built("000-7.1-auth-hint", "It tells the agent to point to /mcp auth after a 401 or 403."),
     ),
@@ -225,25 +226,17 @@ SEED_000 = document(
         built("000-8.1-tools", "/mcp tools lists the tools of all servers, or of one."),
         built("000-8.1-connect", "/mcp connect adds a server to the config, connects and signs in."),
         built("000-8.1-connect-name", "/mcp connect takes a name for the server."),
-        planned(
-            "000-8.1-disconnect",
-            "/mcp disconnect ends the session for this run and leaves the config alone.",
-            "It stops the server, but the next /mcp servers, /mcp tools or message starts it again.",
-        ),
+        built("000-8.1-disconnect", "/mcp disconnect ends the session for this run and leaves the config alone."),
         built("000-8.1-auth", "/mcp auth signs in by a browser and its callback."),
         built("000-8.1-status", "/mcp status shows session, last sign of life and number of tools."),
-        planned("000-8.1-status-expiry", "/mcp status shows when the token expires.", "Sign-ins are not shown at all."),
+        built("000-8.1-status-expiry", "/mcp status shows when the token expires."),
         built("000-8.1-refresh", "/mcp refresh lists the tools of one server or of all anew."),
     ),
     section(
         "000 §8.2 Example output",
         built("000-8.2-list", "The list has a heading with the count, and two lines a server between rules."),
         built("000-8.2-words", "A server is Connected, or Running with its PID; sign-in is API Key, OAuth or None."),
-        planned(
-            "000-8.2-expiry",
-            "A sign-in is shown with the time it has left.",
-            "A server that somebody signed in to is shown with the sign-in None, or OAuth without a time.",
-        ),
+        built("000-8.2-expiry", "A sign-in is shown with the time it has left."),
     ),
     section(
         "000 §9.1 API key",
@@ -380,6 +373,11 @@ SEED_000 = document(
         built("000-16-pooling", "Connections are kept and used again."),
         built("000-16-health", "A quiet connection is probed, and one that is dead is found out."),
         built("000-16-metrics", "Calls and servers can be watched by metrics."),
+        decided(
+            "000-16-telemetry",
+            "Metrics are given to OpenTelemetry.",
+            "The gateway gives them in Prometheus text; an exporter is left for later.",
+        ),
         decided(
             "000-16-clawhub",
             "The skill is published as a community skill.",
@@ -580,8 +578,26 @@ SEED_001 = document(
         built("001-NFR-4-real", "A real, simple server such as the filesystem one is tested end to end."),
     ),
     section(
+        "001 §6 Dependencies",
+        decided(
+            "001-6-sdk",
+            "The official SDK is the client.",
+            "The wire is ours; the SDK is the other side in tests.",
+        ),
+    ),
+    section(
         "001 §7 Risks",
         built("001-7-versions", "Protocol versions are negotiated."),
+        decided(
+            "001-7-pinned",
+            "The protocol is pinned to revision 2024-11-05.",
+            "All five revisions are spoken, the newest both sides know.",
+        ),
+        decided(
+            "001-7-sandbox",
+            "A malicious server is sandboxed.",
+            "It is a process without our environment, descriptors and names of tools; no sandbox is promised.",
+        ),
         built("001-7-audit", "There is an audit log of calls."),
     ),
     section(
@@ -605,6 +621,10 @@ SEED_002 = document(
     section(
         "002 §1 Data flow",
         built("002-1-handshake", "A server is initialised, then asked for its tools."),
+    ),
+    section(
+        "002 §2 Modules",
+        decided("002-2-layout", "The modules are those listed.", "Those of the Python package and its layers."),
     ),
     section(
         "002 §3.1 Config types",
@@ -701,6 +721,7 @@ SEED_002 = document(
         built("002-3.7-ready-log", "The log says how many servers of how many are ready."),
         built("002-3.7-tools", "Tools of all ready servers are given."),
         built("002-3.7-shutdown-log", "The end is logged."),
+        built("002-3.7-shutdown-error-log", "A server that fails while it is ended is logged, and the others end."),
         built("002-3.7-status", "Status gives state and number of tools of every server."),
         built("002-3.7-needs", "stdio needs a command, sse and http need a url, and other transports are unknown."),
     ),
@@ -770,6 +791,9 @@ SEED_002 = document(
         built("002-7-manager", "Start, stop, parallel start and isolation of failures are tested."),
         built("002-7-stdio", "Connect, call, crash and restart over stdio are tested."),
         built("002-7-http", "Connect, call and reconnect over HTTP and SSE are tested."),
+        built("002-7-bridge", "Schemas, names, framing and errors of the bridge are tested."),
+        built("002-7-secrets", "References, Google, the environment and errors of secrets are tested."),
+        built("002-7-config", "Validation, the choice of transport and required fields are tested."),
         built("002-7-integration", "Config, start, call, framed result and shutdown are tested in one go."),
     ),
     section(
@@ -777,6 +801,7 @@ SEED_002 = document(
         built("002-9-additive", "A config without MCP works as before."),
         built("002-9-namespaced", "Names of MCP tools collide with none that exist."),
         built("002-9-off", "Without a section there are no servers."),
+        planned("002-9-acp", "An editor that hands over no servers changes nothing.", "There is no ACP adapter."),
     ),
     section(
         "002 §10 Open decisions",
@@ -803,6 +828,10 @@ SEED_003 = document(
         built("003-2-unmodified", "The message reaches the agent unmodified."),
         built("003-3-collected", "Partial, block and final replies are collected by the infrastructure."),
         built("003-4-single", "The caller gets one combined answer."),
+    ),
+    section(
+        "003 Integration point",
+        built("003-reply", "An order goes the way of every other message to an agent."),
     ),
     section(
         "003 Response aggregation",
@@ -835,7 +864,7 @@ SEED_003 = document(
     ),
     section(
         "003 Usage",
-        planned("003-command", "openclaw mcp-server starts it.", "The command table does not have the command yet."),
+        built("003-command", "openclaw mcp-server starts it."),
         built("003-verbose", "--verbose logs what passes."),
         built("003-client-config", "A client is configured with the command openclaw and the argument mcp-server."),
     ),
@@ -851,12 +880,8 @@ SEED_004 = document(
     section(
         "004 CLI reference",
         built("004-cli-verbose", "-v and --verbose turn on logging."),
-        planned(
-            "004-cli-version",
-            "--version prints the version and ends.",
-            "Read by cli/mcp_server.py, which the openclaw program does not lead to yet.",
-        ),
-        planned("004-cli-help", "-h and --help show the help.", "The command table does not have the command yet."),
+        built("004-cli-version", "--version prints the version and ends."),
+        built("004-cli-help", "-h and --help show the help."),
     ),
     section(
         "004 Tool definition",
@@ -937,6 +962,7 @@ SEED_004 = document(
         built("004-trouble-version", "openclaw --version tells whether it is installed."),
         built("004-trouble-doctor", "openclaw doctor checks the config."),
         built("004-trouble-verbose", "--verbose shows requests and answers on standard error."),
+        built("004-trouble-which", "The program is on the path as openclaw."),
         built("004-trouble-status", "openclaw status tells whether a model and its credentials are configured."),
         built("004-trouble-sessions", "openclaw sessions --store file shows what is stored."),
     ),

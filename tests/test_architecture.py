@@ -88,6 +88,7 @@ def is_module(name: str) -> bool:
     return name.startswith("openclaw") and (path.with_suffix(".py").exists() or (path / "__init__.py").exists())
 
 
+@pytest.mark.requirement("002-2-layout")
 @pytest.mark.requirement("000-13-layout")
 def test_every_module_has_a_place_on_the_map() -> None:
     unknown = {part_of(name_of(path)) for path in modules()} - set(PLACE) - {""}
@@ -166,6 +167,7 @@ def test_processes_and_sockets_are_made_in_one_place(package: str) -> None:
     assert not wrong
 
 
+@pytest.mark.requirement("001-6-sdk")
 def test_nothing_else_is_imported() -> None:
     import sys
 

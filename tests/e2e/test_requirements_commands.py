@@ -2,6 +2,9 @@
 
 import json
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -39,6 +42,13 @@ def tools_in(text: str) -> list[str]:
 async def test_the_version_is_printed(tmp_path: Path) -> None:
     done = await Home(tmp_path).openclaw("--version")
     assert (done.code, done.out, done.err) == (0, f"openclaw {__version__}\n", "")
+
+
+@pytest.mark.requirement("004-trouble-which")
+def test_the_program_is_on_the_path_of_its_environment() -> None:
+    found = shutil.which("openclaw", path=str(Path(sys.executable).parent))
+    assert found is not None
+    assert subprocess.check_output([found, "--version"], text=True) == f"openclaw {__version__}\n"
 
 
 @pytest.mark.requirement("004-trouble-doctor")
@@ -152,6 +162,22 @@ async def test_a_server_that_is_connected_to_is_written_to_the_config_and_used_a
     }
 
 
+@pytest.mark.requirement("000-8.1-disconnect")
+async def test_a_server_that_is_disconnected_is_left_for_this_run_and_stays_in_the_config(
+    tmp_path: Path, web: HttpServer
+) -> None:
+    home = Home(tmp_path, mcp={"servers": {"web": {"url": web.url}}})
+    written = (home.state / "openclaw.json").read_text()
+    done = await home.chat(
+        "/mcp call web__echo text=hi", "/mcp disconnect web", "hello", "/mcp tools", "/mcp status web"
+    )
+    assert tools_in(done.out) == []
+    assert "  State         stopped (disconnected by hand)\n" in done.out
+    assert (web.sessions, web.seen[-1].verb) == (set(), "DELETE")
+    assert (home.state / "openclaw.json").read_text() == written
+    assert len(tools_in((await home.chat("/mcp tools")).out)) == 6
+
+
 @pytest.mark.requirement("000-8.1-status")
 async def test_the_status_of_a_server_shows_session_sign_of_life_and_tools(tmp_path: Path, web: HttpServer) -> None:
     done = await Home(tmp_path, mcp={"servers": {"web": {"url": web.url}}}).chat("/mcp status web")
@@ -172,6 +198,17 @@ async def test_signing_in_opens_a_browser_and_reports_scopes_and_expiry(tmp_path
         done = await home.chat("/mcp auth files", "/mcp call files__read")
     assert SIGNED_IN.search(done.out)
     assert done.out.splitlines()[-1] == "read"
+
+
+@pytest.mark.requirement("000-8.1-status-expiry")
+@pytest.mark.requirement("000-8.2-expiry")
+async def test_a_sign_in_is_shown_with_the_time_it_has_left(tmp_path: Path) -> None:
+    async with AuthServer() as server:
+        home = Home(tmp_path, mcp={"servers": {"files": {"url": server.url}}})
+        home.environ["BROWSER"] = browser(tmp_path)
+        done = await home.chat("/mcp auth files", "/mcp servers", "/mcp status files")
+    assert re.search(r"Status: Connected \| Auth: OAuth \(expires \d+m\) \| Tools: 3$", done.out, re.MULTILINE)
+    assert re.search(r"^  Token         expires in \d+ min, renewed by itself$", done.out, re.MULTILINE)
 
 
 @pytest.mark.requirement("000-9.3-headless-code")

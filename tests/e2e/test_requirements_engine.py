@@ -5,15 +5,20 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from openclaw.config.servers import ServerSpec
+from openclaw.mcp.connect import Services
 from openclaw.mcp.manager import Manager
 from openclaw.process.run import run
+from openclaw.transport.base import Link, Sink, Transport
 from parts.command_line import Home
 from parts.http_server import HttpServer, Plan
+from parts.processes import handle_of, wait_until_gone
 from parts.sites import Site
 from parts.workshop import tool
 
@@ -127,3 +132,38 @@ async def _reconnect(site: Site) -> None:
         await site.crash(manager.status()[0].pid)
         assert (await manager.call("shop__echo", {"text": "back"})).content[0].text == "back"
         await until(manager, lambda: [t.name for t in manager.tools()] == ["shop__echo", "shop__new"])
+
+
+class Unwilling:
+    """A server in this process whose link cannot be closed without a fault."""
+
+    kind = "memory"
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+
+    @asynccontextmanager
+    async def open(self, sink: Sink) -> AsyncIterator[Link]:
+        async with self._inner.open(sink) as link:
+            yield link
+        raise OSError("the link would not close")
+
+
+@pytest.mark.requirement("002-3.7-shutdown-error-log")
+async def test_a_server_that_fails_while_it_is_ended_is_logged_and_the_others_end(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "openclaw")
+    bad, good = Site("memory", tmp_path, "bad"), Site("stdio", tmp_path, "good")
+
+    def transport(spec: ServerSpec) -> Transport | None:
+        inner = bad.services.make_transport(spec)
+        return Unwilling(inner) if inner else None
+
+    async with Manager([bad.spec(), good.spec()], services=Services(make_transport=transport)) as manager:
+        pid = manager.status()[1].pid
+        assert pid is not None
+        handle = handle_of(pid)
+    wait_until_gone(handle)
+    assert caplog.messages[-2:] == ["MCP server 'bad' could not be closed properly.", "MCP manager shut down"]
+    assert "the link would not close" in caplog.text

@@ -14,7 +14,9 @@ from aiohttp import web
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from openclaw import __version__
 from openclaw.sessions.sqlite import SqliteStore
+from parts.command_line import Home
 from parts.model_servers import ChatServer
 from parts.order_process import OPENCLAW, OrderProcess, environment, local_model
 
@@ -151,6 +153,37 @@ def listening(pid: int) -> list[str]:
     ]
     # 0A is the state of a listening socket, the tenth field its inode.
     return [row[1] for row in rows if row[3] == "0A" and row[9] in sockets]
+
+
+# The command
+
+
+@pytest.mark.requirement("003-command")
+@pytest.mark.requirement("003-verbose")
+@pytest.mark.requirement("004-cli-verbose")
+@pytest.mark.parametrize("word", ["-v", "--verbose"])
+async def test_the_command_serves_on_its_input_and_output_and_logs_when_asked(word: str, tmp_path: Path) -> None:
+    request = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+    quiet, verbose = [await Home(tmp_path).openclaw("mcp-server", *words, text=request) for words in ((), (word,))]
+    answer = '{"jsonrpc":"2.0","id":1,"result":{}}\n'
+    assert [(done.code, done.out) for done in (quiet, verbose)] == [(0, answer)] * 2
+    assert (quiet.err, "ping" in verbose.err) == ("", True)
+
+
+@pytest.mark.requirement("004-cli-version")
+async def test_the_version_of_the_command_is_printed(tmp_path: Path) -> None:
+    done = await Home(tmp_path).openclaw("mcp-server", "--version")
+    assert (done.code, done.out, done.err) == (0, f"openclaw mcp-server {__version__}\n", "")
+
+
+@pytest.mark.requirement("004-cli-help")
+@pytest.mark.parametrize("word", ["-h", "--help"])
+async def test_the_help_of_the_command_names_its_options(word: str, tmp_path: Path) -> None:
+    done = await Home(tmp_path).openclaw("mcp-server", word)
+    assert (done.code, done.err) == (0, "")
+    assert re.findall(r"^  (-v, --verbose|--version|-h, --help)\b", done.out, re.MULTILINE) == [
+        *("-v, --verbose", "--version", "-h, --help")
+    ]
 
 
 # Clients

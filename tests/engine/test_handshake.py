@@ -49,6 +49,7 @@ async def meet(*options: str, known: str = "") -> tuple[str, int, Any]:
         return agreement.version, opened, result["content"][0]["text"]
 
 
+@pytest.mark.requirement("001-7-pinned")
 @pytest.mark.requirement("001-7-versions")
 @pytest.mark.requirement("001-NFR-2-spec")
 @pytest.mark.parametrize("version", eras.MODERN + eras.LEGACY)

@@ -122,6 +122,7 @@ async def test_a_subscription_that_the_server_ends_is_asked_for_again(tmp_path: 
             assert event == ToolsChanged("shop", ("shop__new",), ())
 
 
+@pytest.mark.requirement("002-10-rediscovery")
 async def test_refreshing_lists_again_at_once(site: Site) -> None:
     site.plan(tools=[tool("one")])
     async with Manager([site.spec()], services=site.services) as manager:

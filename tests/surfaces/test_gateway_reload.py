@@ -45,6 +45,8 @@ def servers(**named: Any) -> dict[str, Any]:
     return {"mcp": {"servers": named}}
 
 
+@pytest.mark.requirement("001-2.2-hot-reload")
+@pytest.mark.requirement("002-10-hot-reload")
 async def test_only_the_servers_that_changed_are_touched(tmp_path: Path) -> None:
     before = servers(kept=stdio_server(), changed=stdio_server(), removed=stdio_server())
     after = servers(

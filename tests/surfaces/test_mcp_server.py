@@ -3,16 +3,20 @@
 import asyncio
 import base64
 import json
+import os
+import pty
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from openclaw import __version__
 from parts import media_server, stdio_server
 from parts.model_servers import Answer, Call, ChatServer, Failure, Hold
-from parts.order_process import MODERN_META, OrderProcess, local_model, write_config
+from parts.order_process import MODERN_META, OPENCLAW, OrderProcess, environment, local_model, write_config
 
 PARTS = {"command": sys.executable, "args": [stdio_server.__file__]}
 MEDIA = {"command": sys.executable, "args": [media_server.__file__]}
@@ -64,6 +68,7 @@ async def test_an_order_without_a_handshake_gets_a_complete_result(tmp_path: Pat
     assert (result["resultType"], result["content"]) == ("complete", [{"type": "text", "text": "Hello."}])
 
 
+@pytest.mark.requirement("003-reply")
 @pytest.mark.requirement("003-4-single")
 @pytest.mark.requirement("004-aggregated")
 @pytest.mark.requirement("004-limits-synchronous")
@@ -91,6 +96,72 @@ async def test_a_waiting_client_is_told_which_tool_runs_on_which_server(tmp_path
     assert [params["progress"] for params in told] == list(range(1, len(told) + 1))
     assert {params["progressToken"] for params in told} == {"p"}
     assert {params["message"] for params in told} <= {"Starting", "Thinking", "Calling tool hang on server parts"}
+
+
+def test_a_person_at_a_terminal_is_told_what_this_is(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*OPENCLAW, "mcp-server"],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(tmp_path),
+    ) as process:
+        os.close(theirs)
+        # Ctrl-D, at the beginning of a line.
+        os.write(ours, b"\x04")
+        out, err = process.communicate()
+    os.close(ours)
+    assert (process.returncode, out, err.decode().splitlines()[1]) == (
+        0,
+        b"",
+        "To configure a client: openclaw mcp-server --print-config claude-code",
+    )
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--verbose", "--version"]])
+def test_the_version_is_printed(arguments: list[str], tmp_path: Path) -> None:
+    done = openclaw(tmp_path, *arguments)
+    assert (done.returncode, done.stdout.split()[-1], done.stderr) == (0, __version__, "")
+
+
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_help_names_every_option(word: str, tmp_path: Path) -> None:
+    done = openclaw(tmp_path, word)
+    options = ("-v, --verbose", "--version", "-h, --help", "--agent", "--config", "--local", "--print-config")
+    assert (done.returncode, [option for option in options if option not in done.stdout]) == (0, [])
+
+
+def test_a_client_config_has_the_absolute_command_and_the_options(tmp_path: Path) -> None:
+    done = openclaw(tmp_path, "--print-config", "cursor", "-v", "--agent", "work", "--config", "x.json", "--local")
+    entry = json.loads(done.stdout)["mcpServers"]["openclaw"]
+    arguments = ["mcp-server", "--verbose", "--local", "--agent", "work", "--config", str(tmp_path / "x.json")]
+    assert entry == {"command": OPENCLAW[0], "args": arguments}
+    assert done.stderr.startswith("For ~/.cursor/mcp.json")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--nonsense"], "there is no option --nonsense"),
+        (["--agent"], "--agent"),
+        (["--print-config", "emacs"], "is one of claude-code, claude-desktop, cursor, vscode, codex"),
+    ],
+)
+def test_a_wrong_option_is_one_sentence(arguments: list[str], sentence: str, tmp_path: Path) -> None:
+    done = openclaw(tmp_path, *arguments)
+    assert (done.returncode, done.stdout, sentence in done.stderr, "Traceback" in done.stderr) == (2, "", True, False)
+
+
+def openclaw(home: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [*OPENCLAW, "mcp-server", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=environment(home),
+        cwd=home,
+    )
 
 
 MESSAGES = [
@@ -282,6 +353,21 @@ async def test_a_broken_config_is_an_answer_and_is_read_again(tmp_path: Path) ->
     assert broken["isError"]
     assert text.startswith("Error: The config file cannot be used.\n…/openclaw.json:1:")
     assert str(tmp_path) not in text
+
+
+async def test_a_config_saved_meanwhile_holds_for_the_next_order(tmp_path: Path) -> None:
+    async with ChatServer([Answer("Before.")]) as chat, ChatServer([Answer("After."), Answer("Still.")]) as other:
+        async with OrderProcess(tmp_path, config=model(chat)) as server:
+            await server.initialize()
+            said = [await server.said("hi")]
+            write_config(tmp_path, model(other))
+            said.append(await server.said("hi"))
+            (tmp_path / ".openclaw" / "openclaw.json").write_text("{ broken")
+            said.append(await server.said("hi"))
+            await server.end()
+            log = server.stderr.decode()
+    assert said == ["Before.", "After.", "Still."]
+    assert "The changed config cannot be used; the running one stays" in log
 
 
 async def test_an_unknown_agent_is_named(tmp_path: Path) -> None:

@@ -280,7 +280,6 @@ async def test_a_sign_in_elsewhere_is_noticed(server: AuthServer, program: Progr
     assert await program.call(session=session) == 200
 
 
-@pytest.mark.requirement("000-5.1-retry")
 async def test_a_second_sign_in_elsewhere_is_noticed_too(server: AuthServer, program: Program, clock: Clock) -> None:
     """Also when the server's challenge says nothing, so that nothing but the tokens differs."""
     server.plan.challenge_metadata, server.plan.challenge_scope = False, None
@@ -298,6 +297,7 @@ async def test_a_second_sign_in_elsewhere_is_noticed_too(server: AuthServer, pro
     assert await program.call(session=session) == 200
 
 
+@pytest.mark.requirement("000-5.1-retry")
 async def test_a_terminal_signs_in_on_the_way_and_once_for_all_calls(server: AuthServer, program: Program) -> None:
     asked: list[str] = []
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from openclaw.config.load import Config, parse_config
 from openclaw.config.servers import (
@@ -241,6 +242,7 @@ def test_each_dialect_keeps_its_documented_times(section: str, times: tuple[floa
     assert (spec.health_interval, spec.discovery_interval, spec.max_restarts, spec.section) == (30, 300, 5, section)
 
 
+@pytest.mark.requirement("002-7-config")
 @pytest.mark.requirement("000-12.1-transport")
 @pytest.mark.requirement("001-FR-1-transport")
 @pytest.mark.requirement("002-3.4-transport")
@@ -265,6 +267,7 @@ def test_the_transport_to_try_first(text: str, transport: str) -> None:
     assert entry(f"{{{text}}}").transport == transport
 
 
+@pytest.mark.requirement("002-7-config")
 @pytest.mark.requirement("000-12.1-url")
 @pytest.mark.requirement("001-FR-1-command")
 @pytest.mark.requirement("001-FR-1-url")
@@ -353,7 +356,7 @@ def test_plain_http_is_refused_for_any_other_host(host: str) -> None:
 
 
 def test_files_start_at_home_or_beside_the_config() -> None:
-    config = replace(
+    config = structs.replace(
         parse_config(
             SECTIONS["mcp"] % "{command: '~/bin/s', cwd: 'work', caCert: '~/ca.pem'}", file="/c/openclaw.json"
         ),

@@ -27,6 +27,7 @@ def test_the_section_decides_the_form_unless_one_is_forced(section, tool_names, 
     assert form_for(ServerSpec("s", section=section), EngineOptions(tool_names=tool_names)) == form
 
 
+@pytest.mark.requirement("002-7-bridge")
 @pytest.mark.requirement("000-6.5-names")
 @pytest.mark.requirement("001-8-naming")
 @pytest.mark.requirement("001-FR-2-names")

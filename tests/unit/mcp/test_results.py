@@ -53,6 +53,7 @@ def text(words: str) -> dict:
     return {"type": "text", "text": words}
 
 
+@pytest.mark.requirement("002-7-bridge")
 @pytest.mark.requirement("001-FR-4-boundary")
 @pytest.mark.requirement("001-NFR-4-unit")
 @pytest.mark.requirement("002-3.5-details")
@@ -146,6 +147,7 @@ def test_structured_content_is_shown_once() -> None:
     assert mirrored.details == alone.details == {**DETAILS, "structuredContent": {"a": [1]}}
 
 
+@pytest.mark.requirement("002-7-bridge")
 @pytest.mark.requirement("001-FR-4-boundary")
 @pytest.mark.requirement("002-3.5-error")
 @pytest.mark.requirement("002-6-tool-error")

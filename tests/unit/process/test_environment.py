@@ -17,6 +17,7 @@ OURS = {
 }
 
 
+@pytest.mark.requirement("001-7-sandbox")
 @pytest.mark.requirement("001-NFR-3-context")
 @pytest.mark.requirement("002-3.3-environment")
 def test_a_child_gets_the_short_list_and_what_is_declared_and_nothing_else() -> None:

@@ -53,6 +53,7 @@ async def failure(secrets: Resolver, reference: str) -> str:
 # Google
 
 
+@pytest.mark.requirement("002-7-secrets")
 @pytest.mark.requirement("001-FR-5-gcp")
 @pytest.mark.requirement("001-FR-5-gcp-version")
 @pytest.mark.requirement("001-US-5-managers")

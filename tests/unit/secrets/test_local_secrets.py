@@ -63,6 +63,7 @@ async def test_a_variable_is_read_when_it_is_asked_for_and_not_before() -> None:
     assert await secrets.resolve("secret://env/TOKEN") == "set-after-loading"
 
 
+@pytest.mark.requirement("002-7-secrets")
 @pytest.mark.requirement("002-3.6-env")
 async def test_a_variable_that_is_not_set_or_empty_is_an_error() -> None:
     expected = "the environment variable {} is not set. Set it where OpenClaw is started."

@@ -28,10 +28,13 @@ def test_every_documented_command_is_listed_with_its_arguments(text: str) -> Non
     }
 
 
+@pytest.mark.requirement("000-7.1-relevant")
 @pytest.mark.requirement("000-7.1-naming")
 def test_the_agent_learns_how_tools_of_servers_are_named_and_used(text: str) -> None:
     assert "(`<server>__<tool>` or `mcp_<server>_<tool>`)" in text
-    assert "call them as you call any other tool" in text
+    assert (
+        "Look among them before you say that something cannot be done, and call them as you call any other tool" in text
+    )
 
 
 @pytest.mark.requirement("000-7.1-auth-hint")
