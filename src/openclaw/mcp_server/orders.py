@@ -1,6 +1,7 @@
 """Orders carried out in this process: one agent host, made with the first order, for as long as the server lives.
 
-Owns that host: one task opens and closes it, whichever order comes first. What an order becomes is `fulfil.py`'s.
+Owns that host: one task opens and closes it, whichever order comes first, and a config that was saved meanwhile is taken over before the
+next order. What an order becomes is `fulfil.py`'s.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from openclaw.app import App
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
 from openclaw.errors import OpenClawError
+from openclaw.gateway.watch import Look, look_at
 from openclaw.mcp_server.arguments import Order
 from openclaw.mcp_server.fulfil import failed, fulfil, private_places
 from openclaw.mcp_server.server import Tell
@@ -31,6 +33,8 @@ class Orders:
         self._opened: asyncio.Future[App] | None = None
         self._owner: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
+        self._looks: dict[Path, Look] = {}
+        self._refreshing = asyncio.Lock()
         # Servers that were never seen before are waited for once, not by every order.
         self._waited = False
 
@@ -41,6 +45,7 @@ class Orders:
             return failed(error, ())
         try:
             app = await self._app(paths)
+            await self._refresh(app)
         except (OpenClawError, OSError) as error:
             return failed(error, private_places(paths, self._cwd))
         patience, self._waited = app.engine.startup_grace if self._waited else None, True
@@ -62,9 +67,25 @@ class Orders:
             self._owner = loop.create_task(self._own(paths, self._opened))
         return await asyncio.shield(self._opened)
 
+    async def _refresh(self, app: App) -> None:
+        """Take over a changed config. One that cannot be used is reported, and the running one stays."""
+        async with self._refreshing:
+            looks = look_at(app.config.files)
+            if looks == self._looks:
+                return
+            self._looks = looks
+            try:
+                config = await asyncio.to_thread(load_config, app.paths, self._env)
+            except OpenClawError as error:
+                _log.warning("The changed config cannot be used; the running one stays: %s", error)
+                return
+            await app.reload(config)
+            self._looks = look_at(config.files)
+
     async def _own(self, paths: Paths, opened: "asyncio.Future[App]") -> None:
         try:
             config = await asyncio.to_thread(load_config, paths, self._env)
+            self._looks = look_at(config.files)
             async with App(config, paths=paths, env=self._env, workspace=self._cwd) as app:
                 await app.engine.manager()
                 opened.set_result(app)

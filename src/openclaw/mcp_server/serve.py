@@ -5,7 +5,6 @@ whatever hangs. Imports little: a client waits for the answer to `initialize`. T
 """
 
 import asyncio
-import logging
 import os
 import signal
 import sys
@@ -27,7 +26,10 @@ WITHIN = 1.9
 # and the client this much to read the last answers.
 _LAST_LINES = 0.2
 
-_log = logging.getLogger(__name__)
+_AT_A_TERMINAL = (
+    "openclaw mcp-server waits for MCP messages on standard input; a client usually starts it. Ctrl-D ends it.\n"
+    "To configure a client: openclaw mcp-server --print-config claude-code\n"
+)
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -49,6 +51,8 @@ def main(options: Options) -> int:
     except OSError:
         sys.stderr.write("openclaw mcp-server: standard input or output is closed. Start it from an MCP client.\n")
         return 1
+    if os.isatty(descriptors[0]):
+        sys.stderr.write(_AT_A_TERMINAL)
     try:
         return asyncio.run(serve(options, descriptors))
     except KeyboardInterrupt:
