@@ -6,6 +6,7 @@ prompts stay cacheable and compiled checks stay good.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.mcp.bridge import tool_of
@@ -85,6 +86,11 @@ class View:
             if reason := self._missing(spec, supervisor):
                 absent.append(Absence(f"{self.registry.base(name, '')}*", reason, spec.where))
         return absent
+
+    def absence(self, tool: str) -> str:
+        """Why a tool that was offered is not there any more, as one sentence."""
+        known = next((absence for absence in self.absences() if fnmatchcase(tool, absence.name)), None)
+        return f"The tool {tool} is no longer there." if known is None else f"{tool} is not available: {known.reason}"
 
     def _missing(self, spec: ServerSpec, supervisor: Supervisor | None) -> str:
         """Why a server's tools are missing as a whole; empty when they are there, or would be."""
