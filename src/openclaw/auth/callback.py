@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final
 from urllib.parse import urlsplit
 
+from openclaw.auth.page import page
 from openclaw.errors import AuthError, ConnectError
 from openclaw.protocol.oauth.authorization import is_answer_to
 
@@ -24,14 +25,19 @@ _READ_PATIENCE: Final = 10.0
 _REPLY_PATIENCE: Final = 60.0
 _REQUEST: Final = re.compile(rb"(?P<method>[A-Z]+) (?P<target>/[\x21-\x7e]*) HTTP/1\.[01]")
 
-_PAGE: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>OpenClaw</title>
-<style>body{{font:18px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:32em;padding:0 1em}}
-@media(prefers-color-scheme:dark){{body{{background:#111;color:#eee}}}}</style>
-<h1>{title}</h1><p>{text}</p></html>
-"""
-_SUCCESS: Final = (200, "You are signed in", "OpenClaw can use this server now. You can close this page.")
-_FAILURE: Final = (400, "The sign-in did not work", "OpenClaw says why where you started it. You can close this page.")
-_STRAY: Final = (404, "Nothing here", "This address waits for one answer of a sign-in, and this is not it.")
+_SUCCESS: Final = (
+    200,
+    page("good", "You are signed in", "OpenClaw can use this server now.<br>You can close this page."),
+)
+_FAILURE: Final = (
+    400,
+    page("bad", "The sign-in did not work", "OpenClaw says why where you started it.<br>You can close this page."),
+)
+_STRAY: Final = (
+    404,
+    page("none", "Nothing here", "This address waits for one answer of a sign-in, and this is not it."),
+)
+_WRONG_METHOD: Final = (405, page("none", "Only for browsers", "This address takes GET requests only."))
 _REASONS: Final = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed"}
 
 
@@ -79,8 +85,7 @@ class Listener:
         try:
             async with asyncio.timeout(_READ_PATIENCE):
                 head = await reader.readuntil(b"\r\n\r\n")
-            status, title, text = await self._handle(head)
-            writer.write(_response(status, _PAGE.format(title=title, text=text)))
+            writer.write(_response(*await self._handle(head)))
             await writer.drain()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             # Whoever it was has left, or sent no request.
@@ -90,13 +95,13 @@ class Listener:
             if self._verdict.done():
                 self._shown.set()
 
-    async def _handle(self, head: bytes) -> tuple[int, str, str]:
+    async def _handle(self, head: bytes) -> tuple[int, str]:
         line, _, rest = head.partition(b"\r\n")
         request = _REQUEST.fullmatch(line)
         if request is None or not self._is_for_us(rest):
             return _STRAY
         if request["method"] != b"GET":
-            return 405, "Only for browsers", "This address takes GET requests only."
+            return _WRONG_METHOD
         target = request["target"].decode("ascii")
         if target.partition("?")[0] != self._path or not self._state or not is_answer_to(target, self._state):
             return _STRAY
@@ -176,8 +181,8 @@ def _ports(redirect_uri: str) -> tuple[int, ...]:
         return ()
 
 
-def _response(status: int, page: str) -> bytes:
-    body = page.encode("utf-8")
+def _response(status: int, text: str) -> bytes:
+    body = text.encode("utf-8")
     head = (
         f"HTTP/1.1 {status} {_REASONS[status]}\r\n"
         "Content-Type: text/html; charset=utf-8\r\n"

@@ -1,0 +1,121 @@
+"""A real browser without a screen: Chromium, driven through chromedriver's plain HTTP (WebDriver).
+
+async with Chromium(tmp_path) as browser:
+    await browser.go(url)
+    await browser.type("input[name=login]", "somebody")
+    await browser.click("button[type=submit]")
+    text = await browser.text("h1")
+"""
+
+import asyncio
+import base64
+import shutil
+from asyncio.subprocess import DEVNULL, PIPE
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+# Nothing that talks to anybody but the pages it is sent to.
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--window-size=1000,700",
+)
+# How WebDriver names an element in its answers.
+_ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+# A browser of a loaded machine takes its time; past this it has stopped.
+PATIENCE = 60.0
+
+
+class Chromium:
+    """`folder` gets a new profile. Every act waits until its element is there, for a minute at most."""
+
+    def __init__(self, folder: Path) -> None:
+        self._profile = folder / "profile"
+        self._session = ""
+
+    async def __aenter__(self) -> "Chromium":
+        driver, program = shutil.which("chromedriver"), shutil.which("chromium")
+        for found in (driver, program):
+            assert found, "chromium or chromedriver is missing: scripts/full_parts installs them"
+        self._driver = await asyncio.create_subprocess_exec(str(driver), "--port=0", stdout=PIPE, stderr=DEVNULL)
+        assert self._driver.stdout is not None
+        port = ""
+        while not port:
+            line = (await self._driver.stdout.readline()).decode()
+            assert line, "chromedriver did not start"
+            port = line.rpartition("on port ")[2].strip(" .\n") if "successfully on port" in line else ""
+        self._drain = asyncio.create_task(self._driver.stdout.read())
+        self._http = aiohttp.ClientSession(f"http://127.0.0.1:{port}")
+        options = {"binary": program, "args": [*FLAGS, f"--user-data-dir={self._profile}"]}
+        wishes = {"goog:chromeOptions": options, "pageLoadStrategy": "eager", "timeouts": {"implicit": PATIENCE * 1000}}
+        try:
+            answer = await self._ask("POST", "/session", {"capabilities": {"alwaysMatch": wishes}})
+        except BaseException:
+            await self._end()
+            raise
+        self._session = f"/session/{answer['sessionId']}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        try:
+            await self._ask("DELETE", self._session)
+        finally:
+            await self._end()
+
+    async def _end(self) -> None:
+        await self._http.close()
+        self._driver.terminate()
+        await self._driver.wait()
+        await self._drain
+
+    async def go(self, url: str) -> None:
+        await self._ask("POST", f"{self._session}/url", {"url": url})
+
+    async def address(self) -> str:
+        return str(await self._ask("GET", f"{self._session}/url"))
+
+    async def type(self, selector: str, text: str) -> None:
+        await self._ask("POST", f"{await self._element(selector)}/value", {"text": text})
+
+    async def click(self, selector: str) -> None:
+        await self._ask("POST", f"{await self._element(selector)}/click", {})
+
+    async def text(self, selector: str) -> str:
+        return str(await self._ask("GET", f"{await self._element(selector)}/text"))
+
+    async def run(self, script: str) -> Any:
+        """What a script returns that runs in the page."""
+        return await self._ask("POST", f"{self._session}/execute/sync", {"script": script, "args": []})
+
+    async def resize(self, width: int, height: int) -> None:
+        await self._ask("POST", f"{self._session}/window/rect", {"width": width, "height": height})
+
+    async def prefer(self, scheme: str) -> None:
+        """The person's taste: `light` or `dark`."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        wish = {"cmd": "Emulation.setEmulatedMedia", "params": {"features": features}}
+        await self._ask("POST", f"{self._session}/goog/cdp/execute", wish)
+
+    async def screenshot(self) -> bytes:
+        """What a person sees, as PNG."""
+        return base64.b64decode(await self._ask("GET", f"{self._session}/screenshot"))
+
+    async def _element(self, selector: str) -> str:
+        """Waits for it: that is what the implicit timeout is for."""
+        found = await self._ask("POST", f"{self._session}/element", {"using": "css selector", "value": selector})
+        return f"{self._session}/element/{found[_ELEMENT]}"
+
+    async def _ask(self, method: str, path: str, body: Any = None) -> Any:
+        async with self._http.request(method, path, json=body) as response:
+            answer = (await response.json())["value"]
+            assert response.status == 200, f"{method} {path}: {answer}"
+            return answer
