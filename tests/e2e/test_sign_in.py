@@ -1,0 +1,317 @@
+"""Signing in from a terminal, from a pipe, with a screen and without, and where it may not happen at all."""
+
+import asyncio
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from parts.auth_server import AuthServer, surf
+from parts.command_line import PROGRAM, Done, Home
+
+NEEDED = "The server 'files' needs you to sign in. Run `openclaw mcp auth files`."
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[AuthServer]:
+    async with AuthServer() as server:
+        yield server
+
+
+@pytest.fixture
+def home(server: AuthServer, tmp_path: Path) -> Home:
+    return Home(tmp_path, mcp={"servers": {"files": {"url": server.url}}})
+
+
+class Browser:
+    """A browser that says yes to everything and follows every redirect, and keeps the pages it ended at."""
+
+    def __init__(self, home: Home) -> None:
+        self._pages = home.folder / "pages"
+        program = home.folder / "browser"
+        fetch = f"open({str(self._pages)!r}, 'ab').write(urllib.request.urlopen(sys.argv[1]).read() + b'\\0')"
+        program.write_text(f"#!{sys.executable}\nimport sys, urllib.request\n{fetch}\n")
+        program.chmod(0o700)
+        home.environ["BROWSER"] = str(program)
+
+    @property
+    def pages(self) -> list[str]:
+        return self._pages.read_text().split("\0")[:-1] if self._pages.exists() else []
+
+
+async def at_a_terminal(home: Home, *words: str) -> Done:
+    """Run a command whose standard error is a terminal: somebody watches."""
+    ours, theirs = os.openpty()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(*PROGRAM, *words),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=theirs,
+            env=home.environ,
+            cwd=home.folder,
+        )
+        os.close(theirs)
+        watched = asyncio.create_task(asyncio.to_thread(read_all, ours))
+        out, _ = await process.communicate()
+        assert process.returncode is not None
+        return Done(process.returncode, out.decode(), (await watched).decode())
+    finally:
+        os.close(ours)
+
+
+def read_all(terminal: int) -> bytes:
+    pieces = []
+    while True:
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:
+            # How a terminal says that nobody is at its other end any more.
+            piece = b""
+        if not piece:
+            return b"".join(pieces)
+        pieces.append(piece)
+
+
+@asynccontextmanager
+async def gateway(home: Home) -> AsyncIterator[None]:
+    started = await home.openclaw("gateway", "start")
+    assert started.code == 0, started.err
+    try:
+        yield
+    finally:
+        await home.openclaw("gateway", "stop")
+
+
+def address_in(text: str, server: AuthServer) -> str:
+    (address,) = re.findall(rf"{server.issuer}/authorize\S+", text)
+    return str(address)
+
+
+# Without a screen
+
+
+async def test_without_a_screen_the_address_is_printed_and_the_command_ends(server: AuthServer, home: Home) -> None:
+    done = await home.openclaw("mcp", "auth", "files")
+    address = address_in(done.out, server)
+    assert (done.code, done.out.splitlines()) == (
+        0,
+        [
+            "Sign in at 127.0.0.1:",
+            f"  {address}",
+            "Then, within 10 minutes: openclaw mcp auth files --code 'THE ADDRESS THE BROWSER ENDS AT'",
+        ],
+    )
+    finished = await home.openclaw("mcp", "auth", "files", "--code", await server.browse(address))
+    assert finished.out == "Signed in to files. Scopes: tools:read offline_access. Expires: in 60 min.\n"
+    assert (await home.openclaw("mcp", "call", "files__read")).out == "read\n"
+
+
+async def test_no_browser_opens_none_though_there_is_one(server: AuthServer, home: Home) -> None:
+    browser = Browser(home)
+    done = await home.openclaw("mcp", "auth", "files", "--no-browser")
+    assert address_in(done.out, server)
+    assert browser.pages == []
+
+
+async def test_with_json_the_address_and_later_the_outcome_are_data(server: AuthServer, home: Home) -> None:
+    started = json.loads((await home.openclaw("mcp", "auth", "files", "--json")).out)
+    assert started == {"authorizationUrl": started["authorizationUrl"], "host": "127.0.0.1", "warning": ""}
+    callback = await server.browse(started["authorizationUrl"])
+    done = json.loads((await home.openclaw("mcp", "auth", "files", "--json", "--code", callback)).out)
+    assert done == {
+        "server": "files",
+        "scopes": ["tools:read", "offline_access"],
+        "expiresAt": pytest.approx(time.time() + 3600, abs=60),
+        "renewable": True,
+    }
+
+
+async def test_the_callback_of_another_sign_in_is_refused_and_the_right_one_still_works(
+    server: AuthServer, home: Home
+) -> None:
+    first = await server.browse(address_in((await home.openclaw("mcp", "auth", "files")).out, server))
+    second = await server.browse(address_in((await home.openclaw("mcp", "auth", "files")).out, server))
+    wrong = await home.openclaw("mcp", "auth", "files", "--code", first)
+    assert (wrong.code, wrong.out) == (1, "")
+    assert "does not belong to the sign-in that was started here last" in wrong.err
+    assert (await home.openclaw("mcp", "auth", "files", "--code", second)).code == 0
+
+
+async def test_adding_a_server_without_a_screen_ends_with_the_address(server: AuthServer, tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    done = await home.openclaw("mcp", "connect", server.url, "--name", "files")
+    assert done.code == 0
+    assert "State         needs-auth" in done.out
+    callback = await server.browse(address_in(done.out, server))
+    assert (await home.openclaw("mcp", "auth", "files", "--code", callback)).code == 0
+
+
+# With a screen
+
+
+async def test_a_browser_is_opened_and_comes_back_to_a_page_that_says_so(server: AuthServer, home: Home) -> None:
+    browser = Browser(home)
+    done = await home.openclaw("mcp", "auth", "files")
+    assert (done.code, done.out) == (
+        0,
+        "Signed in to files. Scopes: tools:read offline_access. Expires: in 60 min.\n",
+    )
+    # Shown whole, for whoever wants to look before trusting a browser with it.
+    assert address_in(done.err, server)
+    (page,) = browser.pages
+    assert "You are signed in" in page
+
+
+async def test_a_browser_that_cannot_be_opened_leaves_the_address_to_the_person(
+    server: AuthServer, home: Home, tmp_path: Path
+) -> None:
+    home.environ["BROWSER"] = str(tmp_path / "no such browser")
+    process = await asyncio.create_subprocess_exec(
+        *(*PROGRAM, "mcp", "auth", "files"),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=home.environ,
+    )
+    assert process.stderr is not None
+    said = ""
+    while "No browser could be opened here" not in said:
+        line = await process.stderr.readline()
+        assert line, said
+        said += line.decode()
+    assert (await surf(address_in(said, server)))[0] == 200
+    out, _ = await process.communicate()
+    assert (process.returncode, out.decode()[:21]) == (0, "Signed in to files. S")
+
+
+async def test_adding_a_server_with_json_prints_nothing_but_json(server: AuthServer, tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    Browser(home)
+    done = await home.openclaw("mcp", "connect", server.url, "--name", "files", "--json")
+    status = json.loads(done.out)
+    assert (done.code, status["name"], status["state"], status["tools"]) == (0, "files", "ready", 3)
+    assert "Signed in to files." in done.err
+
+
+# Calls
+
+
+async def test_a_call_at_a_terminal_signs_in_and_is_made(server: AuthServer, home: Home) -> None:
+    browser = Browser(home)
+    done = await at_a_terminal(home, "mcp", "call", "files__read")
+    assert (done.code, done.out) == (0, "read\n")
+    assert done.err.startswith("This call needs you to sign in to files.")
+    assert len(browser.pages) == 1
+
+
+async def test_a_call_at_a_terminal_that_wants_more_rights_steps_up_and_is_made(server: AuthServer, home: Home) -> None:
+    Browser(home)
+    assert (await home.openclaw("mcp", "auth", "files")).code == 0
+    done = await at_a_terminal(home, "mcp", "call", "files__write")
+    assert (done.code, done.out) == (0, "write\n")
+    assert "Signed in to files. Scopes: tools:read tools:write offline_access." in done.err
+    assert len(server.at("/authorize")) == 2
+
+
+async def test_rights_that_are_never_given_are_asked_for_twice_and_then_no_more(server: AuthServer, home: Home) -> None:
+    Browser(home)
+    server.plan.withheld = frozenset({"tools:write"})
+    assert (await home.openclaw("mcp", "auth", "files")).code == 0
+    done = await at_a_terminal(home, "mcp", "call", "files__write")
+    assert done.code == 1
+    assert "still asks for more rights after 2 sign-ins that asked for them" in done.out
+    assert len(server.at("/authorize")) == 3
+
+
+@pytest.mark.parametrize("words", [("mcp", "call", "files__read"), ("mcp", "call", "files__read", "--json")])
+async def test_a_call_that_nobody_watches_ends_at_once_with_the_command_to_run(
+    server: AuthServer, home: Home, words: tuple[str, ...]
+) -> None:
+    browser = Browser(home)
+    done = await (home.openclaw if "--json" not in words else lambda *w: at_a_terminal(home, *w))(*words)
+    assert (done.code, done.out) == (1, "")
+    assert "Run `openclaw mcp auth files`" in done.err
+    assert browser.pages == []
+
+
+async def test_an_agents_call_ends_at_once_with_the_command_to_run(server: AuthServer, home: Home) -> None:
+    browser = Browser(home)
+    assert (await home.openclaw("mcp", "auth", "files")).code == 0
+    # Signed out at the other side, which only a call finds out.
+    server.access.clear()
+    server.refresh.clear()
+    turns = home.folder / "turns.json"
+    turns.write_text(json.dumps([{"toolCalls": [{"name": "files__read"}]}, {"text": "It says: {result}"}]))
+    home.write(mcp={"servers": {"files": {"url": server.url}}}, agents={"defaults": {"model": f"scripted/{turns}"}})
+    done = await at_a_terminal(home, "agent", "-m", "read")
+    assert (done.code, "Run `openclaw mcp auth files`" in done.out) == (0, True)
+    assert len(browser.pages) == 1
+
+
+# What is shown
+
+
+async def test_a_server_that_waits_for_a_sign_in_shows_the_command(home: Home) -> None:
+    listed = await home.openclaw("mcp", "servers")
+    assert f"Status: needs-auth ({NEEDED}) | Auth: OAuth | Tools: 0" in listed.out
+    shown = await home.openclaw("mcp", "status", "files")
+    assert (shown.code, f"State         needs-auth ({NEEDED})" in shown.out) == (1, True)
+    (server,) = json.loads((await home.openclaw("mcp", "servers", "--json")).out)
+    assert (server["state"], server["reason"], server["auth"], server["authExpiresAt"]) == (
+        "needs-auth",
+        NEEDED,
+        "oauth",
+        None,
+    )
+
+
+@pytest.mark.requirement("000-8.2-expiry")
+async def test_a_server_that_is_signed_in_to_shows_how_long_that_lasts(server: AuthServer, home: Home) -> None:
+    server.plan.token_life = 7200
+    Browser(home)
+    assert (await home.openclaw("mcp", "auth", "files")).code == 0
+    listed = await home.openclaw("mcp", "servers")
+    assert "Status: Connected | Auth: OAuth (expires 2h) | Tools: 3" in listed.out
+    shown = await home.openclaw("mcp", "status", "files")
+    assert "\n  Auth          OAuth\n  Token         expires in 120 min, renewed by itself\n" in shown.out
+    (data,) = json.loads((await home.openclaw("mcp", "servers", "--json")).out)
+    assert (data["auth"], data["authExpiresAt"]) == ("oauth", pytest.approx(time.time() + 7200, abs=60))
+
+
+# With a gateway
+
+
+async def test_a_gateway_opens_no_browser_and_the_terminal_opens_its_own(server: AuthServer, tmp_path: Path) -> None:
+    home = Home(tmp_path, gateway={"port": 0}, mcp={"servers": {"files": {"url": server.url}}})
+    async with gateway(home):
+        # The gateway was started without one.
+        browser = Browser(home)
+        refused = await at_a_terminal(home, "mcp", "call", "files__read")
+        assert (refused.code, "openclaw mcp auth files" in refused.err, browser.pages) == (1, True, [])
+        done = await home.openclaw("mcp", "auth", "files")
+        assert (done.code, done.out[:20]) == (0, "Signed in to files. ")
+        assert len(browser.pages) == 1
+        # Its tools come back by themselves.
+        while (await home.openclaw("mcp", "call", "files__read")).out != "read\n":
+            await asyncio.sleep(0.1)
+
+
+async def test_a_sign_in_without_a_screen_is_begun_and_ended_in_the_gateway(server: AuthServer, tmp_path: Path) -> None:
+    """Which may hold the only key to the tokens."""
+    config = {"tokenStore": {"key": "secret://env/TOKEN_KEY"}, "mcp": {"servers": {"files": {"url": server.url}}}}
+    home = Home(tmp_path, gateway={"port": 0}, **config)
+    home.environ["TOKEN_KEY"] = "ab" * 32
+    async with gateway(home):
+        del home.environ["TOKEN_KEY"]
+        started = json.loads((await home.openclaw("mcp", "auth", "files", "--no-browser", "--json")).out)
+        callback = await server.browse(started["authorizationUrl"])
+        assert (await home.openclaw("mcp", "auth", "files", "--code", callback)).code == 0
+        assert (await home.openclaw("mcp", "call", "files__read")).out == "read\n"
+        done = await home.openclaw("mcp", "auth", "files", "--logout")
+        assert done.out == "Signed out of files: its tokens are revoked and forgotten.\n"
