@@ -47,7 +47,7 @@ from openclaw.skills.catalog import SkillRules, load_skills
 from openclaw.skills.discover import Limits, skill_roots
 from openclaw.tool import Invocation, Tool, ToolResult
 from openclaw.tools.confine import Fence
-from openclaw.tools.invoke import CheckerCache, unknown
+from openclaw.tools.invoke import CheckerCache, invoke, unknown
 from openclaw.tools.native import NativeTools, native_tools
 
 __all__ = ["App", "Attachment", "CallRecord", "Reply"]
@@ -371,15 +371,31 @@ class App:
 
     async def call(self, agent: str, session_key: str, tool: Tool | str, arguments: dict[str, Any]) -> ToolResult:
         """Call a tool without a model, with everything that belongs to a call. A name must be one of the agent's tools."""
-        one = await self.agent(agent_spec(self.config, agent))
+        spec = self.engine.agent(agent)
         call = ToolCall(f"command-{secrets.token_hex(4)}", tool if isinstance(tool, str) else tool.name, arguments)
-        if isinstance(tool, str):
-            offered = {known.name: known for known in one.tools()}
-            if tool not in offered:
-                return unknown(call, offered, one.absences())
-            tool = offered[tool]
-        key = full_key(one.settings.id, session_key)
-        return await one.invoke(tool, call, Invocation(one.settings.id, key, one.settings.workspace, call.id))
+        found = await self.tool(tool, spec.id) if isinstance(tool, str) else tool
+        if found is None:
+            one = await self.agent(spec)
+            return unknown(call, [known.name for known in one.tools()], one.absences())
+        return await invoke(
+            found,
+            call,
+            Invocation(spec.id, full_key(spec.id, session_key), self.workspace(spec), call.id),
+            policy_decide=self.engine.decide,
+            checker_cache=self._checkers,
+            audit=self.engine.audit,
+            clock=time.monotonic,
+            running=(await self.engine.manager()).running,
+        )
+
+    async def tool(self, name: str, agent: str = "") -> Tool | None:
+        """A tool that an agent has and may use, by its name. Asks neither for a model nor, unless the tool is native, for skills."""
+        spec = self.engine.agent(agent)
+        if name in NATIVE_NAMES:
+            found = next((tool for tool in self.native(spec).tools(spec.id) if tool.name == name), None)
+        else:
+            found = (await self.plugins()).tool(spec.id, name)
+        return found if found is not None and self.engine.decide(found, spec.id).allowed else None
 
     async def explain(self, name: str, agent: str = "") -> Explanation:
         """Why an agent has a tool, or has it not. Never without saying where it was looked for."""

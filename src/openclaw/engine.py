@@ -48,6 +48,7 @@ class Engine:
         self._through_gateway = through_gateway
         self._manager: Manager | None = None
         self._policies: dict[str, Policy] = {}
+        self._agents: dict[str, AgentSpec] = {}
         self._exit = AsyncExitStack()
 
     async def __aenter__(self) -> "Engine":
@@ -96,6 +97,7 @@ class Engine:
         """
         self.config = config
         self._policies.clear()
+        self._agents.clear()
         # References may mean something else now.
         self.__dict__.pop("resolver", None)
         self._warn()
@@ -144,6 +146,13 @@ class Engine:
         log = AuditLog(self.paths.audit_dir / "calls.jsonl")
         self._exit.callback(log.close)
         return log
+
+    def agent(self, agent_id: str = "") -> AgentSpec:
+        """The agent of that id; the default one when it is empty. Worked out once for each config. Raises UsageError."""
+        spec = self._agents.get(agent_id)
+        if spec is None:
+            spec = self._agents[agent_id] = agent_spec(self.config, agent_id)
+        return spec
 
     def decide(self, tool: Named, agent: str) -> Decision:
         """What the rules say now: asked at every call, so that a rule that changed holds at once."""

@@ -196,8 +196,7 @@ class GatewayProcess:
 
     @property
     def port(self) -> int:
-        line = next(line for line in self.wait_until(READY).splitlines() if READY in line)
-        return int(line.partition("127.0.0.1:")[2].partition(" ")[0])
+        return int(self.wait_until("http://127.0.0.1:").rpartition("http://127.0.0.1:")[2].partition(" ")[0])
 
     def end(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and wait; the exit code."""

@@ -9,9 +9,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from openclaw.agent.agent import Agent
 from openclaw.app import App
-from openclaw.config.agents import agent as agent_spec
 from openclaw.content import ToolCall, text_of
 from openclaw.gateway.http import failure, json_response, read_object
 from openclaw.tool import Tool
@@ -39,29 +37,27 @@ class ToolRoutes:
 
     async def list_tools(self, request: web.Request) -> web.Response:
         """What the agent has now; servers that are still starting are not waited for."""
-        spec = agent_spec(self._app.config, request.query.get("agent", ""))
+        spec = self._app.engine.agent(request.query.get("agent", ""))
         one = await self._app.agent(spec)
         absent = [{"name": item.name, "reason": item.reason, "where": item.where} for item in one.absences()]
         return json_response({"agent": spec.id, "tools": [_tool(tool) for tool in one.tools()], "absent": absent})
 
     async def invoke(self, request: web.Request) -> web.Response:
         call: _Call = await read_object(request, _Call)
-        spec = agent_spec(self._app.config, call.agent)
+        spec = self._app.engine.agent(call.agent)
         arguments = call.arguments or call.args
-        one = await self._app.agent(spec)
-        if not _has(one, call.tool):
+        tool = await self._app.tool(call.tool, spec.id)
+        if tool is None:
             # It may be one of a server that is still starting.
             await (await self._app.engine.manager()).settle(spec.id, self._app.engine.startup_grace)
-        if not _has(one, call.tool):
+            tool = await self._app.tool(call.tool, spec.id)
+        if tool is None:
+            one = await self._app.agent(spec)
             known = [tool.name for tool in one.tools()]
             missing = unknown(ToolCall("", call.tool[:_LONGEST_NAME], arguments), known, one.absences())
             return failure(404, "tool_not_found", text_of(missing.content))
-        result = await self._app.call(spec.id, call.session_key, call.tool, arguments)
+        result = await self._app.call(spec.id, call.session_key, tool, arguments)
         return json_response({"ok": not result.is_error, "content": result.content, "isError": result.is_error})
-
-
-def _has(agent: Agent, name: str) -> bool:
-    return any(tool.name == name for tool in agent.tools())
 
 
 def _tool(tool: Tool) -> dict[str, Any]:

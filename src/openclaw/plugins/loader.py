@@ -127,13 +127,19 @@ class Plugins:
         self._running: dict[str, _Running] = {}
         self._statuses: tuple[PluginStatus, ...] = ()
         self._changing = asyncio.Lock()
+        # By agent: what was offered the last time, and what was taken of it.
+        self._kept: dict[str, _Admitted] = {}
 
     def statuses(self) -> tuple[PluginStatus, ...]:
         """Every plugin that was found or named, by id."""
         return self._statuses
 
     def tools(self, agent: str) -> Sequence[Tool]:
-        return admit(self._offers(agent), self._reserved)[0]
+        return self._admitted(agent).tools
+
+    def tool(self, agent: str, name: str) -> Tool | None:
+        """One of them by its name, without going through a thousand others."""
+        return self._admitted(agent).by_name.get(name)
 
     def absences(self, agent: str) -> Sequence[Absence]:
         absences = [
@@ -141,7 +147,7 @@ class Plugins:
             for status in self._statuses
             if status.state == "failed"
         ]
-        absences += admit(self._offers(agent), self._reserved)[1]
+        absences += self._admitted(agent).absences
         for name, source in self._sources():
             try:
                 absences += source.absences(agent)
@@ -272,22 +278,56 @@ class Plugins:
         except PluginFault as fault:
             _log.warning("plugin %s did not shut down cleanly: %s", name, fault)
 
+    def _admitted(self, agent: str) -> "_Admitted":
+        """Decided anew only when a plugin offers other tools than the last time."""
+        offers = self._offers(agent)
+        kept = self._kept.get(agent)
+        if kept is None or not _same_offers(kept.offers, offers):
+            tools, absences = admit(offers, self._reserved)
+            kept = self._kept[agent] = _Admitted(offers, tools, absences, {tool.name: tool for tool in tools})
+        return kept
+
     def _offers(self, agent: str) -> list[Offer]:
         """Plugins in the order of their ids, the built-in ones last: their tools are the MCP servers'."""
         offers: list[Offer] = []
         for name in sorted(self._running, key=lambda one: (one in self._built_in, one)):
-            handle = self._running[name].handle
-            tools: list[object] = list(handle.tools)
+            handle, built_in = self._running[name].handle, name in self._built_in
+            tools: Sequence[object] = handle.tools
             if handle.source is not None:
                 try:
-                    tools += handle.source.tools(agent)
+                    listed = handle.source.tools(agent)
+                    # A built-in one gives the same list for as long as nothing changes, and nothing beside it.
+                    tools = listed if built_in and not tools else (*tools, *listed)
                 except Exception as error:
                     _log.warning("plugin %s failed to list its tools", name, exc_info=error)
-            offers.append(Offer(name, tools, name in self._built_in))
+            # A plugin's own list may change under our hands.
+            offers.append(Offer(name, tools if built_in else tuple(tools), built_in))
         return offers
 
     def _sources(self) -> list[tuple[str, ToolSource]]:
         return [(name, r.handle.source) for name, r in self._running.items() if r.handle.source is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Admitted:
+    offers: list[Offer]
+    tools: list[Tool]
+    absences: list[Absence]
+    by_name: Mapping[str, Tool]
+
+
+def _same_offers(before: Sequence[Offer], now: Sequence[Offer]) -> bool:
+    """Whether the very same objects are offered."""
+    return len(before) == len(now) and all(
+        one.plugin == other.plugin and _same_tools(one.tools, other.tools)
+        for one, other in zip(before, now, strict=True)
+    )
+
+
+def _same_tools(before: Sequence[object], now: Sequence[object]) -> bool:
+    return before is now or (
+        len(before) == len(now) and all(one is other for one, other in zip(before, now, strict=True))
+    )
 
 
 def _same(plugin: ToolPlugin) -> ToolPlugin:
