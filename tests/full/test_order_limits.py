@@ -2,9 +2,11 @@
 
 import asyncio
 import base64
+import subprocess
 import sys
 import time
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -12,11 +14,37 @@ from parts import stdio_server
 from parts.media_server import png
 from parts.model_servers import Answer, Call, ChatServer, Hold
 from parts.order_fuzz import peak_memory
-from parts.order_process import OrderProcess, local_model
+from parts.order_process import OPENCLAW, OrderProcess, environment, local_model
 
 MB = 1 << 20
 # Seconds from the end of input or a signal to the end of the process.
 LEAVES_WITHIN = 2.0
+
+
+def time_of_nothing(env: dict[str, str]) -> float:
+    started = time.monotonic()
+    subprocess.run([sys.executable, "-c", "pass"], env=env, check=True)
+    return time.monotonic() - started
+
+
+def time_to_initialize(env: dict[str, str]) -> float:
+    line = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}\n'
+    started = time.monotonic()
+    command = [*OPENCLAW, "mcp-server"]
+    with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(line)
+        process.stdin.flush()
+        assert b"2025-11-25" in process.stdout.readline()
+        return time.monotonic() - started
+
+
+@pytest.mark.full
+def test_initialize_is_answered_within_twelve_times_an_empty_program(tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    pairs = [(time_to_initialize(env), time_of_nothing(env)) for _ in range(11)]
+    assert median(ours for ours, _ in pairs) < 12 * median(nothing for _, nothing in pairs)
 
 
 @pytest.mark.full
