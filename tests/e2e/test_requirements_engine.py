@@ -8,8 +8,10 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiohttp import web
 
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.connect import Services
@@ -47,24 +49,24 @@ async def until(manager: Manager, condition: Callable[[], bool]) -> None:
 @pytest.mark.requirement("000-4.2-headers")
 @pytest.mark.requirement("000-9.1-bearer")
 async def test_every_post_says_what_it_is_what_it_takes_and_who_asks(tmp_path: Path) -> None:
-    async with HttpServer(SESSIONS) as web:
-        home = Home(tmp_path, mcp={"servers": {"web": {"url": web.url, "apiKey": "tvly-xxxxx"}}})
+    async with HttpServer(SESSIONS) as server:
+        home = Home(tmp_path, mcp={"servers": {"web": {"url": server.url, "apiKey": "tvly-xxxxx"}}})
         assert (await home.openclaw("mcp", "call", "web__echo", "text=hi")).out == "hi\n"
-    posts = [seen.headers for seen in web.seen if seen.verb == "POST"]
+    posts = [seen.headers for seen in server.seen if seen.verb == "POST"]
     names = ("Content-Type", "Accept", "Authorization")
     assert len(posts) >= 4
     assert {tuple(headers.get(name) for name in names) for headers in posts} == {
         ("application/json", "application/json, text/event-stream", "Bearer tvly-xxxxx")
     }
-    assert {seen.headers.get("Authorization") for seen in web.seen} == {"Bearer tvly-xxxxx"}
+    assert {seen.headers.get("Authorization") for seen in server.seen} == {"Bearer tvly-xxxxx"}
 
 
 @pytest.mark.requirement("002-1-handshake")
 async def test_a_server_is_initialised_before_it_is_asked_for_its_tools(tmp_path: Path) -> None:
-    async with HttpServer(SESSIONS) as web:
-        await Home(tmp_path, mcp={"servers": {"web": {"url": web.url}}}).openclaw("mcp", "servers")
+    async with HttpServer(SESSIONS) as server:
+        await Home(tmp_path, mcp={"servers": {"web": {"url": server.url}}}).openclaw("mcp", "servers")
     told = [
-        seen.method for seen in web.seen if seen.method in ("initialize", "notifications/initialized", "tools/list")
+        seen.method for seen in server.seen if seen.method in ("initialize", "notifications/initialized", "tools/list")
     ]
     assert told == ["initialize", "notifications/initialized", "tools/list"]
 
@@ -72,11 +74,35 @@ async def test_a_server_is_initialised_before_it_is_asked_for_its_tools(tmp_path
 @pytest.mark.requirement("001-FR-1-headers")
 @pytest.mark.requirement("002-3.4-secrets")
 async def test_a_secret_of_a_header_is_resolved_before_the_server_is_reached(tmp_path: Path) -> None:
-    async with HttpServer(SESSIONS) as web:
-        home = Home(tmp_path, mcp={"servers": {"web": {"url": web.url, "headers": {"X-Team": "secret://env/TEAM"}}}})
+    async with HttpServer(SESSIONS) as server:
+        home = Home(tmp_path, mcp={"servers": {"web": {"url": server.url, "headers": {"X-Team": "secret://env/TEAM"}}}})
         home.environ["TEAM"] = "the-blue-ones"
         await home.openclaw("mcp", "servers")
-    assert {seen.headers["X-Team"] for seen in web.seen} == {"the-blue-ones"}
+    assert {seen.headers["X-Team"] for seen in server.seen} == {"the-blue-ones"}
+
+
+@pytest.mark.requirement("000-10-malformed")
+async def test_a_malformed_message_of_a_stream_is_skipped_and_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "openclaw")
+    broken = b'data: {"jsonrpc": "2.0", "method": nothing\n\n'
+
+    async def answer(server: HttpServer, request: web.Request, message: dict[str, Any]) -> web.StreamResponse:
+        result = {
+            "jsonrpc": "2.0",
+            "id": message["id"],
+            "result": {"content": [{"type": "text", "text": "still here"}]},
+        }
+        return web.Response(
+            body=broken + b"data: %s\n\n" % json.dumps(result).encode(), content_type="text/event-stream"
+        )
+
+    async with Site("streamable-http", tmp_path) as site, Manager([site.spec()]) as manager:
+        assert site.http
+        site.http.fault("tools/call", answer)
+        assert (await manager.call("shop__echo", {})).content[0].text == "still here"
+    assert "MCP server 'shop': dropped not a JSON-RPC message" in caplog.text
 
 
 # A process of ours
