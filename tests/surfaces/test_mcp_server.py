@@ -145,6 +145,7 @@ def test_a_client_config_has_the_absolute_command_and_the_options(tmp_path: Path
     [
         (["--nonsense"], "there is no option --nonsense"),
         (["--agent"], "--agent"),
+        (["-v", "--log-level", "loud"], "--log-level is one of debug, info, warning, error"),
         (["--print-config", "emacs"], "is one of claude-code, claude-desktop, cursor, vscode, codex"),
     ],
 )

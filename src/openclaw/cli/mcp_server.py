@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _FLAGS = {"-v": "verbose", "--verbose": "verbose", "--local": "local", "--log-json": "log_json"}
 _VALUES = {"--agent": "agent", "--config": "config", "--log-level": "log_level"}
+_LEVELS = ("debug", "info", "warning", "error")
 
 
 def main(words: Sequence[str]) -> int | None:
@@ -47,7 +48,7 @@ def read(words: Sequence[str]) -> dict[str, object] | None:
             options[_VALUES[name]] = value if equals else rest.pop(0)
         else:
             return None
-    return options
+    return options if options.get("log_level", _LEVELS[0]) in _LEVELS else None
 
 
 async def run(context: "Context", parsed: "Parsed") -> int:

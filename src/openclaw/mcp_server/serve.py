@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from openclaw.config.places import home
 from openclaw.mcp_server.backend import ChosenBackend
 from openclaw.mcp_server.server import Journal, Server
 from openclaw.mcp_server.stdio import Line, Reader, Writer, take_over
@@ -75,7 +76,7 @@ async def serve(options: Options, descriptors: tuple[int, int]) -> int:
             loop.add_signal_handler(number, leave, 128 + number)
     backend = ChosenBackend(
         dict(os.environ),
-        Path.cwd(),
+        _working_directory(),
         agent=options.agent,
         config=options.config,
         local=options.local,
@@ -85,8 +86,9 @@ async def serve(options: Options, descriptors: tuple[int, int]) -> int:
     server = Server(writer.write, backend, _journal(options))
 
     def receive(lines: list[Line], more: Callable[[], None]) -> None:
+        lines.reverse()
         while lines:
-            server.receive(lines.pop(0))
+            server.receive(lines.pop())
         writer.when_room(more)
 
     Reader(reading, loop, receive, leave)
@@ -99,6 +101,14 @@ async def serve(options: Options, descriptors: tuple[int, int]) -> int:
         await backend.close()
         writer.close(_LAST_LINES)
     return code
+
+
+def _working_directory() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:
+        # It was removed since the client started.
+        return Path(home(os.environ) or os.sep)
 
 
 def _end_within(seconds: float, code: int) -> None:
