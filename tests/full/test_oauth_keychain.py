@@ -1,28 +1,39 @@
-"""The token store's key in a real Secret Service: gnome-keyring on a bus of its own."""
+"""The system's keychain for real: gnome-keyring, a Secret Service, on a bus of its own."""
 
+import asyncio
+import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from parts.auth_server import AuthServer
+from parts.command_line import PROGRAM, Home, browser, parts_server
+from parts.leaks import files_under, found_in
+
 pytestmark = pytest.mark.full
 
 USER = Path(__file__).parent.parent / "parts" / "auth_keychain_user.py"
+OPENCLAW = shlex.join(PROGRAM)
+UNLOCK = "printf password | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1"
+# Started, but nobody types the password.
+START = "gnome-keyring-daemon --start --components=secrets >/dev/null 2>&1"
 
 
-def on_a_bus(home: Path, *commands: str) -> list[str]:
-    """Run shell lines beside an unlocked keyring that lives in `home`; what our program printed, line by line."""
+def on_a_bus(home: Path, *commands: str, begin: str = UNLOCK, env: Mapping[str, str] | None = None) -> list[str]:
+    """Run shell lines beside a keyring that lives in `home`; what was printed, line by line."""
     for program in ("dbus-run-session", "gnome-keyring-daemon"):
-        assert shutil.which(program), f"{program} is missing: install dbus and gnome-keyring"
+        assert shutil.which(program), f"{program} is missing: scripts/full_parts installs it"
     home.mkdir(exist_ok=True)
-    unlock = "printf password | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1"
-    env = {"PATH": os.environ["PATH"], "HOME": str(home), "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}
+    whole = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", ""), **(env or {})}
     done = subprocess.run(
-        ["dbus-run-session", "--", "sh", "-c", "\n".join((unlock, *commands))],
-        env=env,
+        ["dbus-run-session", "--", "sh", "-c", "\n".join((begin, *commands))],
+        env={**whole, "HOME": str(home)},
         capture_output=True,
         text=True,
         timeout=300,
@@ -46,3 +57,43 @@ def test_another_persons_keychain_opens_nothing(tmp_path: Path) -> None:
     on_a_bus(tmp_path / "home", f"{run} write")
     (said,) = on_a_bus(tmp_path / "other", f"{run} read")
     assert "which cannot be used: it is not there any more" in said
+
+
+def test_a_locked_keychain_opens_nothing_and_is_named(tmp_path: Path) -> None:
+    tokens, home = tmp_path / "tokens", tmp_path / "home"
+    run = f"{sys.executable} {USER} {tokens}"
+    on_a_bus(home, f"{run} write")
+    (said,) = on_a_bus(home, f"{run} read", begin=START)
+    assert "a key in the system's keychain, which cannot be used: it is locked." in said
+    assert on_a_bus(home, f"{run} read") == ["keychain: kept in the keychain"]
+
+
+async def test_a_sign_in_is_kept_by_the_keychain_and_lasts_from_session_to_session(tmp_path: Path) -> None:
+    async with AuthServer() as server:
+        home = Home(tmp_path, mcp={"servers": {"files": {"url": server.url}}})
+        home.environ["BROWSER"] = browser(tmp_path)
+        call = f"{OPENCLAW} mcp call files__read"
+        signed_in, called = await asyncio.to_thread(
+            on_a_bus, home.folder, f"{OPENCLAW} mcp auth files", call, env=home.environ
+        )
+        assert (signed_in[:20], called) == ("Signed in to files. ", "read")
+        assert await asyncio.to_thread(on_a_bus, home.folder, call, env=home.environ) == ["read"]
+        assert json.loads((home.paths.tokens_dir / "store.json").read_text())["source"] == "keychain"
+        assert not (home.paths.tokens_dir / "key").exists()
+        assert len(server.secrets) >= 3
+        # The keyring's own file among them, which only the password opens.
+        assert found_in(server.secrets, files_under(tmp_path)) == []
+
+
+def test_a_secret_in_the_keychain_reaches_the_server_that_names_it(tmp_path: Path) -> None:
+    entry = parts_server(env={"API_TOKEN": "secret://keychain/weather/me"})
+    home = Home(tmp_path, mcp={"servers": {"parts": entry}})
+    lines = on_a_bus(
+        home.folder,
+        f"printf 'only in the keychain' | {sys.executable} -m keyring set weather me",
+        f"{OPENCLAW} secrets check",
+        f"{OPENCLAW} mcp call parts__environment",
+        env=home.environ,
+    )
+    assert "only in the keychain" in lines[-1]
+    assert not any("only in the keychain" in line for line in lines[:-1])

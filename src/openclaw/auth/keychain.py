@@ -63,7 +63,8 @@ class SystemKeychain:
             raise
         except Exception as error:
             # What a backend says may quote what it keeps; its kind does not.
-            raise KeychainError(f"it refused ({type(error).__name__})") from None
+            kind = type(error).__name__
+            raise KeychainError("it is locked" if kind == "KeyringLocked" else f"it refused ({kind})") from None
 
 
 def _backend() -> Any:
