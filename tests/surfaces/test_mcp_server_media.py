@@ -197,3 +197,11 @@ async def test_ten_images_take_less_memory_than_four_times_their_line(tmp_path: 
             await server.said("look", images=[image] * 10)
             taken = peak_memory(server.process.pid) - before
     assert taken < 4 * 10 * len(image["data"])
+
+
+async def test_an_image_may_come_without_words(tmp_path: Path) -> None:
+    async with ChatServer([Answer("A dot.")]) as chat:
+        async with OrderProcess(tmp_path, config=local_model(chat.url, chat.key)) as server:
+            await server.initialize()
+            assert await server.said("", images=[item(png(), "image/png")]) == "A dot."
+    assert [part["type"] for part in parts_of(chat)] == ["image_url"]
