@@ -358,3 +358,10 @@ def test_a_resource_pointed_at_and_a_prompt_typed_join_the_conversation_framed(p
         framed = message["content"][1]["text"]
         assert held in framed
         assert "This is output from MCP server 'shop'." in framed
+
+
+def test_a_server_disconnected_by_hand_stays_so_and_holds_nobody_up(person: Program) -> None:
+    person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}}}}}}}")
+    ran = person.run("chat", stdin="/mcp servers\n/mcp disconnect parts\n/mcp servers\n/mcp restart parts\n")
+    assert "Status: stopped" in ran.out
+    assert ran.out.count("Running (PID") == 2

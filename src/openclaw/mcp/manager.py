@@ -207,9 +207,13 @@ class Manager:
 
         Returns when what had to stop has stopped; what starts is not waited for.
         """
+        offered = {agent: {entry.name for entry in self.entries(agent)} for agent in self._specs}
         self._specs = _by_agent(specs)
         ended = self._apply()
-        self.running.revoke(lambda agent, name: self._view(agent).registry.entry(name) is None)
+        # Only what was ours and is gone: calls of native and plugin tools run beside ours.
+        self.running.revoke(
+            lambda agent, name: name in offered.get(agent, ()) and self._view(agent).registry.entry(name) is None
+        )
         await self._roster.end(ended)
 
     async def end_session(self, session: str) -> None:

@@ -247,7 +247,8 @@ class Supervisor:
     @property
     def is_starting(self) -> bool:
         """Whether it is being started, or is about to be."""
-        return self.status.state == "starting" or (self.status.state == "stopped" and bool(self._inbox))
+        about_to = self.status.state == "stopped" and bool(self._inbox) and not self._is_parked
+        return self.status.state == "starting" or about_to
 
     @property
     def is_settling(self) -> bool:
