@@ -5,7 +5,7 @@ own `tools.allow` keeps the defaults' `tools.deny`. Decides no policy: the tool 
 the file. Its servers are worked out by `servers.py`.
 """
 
-from dataclasses import dataclass, field
+import msgspec
 
 from openclaw.config.dotted import Path
 from openclaw.config.entry import AgentMcp
@@ -21,16 +21,21 @@ DEFAULT_TIMEOUT = 600.0
 DEFAULT_MAX_CONCURRENT = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True, eq=False):
     """One list of a layer, and where it is written: `openclaw.json:12 tools.deny`."""
 
     names: tuple[str, ...]
-    where: str = field(default="", compare=False)
+    # For messages: the same names at another place are the same rule.
+    where: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rule) and self.names == other.names
+
+    def __hash__(self) -> int:
+        return hash(self.names)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolLayer:
+class ToolLayer(msgspec.Struct, frozen=True):
     """One layer of tool policy as written; each only narrows those before it. None: the layer says nothing of the kind."""
 
     # The setting, such as `tools` or `agents.entries.research.tools`.
@@ -41,8 +46,7 @@ class ToolLayer:
     deny: Rule | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AgentSpec:
+class AgentSpec(msgspec.Struct, frozen=True):
     """One agent as configured, defaults filled in."""
 
     id: str
@@ -63,7 +67,7 @@ class AgentSpec:
     timeout: float = DEFAULT_TIMEOUT
     context_tokens: int | None = None
     max_concurrent: int = DEFAULT_MAX_CONCURRENT
-    mcp: AgentMcp = field(default_factory=AgentMcp)
+    mcp: AgentMcp = AgentMcp()
 
 
 def agent_ids(config: Config) -> tuple[str, ...]:

@@ -5,9 +5,10 @@ Made by `load.py`. What an agent gets is worked out from it by `agents.py` and `
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
+
+import msgspec
 
 from openclaw.config.dotted import Path, format_path, parse_path
 from openclaw.config.entry import PluginConfig
@@ -17,8 +18,7 @@ from openclaw.config.variables import say_unset
 from openclaw.errors import Problem
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(msgspec.Struct, frozen=True, eq=False):
     """`root` is typed and has its variables put in; `raw` is the merged file as written, so that showing it shows no variable's value."""
 
     root: Root
@@ -36,10 +36,19 @@ class Config:
     # Keys and sections that belong to another program, or to none.
     ignored: tuple[str, ...] = ()
     # Settings whose variables are not set, and the names of those variables.
-    unset: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
+    unset: Mapping[Path, tuple[str, ...]] = msgspec.field(default_factory=dict)
     # The same for everything above them: what cannot be used as a whole.
-    faults: Mapping[Path, tuple[str, ...]] = field(default_factory=dict, repr=False)
-    tree: Node | None = field(default=None, compare=False, repr=False)
+    faults: Mapping[Path, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    # Where everything was written; the same settings at other places are the same config.
+    tree: Node | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Config):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.__struct_fields__ if name != "tree")
+
+    def __repr__(self) -> str:
+        return f"Config({str(self.file)!r})"
 
     def fault(self, path: str | Path) -> str:
         """Why what is configured at `path` cannot be used: a variable below it is not set. Empty when nothing is wrong."""

@@ -8,9 +8,10 @@ its origin.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from difflib import get_close_matches
+from importlib import import_module
 from typing import Protocol
+
+import msgspec
 
 from openclaw.config.agents import ToolLayer
 from openclaw.errors import Problem
@@ -57,8 +58,7 @@ class Named(Protocol):
     def origin(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRef:
+class ToolRef(msgspec.Struct, frozen=True):
     """A tool by name alone, for questions about one that is not there."""
 
     name: str
@@ -66,8 +66,7 @@ class ToolRef:
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyLayer:
+class PolicyLayer(msgspec.Struct, frozen=True, eq=False):
     """The rules of one setting. An empty `allow` allows everything. `where` is the setting; `places` say where each list is written.
 
     `grants` is false for a layer that may narrow but never switch `exec` on (the gateway's).
@@ -79,14 +78,19 @@ class PolicyLayer:
     also_allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     grants: bool = True
-    places: Mapping[str, str] = field(default_factory=dict, compare=False)
+    places: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+    def __eq__(self, other: object) -> bool:
+        """The same rules, wherever they are written."""
+        if not isinstance(other, PolicyLayer):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.__struct_fields__ if name != "places")
 
     def place(self, rule: str) -> str:
         return self.places.get(rule) or f"{self.where}.{rule}"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """Whether a tool may be used, by which rule, and where that is written (empty: nowhere, it is the default)."""
 
     allowed: bool
@@ -184,8 +188,7 @@ class Policy:
         return granted or told or Decision(True, "no rule restricts it")
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
+class _Key(msgspec.Struct, frozen=True):
     """A tool as rules see it."""
 
     name: str
@@ -287,6 +290,6 @@ def _wildcard(pattern: str) -> re.Pattern[str]:
 
 
 def _unknown(what: str, name: str, known: Iterable[str], place: str) -> Problem:
-    near = get_close_matches(name, sorted(known), 1)
+    near = import_module("difflib").get_close_matches(name, sorted(known), 1)
     hint = f'Did you mean "{near[0]}"?' if near else f"Use one of {', '.join(sorted(known))}."
     return Problem(f'There is no {what} "{name}".', path=place, hint=hint)

@@ -52,7 +52,7 @@ def test_places_lead_back_to_where_a_character_comes_from(text: str) -> None:
 @given(st.text(st.characters(), max_size=40) | st.text(max_size=40))
 @settings(max_examples=200, deadline=None)
 def test_letters_are_the_letters_of_the_folded_text(text: str) -> None:
-    assert letters(text) == "".join(character for character in fold(fold(text)) if character.islower())
+    assert letters(text) == "".join(character for character in fold(text) if character.islower())
 
 
 def test_a_text_made_of_all_of_unicode_is_folded() -> None:
