@@ -67,6 +67,13 @@ def test_each_block_sees_what_the_blocks_before_it_left(tmp_path: Path) -> None:
     assert stage.cwd.name == "inner"
 
 
+def test_a_block_that_hangs_is_ended_and_named(tmp_path: Path) -> None:
+    (block,) = blocks_of("```sh\necho so far\nsleep 600\n```\n", "page.md")
+    stage = Stage(tmp_path, patience=0.5)
+    with pytest.raises(BadPage, match="page.md:1: no end after 0.5 s"):
+        stage.run(block)
+
+
 def test_a_block_with_a_reason_is_left_alone(tmp_path: Path) -> None:
     carry_out("<!-- not run: it would delete everything -->\n```sh\nrm -r ~\n```\n", tmp_path)
     assert (tmp_path / "home").is_dir()

@@ -46,9 +46,12 @@ def test_readme_can_be_followed_where_everything_is_installed(tmp_path: Path, st
     follow(Stage(tmp_path, [stand_ins], start=tmp_path / "here"))
 
 
-# The five minutes are the promise itself, not a guess about how fast machines are.
+# The promise itself, and not a guess about how fast machines are.
+FIVE_MINUTES = 300.0
+
+
 @pytest.mark.real
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(FIVE_MINUTES)
 def test_readme_can_be_followed_from_a_fresh_clone_within_five_minutes(tmp_path: Path) -> None:
     """A real clone, an environment made from nothing, and the real server from npm, with an empty HOME."""
     (tmp_path / "here").mkdir()
@@ -59,7 +62,7 @@ def test_readme_can_be_followed_from_a_fresh_clone_within_five_minutes(tmp_path:
         "GIT_CONFIG_KEY_0": f"url.file://{ROOT}.insteadOf",
         "GIT_CONFIG_VALUE_0": "https://HOST/openclaw-py.git",
     }
-    stage = Stage(tmp_path, env=env, start=tmp_path / "here")
+    stage = Stage(tmp_path, env=env, start=tmp_path / "here", patience=FIVE_MINUTES)
     follow(stage)
     assert not (stage.cwd / ".venv").is_symlink()
     told = subprocess.run(["git", "-C", stage.cwd, "status", "--porcelain"], capture_output=True, text=True, check=True)

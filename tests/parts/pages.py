@@ -25,6 +25,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,8 +37,8 @@ from openclaw.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-# Nothing on a page takes long; a page that hangs says which line hung.
-SECONDS = 90
+# Nothing on a page takes long. Well below pytest's own bound: a page that hangs says which line hung.
+SECONDS = 90.0
 
 _FENCE = re.compile(r"^( *)(```+|~~~+)[ \t]*(\S*)[^\n]*\n(.*?)^\1\2[ \t]*$", re.MULTILINE | re.DOTALL)
 _NOTE = re.compile(r"<!--\s*([a-z ]+?)\s*(?::\s*(.*?))?\s*-->[ \t]*\n?\Z", re.DOTALL)
@@ -108,7 +109,9 @@ class Stage:
         *,
         env: Mapping[str, str] | None = None,
         start: Path | None = None,
+        patience: float = SECONDS,
     ) -> None:
+        self._patience = patience
         self.home = folder / "home"
         self.home.mkdir(parents=True)
         self.cwd = start or checkout(self.home / "openclaw-py")
@@ -202,23 +205,28 @@ class Stage:
 
     def _end(self, argv: list[str], given: str, place: str, code: int) -> str:
         """What a program prints, when it ends as it should."""
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            cwd=self.cwd,
+            env=self.env,
+            start_new_session=True,
+        )
         try:
-            done = subprocess.run(
-                argv,
-                input=given,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                encoding="utf-8",
-                cwd=self.cwd,
-                env=self.env,
-                timeout=SECONDS,
-                check=False,
-            )
+            output, _ = process.communicate(given, timeout=self._patience)
         except subprocess.TimeoutExpired as error:
-            raise BadPage(f"{place}: no end after {SECONDS} s; so far: {error.output!r}") from None
-        if done.returncode != code:
-            raise BadPage(f"{place}: ended with {done.returncode}, not with {code}:\n{done.stdout}")
-        return done.stdout
+            raise BadPage(f"{place}: no end after {self._patience} s; so far: {error.output!r}") from None
+        finally:
+            if process.poll() is None:
+                # What it started ends with it.
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+        if process.returncode != code:
+            raise BadPage(f"{place}: ended with {process.returncode}, not with {code}:\n{output}")
+        return output
 
 
 _RUNNERS = {
