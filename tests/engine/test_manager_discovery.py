@@ -340,3 +340,15 @@ async def test_the_state_of_every_server_reaches_subscribers_and_streams(site: S
         assert isinstance(await anext(stream), ToolsChanged)
         assert await anext(stream) == StateChanged("shop", "ready")
     await stream.aclose()
+
+
+async def test_a_server_that_forgot_us_is_listed_again(tmp_path: Path) -> None:
+    """Started anew behind the same address, perhaps with other tools."""
+    async with (
+        Site("streamable-http", tmp_path) as site,
+        Manager([site.spec()], services=site.services) as manager,
+    ):
+        site.plan(tools=[tool("echo"), tool("added_later")])
+        await site.crash()
+        event = await heard(manager, ToolsChanged, lambda: manager.call("shop__echo", {"text": "hi"}))
+        assert event.added == ("shop__added_later",)

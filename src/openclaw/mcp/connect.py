@@ -63,11 +63,13 @@ class Services:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Who hears what a server says unasked, what of it was dropped, and what it writes to standard error."""
+    """Who hears what a server says unasked, what of it was dropped, what it writes to standard error, and that a new MCP session
+    was begun on the same link."""
 
     on_notification: OnNotification
     report: Report
     on_stderr: Callable[[str], None]
+    on_renewed: Callable[[], None] = lambda: None
 
 
 async def connect(
@@ -159,6 +161,8 @@ class _Attempt:
             outcome = await shake_hands(connection, plan, timeout=spec.connect_timeout)
             if isinstance(outcome, Reopen):
                 raise LinkLostError("The server no longer speaks the way it did.", maybe_sent=False)
+            # A server that forgot us was probably started anew, perhaps with other tools.
+            self._listener.on_renewed()
             return outcome
 
         return Client(

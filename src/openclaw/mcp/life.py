@@ -200,6 +200,12 @@ class Life:
         self._tools_are_stale = True
         self._wake.set()
 
+    def _renewed(self) -> None:
+        """The server has forgotten us and was told again: what it offers may be something else now."""
+        self._tools_are_stale = self._resources_are_stale = True
+        self._subscribed.clear()
+        self._wake.set()
+
     # Coming up
 
     @asynccontextmanager
@@ -214,7 +220,7 @@ class Life:
             places.servers.leave()
 
     async def _connect(self, stack: AsyncExitStack, services: Services, places: Places, on_stderr: OnStderr) -> Client:
-        listener = Listener(self._heard, self._dropped, on_stderr)
+        listener = Listener(self._heard, self._dropped, on_stderr, self._renewed)
         known = {"revision": self._catalog.revision, "kind": self._catalog.transport}
         if not self._spec.command:
             return await connect(stack, self._spec, services, listener, **known)
