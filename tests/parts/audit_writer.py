@@ -2,14 +2,19 @@
 
 audit_writer.py PATH many WRITER    200 records, numbered, into a file that is turned over often
 audit_writer.py PATH full -         records beyond a limit on the file's size, then one more without it
+audit_writer.py PATH killed -       a call that ends and one that begins, and no more
 """
 
+import asyncio
+import os
 import resource
+import signal
 import sys
 from pathlib import Path
 
 from openclaw.content import ToolCall
 from openclaw.security.audit import AuditLog
+from openclaw.security.policy import Decision
 from openclaw.tool import Invocation
 
 INVOCATION = Invocation("main", "key", Path("."))
@@ -31,9 +36,22 @@ def write_beyond_the_limit(path: Path) -> None:
     log.ended(ToolCall("2", "t", {}), INVOCATION, None, "kept", 0.0)
 
 
+async def write_and_be_killed(path: Path) -> None:
+    log = AuditLog(path)
+    one, two = ToolCall("1", "t", {}), ToolCall("2", "t", {})
+    log.asked(one, INVOCATION, None, Decision(True, "any"))
+    log.ended(one, INVOCATION, None, "ok", 0.0)
+    log.asked(two, INVOCATION, None, Decision(True, "any"))
+    # The shortest wait there is: whatever a call really does takes longer.
+    await asyncio.sleep(0)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 if __name__ == "__main__":
     path, task, writer = sys.argv[1:]
     if task == "many":
         write_many(Path(path), writer)
+    elif task == "killed":
+        asyncio.run(write_and_be_killed(Path(path)))
     else:
         write_beyond_the_limit(Path(path))

@@ -1,10 +1,12 @@
 """The audit trail: who called which tool, with what kind of arguments, and how it ended. One JSON line each, appended, never changed.
 
 Owns the file (mode 0600, turned over by size), its records and the promise that writing one never raises into a call: a disk that is full
-costs one warning. Holds shapes, not values: no argument, no result and no session key is ever written. Several processes may write to
-one file: each record is one append, and a file that another process turned over is followed.
+costs one warning. A record is in the file before the event loop turns again, so that a call under way has left its request whatever
+becomes of us. Holds shapes, not values: no argument, no result and no session key is ever written. Several processes may write to one
+file: records are appended whole, and a file that another process turned over is followed.
 """
 
+import asyncio
 import logging
 import os
 import threading
@@ -12,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -63,12 +65,33 @@ def shape(value: Any, *, depth: int = 0) -> Any:
 
 
 class _About(msgspec.Struct, frozen=True):
-    """The part of a record that says which call it is about, and whether it holds no secret as far as was known then."""
+    """The part of a record that says which call it is about, as JSON, and whether no secret stands in it as far as was known then."""
 
     call: ToolCall
-    told: dict[str, Any]
+    told: str
     is_clean: bool
     forms: object
+
+
+class _Note(msgspec.Struct, frozen=True):
+    """Something that happened to a call. `outcome` and what follows belong to its end."""
+
+    event: Literal["request", "outcome"]
+    moment: float
+    call: ToolCall
+    invocation: Invocation
+    tool: Tool | None
+    decision: Decision | None
+    outcome: str = ""
+    seconds: float = 0.0
+    result_bytes: int | None = None
+
+    def facts(self) -> str:
+        """The members of a record that are about this event alone, as JSON behind a comma."""
+        if self.event == "request":
+            return f',"allowed":{_json(self.decision is not None and self.decision.allowed)}'
+        size = "" if self.result_bytes is None else f',"resultBytes":{self.result_bytes}'
+        return f',"outcome":{_json(self.outcome)},"durationMs":{round(self.seconds * 1000, 3)}{size}'
 
 
 class AuditLog:
@@ -77,7 +100,7 @@ class AuditLog:
     def __init__(
         self, path: Path, *, max_bytes: int = MAX_BYTES, keep: int = KEEP_FILES, clock: Callable[[], float] = time.time
     ) -> None:
-        # Called with every record, in the thread that writes it; must neither block nor raise.
+        # Called with every record when it is written; must neither block nor raise.
         self.listeners: list[Callable[[Mapping[str, Any]], None]] = []
         self._path = path
         self._max_bytes = max_bytes
@@ -90,6 +113,9 @@ class AuditLog:
         self._unlooked = 0
         self._torn = False
         self._failing = False
+        # What is not written yet, and the event loop that will see to it.
+        self._notes: list[_Note] = []
+        self._due_in: asyncio.AbstractEventLoop | None = None
         # The second that was last written, in words.
         self._second = (-1, "")
         # Parts of records in which no secret stands, as far as was known then.
@@ -100,7 +126,7 @@ class AuditLog:
 
     def asked(self, call: ToolCall, invocation: Invocation, tool: Tool | None, decision: Decision) -> None:
         """A model asks for a call; `decision` is what policy says. Never raises."""
-        self._write("request", call, invocation, tool, decision, {"allowed": decision.allowed})
+        self._take(_Note("request", self._clock(), call, invocation, tool, decision))
 
     def ended(
         self,
@@ -114,56 +140,64 @@ class AuditLog:
         decision: Decision | None = None,
     ) -> None:
         """A call is over, or was never made: `ok`, `error`, `refused`, … Never raises."""
-        facts: dict[str, Any] = {"outcome": outcome, "durationMs": round(seconds * 1000, 3)}
-        if result_bytes is not None:
-            facts["resultBytes"] = result_bytes
-        self._write("outcome", call, invocation, tool, decision, facts)
+        self._take(_Note("outcome", self._clock(), call, invocation, tool, decision, outcome, seconds, result_bytes))
 
     def close(self) -> None:
+        self._flush()
         with self._lock:
             self._close()
 
-    def _write(
-        self,
-        event: str,
-        call: ToolCall,
-        invocation: Invocation,
-        tool: Tool | None,
-        decision: Decision | None,
-        facts: dict[str, Any],
-    ) -> None:
-        """Append one record. When it cannot be written, one warning says so until it works again."""
+    def _take(self, note: _Note) -> None:
+        """Write it at once; in an event loop at the end of this turn: the call is on its way by then, and does not wait for us."""
+        with self._lock:
+            self._notes.append(note)
         try:
-            record = self._record(event, call, invocation, tool, decision, facts)
-            for listener in self.listeners:
-                listener(record)
-            line = msgspec.json.encode(record) + b"\n"
-            with self._lock:
-                self._append(line)
-            self._failing = False
-        except Exception as error:
-            # An audit trail that breaks calls would be switched off; one that fails in silence would not be missed.
-            if not self._failing:
-                self._failing = True
-                reason = error.strerror if isinstance(error, OSError) else type(error).__name__
-                logger.warning("The audit trail at %s cannot be written: %s.", self._path, reason)
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self._flush()
+            return
+        if self._due_in is not loop:
+            self._due_in = loop
+            loop.call_soon(self._flush)
 
-    def _record(
-        self,
-        event: str,
-        call: ToolCall,
-        invocation: Invocation,
-        tool: Tool | None,
-        decision: Decision | None,
-        facts: dict[str, Any],
-    ) -> dict[str, Any]:
-        about = self._about(call, invocation, tool)
-        record = {"time": self._time(), "event": event, **about.told, **facts}
+    def _flush(self) -> None:
+        """Append what was noted, all with one write."""
+        with self._lock:
+            self._due_in = None
+            notes, self._notes = self._notes, []
+        lines: list[bytes] = []
+        for note in notes:
+            try:
+                lines.append(self._line(note))
+            except Exception as error:
+                self._failed(error)
+        try:
+            with self._lock:
+                self._append(b"".join(lines))
+            self._failing = False
+        except OSError as error:
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        """One warning, until it works again: a trail that breaks calls would be switched off, one that fails in silence not be missed."""
+        if not self._failing:
+            self._failing = True
+            reason = error.strerror if isinstance(error, OSError) else type(error).__name__
+            logger.warning("The audit trail at %s cannot be written: %s.", self._path, reason)
+
+    def _line(self, note: _Note) -> bytes:
+        about, decision = self._about(note.call, note.invocation, note.tool), note.decision
+        facts, is_clean = note.facts(), about.is_clean
         if decision is not None:
-            record["rule"], record["where"] = decision.rule, decision.where
-        if about.is_clean and (decision is None or self._is_clean(f"{decision.rule} {decision.where}")):
-            return record
-        return dict(_masked(record))
+            rule = f',"rule":{_json(decision.rule)},"where":{_json(decision.where)}'
+            is_clean = is_clean and self._is_clean(rule)
+            facts += rule
+        line = f'{{"time":"{self._time(note.moment)}","event":"{note.event}",{about.told}{facts}}}'.encode()
+        if not is_clean:
+            line = msgspec.json.encode(_masked(msgspec.json.decode(line)))
+        for listener in self.listeners:
+            listener(msgspec.json.decode(line))
+        return line + b"\n"
 
     def _about(self, call: ToolCall, invocation: Invocation, tool: Tool | None) -> "_About":
         """What the request and the outcome of a call have in common: worked out for the first of them."""
@@ -171,20 +205,17 @@ class AuditLog:
         if known is not None and known.call is call and known.forms is known_forms():
             return known
         kind, origin = (tool.kind, tool.origin) if tool else ("unknown", "")
-        repeated = {
-            **_who(invocation.agent, invocation.session, call.name, kind, origin),
-            "arguments": shape(call.arguments),
-        }
+        who = _who(invocation.agent, invocation.session, call.name, kind, origin)
+        repeated = f'{who},"arguments":{_json(shape(call.arguments))}'
         number = one_line(call.id, _LONGEST_TEXT)
-        is_clean = self._is_clean(msgspec.json.encode(repeated).decode()) and redact(number) == number
-        about = _About(call, {"call": number, **repeated}, is_clean, known_forms())
+        is_clean = self._is_clean(repeated) and redact(number) == number
+        about = _About(call, f'"call":{_json(number)},{repeated}', is_clean, known_forms())
         if len(self._open_calls) >= _MOST_REPEATED:
             self._open_calls.clear()
         self._open_calls[id(call)] = about
         return about
 
-    def _time(self) -> str:
-        moment = self._clock()
+    def _time(self, moment: float) -> str:
         second, words = self._second
         if second != int(moment):
             second, words = self._second = int(moment), time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment))
@@ -201,10 +232,12 @@ class AuditLog:
         self._clean.add(text)
         return True
 
-    def _append(self, line: bytes) -> None:
+    def _append(self, lines: bytes) -> None:
+        if not lines:
+            return
         descriptor = self._open()
-        # After a record that was cut off by a full disk, this one starts on a line of its own.
-        data = b"\n" + line if self._torn else line
+        # After a record that was cut off by a full disk, the next starts on a line of its own.
+        data = b"\n" + lines if self._torn else lines
         written = os.write(descriptor, data)
         self._size += written
         self._torn = written < len(data)
@@ -259,16 +292,21 @@ def _is_at(path: Path, status: os.stat_result) -> bool:
         return False
 
 
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
 @lru_cache(maxsize=_MOST_REPEATED)
-def _who(agent: str, session: str, tool: str, kind: str, origin: str) -> dict[str, Any]:
-    """Not to be changed by who gets it."""
-    return {
+def _who(agent: str, session: str, tool: str, kind: str, origin: str) -> str:
+    """The members of a record that say who called what."""
+    names = {
         "agent": one_line(agent, _LONGEST_TEXT),
         "session": short_hash(session),
         "kind": kind,
         "origin": one_line(origin, _LONGEST_TEXT),
         "tool": one_line(tool, _LONGEST_TEXT),
     }
+    return _json(names)[1:-1]
 
 
 def _masked(value: Any) -> Any:

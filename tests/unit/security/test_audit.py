@@ -1,10 +1,13 @@
 """The audit trail: what a record holds, what it never holds, and what it survives."""
 
+import asyncio
 import json
 import logging
+import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +160,34 @@ def test_several_processes_lose_and_mix_nothing(tmp_path: Path) -> None:
     assert [writer.wait() for writer in writers] == [0, 0, 0]
     found = [record["call"] for file in tmp_path.glob("audit.jsonl*") for record in records(file)]
     assert sorted(found) == sorted(f"{writer}-{number}" for writer in range(3) for number in range(200))
+
+
+def test_a_call_under_way_when_the_process_is_killed_has_left_its_request(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    killed = subprocess.run([sys.executable, WRITER, path, "killed", "-"], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert [(r["call"], r["event"]) for r in records(path)] == [("1", "request"), ("1", "outcome"), ("2", "request")]
+
+
+async def test_in_an_event_loop_records_are_written_together_and_told_when_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    log = AuditLog(path)
+    told: list[Mapping[str, Any]] = []
+    log.listeners.append(told.append)
+    first = call(text="x")
+    log.asked(first, INVOCATION, TOOL, Decision(True, "any"))
+    log.ended(first, INVOCATION, TOOL, "ok", 0.0)
+    assert not path.exists()
+    await asyncio.sleep(0)
+    assert [record["event"] for record in told] == ["request", "outcome"]
+    assert records(path) == told
+
+
+async def test_closing_writes_what_is_left(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path / "audit.jsonl")
+    log.ended(call(), INVOCATION, TOOL, "ok", 0.0)
+    log.close()
+    assert [record["outcome"] for record in records(tmp_path / "audit.jsonl")] == ["ok"]
 
 
 def test_a_trail_that_cannot_be_written_costs_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
