@@ -29,11 +29,16 @@ class Person:
 
     def __init__(self, folder: Path, provider: OidcProvider, url: str, **auth: Any) -> None:
         self.provider = provider
-        self.home = Home(folder, mcp={"servers": {"files": {"url": url, **({"auth": auth} if auth else {})}}})
+        servers = {"files": {"url": url, **({"auth": auth} if auth else {})}}
+        self.home = Home(folder, mcp={"servers": servers}, gateway={"port": 0}, logging={"level": "debug"})
         self.said: list[Done] = []
 
     async def openclaw(self, *words: str) -> Done:
-        done = await self.home.openclaw(*words, "--log-level", "debug")
+        return await self.ask(*words, "--log-level", "debug")
+
+    async def ask(self, *words: str) -> Done:
+        """A command as it is, which a gateway may run."""
+        done = await self.home.openclaw(*words)
         self.said.append(done)
         return done
 
@@ -85,7 +90,7 @@ async def until(moment: float) -> None:
 
 async def test_the_first_call_says_which_command_signs_in(person: Person) -> None:
     done = await person.call("read")
-    assert (done.code, done.out) == (2, "")
+    assert (done.code, done.out) == (1, "")
     assert "error: files__read is not available: MCP server 'files' is needs-auth" in done.err
     assert "Run `openclaw mcp auth files`." in done.err
     listed = await person.openclaw("mcp", "servers")
@@ -105,7 +110,7 @@ async def test_a_sign_in_prints_scopes_and_expiry_and_then_calls_work(person: Pe
 async def test_a_new_process_renews_access_that_has_ended_without_a_word(hurried: Person) -> None:
     await hurried.sign_in()
     await until(time.time() + SHORT_LIFE)
-    done = await hurried.home.openclaw("mcp", "call", "files__read")
+    done = await hurried.ask("mcp", "call", "files__read")
     assert (done.code, done.out, done.err) == (0, "read\n", "")
     assert hurried.provider.grants("refresh_token") == [200]
 
@@ -149,7 +154,7 @@ async def test_signing_out_revokes_and_the_next_call_asks_again(person: Person) 
 async def test_nothing_of_a_whole_story_can_be_read_on_the_disk_or_in_what_was_printed(
     server: AuthServer, tmp_path: Path
 ) -> None:
-    """A client with a secret, two sign-ins, a step-up, and no sign-out: everything that is kept is there."""
+    """A client with a secret, a step-up, a gateway, and no sign-out: everything that is kept is there."""
     client = {
         "client_id": "desktop",
         "client_secret": CLIENT_SECRET,
@@ -169,9 +174,18 @@ async def test_nothing_of_a_whole_story_can_be_read_on_the_disk_or_in_what_was_p
         assert [(await person.call(tool)).out for tool in ("write", "read")] == ["write\n", "read\n"]
         await person.openclaw("mcp", "status", "files")
         await person.openclaw("status", "--json")
+        assert (await person.ask("gateway", "start")).code == 0
+        try:
+            started = await person.ask("mcp", "auth", "files", "--no-browser", "--json")
+            callback = await provider.browse(json.loads(started.out)["authorizationUrl"])
+            assert (await person.ask("mcp", "auth", "files", "--code", callback)).code == 0
+            assert (await person.ask("mcp", "call", "files__read")).out == "read\n"
+        finally:
+            await person.ask("gateway", "stop")
         await person.openclaw("mcp", "auth", "files", "--no-browser", "--json")
-        # Two of each: code, verifier, access token, refresh token, identity token; and the client's own secret.
-        assert len(provider.given()) >= 2 * 4 + 1
+        assert "DEBUG" in (person.home.paths.logs_dir / "gateway.log").read_text()
+        # Three of each: code, verifier, access token, refresh token, identity token; and the client's own secret.
+        assert len(provider.given()) >= 3 * 4 + 1
         assert CLIENT_SECRET in provider.given()
         assert len(files_under(person.home.state)) > 3
         assert person.leaks() == []
