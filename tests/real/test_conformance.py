@@ -19,7 +19,7 @@ from parts.cache import ROOT, node, npm_folder
 pytestmark = pytest.mark.real
 
 CLIENT = ROOT / "tests" / "conformance" / "client"
-SUITE = npm_folder() / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+SUITE = Path("node_modules/@modelcontextprotocol/conformance/dist/index.js")
 # Milliseconds a client may take, on a machine that runs other tests at the same time.
 CLIENT_TIMEOUT = 60_000
 HANG_GUARD = 110.0
@@ -82,7 +82,9 @@ NOT_CLAIMED = re.compile(r"sep-2640-|auth/dpop|auth/wif-")
 
 
 def run_suite(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([node(), str(SUITE), *arguments], capture_output=True, text=True, timeout=HANG_GUARD)
+    return subprocess.run(
+        [node(), str(npm_folder() / SUITE), *arguments], capture_output=True, text=True, timeout=HANG_GUARD
+    )
 
 
 def run_scenario(scenario: str, revision: str, folder: Path) -> None:

@@ -122,8 +122,7 @@ async def _agent(app: App, name: str) -> AsyncIterator[Check]:
     if skills.skills:
         yield Check(what, "ok", f"skills {', '.join(skill.name for skill in skills.skills)}")
     for skipped in skills.skipped:
-        if skipped.malformed:
-            yield Check(what, "warning", f"skill {skipped.path}: {skipped.reason}")
+        yield Check(what, "warning" if skipped.malformed else "ok", f"without skill {skipped.path}: {skipped.reason}")
 
 
 async def _servers(app: App, *, probe: bool) -> list[Check]:

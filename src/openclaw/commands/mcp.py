@@ -141,7 +141,7 @@ async def _reached(manager: Manager, name: str, agent: str) -> None:
         await supervisor.client()
     except OpenClawError:
         # Its status says why.
-        return
+        pass
     await manager.reach(agent)
 
 

@@ -157,6 +157,9 @@ def _descend(
                 kept.append(queue.pop(0))
             continue
         child = command.child(word)
+        if child is None and word == "help":
+            queue[0] = "--help"
+            continue
         if child is None:
             if fallback and fallback.arguments:
                 break

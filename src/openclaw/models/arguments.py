@@ -96,7 +96,7 @@ def _parameter(name: str, spec: Mapping[str, Any], *, required: bool) -> Paramet
     by_type: dict[str, Role] = {"integer": "number", "number": "number", "boolean": "flag", "array": "list"}
     role: Role = by_type.get(kind, "text" if kind == "string" else "other")
     if role == "text":
-        if spec.get("format") in {"uri", "url"}:
+        if spec.get("format") in ("uri", "url"):
             role = "url"
         else:
             said = set(words(name))

@@ -105,7 +105,9 @@ def test_a_wrong_line_says_what_and_what_to_do(line: str, message: str) -> None:
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize("line", ["--help", "mcp --help", "mcp status --help", "sessions -h", "-h agent"])
+@pytest.mark.parametrize(
+    "line", ["--help", "help", "mcp --help", "mcp help", "mcp status --help", "sessions -h", "-h agent"]
+)
 def test_help_is_never_an_error(line: str) -> None:
     parsed = parse(ROOT, line.split(), SHARED)
     assert parsed.flag("help")
