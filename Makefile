@@ -1,6 +1,7 @@
 # `make demo` and `make test` do all their own set-up; `make help` lists the rest.
 PY := .venv/bin/python
-WORKERS ?= auto
+# Many tests wait for processes and sockets more than they compute.
+WORKERS ?= $(shell echo $$(( 2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) )))
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help setup demo test lint types unit test-real test-full fmt lock coverage docs bench soak

@@ -4,6 +4,7 @@ Lazy imports through a command table or a module `__getattr__` go through `impor
 """
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,7 @@ FENCES: dict[str, set[str]] = {
 STANDARD_FENCES: dict[str, set[str]] = {"subprocess": {"process", "cli"}, "ssl": {"net"}, "urllib.request": set()}
 
 
+@cache
 def modules() -> list[Path]:
     return sorted(SOURCE.rglob("*.py"))
 
@@ -59,6 +61,7 @@ def part_of(module: str) -> str:
     return pieces[1] if len(pieces) > 1 else ""
 
 
+@cache
 def imports_of(path: Path) -> list[tuple[str, int, bool]]:
     """Every imported module, its line, and whether the statement stands at the top of the file (types included)."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -83,6 +86,7 @@ def imports_of(path: Path) -> list[tuple[str, int, bool]]:
     return found
 
 
+@cache
 def is_module(name: str) -> bool:
     path = SOURCE.parent.joinpath(*name.split("."))
     return name.startswith("openclaw") and (path.with_suffix(".py").exists() or (path / "__init__.py").exists())
