@@ -18,7 +18,7 @@ from openclaw.mcp.registry import Entry
 from openclaw.mcp.results import CallResult, Content, ResourceContents
 from openclaw.media import MediaStore, clean_type, decode_base64, sniff
 from openclaw.protocol.jsonrpc import parse
-from openclaw.security.external import clean_label, clean_schema_strings, clean_text, frame, suspicious
+from openclaw.security.external import clean_label, clean_schema_strings, clean_text, frame
 from openclaw.tool import Run, Tool, ToolResult
 
 _log = logging.getLogger(__name__)
@@ -117,13 +117,15 @@ class _Answer:
         text = "\n".join(self.texts)
         if not text and not self._beside:
             return (Text(frame("(The tool returned nothing.)", source="mcp_server", sender=self._server)),)
-        if found := suspicious(text):
-            _log.warning(
-                "MCP server '%s' tool '%s' returned suspicious patterns: %s", self._server, self._tool, ", ".join(found)
-            )
         if len(text) > MAX_TEXT:
             text = self._cut(text)
-        return (Text(frame(text, source="mcp_server", sender=self._server)), *self._beside)
+        framed = frame(text, source="mcp_server", sender=self._server, suspect=self._suspect)
+        return (Text(framed), *self._beside)
+
+    def _suspect(self, found: tuple[str, ...]) -> None:
+        _log.warning(
+            "MCP server '%s' tool '%s' returned suspicious patterns: %s", self._server, self._tool, ", ".join(found)
+        )
 
     def _cut(self, text: str) -> str:
         """The beginning of a long text, and where the whole of it is."""

@@ -1,6 +1,6 @@
 """Text from outside, before a model or a terminal sees it.
 
-Owns the frame around untrusted content (`frame`, `frame_items`), the cleaning of names, descriptions and schema strings, which are
+Owns the frame around untrusted content (`frame`), the cleaning of names, descriptions and schema strings, which are
 not framed (`clean_label`, `clean_text`, `clean_schema_strings`), and of text for a terminal (`clean_terminal`). Framing is idempotent
 by type: a `Framed` is returned as it is, anything else is framed, whatever it looks like. Ordinary text in any script, emoji and code
 pass unchanged. Refuses nothing: suspicious wording is named in the log and never a gate. `fold.py` says what looks like what.
@@ -9,7 +9,7 @@ pass unchanged. Refuses nothing: suspicious wording is named in the log and neve
 import logging
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any, Literal
 
@@ -24,6 +24,9 @@ logger = logging.getLogger(__name__)
 Source = Literal[
     "mcp_server", "web_fetch", "web_search", "browser", "email", "webhook", "api", "channel_metadata", "unknown"
 ]
+
+# Gets the names of manipulation patterns. Must not raise.
+Suspect = Callable[[tuple[str, ...]], None]
 
 _LABELS: dict[Source, str] = {
     "mcp_server": "MCP Server",
@@ -66,11 +69,12 @@ _SPECIAL_TOKEN = re.compile(
     r"|</?s>|<</?SYS>>|<(?:start|end)_of_turn>|<[be]os>"
     r"|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_RESULTS|TOOL_CALLS)\]"
 )
-# Each of them holds one of these; looking for all costs less than one search for the pattern.
+# Each of them begins with a bracket and holds one of these; looking for all costs less than one search for the pattern.
 _TOKEN_PARTS = ("<|", "<｜", "s>", "SYS>>", "_of_turn>", "INST]", "_PROMPT]", "_TOOLS]", "_RESULTS]", "_CALLS]")
 
 # All control characters but tab and line feed; a carriage return counts unless a line feed follows.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
+_ASCII_CONTROLS = bytes(code for code in range(128) if _CONTROL.match(chr(code)))
 # Characters nobody sees. A few in a row are spelling (joiners, soft hyphens, emoji, directional marks); a longer run is a message.
 _UNSEEN = (
     "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202c\u2060-\u206f"
@@ -104,29 +108,28 @@ _CLOSING = re.compile(rf"(?:{_SEPARATOR}++ld[^<>]{{1,256}}|{_SEPARATOR}*+)>(?:{_
 _IDENTIFIED = re.compile(r"[\s_]*+ld\s*+=\s*+(?:\\*+\"[^\"<>\n]{0,128}\"|\w{0,64})")
 
 
-def frame(text: str, *, source: Source, sender: str = "", subject: str = "", warning: bool = True) -> Framed:
-    """`text`, sanitised, between markers with a fresh id. An MCP server is its own `sender`, and its notice is always there."""
+def frame(
+    text: str,
+    *,
+    source: Source,
+    sender: str = "",
+    subject: str = "",
+    warning: bool = True,
+    suspect: Suspect | None = None,
+) -> Framed:
+    """`text`, sanitised, between markers with a fresh id. An MCP server is its own `sender`, and its notice is always there.
+
+    `suspect` is told of suspicious wording, which is logged otherwise.
+    """
     if isinstance(text, Framed):
         return text
-    return _wrap(_sanitise(text, sender), source, sender, subject, warning)
-
-
-def frame_items(
-    texts: Sequence[str], *, source: Source, sender: str = "", subject: str = "", warning: bool = True
-) -> tuple[Framed, ...]:
-    """One frame for each text of one result, in order, the long warning on the first only.
-
-    The texts are sanitised as one, so that a marker which begins in one of them and ends in another is found.
-    """
-    fresh = [text for text in texts if not isinstance(text, Framed)]
-    cleaned = iter(_sanitise_together(fresh, sender))
-    framed: list[Framed] = []
-    for text in texts:
-        if not isinstance(text, Framed):
-            text = _wrap(next(cleaned), source, sender, subject, warning)
-            warning = False
-        framed.append(text)
-    return tuple(framed)
+    text = _remove_tokens_and_markers(_remove_controls(text))
+    if (suspect is not None or logger.isEnabledFor(logging.INFO)) and (found := suspicious(text)):
+        if suspect is not None:
+            suspect(found)
+        else:
+            logger.info("Suspicious wording in external content: %s", ", ".join(found), extra={"sender": sender})
+    return _wrap(text, source, sender, subject, warning)
 
 
 def suspicious(text: str) -> tuple[str, ...]:
@@ -134,9 +137,11 @@ def suspicious(text: str) -> tuple[str, ...]:
     folded = text.lower()
     # `re` keeps what it compiled: most texts need none of them.
     return tuple(
-        name
-        for name, hint, pattern in _SUSPICIOUS
-        if hint in folded and re.search(pattern, text, re.IGNORECASE | re.MULTILINE)
+        [
+            name
+            for name, hint, pattern in _SUSPICIOUS
+            if hint in folded and re.search(pattern, text, re.IGNORECASE | re.MULTILINE)
+        ]
     )
 
 
@@ -218,29 +223,13 @@ def _around(source: Source, sender: str, subject: str, warning: bool) -> tuple[s
     return f'{notice}\n<<<EXTERNAL_UNTRUSTED_CONTENT id="', f'">>>\n{head}\n---\n'
 
 
-def _sanitise(text: str, sender: str) -> str:
-    text = _remove_tokens_and_markers(_remove_controls(text))
-    if logger.isEnabledFor(logging.INFO) and (found := suspicious(text)):
-        logger.info("Suspicious wording in external content: %s", ", ".join(found), extra={"sender": sender})
-    return text
-
-
-def _sanitise_together(texts: Sequence[str], sender: str) -> list[str]:
-    cleaned = [_sanitise(text, sender) for text in texts]
-    spans = _marker_spans("".join(cleaned)) if len(cleaned) > 1 else []
-    if not spans:
-        return cleaned
-    result: list[str] = []
-    offset = 0
-    for text in cleaned:
-        inside = [(max(0, start - offset), min(len(text), stop - offset), gone) for start, stop, gone in spans]
-        result.append(_replace(text, [(start, stop, gone) for start, stop, gone in inside if start < stop]))
-        offset += len(text)
-    return result
-
-
 def _remove_controls(text: str) -> str:
     """Without escape sequences, control characters, runs of invisible characters and the characters used to smuggle text."""
+    if text.isascii():
+        # Almost every text: counting bytes is far cheaper than searching for a pattern.
+        data = text.encode("ascii")
+        if len(data.translate(None, _ASCII_CONTROLS)) == len(data):
+            return text
     if _CONTROL.search(text):
         text = _CONTROL.sub(_plain_break, ESCAPE_SEQUENCE.sub("", text))
     return text if text.isascii() else _HIDDEN.sub(_seen, text)
@@ -260,10 +249,11 @@ def _seen(found: re.Match[str]) -> str:
 
 
 def _remove_tokens_and_markers(text: str) -> str:
-    for part in _TOKEN_PARTS:
-        if part in text:
-            text = _SPECIAL_TOKEN.sub(_TOKEN_GONE, text)
-            break
+    if "<" in text or "[" in text:
+        for part in _TOKEN_PARTS:
+            if part in text:
+                text = _SPECIAL_TOKEN.sub(_TOKEN_GONE, text)
+                break
     return _replace(text, _marker_spans(text))
 
 
