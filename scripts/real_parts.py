@@ -23,7 +23,10 @@ def cache_folder() -> Path:
     digest = hashlib.sha256(sys.version.encode())
     for path in sorted(MANIFESTS.iterdir()):
         digest.update(path.name.encode() + path.read_bytes())
-    root = os.environ.get("OPENCLAW_PARTS") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "openclaw-py"
+    root = (
+        os.environ.get("OPENCLAW_PARTS")
+        or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "openclaw-py"
+    )
     return Path(root) / digest.hexdigest()[:16]
 
 

@@ -11,7 +11,9 @@ ROOT = Path(__file__).parent.parent.parent
 @cache
 def folder() -> Path:
     script = ROOT / "scripts" / "real_parts.py"
-    found = Path(subprocess.run([sys.executable, script, "--path"], capture_output=True, text=True, check=True).stdout.strip())
+    found = Path(
+        subprocess.run([sys.executable, script, "--path"], capture_output=True, text=True, check=True).stdout.strip()
+    )
     assert found.is_dir(), "the real parts are not installed: run `make test-real`, which installs them"
     return found
 
