@@ -1,5 +1,6 @@
 """The gateway as a process: one at a time, started and stopped in every way, with nothing left behind."""
 
+import asyncio
 import json
 import os
 import signal
@@ -122,6 +123,13 @@ def test_a_gateway_that_hangs_does_not_hang_its_callers(tmp_path: Path) -> None:
         )
 
 
+def test_a_hangup_of_a_service_reads_the_config_again(tmp_path: Path) -> None:
+    with home(tmp_path) as place, gateway_process(place) as gateway:
+        gateway.process.send_signal(signal.SIGHUP)
+        gateway.wait_until("The changed config is in use.")
+        assert place.run("gateway", "status").returncode == 0
+
+
 def test_start_detaches_and_stop_ends_it(tmp_path: Path) -> None:
     with home(tmp_path, CONFIG) as place:
         try:
@@ -168,6 +176,30 @@ def test_a_broken_config_stops_the_start_with_its_place(tmp_path: Path) -> None:
         for words in (("gateway", "run"), ("gateway", "start")):
             run = place.run(*words)
             assert (run.returncode, "openclaw.json:2:" in run.stderr, "port" in run.stderr) == (2, True, True)
+
+
+async def test_while_it_stops_http_finishes_what_runs_and_takes_nothing_new(tmp_path: Path) -> None:
+    with home(tmp_path, CONFIG) as place:
+        async with running(place) as gateway:
+            await gateway.ready("part")
+            manager = await gateway.gateway.app.engine.manager()
+            kept = await gateway.client.get(f"{gateway.url}/v1/models", headers=gateway.headers)
+            await kept.read()
+            slow = {"tool": "part__slow", "arguments": {"seconds": 1}}
+            call = asyncio.create_task(gateway.post("/v1/tools/invoke", slow))
+            async with asyncio.timeout(HANG_GUARD):
+                while not len(manager.running):
+                    await asyncio.sleep(0)
+            events = await gateway.client.get(f"{gateway.url}/v1/events", headers=gateway.headers)
+            gateway.stop.set()
+            # An event stream ends by itself; nobody has to wait for it.
+            await asyncio.wait_for(events.read(), HANG_GUARD)
+            refused = await gateway.get("/v1/models")
+            finished = await call
+            await asyncio.wait_for(gateway.task, HANG_GUARD)
+
+    assert (refused[0], refused[1]["error"]["code"]) == (503, "stopping")
+    assert (finished[0], finished[1]["isError"]) == (200, False)
 
 
 @pytest.mark.requirement("001-NFR-1-parallel")

@@ -165,6 +165,20 @@ async def test_a_broken_file_is_reported_and_changes_nothing_until_it_is_mended(
     assert "not in use as saved" in status.stdout
 
 
+async def test_a_file_that_is_taken_away_changes_nothing(tmp_path: Path) -> None:
+    config = servers(part=stdio_server())
+    async with up(tmp_path, "part", **config) as gateway:
+        first = await pid(gateway, "part")
+        told = asyncio.create_task(gateway.reloaded())
+        await asyncio.sleep(0)
+        gateway.home.config_file.unlink()
+        answer = await told
+        assert (answer["ok"], "is gone" in answer["problem"]) == (False, True)
+        assert await pid(gateway, "part") == first
+        assert (await saved(gateway, config))["ok"]
+        assert await pid(gateway, "part") == first
+
+
 async def test_an_included_file_counts_also_when_it_is_what_is_broken(tmp_path: Path) -> None:
     async with up(tmp_path) as gateway:
         part = gateway.home.state / "servers.json5"

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,8 @@ START_TIMEOUT = 30.0
 STOP_TIMEOUT = 30.0
 _PAUSE = 0.05
 _SHOWN_LINES = 12
+# Past this size a log is put aside at the next start, in place of the one before it.
+_LARGEST_LOG = 10 * 1024 * 1024
 # What a service needs of our environment to find its files and its servers' programs.
 _CARRIED = ("PATH", "OPENCLAW_HOME", "OPENCLAW_STATE_DIR", "OPENCLAW_CONFIG_PATH")
 
@@ -58,8 +61,11 @@ async def run(context: Context, parsed: Parsed) -> int:
         for gateway in running:
             gateway.reload_soon()
 
-    for name, act in (("SIGTERM", interrupted), ("SIGINT", interrupted), ("SIGHUP", reload)):
-        if hasattr(signal, name):
+    # A terminal that closes takes what runs in it along; for a service the same signal means to look at the config again.
+    hung_up = interrupted if context.console.interactive else reload
+    for name, act in (("SIGTERM", interrupted), ("SIGINT", interrupted), ("SIGHUP", hung_up)):
+        # Windows has no signals that a loop could wait for.
+        with suppress(NotImplementedError, AttributeError):
             loop.add_signal_handler(getattr(signal, name), act)
 
     def ready(gateway: "Gateway") -> None:
@@ -101,12 +107,15 @@ async def start(context: Context, parsed: Parsed) -> int:
 
 
 def _program() -> list[str]:
-    return [sys.executable, "-m", "openclaw.cli.main"]
+    # Without -P the directory it starts in would come before installed packages.
+    return [sys.executable, "-P", "-m", "openclaw.cli.main"]
 
 
 def _detach(argv: list[str], log: Path) -> "subprocess.Popen[bytes]":
     """Start a program that outlives us: a session of its own, no terminal, output to `log`."""
     log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if log.exists() and log.stat().st_size > _LARGEST_LOG:
+        log.replace(log.with_name(f"{log.name}.1"))
     with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
         return subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=Path(log.anchor), start_new_session=True

@@ -6,6 +6,7 @@ is taken over by reload.py.
 """
 
 import asyncio
+import gc
 import logging
 import os
 import time
@@ -60,6 +61,8 @@ async def serve(
             async with AsyncExitStack() as stack:
                 await gateway.start(stack, rules, sockets)
                 ready(gateway)
+                # What was made by now stays: no collection needs to look at it again.
+                gc.freeze()
                 await stop.wait()
                 _log.info("The gateway stops.")
                 await gateway.drain()
@@ -99,6 +102,8 @@ class Gateway:
         stack.push_async_callback(self._reloader.close)
         watching = asyncio.create_task(watch(self._reloader.files, self._reloader.reload), name="config-watch")
         stack.push_async_callback(_ended, watching)
+        if self.app.config.root.gateway.bind != "loopback":
+            _log.warning("The HTTP port is open beyond this machine, and tokens travel there unencrypted.")
         _log.info("The gateway is up: pid %d, port %d, config %s.", os.getpid(), self.port, self.app.config.file)
 
     @property

@@ -63,6 +63,7 @@ class HttpServer:
         self._live: dict[asyncio.Task[Any], str] = {}
         self._idle = asyncio.Event()
         self._idle.set()
+        self._is_stopping = False
         application = web.Application(middlewares=[self._door], client_max_size=MAX_BODY)
         application.add_routes(routes)
         self._runner = web.AppRunner(
@@ -111,6 +112,7 @@ class HttpServer:
 
     async def drain(self, patience: float) -> None:
         """Wait for the requests that run, then end those that still do."""
+        self._is_stopping = True
         try:
             async with asyncio.timeout(patience):
                 await self._idle.wait()
@@ -148,6 +150,9 @@ class HttpServer:
                     response.headers["WWW-Authenticate"] = 'Bearer realm="openclaw"'
             elif is_preflight(knock):
                 response = web.Response(status=204)
+            elif self._is_stopping:
+                response = failure(503, "stopping", "The gateway is stopping.")
+                response.force_close()
             else:
                 self._live[task] = presented(self._rules, knock.authorizations)
                 self._idle.clear()

@@ -45,6 +45,9 @@ class Reloader:
         paths, env = self._app.paths, self._app.engine.env
         try:
             config = load_config(paths, env)
+            if config.missing and not self._app.config.missing:
+                # Some editors take the old file away before they write the new one.
+                raise OpenClawError(f"{paths.config_file} is gone.", hint="Put it back, or stop the gateway.")
             rules = await rules_of(config, env, paths.gateway_token_file)
         except OpenClawError as error:
             self._refuse(error)
