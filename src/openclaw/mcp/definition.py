@@ -67,7 +67,7 @@ class _Schema(msgspec.Struct):
 
 
 def is_null(raw: Raw) -> bool:
-    return bytes(memoryview(raw)[:4]) in (b"null", b"")
+    return raw is NOTHING or bytes(memoryview(raw)[:4]) in (b"null", b"")
 
 
 def name_of(raw: Raw) -> str:

@@ -117,6 +117,9 @@ class _CallAnswer(msgspec.Struct, rename="camel"):
     result_type: str = ""
 
 
+_call_answer = msgspec.json.Decoder(_CallAnswer)
+
+
 class _ReadAnswer(msgspec.Struct):
     contents: list[ResourceContents]
 
@@ -127,7 +130,11 @@ class _Kind(msgspec.Struct, rename="camel"):
 
 def read_call(raw: Raw) -> CallResult | InputRequired:
     """The result of `tools/call`. Raises ProtocolError when it is not one."""
-    answer = parse(raw, _CallAnswer)
+    try:
+        answer = _call_answer.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        # Mends what can be mended, and says what is wrong with the rest.
+        answer = parse(raw, _CallAnswer)
     if answer.result_type == INPUT_REQUIRED:
         return parse(raw, InputRequired)
     if answer.result_type not in _COMPLETE:

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -47,21 +48,19 @@ def shape(value: Any, *, depth: int = 0) -> Any:
     """What kind of value this is: names and types of members, lengths of lists, no contents. Numbers and texts are told by type alone."""
     if kind := _KINDS.get(type(value)):
         return kind
-    match value:
-        case list() | tuple():
-            return f"array({len(value)})"
-        case dict() if depth >= _DEEPEST:
-            return f"object({len(value)})"
-        case dict():
-            members = {
-                one_line(str(name), _LONGEST_NAME): shape(member, depth=depth + 1)
-                for name, member in list(value.items())[:_MOST_MEMBERS]
-            }
-            if len(value) > _MOST_MEMBERS:
-                members["…"] = f"{len(value) - _MOST_MEMBERS} more"
-            return members
-        case _:
-            return type(value).__name__
+    if isinstance(value, list | tuple):
+        return f"array({len(value)})"
+    if not isinstance(value, dict):
+        return type(value).__name__
+    if depth >= _DEEPEST:
+        return f"object({len(value)})"
+    members = {
+        one_line(str(name), _LONGEST_NAME): _KINDS.get(type(member)) or shape(member, depth=depth + 1)
+        for name, member in islice(value.items(), _MOST_MEMBERS)
+    }
+    if len(value) > _MOST_MEMBERS:
+        members["…"] = f"{len(value) - _MOST_MEMBERS} more"
+    return members
 
 
 class _About(msgspec.Struct, frozen=True):
@@ -87,11 +86,11 @@ class _Note(msgspec.Struct, frozen=True):
     result_bytes: int | None = None
 
     def facts(self) -> str:
-        """The members of a record that are about this event alone, as JSON behind a comma."""
+        """The members of a record that are about this event alone, as JSON."""
         if self.event == "request":
-            return f',"allowed":{_json(self.decision is not None and self.decision.allowed)}'
+            return '"allowed":true' if self.decision is not None and self.decision.allowed else '"allowed":false'
         size = "" if self.result_bytes is None else f',"resultBytes":{self.result_bytes}'
-        return f',"outcome":{_json(self.outcome)},"durationMs":{round(self.seconds * 1000, 3)}{size}'
+        return f'"outcome":{_quoted(self.outcome)},"durationMs":{self.seconds * 1000:.3f}{size}'
 
 
 class AuditLog:
@@ -116,8 +115,8 @@ class AuditLog:
         # What is not written yet, and the event loop that will see to it.
         self._notes: list[_Note] = []
         self._due_in: asyncio.AbstractEventLoop | None = None
-        # The second that was last written, in words.
-        self._second = (-1, "")
+        # The time of the last record, in milliseconds and in words.
+        self._last = (-1, "")
         # Parts of records in which no secret stands, as far as was known then.
         self._clean: set[str] = set()
         self._clean_for = known_forms()
@@ -189,10 +188,10 @@ class AuditLog:
         about, decision = self._about(note.call, note.invocation, note.tool), note.decision
         facts, is_clean = note.facts(), about.is_clean
         if decision is not None:
-            rule = f',"rule":{_json(decision.rule)},"where":{_json(decision.where)}'
+            rule = f'"rule":{_quoted(decision.rule)},"where":{_quoted(decision.where)}'
             is_clean = is_clean and self._is_clean(rule)
-            facts += rule
-        line = f'{{"time":"{self._time(note.moment)}","event":"{note.event}",{about.told}{facts}}}'.encode()
+            facts = f"{facts},{rule}"
+        line = f'{{"time":"{self._time(note.moment)}","event":"{note.event}",{about.told},{facts}}}'.encode()
         if not is_clean:
             line = msgspec.json.encode(_masked(msgspec.json.decode(line)))
         for listener in self.listeners:
@@ -216,10 +215,12 @@ class AuditLog:
         return about
 
     def _time(self, moment: float) -> str:
-        second, words = self._second
-        if second != int(moment):
-            second, words = self._second = int(moment), time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment))
-        return f"{words}.{int(moment % 1 * 1000):03d}Z"
+        milliseconds = int(moment * 1000)
+        if milliseconds != self._last[0]:
+            second, rest = divmod(milliseconds, 1000)
+            words = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+            self._last = (milliseconds, f"{words}.{rest:03d}Z")
+        return self._last[1]
 
     def _is_clean(self, text: str) -> bool:
         """Whether no secret stands in a part that repeats. Looked for once, and again whenever more secrets are known."""
@@ -294,6 +295,12 @@ def _is_at(path: Path, status: os.stat_result) -> bool:
 
 def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
+
+
+@lru_cache(maxsize=_MOST_REPEATED)
+def _quoted(text: str) -> str:
+    """A word or a rule, of which there are few."""
+    return _json(text)
 
 
 @lru_cache(maxsize=_MOST_REPEATED)

@@ -9,7 +9,7 @@ import asyncio
 import difflib
 import fnmatch
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -107,7 +107,10 @@ async def invoke(
         elif fault := call.fault or checker_cache.check(tool, call.arguments):
             outcome, result = "invalid", ToolResult.error(f"{tool.name} was not called: {fault}")
         else:
-            outcome, result = await _run_revocable(tool, call, invocation, running)
+            # Servers' calls are revoked by who makes them.
+            revocable = running if tool.kind != "mcp" else None
+            run = _run(tool, call, invocation)
+            outcome, result = await (run if revocable is None else _revocably(run, tool, invocation, revocable))
     except Exception as error:
         # Policy or schema themselves failed: the call is not made, and the model is told so.
         outcome, result = "failed", _failed(tool, error)
@@ -130,15 +133,13 @@ def unknown(call: ToolCall, offered: Iterable[str], absences: Sequence[Absence])
     return ToolResult.error(f"There is no tool named {call.name}. {hint}")
 
 
-async def _run_revocable(
-    tool: Tool, call: ToolCall, invocation: Invocation, running: Running | None
+async def _revocably(
+    run: Coroutine[Any, Any, tuple[Outcome, ToolResult]], tool: Tool, invocation: Invocation, running: Running
 ) -> tuple[Outcome, ToolResult]:
     """Run a tool so that a rule which changes meanwhile can end it."""
-    if running is None or tool.kind == "mcp":
-        return await _run(tool, call, invocation)
     under_way = running.begin(invocation.agent, tool.name)
     try:
-        return await _run(tool, call, invocation)
+        return await run
     except asyncio.CancelledError:
         if under_way.was_revoked():
             return "refused", ToolResult.error(f"{tool.name} was taken away while it ran; the call was cancelled.")
