@@ -9,6 +9,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import termios
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +42,7 @@ def pid_of_part(place: Home, *words: str) -> int:
     run = place.run(*words, "mcp", "call", "part__environment")
     assert run.returncode == 0, run.stderr
     status = place.run(*words, "mcp", "status", "part", "--json")
+    assert status.returncode == 0, status.stderr
     return int(json.loads(status.stdout)["pid"])
 
 
@@ -65,6 +67,25 @@ def pid_of_part(place: Home, *words: str) -> int:
 )
 def test_a_command_says_the_same_with_and_without_a_gateway(gateway: GatewayProcess, words: tuple[str, ...]) -> None:
     assert outcome(gateway.home.run(*words)) == outcome(gateway.home.run("--local", *words))
+
+
+def test_the_way_to_the_gateway_loads_next_to_nothing(gateway: GatewayProcess) -> None:
+    program = """
+import sys
+before = set(sys.modules)
+sys.argv = ["openclaw", "mcp", "call", "part__echo", "text=hi"]
+from openclaw.cli.main import main
+code = main()
+print(code, *sorted(name.partition(".")[0] for name in set(sys.modules) - before))
+"""
+    run = subprocess.run(
+        [sys.executable, "-I", "-c", program], env=gateway.home.env, capture_output=True, text=True, timeout=HANG_GUARD
+    )
+    said, code_and_modules = run.stdout.splitlines()
+    loaded = set(code_and_modules.split()[1:])
+
+    assert (said, code_and_modules[0]) == ("hi", "0")
+    assert not loaded & {"socket", "json", "re", "typing", "asyncio", "msgspec", "pathlib", "enum", "subprocess"}
 
 
 def test_a_warm_server_is_used_and_local_starts_its_own(gateway: GatewayProcess) -> None:

@@ -20,6 +20,7 @@ from openclaw.app import App
 from openclaw.commands.mcp import status_json
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
+from openclaw.errors import OpenClawError
 from openclaw.gateway.control import ControlServer
 from openclaw.gateway.credentials import rules_of
 from openclaw.gateway.desk import CommandDesk
@@ -100,11 +101,19 @@ class Gateway:
         await self.http.start(self.app.config.root.gateway, sockets)
         self._reloader = Reloader(self.app, self.http, self.observer)
         stack.push_async_callback(self._reloader.close)
-        watching = asyncio.create_task(watch(self._reloader.files, self._reloader.reload), name="config-watch")
-        stack.push_async_callback(_ended, watching)
+        watching = watch(self._reloader.files, self._reloader.reload)
+        for name, work in (("config-watch", watching), ("plugins", self._load_plugins())):
+            stack.push_async_callback(_ended, asyncio.create_task(work, name=name))
         if self.app.config.root.gateway.bind != "loopback":
             _log.warning("The HTTP port is open beyond this machine, and tokens travel there unencrypted.")
         _log.info("The gateway is up: pid %d, port %d, config %s.", os.getpid(), self.port, self.app.config.file)
+
+    async def _load_plugins(self) -> None:
+        """Before the first turn asks for them, and without keeping anybody waiting."""
+        try:
+            await self.app.plugins()
+        except OpenClawError as error:
+            _log.error("Plugins cannot be loaded: %s", error)
 
     @property
     def port(self) -> int:
