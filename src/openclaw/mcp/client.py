@@ -7,6 +7,7 @@ decides nothing about reconnecting: supervisor.py does. connect.py makes it.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
@@ -88,6 +89,8 @@ class Client:
         self.agreement = agreement
         # Requests of the newest revision repeat over HTTP, in headers, what they are about.
         self.mirrors = agreement.modern and connection.link.kind == "streamable-http"
+        # Only over HTTP can the other side forget us and still be there, and only there are requests named in headers.
+        self._has_sessions = connection.link.kind == "streamable-http"
         self._server = server
         self._renew = renew
         self._handlers = handlers
@@ -188,7 +191,7 @@ class Client:
             more["requestState"] = needed.request_state
         return more
 
-    async def _request(
+    def _request(
         self,
         method: str,
         params: Mapping[str, Any],
@@ -198,15 +201,15 @@ class Client:
         on_progress: OnProgress | None = None,
         name: str = "",
         headers: Mapping[str, str] | None = None,
-    ) -> Raw:
-        if self._is_renewing:
-            # What is sent now would belong to no session.
-            await self._begin_again(self._generation)
-        generation = self._generation
+    ) -> Awaitable[Raw]:
+        request = self.connection.request
+        if not self._has_sessions:
+            return request(method, params, timeout=timeout, max_total=max_total, on_progress=on_progress)
         if self.mirrors:
             headers = {**standard_headers(method, name), **(headers or {})}
-        try:
-            return await self.connection.request(
+        return self._in_session(
+            partial(
+                request,
                 method,
                 params,
                 timeout=timeout,
@@ -215,12 +218,16 @@ class Client:
                 name=name,
                 headers=headers,
             )
+        )
+
+    async def _in_session(self, send: Callable[[], Awaitable[Raw]]) -> Raw:
+        generation = self._generation
+        try:
+            return await send()
         except SessionExpiredError:
             # Surely not processed: one new session for everybody who is told so, then this request once more.
             await self._begin_again(generation)
-        return await self.connection.request(
-            method, params, timeout=timeout, max_total=max_total, on_progress=on_progress, name=name, headers=headers
-        )
+        return await send()
 
     async def _begin_again(self, generation: int) -> None:
         """A new MCP session, made once for all who wait for it. Raises ConnectError when there is none: nothing was sent then."""
