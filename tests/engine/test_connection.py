@@ -21,7 +21,7 @@ from openclaw.errors import (
 )
 from openclaw.protocol.jsonrpc import Request, encode_error, encode_notification, encode_request, encode_result
 from openclaw.transport.base import Link, Outgoing, Sink, TransportKind
-from openclaw.transport.connection import MAX_ANSWERING, Connection
+from openclaw.transport.connection import MAX_ANSWERING, SEND_PATIENCE, Connection
 from openclaw.transport.memory import MemoryTransport, pair
 from parts.loops import ShiftedLoop, own_clock
 
@@ -476,6 +476,19 @@ async def test_a_deadline_also_ends_an_exchange_that_is_still_being_sent() -> No
             await connection.request("x", timeout=0.02)
         assert asyncio.current_task().cancelling() == 0  # type: ignore[union-attr]
         assert (link.cancelled, link.told) == ([1], [])
+
+
+@own_clock
+async def test_a_request_caught_in_a_half_open_connection_ends_soon_after_the_link(loop: ShiftedLoop) -> None:
+    link = SlowSend(never)
+    async with Connection(link) as connection:
+        task = asyncio.create_task(connection.request("x", timeout=LONG))
+        await asyncio.sleep(0)
+        link.sink.closed(LinkLostError("The stream ended."))
+        await loop.pass_time(SEND_PATIENCE)
+        with pytest.raises(LinkLostError, match="The stream ended") as caught:
+            await task
+        assert (caught.value.maybe_sent, task.cancelling()) == (True, 0)
 
 
 async def test_a_caller_who_is_cancelled_at_the_deadline_stays_cancelled() -> None:

@@ -30,6 +30,9 @@ LISTEN = "subscriptions/listen"
 MAX_ANSWERING = 64
 # A server that does not read would otherwise keep the notice of a cancelled call waiting for ever.
 NOTICE_PATIENCE = 5.0
+# A transport ends what it is handing over when its link breaks, and knows best what became of it. One that is caught in a half-open
+# connection does not.
+SEND_PATIENCE = 1.0
 
 # `initialize` must not be cancelled (2025-11-25, basic/utilities/cancellation); an unanswered probe means a server too old to know it.
 _NEVER_CANCELLED = ("initialize", "server/discover")
@@ -53,6 +56,8 @@ class _Call(Struct, eq=False):
     limit: float
     id: int = 0
     expired: bool = False
+    # Still being handed over when the link was long gone, and ended for that.
+    stuck: bool = False
     # Set while the message is being handed over, so that expiry can interrupt that too.
     sender: asyncio.Task[Any] | None = None
 
@@ -164,8 +169,8 @@ class Connection:
         except asyncio.CancelledError:
             self._tell_cancelled(call)
             # Ours only when we asked for it, and nobody else did as well.
-            if call.expired and task.uncancel() <= cancelling:
-                raise self._late(call) from None
+            if (call.expired or call.stuck) and task.uncancel() <= cancelling:
+                raise (self._late(call) if call.expired else self._gone(maybe_sent=True)) from None
             raise
         finally:
             self._peer.abandon(call.id)
@@ -219,6 +224,8 @@ class Connection:
             self._sweep.cancel()
         for _, call in self._peer.abandon_all():
             _fail(call, self._gone(maybe_sent=True))
+            if call.sender is not None:
+                self._loop.call_later(SEND_PATIENCE, _interrupt, call)
 
     # Deadlines and cancellation.
 
@@ -350,6 +357,12 @@ class Connection:
 
 class _Cancelled(Struct):
     requestId: RequestId
+
+
+def _interrupt(call: _Call) -> None:
+    if call.sender is not None:
+        call.stuck = True
+        call.sender.cancel()
 
 
 def _fail(call: _Call, error: Exception) -> None:
