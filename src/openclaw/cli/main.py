@@ -4,28 +4,50 @@
 in this process (local.py).
 """
 
+import atexit
+import gc
+import os
 import sys
 from importlib import import_module
 
 from openclaw import __version__
 
 # Words that are about the gateway itself, or about this terminal: asking a gateway first would only cost time.
-_HERE = ("gateway", "chat", "mcp-server", "acp", "completion")
+_HERE = ("gateway", "chat", "mcp-server", "completion")
+# Objects made before garbage is looked for. Importing makes tens of thousands, none of which is garbage; and calls leave next to none.
+_GARBAGE_AFTER = (50_000, 20, 20)
 
 
 def main() -> int:
+    """The exit code; commands that run in this process end it themselves."""
     words = sys.argv[1:]
     if words in (["--version"], ["-V"]):
         sys.stdout.write(f"openclaw {__version__}\n")
         return 0
     code: int | None = None
+    if words and words[0] not in _HERE and "--local" not in words:
+        code = import_module("openclaw.cli.remote").run(words)
+        if code is not None:
+            return code
+    gc.set_threshold(*_GARBAGE_AFTER)
     if words[:1] == ["mcp-server"]:
         code = import_module("openclaw.cli.mcp_server").main(words[1:])
-    elif words and words[0] not in _HERE and "--local" not in words:
-        code = import_module("openclaw.cli.remote").run(words)
     if code is None:
-        code = import_module("openclaw.cli.local").run(words)
-    return int(code)
+        code = int(import_module("openclaw.cli.local").run(words))
+    _leave(code)
+    return code
+
+
+def _leave(code: int) -> None:
+    """End now: taking a few hundred modules apart in order takes longer than many commands do. What was registered for the end is done."""
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):
+            # There is none, or nobody reads it any more.
+            pass
+    os._exit(code)
 
 
 if __name__ == "__main__":
