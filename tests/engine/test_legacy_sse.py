@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 
 import pytest
+from aiohttp import web
 
 from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, OpenClawError, ProtocolError
 from openclaw.net.client import ClientOptions
@@ -11,7 +12,7 @@ from openclaw.security.egress import OPERATOR
 from openclaw.transport.legacy_sse import LegacySseTransport
 from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.http_faults import hold, raw, reset, status
-from parts.http_server import HttpServer, Plan
+from parts.http_server import HttpServer, Message, Plan
 from parts.recorder import Recorder, notification, text_of
 
 LOCAL = ClientOptions(rules=OPERATOR)
@@ -50,6 +51,21 @@ async def test_many_calls_share_the_stream(server: HttpServer, sink: Recorder) -
         await asyncio.gather(*(link.send(message) for message in messages))
         await sink.until(lambda: not sink.waiting)
     assert {id: text_of(answer) for id, answer in sink.answers.items()} == {id: str(id - 1) for id in range(1, 51)}
+
+
+async def test_an_answer_ends_its_request_though_the_post_itself_is_never_answered(
+    server: HttpServer, sink: Recorder
+) -> None:
+    async def answered_but_not_taken(server: HttpServer, request: web.Request, message: Message) -> None:
+        server.announce({"jsonrpc": "2.0", "id": message["id"], "result": {"content": []}})
+        await asyncio.Event().wait()
+
+    server.fault("tools/call", answered_but_not_taken)
+    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink) as link:
+        await link.send(sink.call("echo"))
+        task = asyncio.current_task()
+        assert task is not None
+        assert (list(sink.answers), sink.failures, task.cancelling()) == ([1], {}, 0)
 
 
 async def test_what_the_server_says_unasked_arrives(server: HttpServer, sink: Recorder) -> None:

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urljoin
 
 from openclaw.errors import (
@@ -30,6 +30,9 @@ from openclaw.transport.events import EVENT_STREAM, EventStream
 from openclaw.transport.http import DEFAULT_MAX_MESSAGE
 
 log = logging.getLogger(__name__)
+
+# How long the response to a POST may come after the answer to its message.
+POST_PATIENCE: Final = 1.0
 
 _POST: Final = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 _GET: Final = {"Accept": "text/event-stream", "Accept-Encoding": "identity"}
@@ -87,6 +90,9 @@ class LegacySseLink:
         self._version = ""
         self._reader: asyncio.Task[None] | None = None
         self._closed = False
+        # Requests whose POST is under way; and those given up because their answer came first.
+        self._posting: dict[int, asyncio.Task[Any]] = {}
+        self._answered: set[int] = set()
 
     async def start(self, patience: float) -> None:
         """Open the stream and wait for its first event. Raises what open() of the transport says."""
@@ -110,6 +116,22 @@ class LegacySseLink:
 
     async def send(self, message: Outgoing) -> None:
         """Returns once the server has taken the message; its answer comes on the stream."""
+        task = asyncio.current_task()
+        assert task is not None
+        cancelling = task.cancelling()
+        if message.id is not None:
+            self._posting[message.id] = task
+        try:
+            await self._send(message)
+        except asyncio.CancelledError:
+            if message.id not in self._answered or task.uncancel() > cancelling:
+                raise
+        finally:
+            if message.id is not None:
+                self._posting.pop(message.id, None)
+                self._answered.discard(message.id)
+
+    async def _send(self, message: Outgoing) -> None:
         headers = {**_POST, "MCP-Protocol-Version": self._version} if self._version else _POST
         error: OpenClawError
         try:
@@ -128,6 +150,18 @@ class LegacySseLink:
             self._end(forgotten)
         if message.id is None:
             raise error
+
+    def _look_after_posts(self) -> None:
+        """A POST whose message was answered already is not waited for much longer: its connection may be half-open."""
+        for id in self._posting:
+            if not self._sink.awaits(id):
+                asyncio.get_running_loop().call_later(POST_PATIENCE, self._give_up, id)
+
+    def _give_up(self, id: int) -> None:
+        task = self._posting.pop(id, None)
+        if task is not None:
+            self._answered.add(id)
+            task.cancel()
 
     def cancel(self, request_id: int) -> bool:
         return False
@@ -161,6 +195,8 @@ class LegacySseLink:
     def _deliver(self, event: str, data: bytes) -> None:
         if event == "message":
             self._sink.received(data, None)
+            if self._posting:
+                self._look_after_posts()
         elif event == "endpoint" and not self._post_url.done():
             try:
                 self._post_url.set_result(self._same_origin(data.decode()))
