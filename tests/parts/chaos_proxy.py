@@ -10,6 +10,9 @@
 import asyncio
 from dataclasses import dataclass
 
+# Turns of the loop from the system's taking a connection to ours.
+ACCEPT_ROUNDS = 5
+
 
 @dataclass(frozen=True)
 class Chaos:
@@ -47,6 +50,9 @@ class ChaosProxy:
     async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
         self._server.close()
+        # Connections that were taken but not yet handed over come in the next rounds of the loop.
+        for _ in range(ACCEPT_ROUNDS):
+            await asyncio.sleep(0)
         self.cut()
         for task in self._tasks:
             task.cancel()
@@ -63,11 +69,12 @@ class ChaosProxy:
         """Pass nothing more on over the connections that are open, and leave them open."""
         self._frozen = self.connections
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(self._serve(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         plan = self.plan
         self.connections += 1
         number = self.connections

@@ -22,6 +22,9 @@ from aiohttp import web
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 MODERN = "2026-07-28"
 META = "io.modelcontextprotocol/"
+KEPT_STREAMS = 200
+# Turns of the loop from the system's taking a connection to ours.
+ACCEPT_ROUNDS = 5
 TOOLS = [
     {"name": name, "description": f"The {name} tool", "inputSchema": {"type": "object"}}
     for name in ("echo", "wait", "count", "big", "fail", "ask")
@@ -145,6 +148,11 @@ class HttpServer:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._runner is not None:
+            for site in list(self._runner.sites):
+                await site.stop()
+            # Connections that were taken but not yet handed over come in the next rounds of the loop, and would never be closed.
+            for _ in range(ACCEPT_ROUNDS):
+                await asyncio.sleep(0)
             for connection in list(self._runner.server.connections if self._runner.server else ()):
                 if connection.transport is not None:
                     connection.transport.abort()
@@ -179,8 +187,10 @@ class HttpServer:
         return [seen.method or seen.verb for seen in self.seen]
 
     def forget(self) -> None:
-        """Drop the records of what came, in tests that run for long."""
+        """Drop the records of what came, in tests that run for long. The last streams are kept: somebody may resume them."""
         self.seen.clear()
+        for number in sorted(self._streams)[:-KEPT_STREAMS]:
+            del self._streams[number]
         self.called.clear()
         self.abandoned.clear()
         self.answers.clear()

@@ -118,10 +118,12 @@ class Site:
                     task.add_done_callback(sink.sending.discard)
 
                 sink.send = send
-                await asyncio.wait(
-                    [asyncio.ensure_future(dead.wait()), asyncio.ensure_future(sink.gone.wait())],
-                    return_when=asyncio.FIRST_COMPLETED,
-                )
+                ends = [asyncio.ensure_future(dead.wait()), asyncio.ensure_future(sink.gone.wait())]
+                try:
+                    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    for end in ends:
+                        end.cancel()
         finally:
             self._memory.discard(dead)
             for task in [*sink.tasks.values(), *sink.sending]:

@@ -120,7 +120,7 @@ class Call:
                 maybe = "The call may or may not have been carried out; it is not repeated."
                 return CallResult.failed(f"{error.message} {maybe}")
             if not again:
-                return CallResult.failed(str(error))
+                return CallResult.failed(f"{error.message} The call was not carried out.")
             await notice_loss(client)
         except ConnectError as error:
             server.troubled(error)
