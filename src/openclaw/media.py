@@ -9,7 +9,6 @@ import binascii
 import logging
 import os
 import re
-import secrets
 import stat
 import time
 import unicodedata
@@ -83,7 +82,7 @@ class MediaStore:
         basename = safe_name(name)
         if not os.path.splitext(basename)[1]:
             basename += _SUFFIXES.get(kind, "")
-        directory = self._root / secrets.token_hex(16)
+        directory = self._root / os.urandom(16).hex()
         path = directory / basename
         try:
             self._root.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -6,7 +6,6 @@ stdout ends it quietly.
 
 import asyncio
 import os
-import shutil
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import Any, TextIO
 
 import uvloop
 
+from openclaw.cli.remote import width
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context, dispatch
 from openclaw.commands.parse import parse
@@ -86,7 +86,7 @@ def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
     return Console(
         out=_writer(sys.stdout),
         err=_writer(sys.stderr),
-        width=shutil.get_terminal_size().columns,
+        width=width(),
         colour=sys.stdout.isatty() and not no_color and not env.get("NO_COLOR") and env.get("TERM") != "dumb",
         interactive=sys.stderr.isatty(),
         ask=_ask,

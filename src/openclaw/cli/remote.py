@@ -73,11 +73,12 @@ def _request(words: list[str], config: str, token: bytes) -> list[bytes]:
         cwd = os.getcwd()
     except OSError:
         cwd = places.home(env)
-    told = (__version__, places.state_dir(env), places.config_file(env, config), cwd, str(_width()), marks, *words)
+    told = (__version__, places.state_dir(env), places.config_file(env, config), cwd, str(width()), marks, *words)
     return [wire.PROTOCOL, token, *(os.fsencode(field) for field in told)]
 
 
-def _width() -> int:
+def width() -> int:
+    """Columns of the terminal, as `shutil` would tell, which takes longer to import than all of this."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdigit() and int(columns) > 0:
         return int(columns)

@@ -6,8 +6,8 @@ checked. Rules between fields are in `rules.py`.
 """
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from functools import cache, cached_property
+from importlib import import_module
 from math import isfinite
 from typing import Any
 
@@ -386,7 +386,7 @@ def _choice(words: Sequence[str]) -> str:
 def _nearest(word: str, known: Sequence[str]) -> str:
     """A hint that names the nearest known word, whatever its case and its underscores; empty when none is near."""
     folded = {name.replace("_", "").replace("-", "").lower(): name for name in known}
-    found = get_close_matches(word[:80].replace("_", "").replace("-", "").lower(), folded, n=1)
+    found = import_module("difflib").get_close_matches(word[:80].replace("_", "").replace("-", "").lower(), folded, n=1)
     return f'Did you mean "{folded[found[0]]}"?' if found else ""
 
 
