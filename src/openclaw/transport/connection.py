@@ -156,7 +156,7 @@ class Connection:
         call.id = self._peer.begin(call)
         if call.deadline < self._sweep_at:
             self._arm(call.deadline)
-        task = asyncio.current_task()
+        task = asyncio.current_task(self._loop)
         assert task is not None  # a coroutine of ours runs in a task
         cancelling = task.cancelling()
         try:
@@ -167,16 +167,22 @@ class Connection:
             call.sender = None
             return await call.future
         except asyncio.CancelledError:
+            self._leave(call)
             self._tell_cancelled(call)
             # Ours only when we asked for it, and nobody else did as well.
             if (call.expired or call.stuck) and task.uncancel() <= cancelling:
                 raise (self._late(call) if call.expired else self._gone(maybe_sent=True)) from None
             raise
-        finally:
-            self._peer.abandon(call.id)
-            call.sender = None
-            if call.future.done() and not call.future.cancelled():
-                call.future.exception()  # seen, also when the caller left before it
+        except BaseException:
+            self._leave(call)
+            raise
+
+    def _leave(self, call: _Call) -> None:
+        """Nobody waits for this call any more."""
+        self._peer.abandon(call.id)
+        call.sender = None
+        if call.future.done() and not call.future.cancelled():
+            call.future.exception()  # seen, also when the caller left before it
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send one notification. Raises TransportError when it cannot be sent."""
@@ -291,7 +297,9 @@ class Connection:
         if not meta and not self.meta:
             return params
         params = params or {}
-        return {**params, "_meta": {**self.meta, **params.get("_meta", {}), **meta}}
+        if self.meta or "_meta" in params:
+            meta = {**self.meta, **params.get("_meta", {}), **meta}
+        return {**params, "_meta": meta}
 
     # Requests and notifications of the other side.
 
