@@ -1,4 +1,4 @@
-"""DESIGN's map of the code, held by reading every import statement: rows import earlier rows only, and there are no cycles.
+"""The map of ARCHITECTURE.md, held by reading every import statement: rows import earlier rows only, and there are no cycles.
 
 Lazy imports through a command table or a module `__getattr__` go through `importlib` and are not import statements.
 """
@@ -21,7 +21,7 @@ ROWS: list[list[str]] = [
     ["agent"],
     ["engine", "app"],
     ["commands"],
-    ["gateway", "mcp_server", "acp"],
+    ["gateway", "mcp_server"],
     ["cli"],
 ]
 PLACE = {part: (row, column) for row, parts in enumerate(ROWS) for column, part in enumerate(parts)}

@@ -54,7 +54,7 @@ __all__ = ["App", "Attachment", "CallRecord", "Reply"]
 
 # The id of the bundled plugin, as `plugins.entries` names it.
 MCP_CLIENT = "mcp-client"
-# Bits of randomness in the key of a conversation nobody named: keys never meet and cannot be guessed.
+# Bytes of randomness in the key of a conversation nobody named: keys never meet and cannot be guessed.
 _KEY_BYTES = 16
 
 

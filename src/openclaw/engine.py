@@ -6,6 +6,7 @@ asked for; no server starts by asking. app.py adds agents.
 
 import logging
 import os
+import threading
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from functools import cached_property
@@ -139,7 +140,10 @@ class Engine:
 
     @cached_property
     def media(self) -> MediaStore:
-        return MediaStore(self.paths.media_dir)
+        store = MediaStore(self.paths.media_dir)
+        # Old media makes room once in the life of a process, beside whatever is going on.
+        threading.Thread(target=store.prune, name="media-prune", daemon=True).start()
+        return store
 
     @cached_property
     def audit(self) -> AuditLog:

@@ -18,7 +18,7 @@ from prompt_toolkit.history import FileHistory
 from prompt_toolkit.patch_stdout import patch_stdout
 
 from openclaw.commands.agent import StreamPrinter
-from openclaw.commands.dispatch import Context
+from openclaw.commands.dispatch import Context, sentence
 from openclaw.commands.parse import Parsed
 from openclaw.commands.references import Said, argument_words, is_prompt, prompt_names, with_resources
 from openclaw.commands.slash import BUILT_IN, Chat
@@ -62,7 +62,7 @@ async def _handle(chat: Chat, line: str) -> bool:
         elif line.strip():
             await _say(chat, await with_resources(chat.app, chat.spec.id, line))
     except OpenClawError as error:
-        chat.console.note(f"{chat.console.bad('error:')} {error}")
+        chat.console.note(f"{chat.console.bad('error:')} {sentence(error)}")
     return True
 
 

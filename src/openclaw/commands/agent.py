@@ -114,7 +114,7 @@ class StreamPrinter:
                 self._console.note(self._console.dim(clean_terminal(f"→ {call.name}({arguments})")))
             case ToolEnd(call=call, result=result, seconds=seconds):
                 word = "failed" if result.is_error else "done"
-                self._console.note(self._console.dim(f"← {call.name} {word} in {seconds:.1f} s"))
+                self._console.note(self._console.dim(clean_terminal(f"← {call.name} {word} in {seconds:.1f} s")))
             case Notice(text=text):
                 self._console.note(self._console.dim(clean_terminal(text)))
             case _:
@@ -131,4 +131,5 @@ class StreamPrinter:
             if isinstance(item, File):
                 self._console.note(f"saved: {item.path} ({item.mime_type}, {item.size} bytes)")
         if reply.reason != "done":
-            self._console.note(self._console.bad(f"stopped ({reply.reason}): {reply.error}".removesuffix(": ")))
+            why = f"stopped ({reply.reason}): {reply.error}".removesuffix(": ")
+            self._console.note(self._console.bad(clean_terminal(why)))

@@ -16,7 +16,7 @@ _SHOWN = 20
 
 
 async def tail(context: Context, parsed: Parsed) -> int:
-    count = int(parsed.number("lines") or _SHOWN)
+    count = parsed.count("lines", _SHOWN)
     last = deque(_records(context.paths.audit_dir), maxlen=count)
     if parsed.flag("json"):
         context.console.data(list(last))
@@ -39,7 +39,7 @@ async def tail(context: Context, parsed: Parsed) -> int:
 
 async def export(context: Context, parsed: Parsed) -> int:
     for record in _records(context.paths.audit_dir):
-        context.console.line(json.dumps(record, ensure_ascii=False))
+        context.console.line(json.dumps(record))
     return 0
 
 

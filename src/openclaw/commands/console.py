@@ -4,10 +4,14 @@ Owns the few terminal habits we have (bold, dim, a table, one question). Everyth
 `security/external.py` before it gets here.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
+
+# Control characters beyond ASCII, and those that turn the direction of writing.
+_DRIVING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 Write = Callable[[str], None]
 Ask = Callable[[str], Awaitable[str | None]]
@@ -74,5 +78,6 @@ class Console(msgspec.Struct, frozen=True):
 
 
 def to_json(value: Any) -> str:
-    """Indented JSON of structs, dataclasses and plain data."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    """Indented JSON of structs and plain data. Characters that drive a terminal are escaped, which leaves the values as they are."""
+    text = msgspec.json.format(msgspec.json.encode(value, enc_hook=str.__str__), indent=2).decode()
+    return text if text.isascii() else _DRIVING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -21,6 +21,7 @@ from openclaw.commands.table import ROOT, SHARED
 from openclaw.config.paths import Paths
 from openclaw.errors import ConfigError, OpenClawError
 from openclaw.redact import redact
+from openclaw.security.external import clean_terminal
 
 Surface = Literal["terminal", "control", "chat", "http"]
 
@@ -64,20 +65,24 @@ async def dispatch(words: Sequence[str], context: Context) -> int:
         return await handler(parsed)(context, parsed)
     except ConfigError as error:
         for problem in error.problems:
-            console.note(redact(f"{console.bad('config:')} {problem}"))
+            console.note(f"{console.bad('config:')} {sentence(problem)}")
         return error.exit_code
     except OpenClawError as error:
-        console.note(redact(f"{console.bad('error:')} {error}"))
+        console.note(f"{console.bad('error:')} {sentence(error)}")
         return error.exit_code
     except (asyncio.CancelledError, BrokenPipeError):
         raise
     except Exception as error:
         # A fault of ours: the traceback is for the log, one sentence for the person.
         _log.debug("command failed", exc_info=error)
-        console.note(
-            redact(f"{console.bad('error:')} {type(error).__name__}: {error} (run with --log-level debug for details)")
-        )
+        said = sentence(f"{type(error).__name__}: {error} (run with --log-level debug for details)")
+        console.note(f"{console.bad('error:')} {said}")
         return 1
+
+
+def sentence(error: object) -> str:
+    """What went wrong, for a terminal: an error may repeat words of a server, and must not repeat a secret."""
+    return clean_terminal(redact(str(error)))
 
 
 def handler(parsed: Parsed) -> Handler:

@@ -27,6 +27,7 @@ from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.log import one_line
 from openclaw.mcp.status import ServerStatus
+from openclaw.security.external import clean_label
 
 # Programs that only fetch and run another one: the package they are given says more than they do.
 _RUNNERS = frozenset(
@@ -192,7 +193,7 @@ async def restart(context: Context, parsed: Parsed) -> int:
     if parsed.flag("json"):
         context.console.data(status_json(status))
     else:
-        context.console.line(f"{name}: {status.shown}")
+        context.console.line(f"{name}: {clean_label(status.shown, 300)}")
     return 0 if status.state == "ready" else 1
 
 

@@ -115,7 +115,7 @@ async def tools(context: Context, parsed: Parsed) -> int:
         ("tool", "server", "what it does"), [(r["name"], r["server"], r["description"]) for r in rows]
     )
     for status in waiting:
-        context.console.note(f"{status.name}: {status.shown}")
+        context.console.note(f"{clean_label(status.name, 100)}: {clean_label(status.shown, 300)}")
     return 0
 
 
@@ -257,7 +257,7 @@ def _chosen(manager: Manager, agent: str, name: str) -> list[tuple[str, Supervis
 
 
 async def logs(context: Context, parsed: Parsed) -> int:
-    count = int(parsed.number("lines") or 100)
+    count = parsed.count("lines", 100)
     async with opened(context, parsed) as (_, manager, agent):
         lines = manager.logbook.tail(manager.server(parsed.text("name"), agent).spec, count)
     if parsed.flag("json"):

@@ -95,6 +95,13 @@ class Parsed(msgspec.Struct, frozen=True):
         value = self.values.get(name)
         return None if value is None else float(value)
 
+    def count(self, name: str, default: int) -> int:
+        """A whole number that is not negative. Raises UsageError."""
+        value = self.values.get(name)
+        if value is not None and value < 0:
+            raise UsageError(f"--{name} cannot be negative.")
+        return default if value is None else int(value)
+
     def many(self, name: str) -> tuple[str, ...]:
         return tuple(self.values.get(name) or ())
 

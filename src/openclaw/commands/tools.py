@@ -4,6 +4,7 @@ from openclaw.app import Explanation
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.log import one_line
+from openclaw.security.external import clean_terminal
 from openclaw.tool import Tool
 
 
@@ -41,9 +42,9 @@ async def explain(context: Context, parsed: Parsed) -> int:
         context.console.data(found)
     else:
         word = context.console.good("available") if found.available else context.console.bad("not available")
-        context.console.line(f"{found.name}: {word}: {found.reason}")
+        context.console.line(clean_terminal(f"{found.name}: ") + f"{word}: {clean_terminal(found.reason)}")
         if found.where:
-            context.console.line(f"  decided in: {found.where}")
+            context.console.line(f"  decided in: {clean_terminal(found.where)}")
         for place in found.looked:
-            context.console.line(f"  looked at: {place}")
+            context.console.line(f"  looked at: {clean_terminal(place)}")
     return 0 if found.available else 1

@@ -241,7 +241,7 @@ class Life:
             if not lost.done():
                 return kept.result()
             error = lost.result()
-            return Event("lost", error.message if error else "The server ended the connection.")
+            return event_of(error, self._spec) if error else Event("lost", "The server ended the connection.")
         finally:
             tasks = [lost, kept, *others]
             for task in tasks:
@@ -271,10 +271,13 @@ class Life:
                 raise
             self._chatter.note(logging.WARNING, f"its lists cannot be read: {error}")
             _fail(waiters, error)
-        finally:
-            for waiter in waiters:
-                if not waiter.done():
-                    waiter.set_result(None)
+        except BaseException as error:
+            gone = LinkLostError("The connection ended before the lists were read.", maybe_sent=False)
+            _fail(waiters, error if isinstance(error, OpenClawError) else gone)
+            raise
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
 
     async def _discover(self, client: Client) -> None:
         self._tools_are_stale = False

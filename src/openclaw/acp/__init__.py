@@ -1,1 +1,0 @@
-"""OpenClaw as an agent inside editors."""
