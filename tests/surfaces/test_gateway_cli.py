@@ -19,7 +19,7 @@ import pytest
 
 from openclaw.gateway import wire
 from parts.gateways import PROGRAM, GatewayProcess, Home, gateway_process, home, stdio_server
-from parts.processes import HANG_GUARD
+from parts.processes import HANG_GUARD, server_command
 
 
 @pytest.fixture(scope="module")
@@ -167,8 +167,8 @@ def test_a_large_result_arrives_whole(gateway: GatewayProcess) -> None:
     assert (run.returncode, len(run.stdout), run.stdout[-1]) == (0, 20_000_001, "\n")
 
 
-def on_a_terminal(place: Home, *words: str, columns: int = 80, **env: str) -> tuple[int, str]:
-    """Run a command on a terminal of that width: exit code, and everything it showed there."""
+def on_a_terminal(place: Home, *words: str, columns: int = 80, answer: str = "", **env: str) -> tuple[int, str]:
+    """Run a command on a terminal of that width, and answer its question: exit code, and everything it showed there."""
     ours, theirs = pty.openpty()
     os.set_inheritable(theirs, True)
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -187,6 +187,8 @@ def on_a_terminal(place: Home, *words: str, columns: int = 80, **env: str) -> tu
             if not data:
                 break
             shown += data
+            if answer and shown.endswith(b"] "):
+                os.write(ours, answer.encode())
         os.close(ours)
         return process.wait(HANG_GUARD), shown.decode()
 
@@ -198,6 +200,19 @@ def test_width_and_colour_are_those_of_the_terminal(gateway: GatewayProcess) -> 
         assert there == here
         assert "\x1b[2m" in there[1]
         assert max(len(line) for line in there[1].replace("\x1b[2m", "").replace("\x1b[0m", "").splitlines()) <= columns
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 1), ("\x04", 2)])
+def test_a_question_is_answered_at_the_terminal_that_asked(tmp_path: Path, answer: str, code: int) -> None:
+    command, *args = server_command()
+    with home(tmp_path) as place, gateway_process(place):
+        words = ("mcp", "connect", "--name", "asked", "--", command, *args)
+        ended, shown = on_a_terminal(place, *words, answer=answer, columns=200)
+        listed = json.loads(place.run("mcp", "servers", "--json").stdout)
+
+    assert (ended, [server["name"] for server in listed]) == (code, ["asked"] if code == 0 else [])
+    assert "Add and run it? [y/N] " in shown
+    assert command in shown
 
 
 @pytest.mark.parametrize(("words", "env"), [(("--no-color",), {}), ((), {"NO_COLOR": "1"}), ((), {"TERM": "dumb"})])
