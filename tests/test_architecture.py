@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "openclaw"
 # Each row imports earlier rows, and within a row only what stands before it.
 ROWS: list[list[str]] = [
     ["errors", "content", "redact", "log", "tool"],
-    ["protocol", "schema", "ranking"],
+    ["protocol", "plain_schema", "schema", "ranking"],
     ["config", "security", "media"],
     ["net", "process", "secrets", "transport", "auth"],
     ["mcp", "models", "sessions", "skills", "plugins", "tools"],

@@ -2,17 +2,23 @@
 
 Owns the checks of tool arguments and structured results, compiled on first use. A schema comes from a server: no reference is ever fetched,
 size, nesting and the work it asks for are bounded, patterns run on a regular-expression engine without backtracking where they can and
-with a bound where they cannot. Says what is wrong in one sentence, without repeating the values. The only user of jsonschema_rs.
+with a bound where they cannot. Says what is wrong in one sentence, without repeating the values. The only user of jsonschema_rs, which
+takes a while to load: values that plain_schema.py vouches for do without it the first time.
 """
 
 from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jsonschema_rs
 import msgspec
 
 from openclaw.log import one_line
+from openclaw.plain_schema import surely_fits
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 # The largest honest schemas seen are about a tenth of these.
 MAX_BYTES = 1024 * 1024
@@ -29,10 +35,6 @@ _SURELY_CHEAP = 2_000
 # A compiled pattern may take this much memory, and a backtracking one this many steps.
 _PATTERN_BYTES = 1024 * 1024
 _PATTERN_STEPS = 100_000
-_LINEAR = jsonschema_rs.RegexOptions(size_limit=_PATTERN_BYTES, dfa_size_limit=_PATTERN_BYTES)
-_BOUNDED = jsonschema_rs.FancyRegexOptions(
-    backtrack_limit=_PATTERN_STEPS, size_limit=_PATTERN_BYTES, dfa_size_limit=_PATTERN_BYTES
-)
 
 # A model corrects a few faults at a time.
 _MOST_FAULTS = 3
@@ -40,24 +42,46 @@ _LONGEST_FAULT = 300
 _VALUE = "the value"
 
 _DRAFTS = {
-    "draft-04": jsonschema_rs.Draft4Validator,
-    "draft-06": jsonschema_rs.Draft6Validator,
-    "draft-07": jsonschema_rs.Draft7Validator,
-    "2019-09": jsonschema_rs.Draft201909Validator,
-    "2020-12": jsonschema_rs.Draft202012Validator,
+    "draft-04": "Draft4Validator",
+    "draft-06": "Draft6Validator",
+    "draft-07": "Draft7Validator",
+    "2019-09": "Draft201909Validator",
+    "2020-12": "Draft202012Validator",
 }
+
+
+@cache
+def _library() -> Any:
+    return import_module("jsonschema_rs")
+
+
+@cache
+def _linear() -> "jsonschema_rs.RegexOptions":
+    options: jsonschema_rs.RegexOptions = _library().RegexOptions(
+        size_limit=_PATTERN_BYTES, dfa_size_limit=_PATTERN_BYTES
+    )
+    return options
+
+
+@cache
+def _bounded() -> "jsonschema_rs.FancyRegexOptions":
+    options: jsonschema_rs.FancyRegexOptions = _library().FancyRegexOptions(
+        backtrack_limit=_PATTERN_STEPS, size_limit=_PATTERN_BYTES, dfa_size_limit=_PATTERN_BYTES
+    )
+    return options
 
 
 class Checker:
     """One schema, compiled on the first check. `what` names the values it is for, in messages."""
 
-    __slots__ = ("_detail_depth", "_fault", "_raw", "_validator", "_value_depth", "_what")
+    __slots__ = ("_detail_depth", "_fault", "_raw", "_validator", "_value_depth", "_was_used", "_what")
 
     def __init__(self, raw: bytes | msgspec.Raw, *, what: str = "arguments") -> None:
         self._raw: bytes | msgspec.Raw | None = raw
         self._what = what
         self._fault: str | None = None
         self._validator: jsonschema_rs.Validator | None = None
+        self._was_used = False
         # How deep a value may be nested to be checked, and to have its faults explained; None is any depth.
         self._value_depth: int | None = None
         self._detail_depth: int | None = None
@@ -65,6 +89,10 @@ class Checker:
     def check(self, value: Any) -> str | None:
         """None when `value` fits, else one sentence that says where and why it does not. Never raises."""
         if self._raw is not None:
+            if not self._was_used and surely_fits(self._raw, value):
+                # Compiling pays from the second time on.
+                self._was_used = True
+                return None
             self._compile(bytes(self._raw))
         if self._validator is None:
             return self._fault
@@ -86,7 +114,7 @@ class Checker:
             self._validator = None
             self._fault = f"The schema of the {self._what} cannot be used: {error}."
 
-    def _explain(self, validator: jsonschema_rs.Validator, value: Any) -> str:
+    def _explain(self, validator: "jsonschema_rs.Validator", value: Any) -> str:
         if self._detail_depth is not None and _deeper_than(self._detail_depth, value):
             return f"The {self._what} do not fit their schema."
         faults = [_sentence(error) for error in islice(validator.iter_errors(value), _MOST_FAULTS + 1)]
@@ -108,7 +136,7 @@ class _UnusableError(Exception):
     """Why, as the end of a sentence."""
 
 
-def _compiled(data: bytes) -> jsonschema_rs.Validator:
+def _compiled(data: bytes) -> "jsonschema_rs.Validator":
     if len(data) > MAX_BYTES:
         raise _UnusableError(f"it is larger than {MAX_BYTES:,} bytes")
     if data.count(b"{") > MAX_SUBSCHEMAS:
@@ -117,14 +145,15 @@ def _compiled(data: bytes) -> jsonschema_rs.Validator:
         text = data.decode()
     except UnicodeDecodeError:
         raise _UnusableError("it is not UTF-8") from None
+    invalid = _library().ValidationError
     try:
-        return _build(text, _LINEAR)
-    except jsonschema_rs.ValidationError as error:
+        return _build(text, _linear())
+    except invalid as error:
         if error.kind.name == "format":
             # A pattern with look-around or back-references, which the linear engine lacks.
             try:
-                return _build(text, _BOUNDED)
-            except jsonschema_rs.ValidationError as still:
+                return _build(text, _bounded())
+            except invalid as still:
                 error = still
         raise _UnusableError(_sentence(error).rstrip(".")) from None
     except (ValueError, RecursionError) as error:
@@ -132,8 +161,8 @@ def _compiled(data: bytes) -> jsonschema_rs.Validator:
 
 
 def _build(
-    text: str, patterns: jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions
-) -> jsonschema_rs.Validator:
+    text: str, patterns: "jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions"
+) -> "jsonschema_rs.Validator":
     # `format` stays an annotation, as 2020-12 has it, and its checkers are not for strangers' input.
     options: dict[str, Any] = {
         "retriever": _never_fetch,
@@ -141,9 +170,11 @@ def _build(
         "validate_formats": False,
         "mask": _VALUE,
     }
+    library = _library()
     try:
-        return jsonschema_rs.validator_for(text, **options)
-    except jsonschema_rs.ValidationError as error:
+        validator: jsonschema_rs.Validator = library.validator_for(text, **options)
+        return validator
+    except library.ValidationError as error:
         draft = _draft_of(text) if error.message.startswith("Unknown meta-schema") else None
         if draft is None:
             raise
@@ -152,17 +183,17 @@ def _build(
         return draft(msgspec.json.encode(schema).decode(), **options)
 
 
-def _draft_of(text: str) -> type[jsonschema_rs.Validator] | None:
+def _draft_of(text: str) -> "type[jsonschema_rs.Validator] | None":
     """The draft a `$schema` means although it is misspelt (https for http, a missing `#`)."""
     declared = msgspec.json.decode(text)["$schema"]
-    return next((draft for name, draft in _DRAFTS.items() if name in declared), None)
+    return next((getattr(_library(), draft) for name, draft in _DRAFTS.items() if name in declared), None)
 
 
 def _never_fetch(uri: str) -> Any:
     raise ValueError("references are never fetched")
 
 
-def _sentence(error: jsonschema_rs.ValidationError) -> str:
+def _sentence(error: "jsonschema_rs.ValidationError") -> str:
     where = _path(error.instance_path)
     text = error.message
     if where and text.startswith(_VALUE):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from openclaw.plain_schema import surely_fits
 from openclaw.schema import MAX_BYTES, MAX_SUBSCHEMAS, Checker, problems_of_schema
 
 FILE = {
@@ -209,3 +210,61 @@ def test_no_schema_and_no_value_raise(schema: Any, value: Any) -> None:
     assert fault is None or fault.endswith(".")
     if problems_of_schema(data) is not None:
         assert fault is not None
+
+
+PLAIN = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}, "count": {"type": "integer"}},
+    "required": ["text"],
+}
+
+
+def test_a_plain_value_is_vouched_for_without_the_library() -> None:
+    assert surely_fits(raw(PLAIN), {"text": "a", "count": 3})
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (PLAIN, {"count": 3}),
+        (PLAIN, {"text": 3}),
+        (PLAIN, {"text": "a", "count": True}),
+        (PLAIN, {"text": "a", "count": 2**70}),
+        (PLAIN, {"text": "a", "more": 1}),
+        (PLAIN, {"text": "\ud800"}),
+        (PLAIN, []),
+        ({**PLAIN, "minProperties": 3}, {"text": "a"}),
+        ({**PLAIN, "title": 3}, {"text": "a"}),
+        ({**PLAIN, "$schema": "https://example.com/own"}, {"text": "a"}),
+        ({**PLAIN, "properties": {"text": {"type": "string", "maxLength": 1}}}, {"text": "a"}),
+        ({**PLAIN, "properties": {"text": {"type": ["string"]}}}, {"text": "a"}),
+        ({"type": "object", "properties": {"a": True}}, {"a": 1}),
+    ],
+)
+def test_nothing_else_is(schema: Any, value: Any) -> None:
+    assert not surely_fits(raw(schema), value)
+
+
+VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
+NAMES = st.sampled_from(["a", "b", "c"])
+MEMBERS = st.fixed_dictionaries(
+    {"type": st.sampled_from(["string", "integer", "number", "boolean", "null", "array", "odd"])},
+    optional={"title": VALUES, "maxLength": st.integers(), "description": VALUES, "default": VALUES},
+)
+SCHEMAS = st.fixed_dictionaries(
+    {"type": st.just("object"), "properties": st.dictionaries(NAMES, MEMBERS)},
+    optional={"required": st.lists(NAMES), "additionalProperties": st.booleans() | VALUES, "$schema": VALUES},
+)
+
+
+@given(SCHEMAS, st.dictionaries(NAMES, VALUES))
+@settings(max_examples=200, deadline=None)
+def test_what_is_vouched_for_fits(schema: Any, value: Any) -> None:
+    try:
+        written = raw(schema)
+    except (ValueError, OverflowError):
+        return
+    if surely_fits(written, value):
+        checker = Checker(written)
+        # The library is asked from the second time on.
+        assert [checker.check(value), checker.check(value)] == [None, None]
