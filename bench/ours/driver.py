@@ -1,6 +1,7 @@
-"""Ours as a contender: `python -m bench.ours.driver`. On uvloop, as the `openclaw` program runs."""
+"""Ours as a contender: `python -m bench.ours.driver`. On uvloop, and with garbage looked for as seldom, as the `openclaw` program runs."""
 
 import asyncio
+import gc
 from collections.abc import Coroutine
 from typing import Any
 
@@ -8,9 +9,11 @@ import uvloop
 
 from bench.contenders.driver import serve
 from bench.ours.engine import Ours
+from openclaw.cli.main import GARBAGE_AFTER
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
+    gc.set_threshold(*GARBAGE_AFTER)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(main)
 

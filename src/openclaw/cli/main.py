@@ -15,7 +15,7 @@ from openclaw import __version__
 # Words that are about the gateway itself, or about this terminal: asking a gateway first would only cost time.
 _HERE = ("gateway", "chat", "mcp-server", "completion")
 # Objects made before garbage is looked for. Importing makes tens of thousands, none of which is garbage; and calls leave next to none.
-_GARBAGE_AFTER = (50_000, 20, 20)
+GARBAGE_AFTER = (50_000, 20, 20)
 
 
 def main() -> int:
@@ -29,7 +29,7 @@ def main() -> int:
         code = import_module("openclaw.cli.remote").run(words)
         if code is not None:
             return code
-    gc.set_threshold(*_GARBAGE_AFTER)
+    gc.set_threshold(*GARBAGE_AFTER)
     if words[:1] == ["mcp-server"]:
         code = import_module("openclaw.cli.mcp_server").main(words[1:])
     if code is None:
