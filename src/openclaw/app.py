@@ -6,6 +6,7 @@ mcp/manager.py.
 """
 
 import asyncio
+import logging
 import secrets
 import sys
 import time
@@ -33,6 +34,7 @@ from openclaw.config.paths import Paths
 from openclaw.config.servers import secret_text
 from openclaw.content import Audio, Block, File, Image, Text, ToolCall, Usage, UserMessage
 from openclaw.engine import NATIVE_NAMES, Engine
+from openclaw.log import short_hash
 from openclaw.models.catalog import OFFLINE, Catalog, Selection
 from openclaw.models.configured import provider_specs
 from openclaw.plugins.configured import plugin_rules
@@ -49,6 +51,8 @@ from openclaw.tool import Invocation, Tool, ToolResult
 from openclaw.tools.confine import Fence
 from openclaw.tools.invoke import CheckerCache, invoke, unknown
 from openclaw.tools.native import NativeTools, native_tools
+
+_log = logging.getLogger(__name__)
 
 __all__ = ["App", "Attachment", "CallRecord", "Reply"]
 
@@ -197,6 +201,7 @@ class App:
         (await self.engine.manager()).start(spec.id)
         sent = await incoming(attachments, self.engine.media, transcribe=self._transcribe())
         collector = _Collector(on_event)
+        _log.debug("agent %s answers with %s in session %s", spec.id, one.settings.model, short_hash(key))
         try:
             outcome: RunOutcome = await one.turn(
                 UserMessage((Text(message), *sent, *blocks)),

@@ -365,3 +365,32 @@ def test_a_server_disconnected_by_hand_stays_so_and_holds_nobody_up(person: Prog
     ran = person.run("chat", stdin="/mcp servers\n/mcp disconnect parts\n/mcp servers\n/mcp restart parts\n")
     assert "Status: stopped" in ran.out
     assert ran.out.count("Running (PID") == 2
+
+
+def test_a_conversation_is_found_by_the_key_it_was_given(person: Program) -> None:
+    person.run("agent", "--session-key", "we/ird ../é😀", "-m", "hello")
+    assert person.run("sessions", "show", "we/ird ../é😀").code == 0
+    assert person.run("sessions", "delete", "we/ird ../é😀").out == "Deleted.\n"
+
+
+def test_a_config_file_named_by_hand_must_be_there(person: Program) -> None:
+    ran = person.run("--config", "typo.json", "agent", "-m", "hello")
+    assert (ran.code, ran.out) == (2, "")
+    assert "typo.json: there is no such file." in ran.err
+
+
+def test_a_provider_whose_variable_is_not_set_is_not_asked_and_the_variable_is_named(person: Program) -> None:
+    person.configure(
+        '{models: {providers: {loc: {baseUrl: "http://127.0.0.1:9/v1", apiKey: "${NOPE_KEY}", models: ["m"]}}},'
+        ' agents: {defaults: {model: "loc/m"}}}'
+    )
+    ran = person.run("agent", "-m", "hello")
+    assert ran.code == 1
+    assert "models.providers.loc cannot be used: ${NOPE_KEY} is not set." in ran.err
+
+
+def test_debug_logging_tells_the_model_and_each_tool_call_with_its_time(person: Program) -> None:
+    write(person, "notes.txt", "milk")
+    ran = person.run("--log-level", "debug", "agent", "-m", "read notes.txt")
+    assert "answers with builtin/offline" in ran.err
+    assert "tool read for agent main: ok in" in ran.err

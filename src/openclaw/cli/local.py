@@ -35,14 +35,15 @@ def run(words: Sequence[str]) -> int:
     env = dict(os.environ)
     shared = _shared_options(words)
     configure(level=str(shared.get("log-level") or "error"), json_lines=bool(shared.get("log-json")))
+    named = bool(shared.get("config"))
     paths = Paths.from_env(env, config=str(shared.get("config") or ""))
     context = Context(
         console=terminal(env, no_color=bool(shared.get("no-color"))),
         paths=paths,
         env=env,
         cwd=Path.cwd(),
-        open_app=lambda: _own("openclaw.app", "App", paths, env, workspace=Path.cwd()),
-        open_engine=lambda: _own("openclaw.engine", "Engine", paths, env),
+        open_app=lambda: _own("openclaw.app", "App", paths, env, named=named, workspace=Path.cwd()),
+        open_engine=lambda: _own("openclaw.engine", "Engine", paths, env, named=named),
     )
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -74,9 +75,14 @@ async def _until_signalled(words: Sequence[str], context: Context) -> int:
 
 
 @asynccontextmanager
-async def _own(module: str, name: str, paths: Paths, env: Mapping[str, str], **options: Any) -> AsyncIterator[Any]:
-    """An App or Engine for this command alone, loaded only by commands that ask for one."""
+async def _own(
+    module: str, name: str, paths: Paths, env: Mapping[str, str], *, named: bool, **options: Any
+) -> AsyncIterator[Any]:
+    """An App or Engine for this command alone, loaded only by commands that ask for one. `named`: the file was named by `--config`."""
     config = load_config(paths, env)
+    if config.missing and named:
+        # A mistyped name must not mean that no rule holds.
+        raise UsageError(f"--config {paths.config_file}: there is no such file.")
     async with getattr(import_module(module), name)(config, paths=paths, env=env, **options) as made:
         yield made
 

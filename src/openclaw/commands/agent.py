@@ -22,6 +22,13 @@ _SHOWN_ARGUMENTS = 100
 
 async def run(context: Context, parsed: Parsed) -> int:
     message = await _message(context, parsed)
+    timeout = parsed.number("timeout")
+    if timeout is not None and timeout <= 0:
+        raise UsageError("--timeout needs a number of seconds above 0.")
+    if message.startswith("/"):
+        context.console.note(
+            "Commands that start with a slash work in `openclaw chat`; this goes to the agent as text."
+        )
     attachments = tuple(_attachment(context.cwd, name) for name in parsed.many("attach"))
     progress = None if parsed.flag("json") else StreamPrinter(context.console)
     async with context.open_app() as app:
@@ -32,7 +39,7 @@ async def run(context: Context, parsed: Parsed) -> int:
             attachments=attachments,
             on_event=progress,
             workspace=context.cwd,
-            timeout=parsed.number("timeout"),
+            timeout=timeout,
             # A command may wait for servers it has never seen; a conversation may not.
             patience=None,
         )
@@ -52,7 +59,10 @@ async def _message(context: Context, parsed: Parsed) -> str:
     if message == "-":
         message = await context.console.read()
     if not message.strip():
-        raise UsageError("openclaw agent: there is no message.", hint='Try: openclaw agent -m "hello"')
+        raise UsageError(
+            "openclaw agent: there is no message.",
+            hint='Try: openclaw agent -m "hello", or -m - to read it from stdin.',
+        )
     return message
 
 

@@ -2,14 +2,17 @@
 
 from datetime import UTC, datetime
 
+from openclaw.app import App
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
+from openclaw.config.agents import default_agent
 from openclaw.content import AssistantMessage, Block, Message, Text, ToolMessage, UserMessage
 from openclaw.log import one_line
 from openclaw.security.external import clean_terminal, without_frames
 from openclaw.sessions.event import Compaction, Reset, Said
 from openclaw.sessions.export import jsonl
+from openclaw.sessions.key import session_key
 from openclaw.sessions.store import SessionInfo
 
 # Long keys are cut in the table; --json has them whole.
@@ -36,7 +39,7 @@ async def list_sessions(context: Context, parsed: Parsed) -> int:
 
 async def show(context: Context, parsed: Parsed) -> int:
     async with context.open_app() as app:
-        transcript = await app.store.show(parsed.text("key"))
+        transcript = await app.store.show(_key(app, parsed))
     if parsed.flag("json"):
         context.console.data({**_as_json(transcript.info), "entries": [entry.event for entry in transcript.entries]})
         return 0
@@ -55,7 +58,7 @@ async def show(context: Context, parsed: Parsed) -> int:
 
 async def export(context: Context, parsed: Parsed) -> int:
     async with context.open_app() as app:
-        transcript = await app.store.show(parsed.text("key"))
+        transcript = await app.store.show(_key(app, parsed))
     for line in jsonl(transcript):
         context.console.line(line)
     return 0
@@ -63,12 +66,20 @@ async def export(context: Context, parsed: Parsed) -> int:
 
 async def delete(context: Context, parsed: Parsed) -> int:
     async with context.open_app() as app:
-        deleted = await app.store.delete(parsed.text("key"))
+        deleted = await app.store.delete(_key(app, parsed))
     if parsed.flag("json"):
         context.console.data({"deleted": deleted})
     else:
-        context.console.line("Deleted." if deleted else "There was no such conversation.")
+        context.console.line(
+            "Deleted." if deleted else "There is no such conversation. `openclaw sessions` lists them."
+        )
     return 0 if deleted else 1
+
+
+def _key(app: App, parsed: Parsed) -> str:
+    """A key as `sessions list` shows it, or as it was given to `agent --session-key`."""
+    typed = parsed.text("key")
+    return typed if typed.startswith("agent:") else session_key(default_agent(app.config), typed)
 
 
 def _as_json(info: SessionInfo) -> dict[str, object]:

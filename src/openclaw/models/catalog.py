@@ -213,6 +213,8 @@ class Catalog:
     def _problem(self, provider_id: str) -> str:
         """A vendor that asks for a key, and has none. Elsewhere (a proxy, a server at home) it may do without."""
         spec, vendor = self._known(provider_id)
+        if spec.fault:
+            return f"models.providers.{provider_id} cannot be used: {spec.fault}."
         elsewhere = spec.base_url != vendor.base_url or any(name.lower() in _KEY_HEADERS for name, _ in spec.headers)
         if spec.api_key or not vendor.variables or elsewhere:
             return ""

@@ -18,6 +18,7 @@ def provider_specs(config: Config) -> list[ProviderSpec]:
             timeout=provider.timeout_seconds,
             max_retries=provider.max_retries,
             script=provider.script or "",
+            fault=config.fault(("models", "providers", name)),
         )
         for name, provider in config.root.models.providers.items()
     ]

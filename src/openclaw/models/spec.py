@@ -35,6 +35,8 @@ class ProviderSpec(msgspec.Struct, frozen=True):
     max_retries: int | None = None
     # The file that a provider with `api: "scripted"` plays.
     script: str = ""
+    # Why it cannot be used as it is configured: a variable that is not set.
+    fault: str = ""
 
     def __repr__(self) -> str:
         return f"ProviderSpec({self.id!r})"

@@ -117,7 +117,10 @@ async def invoke(
     finally:
         # What a refusal says is ours, not something the call brought.
         size = None if result is None or outcome in ("refused", "invalid") else _size(result)
-        audit.ended(call, invocation, tool, outcome, clock() - started, result_bytes=size)
+        seconds = clock() - started
+        audit.ended(call, invocation, tool, outcome, seconds, result_bytes=size)
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("tool %s for agent %s: %s in %.1f ms", tool.name, invocation.agent, outcome, seconds * 1000)
     return result
 
 
