@@ -88,7 +88,8 @@ def glob_pattern(glob: str) -> re.Pattern[str]:
             out.append(".*")
             at += 2
         elif rest[0] == "[" and (end := glob.find("]", at + 2)) > 0:
-            inside = glob[at + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
+            # Two of these in a row would mean something to a later Python; here they are just characters.
+            inside = re.sub(r"[\\\[&~|]|(?<=-)-", r"\\\g<0>", glob[at + 1 : end])
             out.append(f"[^{inside[1:]}]" if inside[0] in "!^" else f"[{inside}]")
             at = end + 1
         else:
