@@ -9,8 +9,10 @@ import contextlib
 import logging
 import re
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any, Protocol
+
+import msgspec
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import (
@@ -59,24 +61,15 @@ class Server(Protocol):
     async def refresh(self) -> None: ...
 
 
-class Call:
-    __slots__ = ("_arguments", "_max_total", "_progress", "_server", "_timeout", "_tool")
+class Call(msgspec.Struct, eq=False):
+    """`timeout` and `max_total` are in seconds: without a sign of life, and in all."""
 
-    def __init__(
-        self,
-        server: Server,
-        tool: str,
-        arguments: Mapping[str, Any],
-        timeout: float,
-        max_total: float,
-        show_progress: Callable[[str], None] | None,
-    ) -> None:
-        self._server = server
-        self._tool = tool
-        self._arguments = arguments
-        self._timeout = timeout
-        self._max_total = max_total
-        self._progress = Progress(server.chatter, tool, show_progress)
+    server: Server
+    tool: str
+    arguments: Mapping[str, Any]
+    timeout: float
+    max_total: float
+    progress: Progress
 
     def make(self) -> Coroutine[Any, Any, CallResult]:
         """The result, or the error as one. Raises OpenClawError when no connection can be had."""
@@ -88,20 +81,20 @@ class Call:
     async def _timed(self, started: float) -> CallResult:
         result = await self._attempt(started, again=True)
         milliseconds, note = (time.monotonic() - started) * 1000, ", with an error" if result.is_error else ""
-        _log.debug("MCP server '%s': called %s in %.1f ms%s", self._server.spec.name, self._tool, milliseconds, note)
+        _log.debug("MCP server '%s': called %s in %.1f ms%s", self.server.spec.name, self.tool, milliseconds, note)
         return result
 
     async def _attempt(self, started: float, *, again: bool) -> CallResult:
-        server = self._server
+        server = self.server
         client = server.live or await server.client()
         try:
             result = await client.call_tool(
-                self._tool,
-                self._arguments,
-                timeout=self._timeout,
-                max_total=self._max_total,
-                on_progress=self._progress,
-                headers=server.catalog.headers(self._tool, self._arguments) if client.mirrors else None,
+                self.tool,
+                self.arguments,
+                timeout=self.timeout,
+                max_total=self.max_total,
+                on_progress=self.progress,
+                headers=server.catalog.headers(self.tool, self.arguments) if client.mirrors else None,
             )
         except DeadlineError:
             return self._late(started)
@@ -137,7 +130,7 @@ class Call:
 
     def _late(self, started: float) -> CallResult:
         # Without progress the time is exactly what was configured; with it, what really passed.
-        seconds = time.monotonic() - started if self._progress.seen else self._timeout
+        seconds = time.monotonic() - started if self.progress.seen else self.timeout
         return CallResult.failed(f"Tool call timed out after {round(seconds * 1000)}ms")
 
     def _refused(self, error: RpcError) -> CallResult:
@@ -146,7 +139,7 @@ class Call:
         return CallResult.refused(error.message)
 
     def _unknown(self) -> CallResult:
-        self._server.tool_is_unknown(self._tool)
+        self.server.tool_is_unknown(self.tool)
         return CallResult.failed(
             "The server no longer has this tool. It was taken out of the list, which is read again."
         )
@@ -157,7 +150,7 @@ class Call:
                 return self._unknown()
             return result
         if result.has_structure:
-            check = self._server.catalog.output_check(self._tool)
+            check = self.server.catalog.output_check(self.tool)
             if check is not None and (fault := output_fault(result, check)):
                 return CallResult.refused(fault)
         return result

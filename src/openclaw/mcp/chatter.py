@@ -73,21 +73,18 @@ class Chatter:
         _log.log(level, "MCP server '%s': %s", self._server, text[:MAX_TEXT])
 
 
-class Progress:
-    """The progress of one call: to the log, and in clean words to whoever waits. Remembers whether there was any."""
+class Progress(msgspec.Struct, eq=False):
+    """The progress of one call: to the log, and in clean words to whoever waits. `seen` tells whether there was any."""
 
-    __slots__ = ("_chatter", "_show", "_tool", "seen")
-
-    def __init__(self, chatter: Chatter, tool: str, show: Callable[[str], None] | None) -> None:
-        self._chatter = chatter
-        self._tool = tool
-        self._show = show
-        self.seen = False
+    chatter: Chatter
+    tool: str
+    show: Callable[[str], None] | None
+    seen: bool = False
 
     def __call__(self, progress: float, total: float | None, message: str) -> None:
         self.seen = True
         amount = f"{progress:g}" if total is None else f"{progress:g} of {total:g}"
         words = clean_label(f"{message} ({amount})" if message else amount, MAX_TEXT)
-        self._chatter.note(logging.DEBUG, f"{self._tool}: {words}")
-        if self._show is not None:
-            self._show(words)
+        self.chatter.note(logging.DEBUG, f"{self.tool}: {words}")
+        if self.show is not None:
+            self.show(words)

@@ -3,15 +3,14 @@
 import asyncio
 from collections.abc import Callable
 
+import msgspec
 
-class RunningCall:
-    __slots__ = ("agent", "is_revoked", "name", "task")
 
-    def __init__(self, agent: str, name: str, task: "asyncio.Task[object] | None") -> None:
-        self.agent = agent
-        self.name = name
-        self.task = task
-        self.is_revoked = False
+class RunningCall(msgspec.Struct, eq=False):
+    agent: str
+    name: str
+    task: "asyncio.Task[object] | None"
+    is_revoked: bool = False
 
     def was_revoked(self) -> bool:
         """Whether a cancellation that just arrived is ours alone; it is then taken back."""

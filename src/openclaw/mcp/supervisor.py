@@ -20,7 +20,7 @@ from openclaw.log import short_hash
 from openclaw.mcp.cache import Cache
 from openclaw.mcp.call import Call, notice_loss
 from openclaw.mcp.catalog import Catalog, Learned
-from openclaw.mcp.chatter import Chatter
+from openclaw.mcp.chatter import Chatter, Progress
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Services
 from openclaw.mcp.life import CameUp, Life, News, Over, Places, Queued, Settled, event_of
@@ -127,7 +127,8 @@ class Supervisor:
             except TimeoutError:
                 return CallResult.failed(f"Tool call timed out after {round(timeout * 1000)}ms waiting for its turn.")
         try:
-            return await Call(self, name, arguments, timeout, max_total, show_progress).make()
+            progress = Progress(self.chatter, name, show_progress)
+            return await Call(self, name, arguments, timeout, max_total, progress).make()
         except OpenClawError as error:
             return CallResult.failed(str(error))
         except Exception as error:
