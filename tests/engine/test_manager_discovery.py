@@ -319,6 +319,7 @@ async def test_a_server_that_is_followed_may_change_its_tools(site: Site, tmp_pa
         assert manager.tools()[0].description == "[MCP server: shop] Other words."
 
 
+@pytest.mark.timeout(600)
 async def test_a_hundred_thousand_tools_are_held(tmp_path: Path) -> None:
     async with Site("memory", tmp_path) as site:
         site.plan(tools=[tool(f"t{n}") for n in range(100_000)], page=20_000)

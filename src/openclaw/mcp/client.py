@@ -221,6 +221,9 @@ class Client:
         )
 
     async def _in_session(self, send: Callable[[], Awaitable[Raw]]) -> Raw:
+        if self._is_renewing:
+            # What is sent now would belong to no session.
+            await self._begin_again(self._generation)
         generation = self._generation
         try:
             return await send()
