@@ -5,7 +5,8 @@ Processes are known by a mark in their environment, which their children inherit
 reported in time: a server spawned the moment before the gateway died is found like any other. A process that clears its
 environment and leaves its group is out of reach. Standard library only, and little of it: this program starts with the first server.
 
-    python -I -S guardian.py MARK    standard input: lines `+GROUP` and `-GROUP`; its end means that the gateway is gone
+    python -I -S guardian.py MARK    standard input: lines `+GROUP` and `-GROUP`; its end means that the gateway is gone, and after
+                                     a line `.` that it has left nothing behind
 
 Whoever starts it blocks the signals that are meant for everybody in sight: it has to outlive them from its first moment on.
 """
@@ -140,6 +141,8 @@ def main() -> None:
     while data := os.read(0, 65536):
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
+            if line == b".":
+                return
             group = int(line[1:])
             if line.startswith(b"+"):
                 groups[group] = _birth(group)

@@ -4,6 +4,7 @@ Owns the marks by which our children are known: one for this process, and one fo
 process, whoever spawns; it ends when we do, however that happens. What it does then is in `guardian.py`.
 """
 
+import atexit
 import logging
 import os
 import secrets
@@ -37,6 +38,11 @@ class Watch:
     def ended(self, group: int) -> None:
         self._groups.discard(group)
         self._tell(b"-%d\n" % group)
+
+    def leave(self) -> None:
+        """At the end of this process: with nothing left to end, the guardian need not look for it."""
+        if self.owner == os.getpid() and not self._groups:
+            self._tell(b".\n")
 
     def _ensure(self) -> None:
         if self._guardian is not None:
@@ -94,4 +100,5 @@ def watch() -> Watch:
     """The one of this process; a forked copy of us gets its own."""
     if not _watches or _watches[0].owner != os.getpid():
         _watches[:] = [Watch()]
+        atexit.register(_watches[0].leave)
     return _watches[0]

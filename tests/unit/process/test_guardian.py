@@ -100,6 +100,18 @@ def test_a_dead_guardian_is_replaced_before_the_next_child() -> None:
     wait_until_gone(replaced)
 
 
+def test_the_guardian_leaves_at_once_when_it_is_told_that_nothing_is_left() -> None:
+    watch = Watch()
+    watch.next_mark()
+    assert watch._guardian is not None
+    handle = handle_of(watch._guardian)
+    # Its pipe stays open, so that nothing else could make it leave.
+    watch.leave()
+    wait_until_gone(handle)
+    os.waitpid(watch._guardian, 0)
+    watch._forget()
+
+
 def test_marks_are_found_in_the_environment_only_of_living_processes() -> None:
     mark = f"guardian-test-{os.getpid()};"
     environment = {**os.environ, guardian.VARIABLE: mark}
