@@ -10,6 +10,7 @@ class StdioClient(asyncio.SubprocessProtocol):
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._pieces: list[bytes] = []
         self._number = 0
+        self._exited = asyncio.Event()
 
     @classmethod
     async def open(cls, command: list[str]) -> "StdioClient":
@@ -42,8 +43,12 @@ class StdioClient(asyncio.SubprocessProtocol):
             message = json.loads(line)
             self._waiting.pop(message["id"]).set_result(message["result"])
 
+    def process_exited(self) -> None:
+        self._exited.set()
+
     async def close(self) -> None:
         self._transport.close()
+        await self._exited.wait()
 
 
 INFO = {"name": "floor", "version": "1"}
