@@ -54,4 +54,4 @@ fmt: setup ## format and fix what ruff can
 
 lock: ## pin every version with its hashes (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml requirements/dev.in -o requirements/dev.lock
-	for name in requirements/real/*.in; do uv pip compile --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links $$name -o $${name%.in}.lock; done
+	for name in requirements/real/*.in bench/contenders/environments/*.in; do uv pip compile --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links $$name -o $${name%.in}.lock; done
