@@ -71,7 +71,10 @@ def result_of(call: CallResult, server: str, tool: str, media: MediaStore | None
         return failure(server, tool, call.fault)
     answer = _Answer(server, tool, media)
     for item in call.content:
-        answer.take(item)
+        if item.type == "text":
+            answer.texts.append(item.text or "")
+        else:
+            _TAKERS.get(item.type, _Answer._unknown)(answer, item)
     structure = msgspec.json.decode(call.structured_content) if call.has_structure else None
     if structure is not None and not answer.says(structure):
         answer.texts.append(msgspec.json.encode(structure).decode())
@@ -89,18 +92,14 @@ def external(server: str, tool: str) -> dict[str, Any]:
     return {"untrusted": True, "source": "mcp_server", "server": server, "tool": tool, "wrapped": True}
 
 
-class _Answer:
-    """One answer being dressed: the texts in order, and the blocks that go beside them."""
+class _Answer(msgspec.Struct, eq=False):
+    """One answer being dressed: the texts in order, and the blocks that go beside them. `store` keeps what models cannot take."""
 
-    def __init__(self, server: str, tool: str, media: MediaStore | None) -> None:
-        self.texts: list[str] = []
-        self._beside: list[Block] = []
-        self._server = server
-        self._tool = tool
-        self._store = media
-
-    def take(self, item: Content) -> None:
-        _TAKERS.get(item.type, _Answer._unknown)(self, item)
+    server: str
+    tool: str
+    store: MediaStore | None
+    texts: list[str] = []
+    beside: list[Block] = []
 
     def says(self, structure: Any) -> bool:
         """Whether a text block already carries the structured content, as servers are asked to send it."""
@@ -115,27 +114,24 @@ class _Answer:
 
     def blocks(self) -> tuple[Block, ...]:
         text = "\n".join(self.texts)
-        if not text and not self._beside:
-            return (Text(frame("(The tool returned nothing.)", source="mcp_server", sender=self._server)),)
+        if not text and not self.beside:
+            return (Text(frame("(The tool returned nothing.)", source="mcp_server", sender=self.server)),)
         if len(text) > MAX_TEXT:
             text = self._cut(text)
-        framed = frame(text, source="mcp_server", sender=self._server, suspect=self._suspect)
-        return (Text(framed), *self._beside)
+        framed = frame(text, source="mcp_server", sender=self.server, suspect=self._suspect)
+        return (Text(framed), *self.beside)
 
     def _suspect(self, found: tuple[str, ...]) -> None:
         _log.warning(
-            "MCP server '%s' tool '%s' returned suspicious patterns: %s", self._server, self._tool, ", ".join(found)
+            "MCP server '%s' tool '%s' returned suspicious patterns: %s", self.server, self.tool, ", ".join(found)
         )
 
     def _cut(self, text: str) -> str:
         """The beginning of a long text, and where the whole of it is."""
-        kept = self._keep(text.encode("utf-8", "replace"), "text/plain", f"{self._server}-{self._tool}.txt")
+        kept = self._keep(text.encode("utf-8", "replace"), "text/plain", f"{self.server}-{self.tool}.txt")
         rest = f"{len(text) - MAX_TEXT:,} more of {len(text):,} characters"
         place = f"the whole text is in {kept.path}" if kept else "the whole text could not be kept"
         return f"{text[:MAX_TEXT]}\n[… {rest}; {place}]"
-
-    def _plain(self, item: Content) -> None:
-        self.texts.append(item.text or "")
 
     def _media(self, item: Content) -> None:
         self._binary(item.data or "", item.mime_type or "application/octet-stream", item.type)
@@ -172,30 +168,29 @@ class _Answer:
         # What the bytes are counts, not what they are called: vendors refuse a picture that is another kind than it says.
         picture = sniff(data)
         if mime.startswith("image/") and picture in PICTURES and len(data) <= MAX_PICTURE:
-            self._beside.append(Image(data, picture))
+            self.beside.append(Image(data, picture))
             self.texts.append(
                 f"[{what}: {picture}, {len(data):,} bytes, shown below; it is untrusted external data too]"
             )
             return
-        kept = self._keep(data, mime, f"{self._server}-{self._tool}")
+        kept = self._keep(data, mime, f"{self.server}-{self.tool}")
         if kept is None:
             self.texts.append(f"[{what}: {mime}, {len(data):,} bytes, which could not be kept]")
         else:
-            self._beside.append(kept)
+            self.beside.append(kept)
             self.texts.append(f"[{what}: {mime}, {len(data):,} bytes, saved as {kept.path}]")
 
     def _keep(self, data: bytes, mime: str, name: str) -> File | None:
-        if self._store is None:
+        if self.store is None:
             return None
         try:
-            return self._store.save(data, mime, name)
+            return self.store.save(data, mime, name)
         except StoreError as error:
-            _log.warning("Could not keep %d bytes from MCP server '%s': %s", len(data), self._server, error)
+            _log.warning("Could not keep %d bytes from MCP server '%s': %s", len(data), self.server, error)
             return None
 
 
 _TAKERS: dict[str, Callable[[_Answer, Content], None]] = {
-    "text": _Answer._plain,
     "image": _Answer._media,
     "audio": _Answer._media,
     "resource_link": _Answer._link,

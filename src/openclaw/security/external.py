@@ -52,6 +52,12 @@ _MCP_NOTICE = (
 )
 # The id tells our closing marker from any the text may bring: 64 bits that its author cannot know.
 _ID_BYTES = 8
+# Asking the system for a hundred takes hardly longer than asking for one.
+_IDS_AT_ONCE = 100
+_ids: list[str] = []
+if hasattr(os, "register_at_fork"):
+    # No two processes use the same ones.
+    os.register_at_fork(after_in_child=_ids.clear)
 
 # Longest name of a sender or a subject in a frame's head, and longest title or description of a schema: enough for honest ones.
 _LONGEST_HEAD = 200
@@ -135,13 +141,14 @@ def frame(
 def suspicious(text: str) -> tuple[str, ...]:
     """Names of the manipulation patterns in `text`: for the log, never for a decision."""
     folded = text.lower()
+    hints = [hint for hint in _HINTS if hint in folded]
+    if not hints:
+        return ()
     # `re` keeps what it compiled: most texts need none of them.
     return tuple(
-        [
-            name
-            for name, hint, pattern in _SUSPICIOUS
-            if hint in folded and re.search(pattern, text, re.IGNORECASE | re.MULTILINE)
-        ]
+        name
+        for name, hint, pattern in _SUSPICIOUS
+        if hint in hints and re.search(pattern, text, re.IGNORECASE | re.MULTILINE)
     )
 
 
@@ -203,8 +210,19 @@ def _frame_pattern() -> re.Pattern[str]:
 def _wrap(text: str, source: Source, sender: str, subject: str, warning: bool) -> Framed:
     make = _around if len(sender) + len(subject) <= _LONGEST_HEAD else _around.__wrapped__
     before, head = make(source, sender, subject, warning)
-    number = os.urandom(_ID_BYTES).hex()
+    number = _fresh_id()
     return Framed(f'{before}{number}{head}{text}\n<<<END_EXTERNAL_UNTRUSTED_CONTENT id="{number}">>>')
+
+
+def _fresh_id() -> str:
+    try:
+        return _ids.pop()
+    except IndexError:
+        drawn, width = os.urandom(_ID_BYTES * _IDS_AT_ONCE).hex(), 2 * _ID_BYTES
+        fresh = [drawn[start : start + width] for start in range(0, len(drawn), width)]
+        number = fresh.pop()
+        _ids.extend(fresh)
+        return number
 
 
 @lru_cache(maxsize=_MOST_HEADS)
@@ -254,7 +272,8 @@ def _remove_tokens_and_markers(text: str) -> str:
             if part in text:
                 text = _SPECIAL_TOKEN.sub(_TOKEN_GONE, text)
                 break
-    return _replace(text, _marker_spans(text))
+    spans = _marker_spans(text)
+    return _replace(text, spans) if spans else text
 
 
 def _replace(text: str, spans: list[tuple[int, int, str]]) -> str:
@@ -263,13 +282,13 @@ def _replace(text: str, spans: list[tuple[int, int, str]]) -> str:
     for start, stop, instead in spans:
         pieces += (text[end:start], instead)
         end = stop
-    return "".join([*pieces, text[end:]]) if spans else text
+    return "".join([*pieces, text[end:]])
 
 
 def _marker_spans(text: str) -> list[tuple[int, int, str]]:
     """Where `text` holds what a reader could take for one of our markers, and what to put there."""
     spelled = letters(text)
-    if not any(words in spelled for words in _MARKER_WORDS):
+    if _MARKER_WORDS[0] not in spelled and _MARKER_WORDS[1] not in spelled:
         return []
     folded, places = fold_with_places(text)
     spans: list[tuple[int, int, str]] = []
@@ -381,3 +400,4 @@ _SUSPICIOUS = (
     ("internal-label", "[internal]", r"\[internal\]"),
     ("system-line", "system:", r"^system: "),
 )
+_HINTS = tuple(dict.fromkeys(hint for _, hint, _ in _SUSPICIOUS))

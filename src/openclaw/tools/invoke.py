@@ -177,9 +177,11 @@ def _size(result: ToolResult) -> int:
     """Bytes of what the model gets to see."""
     size = 0
     for block in result.content:
+        if isinstance(block, Text):
+            text = block.text
+            size += len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+            continue
         match block:
-            case Text(text=text):
-                size += len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
             case Image(data=data) | Audio(data=data):
                 size += len(data)
             case File(size=bytes_kept):
