@@ -29,6 +29,7 @@ from openclaw.protocol.oauth.authorization import (
     choose_scopes,
     is_answer_to,
     is_bare,
+    is_cut,
     read_answer,
 )
 from openclaw.protocol.oauth.challenge import bearer_challenge
@@ -140,6 +141,9 @@ async def finish(account: Account, callback_url: str) -> SignedIn:
             "The callback address does not belong to the sign-in that was started here last, so it is not used.",
             hint="Paste the address that the last sign-in ended at, or start again.",
         )
+    if is_cut(callback_url, question):
+        # Says what is missing; the sign-in waits for the whole address.
+        read_answer(callback_url, question)
     # From here on state and verifier are spent, whatever comes of it; and of two who try, one is too late.
     if not await account.store.delete(Pending, *account.identity):
         raise account.sign_in_needed("has no sign-in under way: it was finished a moment ago")

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from openclaw.content import Audio, File, Framed, Image, Message, Text, ToolCall, ToolMessage, UserMessage, text_of
+from openclaw.content import Audio, File, Framed, Image, Message, Text, ToolCall, ToolMessage, UserMessage
 from openclaw.models.arguments import Filled, fill
 from openclaw.models.clues import Clues, TargetKind, read_clues
 from openclaw.models.provider import (
@@ -133,8 +133,10 @@ def decide(messages: Sequence[Message], tools: Sequence[Tool]) -> ToolCall | str
 
 
 def _own_words(message: UserMessage) -> str:
-    """What the person typed. What they sent along or pointed at is framed, and no word of it may choose a tool."""
-    return text_of(tuple(b for b in message.content if not (isinstance(b, Text) and isinstance(b.text, Framed))))
+    """What the person typed: the first text of the message. What they sent along or pointed at follows it, with notes about it, and no
+    word of that may choose a tool."""
+    first = next((block.text for block in message.content if isinstance(block, Text)), "")
+    return "" if isinstance(first, Framed) else first
 
 
 def is_small_talk(text: str, clues: Clues) -> bool:

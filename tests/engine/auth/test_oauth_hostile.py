@@ -5,7 +5,7 @@ What the other side writes is marked, and the mark never comes back in an error 
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -427,6 +427,21 @@ async def test_a_bare_code_is_taken_where_the_server_never_says_who_it_is(server
     started = await program.credentials.start(program.spec)
     code = query_of(await server.browse(started.authorization_url))["code"]
     await program.credentials.finish(program.spec, code)
+    assert await program.call() == 200
+
+
+@pytest.mark.parametrize(
+    "cut", [lambda url: "rubbish", lambda url: url.partition("&")[0], lambda url: url.rpartition("&iss")[0]]
+)
+async def test_a_slip_of_the_paste_does_not_end_the_sign_in_that_waits(
+    server: AuthServer, program: Program, cut: Callable[[str], str]
+) -> None:
+    """A18."""
+    started = await program.credentials.start(program.spec)
+    callback = await server.browse(started.authorization_url)
+    with pytest.raises(AuthError, match=r"whole address|no authorization code|Start again"):
+        await program.credentials.finish(program.spec, cut(callback))
+    await program.credentials.finish(program.spec, callback)
     assert await program.call() == 200
 
 

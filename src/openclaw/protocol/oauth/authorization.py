@@ -122,6 +122,16 @@ def read_answer(callback: str, question: Question) -> Answer:
     return Answer(code, iss_sent="iss" in parameters)
 
 
+def is_cut(callback: str, question: Question) -> bool:
+    """Whether this is a slip of the paste and no answer: a bare word that is not enough here, or an address cut short."""
+    text = callback.strip()
+    if is_bare(text):
+        return question.iss_expected or not _CODE.fullmatch(text) or " " in text
+    parameters = _parameters(text)
+    has_answer = "error" in parameters or bool(_CODE.fullmatch(parameters.get("code", "")))
+    return not has_answer or (question.iss_expected and "iss" not in parameters)
+
+
 def is_answer_to(callback: str, state: str) -> bool:
     """Whether an address carries the state of a sign-in, which nobody but its authorization server was told."""
     try:
