@@ -450,6 +450,9 @@ class SlowSend:
         self.sink = sink
         yield self
 
+    def post(self, message: Outgoing) -> bool:
+        return False
+
     async def send(self, message: Outgoing) -> None:
         if message.id is None:
             self.told.append(message)
@@ -467,6 +470,27 @@ class SlowSend:
 
 async def never(link: SlowSend, message: Outgoing) -> None:
     await asyncio.Event().wait()
+
+
+class Deaf(SlowSend):
+    """Takes everything at once and never answers. Whoever waits is cancelled in the moment the link is told that nobody does."""
+
+    waiting: asyncio.Task[Any]
+
+    def post(self, message: Outgoing) -> bool:
+        return True
+
+    def cancel(self, request_id: int) -> bool:
+        self.waiting.cancel()
+        return super().cancel(request_id)
+
+
+async def test_a_caller_cancelled_in_the_moment_its_time_is_up_is_cancelled() -> None:
+    link = Deaf(never)
+    async with Connection(link) as connection:
+        link.waiting = asyncio.ensure_future(connection.request("x", timeout=0.02))
+        await asyncio.wait([link.waiting])
+        assert link.waiting.cancelled()
 
 
 async def test_a_deadline_also_ends_an_exchange_that_is_still_being_sent() -> None:

@@ -59,6 +59,10 @@ class Link(Protocol):
     # The MCP session id of a legacy HTTP server: a secret, never logged whole.
     mcp_session_id: str | None
 
+    def post(self, message: Outgoing) -> bool:
+        """Hand over one message if that takes no waiting; False when it does, and `send` is to be awaited. Raises what `send` raises."""
+        ...
+
     async def send(self, message: Outgoing) -> None:
         """Hand over one message.
 

@@ -156,31 +156,41 @@ class Connection:
         call.id = self._peer.begin(call)
         if call.deadline < self._sweep_at:
             self._arm(call.deadline)
-        task = asyncio.current_task(self._loop)
-        assert task is not None  # a coroutine of ours runs in a task
-        cancelling = task.cancelling()
         try:
             meta = {"progressToken": call.id} if on_progress is not None or max_total is not None else {}
             data = jsonrpc.encode_request(call.id, method, self._with_meta(params, meta))
-            call.sender = task
-            await self.link.send(Outgoing(data, method, call.id, name, headers or {}))
-            call.sender = None
+            message = Outgoing(data, method, call.id, name, headers or {})
+            if not self.link.post(message):
+                await self._hand_over(call, message)
             return await call.future
         except asyncio.CancelledError:
             self._leave(call)
             self._tell_cancelled(call)
-            # Ours only when we asked for it, and nobody else did as well.
-            if (call.expired or call.stuck) and task.uncancel() <= cancelling:
-                raise (self._late(call) if call.expired else self._gone(maybe_sent=True)) from None
             raise
         except BaseException:
             self._leave(call)
             raise
 
+    async def _hand_over(self, call: _Call, message: Outgoing) -> None:
+        """Send a request that takes a while, so that its deadline and the loss of the link can interrupt it."""
+        task = asyncio.current_task(self._loop)
+        assert task is not None  # a coroutine of ours runs in a task
+        cancelling = task.cancelling()
+        call.sender = task
+        try:
+            await self.link.send(message)
+        except asyncio.CancelledError:
+            # Ours only when we asked for it, and nobody else did as well.
+            if (call.expired or call.stuck) and task.uncancel() <= cancelling:
+                self._tell_cancelled(call)
+                raise (self._late(call) if call.expired else self._gone(maybe_sent=True)) from None
+            raise
+        finally:
+            call.sender = None
+
     def _leave(self, call: _Call) -> None:
         """Nobody waits for this call any more."""
         self._peer.abandon(call.id)
-        call.sender = None
         if call.future.done() and not call.future.cancelled():
             call.future.exception()  # seen, also when the caller left before it
 

@@ -97,6 +97,9 @@ class HttpLink:
         self._dropped: set[int] = set()
         self._listener: asyncio.Task[None] | None = None
 
+    def post(self, message: Outgoing) -> bool:
+        return False
+
     async def send(self, message: Outgoing) -> None:
         if message.id is None:
             await self._tell(message)

@@ -114,6 +114,9 @@ class LegacySseLink:
                 hint="Check that the URL is an HTTP+SSE server's stream.",
             ) from None
 
+    def post(self, message: Outgoing) -> bool:
+        return False
+
     async def send(self, message: Outgoing) -> None:
         """Returns once the server has taken the message; its answer comes on the stream."""
         task = asyncio.current_task()

@@ -41,10 +41,14 @@ class _End:
         finally:
             self.hang_up(None)
 
-    async def send(self, message: Outgoing) -> None:
+    def post(self, message: Outgoing) -> bool:
         if self._gone:
             raise LinkLostError("The other end of the in-process connection is gone.", maybe_sent=False)
         self.other.take(message.data)
+        return True
+
+    async def send(self, message: Outgoing) -> None:
+        self.post(message)
 
     def cancel(self, request_id: int) -> bool:
         return False

@@ -114,10 +114,19 @@ class StdioLink:
         # Requests that may still lie in the pipe: where each one ends in the stream of bytes, and its id.
         self._recent: deque[tuple[int, int]] = deque()
 
+    def post(self, message: Outgoing) -> bool:
+        if self._writer.is_full:
+            return False
+        self._write(message)
+        return True
+
     async def send(self, message: Outgoing) -> None:
+        if self._writer.is_full:
+            await self._writer.room()
+        self._write(message)
+
+    def _write(self, message: Outgoing) -> None:
         writer = self._writer
-        if writer.is_full:
-            await writer.room()
         try:
             writer.write(message.data + b"\n")
         except OSError:
