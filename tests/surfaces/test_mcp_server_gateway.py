@@ -65,7 +65,7 @@ async def test_local_forbids_the_gateway(place: Home, tmp_path: Path) -> None:
             await server.initialize()
             result = await server.order("hi")
     assert result["isError"]
-    assert "asks for an API key" in result["content"][0]["text"]
+    assert "MODEL_KEY} is not set" in result["content"][0]["text"]
 
 
 async def test_both_ways_share_their_conversations(place: Home, tmp_path: Path) -> None:

@@ -75,9 +75,13 @@ async def _ask(connection: Connection, step: Ask, timeout: float) -> Outcome:
     except HttpStatusError as error:
         return Refusal(step.method, _error_in(error), error)
     except LinkLostError as error:
-        if not connection.is_lost:
+        if connection.is_lost:
+            return Loss(error)
+        if connection.link.kind != "stdio":
             raise
-        return Loss(error)
+        # A process that takes no more input is on its way out, and how it ended says more.
+        ended = await connection.wait_lost()
+        return Loss(ended if isinstance(ended, LinkLostError) else error)
 
 
 def _error_in(error: HttpStatusError) -> RpcError | None:
