@@ -32,27 +32,46 @@ _PROC = "/proc"
 
 
 def find(mark: bytes, groups: Collection[int] = ()) -> list[int]:
-    """Living processes, ourselves excepted, that carry `mark` or belong to one of `groups`. Empty where that cannot be told."""
+    """Living processes, ourselves excepted, that carry `mark` or belong to one of `groups`, or may yet turn out to. Empty where
+    that cannot be told."""
     if os.path.isdir(f"{_PROC}/self"):
         candidates = (int(name) for name in os.listdir(_PROC) if name.isdigit())
-        return [pid for pid in candidates if pid != os.getpid() and _is_ours(pid, mark, groups)]
+        return [pid for pid in candidates if pid != os.getpid() and _is_ours(pid, mark, groups) is not False]
     return _find_with_ps(mark, groups)
 
 
-def _is_ours(pid: int, mark: bytes, groups: Collection[int]) -> bool:
+def _is_ours(pid: int, mark: bytes, groups: Collection[int]) -> bool | None:
+    """None in the middle of an exec: for a moment such a process has no environment, and so shows no mark."""
     try:
-        with open(f"{_PROC}/{pid}/stat", "rb", buffering=0) as file:
-            # The name of the program stands in parentheses and may contain anything.
-            state, _parent, group = file.read(4096).rpartition(b")")[2].split()[:3]
-        if state in (b"Z", b"X"):
+        state, group, has_memory, _ = _read_stat(pid)
+        if state in (b"Z", b"X") or not has_memory:
             return False
-        if int(group) in groups:
+        if group in groups:
             return True
-        with open(f"{_PROC}/{pid}/environ", "rb", buffering=0) as file:
-            return mark in file.readall()
-    except (OSError, ValueError):
+        environment = _read_environment(pid)
+        if not environment:
+            if not _read_stat(pid)[3]:
+                return None
+            # It got one since we looked, or it is empty for good.
+            environment = _read_environment(pid)
+        return mark in environment
+    except (OSError, ValueError, IndexError):
         # It is gone, or it is somebody else's.
         return False
+
+
+def _read_environment(pid: int) -> bytes:
+    with open(f"{_PROC}/{pid}/environ", "rb", buffering=0) as file:
+        return file.readall()
+
+
+def _read_stat(pid: int) -> tuple[bytes, int, bool, bool]:
+    """State, group, whether it has memory of its own (the kernel's threads have none), whether its exec is over."""
+    with open(f"{_PROC}/{pid}/stat", "rb", buffering=0) as file:
+        # The name of the program stands in parentheses and may contain anything.
+        fields = file.read(4096).rpartition(b")")[2].split()
+    # By proc(5), counted from `state`: pgrp, vsize, env_end.
+    return fields[0], int(fields[2]), fields[20] != b"0", fields[48] != b"0"
 
 
 def _find_with_ps(mark: bytes, groups: Collection[int]) -> list[int]:
@@ -104,7 +123,7 @@ def _strike_one(pid: int, mark: bytes, groups: Collection[int], number: int) -> 
     """The number may have passed to another process since we looked: hold it, look again, then send."""
     handle = os.pidfd_open(pid)
     try:
-        if _is_ours(pid, mark, groups):
+        if _is_ours(pid, mark, groups) is True:
             signal.pidfd_send_signal(handle, number)
     finally:
         os.close(handle)
