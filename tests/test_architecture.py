@@ -4,6 +4,7 @@ Lazy imports through a command table or a module `__getattr__` go through `impor
 """
 
 import ast
+import os
 from functools import cache
 from pathlib import Path
 
@@ -42,7 +43,7 @@ FENCES: dict[str, set[str]] = {
     "google": {"secrets"},
     "azure": {"secrets"},
 }
-STANDARD_FENCES: dict[str, set[str]] = {"subprocess": {"process", "cli"}, "ssl": {"net"}, "urllib.request": set()}
+STANDARD_FENCES: dict[str, set[str]] = {"subprocess": {"process"}, "ssl": {"net"}, "urllib.request": set()}
 
 
 @cache
@@ -167,6 +168,29 @@ def test_processes_and_sockets_are_made_in_one_place(package: str) -> None:
         for target, line, _ in imports_of(path)
         if (target == package or target.startswith(package + "."))
         and part_of(name_of(path)) not in STANDARD_FENCES[package]
+    ]
+    assert not wrong
+
+
+# Ways to start a program without importing `subprocess`.
+_SPAWNERS = frozenset(
+    {"create_subprocess_exec", "create_subprocess_shell", "fork", "forkpty", "popen", "posix_spawn", "posix_spawnp"}
+    | {"startfile", "subprocess_exec", "subprocess_shell", "system"}
+    | {name for name in dir(os) if name.startswith(("exec", "spawn"))}
+)
+
+
+def test_programs_are_started_in_one_place_by_whatever_name() -> None:
+    wrong = [
+        f"{name_of(path)}:{node.lineno} calls {node.func.attr}"
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id in ("os", "asyncio", "loop")
+        and node.func.attr in _SPAWNERS
+        and part_of(name_of(path)) != "process"
     ]
     assert not wrong
 

@@ -6,10 +6,9 @@ Owns what belongs to the process: signals, logging, detaching. What a gateway is
 import asyncio
 import os
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -25,6 +24,7 @@ from openclaw.gateway.client import ask
 from openclaw.gateway.instance import AlreadyRunningError, holder, lock_file
 from openclaw.gateway.service import LABEL, UNIT, launchd_job, systemd_unit
 from openclaw.log import configure
+from openclaw.process.detach import Detached, start_detached
 from openclaw.security.external import clean_label, clean_terminal
 
 if TYPE_CHECKING:
@@ -92,10 +92,10 @@ async def start(context: Context, parsed: Parsed) -> int:
         raise AlreadyRunningError(running)
     load_config(context.paths, context.env)
     log = context.paths.logs_dir / "gateway.log"
-    process = _detach([*_program(), "gateway", "run", "--config", str(context.paths.config_file)], log)
+    process = _detach([*_program(), "gateway", "run", "--config", str(context.paths.config_file)], context.env, log)
     deadline = time.monotonic() + START_TIMEOUT
     while time.monotonic() < deadline:
-        if process.poll() is not None:
+        if process.ended() is not None:
             raise OpenClawError(f"The gateway did not start. The end of {log}:\n{_tail(log)}")
         answer = await ask(context.paths.control_socket, wire.STATUS)
         if answer is not None:
@@ -111,15 +111,13 @@ def _program() -> list[str]:
     return [sys.executable, "-P", "-m", "openclaw.cli.main"]
 
 
-def _detach(argv: list[str], log: Path) -> "subprocess.Popen[bytes]":
+def _detach(argv: list[str], env: Mapping[str, str], log: Path) -> Detached:
     """Start a program that outlives us: a session of its own, no terminal, output to `log`."""
     log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if log.exists() and log.stat().st_size > _LARGEST_LOG:
         log.replace(log.with_name(f"{log.name}.1"))
     with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
-        return subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=Path(log.anchor), start_new_session=True
-        )
+        return start_detached(argv, env=env, output=output.fileno(), cwd=Path(log.anchor))
 
 
 def _tail(log: Path) -> str:
