@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.drivers import DriverError, Target, environment
+from bench.contenders.driver import Target
+from bench.drivers import DriverError, environment
 from bench.ours.engine import config_of
 from bench.parts import ROOT
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench.contenders.driver import Target
 from bench.contenders.roster import EVERYBODY, FLOOR, OURS, TS_SDK, Entrant
-from bench.drivers import Driver, DriverError, Target, environment
+from bench.drivers import Driver, DriverError, environment
 from bench.parts import ROOT, Unavailable
 from bench.results import Results
 

@@ -78,10 +78,10 @@ def _root(error: BaseException) -> str:
 async def _command() -> dict[str, Any]:
     """The next command; empty at the end. The loop stays awake meanwhile, as in a real host."""
     loop = asyncio.get_running_loop()
-    ready = loop.create_future()
-    loop.add_reader(0, lambda: ready.done() or ready.set_result(None))
+    ready = asyncio.Event()
+    loop.add_reader(0, ready.set)
     try:
-        await ready
+        await ready.wait()
     finally:
         loop.remove_reader(0)
     line = b""

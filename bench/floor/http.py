@@ -49,7 +49,7 @@ class Connection(asyncio.Protocol):
 
 
 def unchunk(body: bytes) -> bytes:
-    pieces = []
+    pieces: list[bytes] = []
     at = 0
     while True:
         end = body.index(b"\r\n", at)
@@ -63,7 +63,7 @@ def unchunk(body: bytes) -> bytes:
 class HttpClient:
     def __init__(self, url: str, headers: str = "") -> None:
         parts = urlsplit(url)
-        self._place = (parts.hostname, parts.port)
+        self._place = (parts.hostname or "", parts.port or 80)
         self._head = (
             f"POST {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: application/json\r\n"
             f"Accept: application/json, text/event-stream\r\n{headers}"

@@ -6,6 +6,9 @@ from typing import Any
 
 
 class StdioClient(asyncio.SubprocessProtocol):
+    _transport: asyncio.SubprocessTransport
+    _input: asyncio.WriteTransport
+
     def __init__(self) -> None:
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._pieces: list[bytes] = []
@@ -17,7 +20,9 @@ class StdioClient(asyncio.SubprocessProtocol):
         loop = asyncio.get_running_loop()
         transport, client = await loop.subprocess_exec(cls, *command, stderr=None)
         client._transport = transport
-        client._input = transport.get_pipe_transport(0)
+        pipe = transport.get_pipe_transport(0)
+        assert isinstance(pipe, asyncio.WriteTransport)
+        client._input = pipe
         await client.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": INFO})
         client._input.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
         return client

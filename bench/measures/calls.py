@@ -3,9 +3,11 @@
 Everybody calls the same echo servers in turn. server-everything stands for real servers, which take most of the time themselves.
 """
 
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from bench.drivers import Driver, HttpServer, Target, stdio_server
+from bench.contenders.driver import Target
+from bench.drivers import Driver, HttpServer, stdio_server
 from bench.parts import Unavailable, node, npm_program
 from bench.rounds import add_figures, take_turns
 from bench.run import Run
@@ -57,8 +59,8 @@ def _one_at_a_time(run: Run, case: str, drivers: dict[str, Driver]) -> None:
         who: partial(driver.calls, case, count=COUNT, seconds=SECONDS, argument=argument)
         for who, driver in drivers.items()
     }
-    _warm_up(run, turns)
-    taken = take_turns(turns, run.rounds(9, 3), lambda who, error: run.failed("calls", who, error))
+    _warm_up(turns)
+    taken = take_turns(turns, run.rounds(7, 3), lambda who, error: run.failed("calls", who, error))
     for field, label in (("p50", case), ("p99", f"{case} p99"), ("cpu", f"{case} cpu")):
         add_figures(
             run.results, "calls", label, "seconds", {w: [t[field] for t in given] for w, given in taken.items()}
@@ -71,14 +73,14 @@ def _many(run: Run, case: str, servers: tuple[str, ...], each: int, drivers: dic
         who: partial(driver.calls, *servers, count=MANY_COUNT, seconds=MANY_SECONDS, in_flight=each)
         for who, driver in drivers.items()
     }
-    _warm_up(run, turns)
-    taken = take_turns(turns, run.rounds(7, 3), lambda who, error: run.failed("calls", who, error))
+    _warm_up(turns)
+    taken = take_turns(turns, run.rounds(5, 3), lambda who, error: run.failed("calls", who, error))
     speeds = {who: [turn["calls"] / turn["seconds"] for turn in given] for who, given in taken.items()}
     add_figures(run.results, "throughput", case, "calls/s", speeds)
     costs = {who: [turn["cpu"] for turn in given] for who, given in taken.items()}
     add_figures(run.results, "throughput", f"{case} cpu", "seconds", costs)
 
 
-def _warm_up(run: Run, turns: dict) -> None:
+def _warm_up(turns: Mapping[str, Callable[[], object]]) -> None:
     """A turn that does not count: just-in-time compilers, connections, caches. Who fails fails again, and is noted then."""
     take_turns(turns, 1, lambda who, error: None)

@@ -5,8 +5,9 @@ Compared with the same nineteen alone. Alternatives are asked with the hanging s
 
 from contextlib import ExitStack
 
+from bench.contenders.driver import Target
 from bench.contenders.roster import FLOOR, OURS, Entrant
-from bench.drivers import DriverError, Target, stdio_server
+from bench.drivers import DriverError, stdio_server
 from bench.results import Figure, middle
 from bench.run import Run
 

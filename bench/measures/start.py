@@ -5,6 +5,8 @@ command has run before. `mcp-server` is timed to the answer of `initialize`.
 """
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,9 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.contenders.driver import TEXT
+from bench.contenders.driver import TEXT, Target
 from bench.contenders.roster import ALTERNATIVES
-from bench.drivers import DriverError, HttpServer, Target, environment, stdio_server
+from bench.drivers import DriverError, HttpServer, environment, stdio_server
 from bench.gateway import OPENCLAW, running_gateway, write_config
 from bench.parts import ROOT, Unavailable, node, npm_program
 from bench.results import Figure, middle
@@ -50,11 +52,13 @@ class Program:
             stderr=subprocess.PIPE,
             cwd=ROOT,
             env=self.env,
+            start_new_session=True,
         )
         try:
             out, err = process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
-            process.kill()
+            # With whatever it started, which may hold its output open.
+            os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             raise DriverError(f"not done within {PATIENCE:.0f} s") from None
         took = time.perf_counter() - started
