@@ -5,9 +5,12 @@ bytes as base64). Knows nothing of any vendor's wire. `Framed` marks text that `
 idempotent by this type, never by looking at the text, and only that module makes one.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
+
+# The pictures every vendor's model looks at and every client shows; others travel as files.
+PICTURES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
 
 class Framed(str):

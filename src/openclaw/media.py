@@ -1,6 +1,6 @@
 """The media root: where attachments and what models cannot take in directly are kept.
 
-Owns saving (each file alone in a fresh private directory, under a harmless name), describing, recognising by content, reading Base64 within
+Owns saving (each file alone in a fresh private directory, under a harmless name), recognising by content, reading Base64 within
 limits, and tidying up. A file name, a MIME type and the bytes come from strangers: nothing is opened, unpacked or run, and nothing outside
 the root is ever named. Which surface allows how many items is the surface's business; the numbers are here.
 """
@@ -27,6 +27,8 @@ MB = 1_048_576
 ITEM_BYTES = 15 * MB
 MAX_IMAGES = 10
 MAX_FILES = 5
+# One item of a server's result: no larger one can arrive, messages are bounded before.
+RESULT_ITEM_BYTES = 64 * MB
 # What one answer may carry back; larger items are named instead.
 ANSWER_ITEM_BYTES = 20 * MB
 ANSWER_BYTES = 50 * MB
@@ -136,11 +138,6 @@ class _Saved(msgspec.Struct, frozen=True):
     directory: Path
     time: float
     size: int
-
-
-def describe(file: File) -> str:
-    """One sentence about a file, for a model or a person who gets the name instead of the content."""
-    return f"The file {file.name} ({file.mime_type}, {shown_size(file.size)}) is kept at {file.path}."
 
 
 def shown_size(size: int) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 import msgspec
 
 from openclaw.agent.pdf import read_pdf
-from openclaw.content import Block, File, Image, Text
+from openclaw.content import PICTURES, Block, File, Image, Text
 from openclaw.errors import OpenClawError
 from openclaw.log import one_line
 from openclaw.media import MediaStore, clean_type, safe_name, sniff
@@ -24,8 +24,6 @@ _log = logging.getLogger(__name__)
 
 # What a model gets of one file; the whole of a longer one is kept beside it.
 MAX_TEXT = 100_000
-# Pictures that models look at.
-PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 # Types that are text although their name does not begin with it.
 _TEXT_TYPES = frozenset(
     f"application/{name}"

@@ -4,7 +4,6 @@ Everything a server sent is cleaned of control characters here, at the last step
 named instead of printed.
 """
 
-import base64
 import time
 from collections.abc import Iterator, Sequence
 
@@ -15,7 +14,7 @@ from openclaw.errors import OpenClawError
 from openclaw.mcp.definition import is_null
 from openclaw.mcp.results import CallResult, Content, ResourceContents
 from openclaw.mcp.status import ServerStatus
-from openclaw.media import MediaStore, shown_size
+from openclaw.media import RESULT_ITEM_BYTES, MediaStore, decode_base64, shown_size
 from openclaw.security.external import clean_label, clean_terminal
 
 _AUTH = {"none": "None", "api-key": "API Key", "headers": "Headers", "oauth": "OAuth"}
@@ -142,7 +141,7 @@ def _pretty(text: str, console: Console) -> str:
 
 def _saved(encoded: str, mime_type: str, what: str, media: MediaStore, uri: str = "") -> str:
     try:
-        file = media.save(base64.b64decode(encoded, validate=True), mime_type, uri.rpartition("/")[2] or what)
-    except (ValueError, OpenClawError) as error:
+        file = media.save(decode_base64(encoded, limit=RESULT_ITEM_BYTES), mime_type, uri.rpartition("/")[2] or what)
+    except OpenClawError as error:
         return f"[{what} that cannot be saved: {clean_label(str(error), 200)}]"
     return f"[{what} saved: {file.path} ({file.mime_type}, {shown_size(file.size)})]"

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
-from openclaw.agent.attachments import PICTURES, Attachment
+from openclaw.agent.attachments import Attachment
 from openclaw.agent.events import Event, MessageEnd, RunReason, TextDelta
-from openclaw.content import AssistantMessage, Block, Image, Message, Text, Usage, UserMessage
+from openclaw.content import PICTURES, AssistantMessage, Block, Image, Message, Text, Usage, UserMessage
 from openclaw.errors import UsageError
 from openclaw.media import ITEM_BYTES, MAX_FILES, MAX_IMAGES, clean_type, decode_base64, sniff
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
-from openclaw.content import Block, File, Image, Text
+from openclaw.content import PICTURES, Block, File, Image, Text
 from openclaw.errors import MediaError, ProtocolError, StoreError
 from openclaw.mcp.definition import Details, is_null, schema_of
 from openclaw.mcp.registry import Entry
 from openclaw.mcp.results import CallResult, Content, ResourceContents
-from openclaw.media import MediaStore, clean_type, decode_base64, sniff
+from openclaw.media import RESULT_ITEM_BYTES, MediaStore, clean_type, decode_base64, sniff
 from openclaw.protocol.jsonrpc import parse
 from openclaw.security.external import clean_label, clean_schema_strings, clean_text, frame
 from openclaw.tool import Run, Tool, ToolResult
@@ -29,13 +29,8 @@ MAX_TEXT = 100_000
 MAX_DESCRIPTION = 4_096
 MAX_LABEL = 128
 MAX_URI = 2_048
-# Picture formats every vendor takes; others are kept as files.
-PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 # The smallest bound among vendors for one picture.
 MAX_PICTURE = 5 * 1024 * 1024
-
-# No larger item can arrive: messages are bounded before.
-MAX_BINARY = 64 * 1024 * 1024
 
 
 def tool_of(entry: Entry, run: Run) -> Tool:
@@ -161,7 +156,7 @@ class _Answer(msgspec.Struct, eq=False):
     def _binary(self, encoded: str, mime_type: str, what: str) -> None:
         mime = clean_type(mime_type)
         try:
-            data = decode_base64(encoded, limit=MAX_BINARY)
+            data = decode_base64(encoded, limit=RESULT_ITEM_BYTES)
         except MediaError:
             self.texts.append(f"[{what} ({mime}) whose data is not valid base64]")
             return

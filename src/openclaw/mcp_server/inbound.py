@@ -9,11 +9,11 @@ import unicodedata
 from collections.abc import Iterator
 
 from openclaw.agent.attachments import Attachment
+from openclaw.content import PICTURES
 from openclaw.errors import MediaError
 from openclaw.mcp_server.arguments import Item, Order
 from openclaw.media import ITEM_BYTES, MAX_FILES, MAX_IMAGES, UNKNOWN_TYPE, clean_type, decode_base64, sniff
 
-IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 TEXTS = frozenset({"text/plain", "text/markdown", "text/html", "text/csv", "application/json"})
 # What the first bytes of each type may show, beside the type itself: containers are shared between sound and film.
 _LOOKS_LIKE: dict[str, frozenset[str]] = {
@@ -57,7 +57,7 @@ def check_counts(order: Order) -> None:
 
 def decode(order: Order) -> Iterator[Attachment]:
     """The attachments, images first, each decoded when it is asked for and its text forgotten then. Raises MediaError."""
-    for items, known, what in ((order.images, IMAGES, "image"), (order.files, FILES, "file")):
+    for items, known, what in ((order.images, PICTURES, "image"), (order.files, FILES, "file")):
         for number, item in enumerate(items, 1):
             yield _decoded(item, known, f"{what}-{number}")
 

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from openclaw.content import Audio, File, Image
-from openclaw.media import ANSWER_BYTES, ANSWER_ITEM_BYTES, clean_type, safe_name, shown_size, sniff
+from openclaw.content import PICTURES, Audio, File, Image
+from openclaw.media import ANSWER_BYTES, ANSWER_ITEM_BYTES, MB, clean_type, safe_name, sniff
 
 Media = Image | Audio | File
 
-# Pictures that clients show; others go as files.
-_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_ITEM_MB, _ALL_MB = ANSWER_ITEM_BYTES // MB, ANSWER_BYTES // MB
 
 
 def content(text: str, media: Sequence[Media], *, audio_blocks: bool) -> list[dict[str, Any]]:
@@ -28,13 +27,9 @@ def content(text: str, media: Sequence[Media], *, audio_blocks: bool) -> list[di
     for number, item in enumerate(media, 1):
         name, size = _name(item, number), _size(item)
         if size > ANSWER_ITEM_BYTES:
-            notes.append(
-                f"{_said(item, name, size)} is not attached: it is larger than {shown_size(ANSWER_ITEM_BYTES)}."
-            )
+            notes.append(f"{_said(item, name, size)} is not attached: it is larger than {_ITEM_MB} MB.")
         elif size > room:
-            notes.append(
-                f"{_said(item, name, size)} is not attached: the answer would be larger than {shown_size(ANSWER_BYTES)}."
-            )
+            notes.append(f"{_said(item, name, size)} is not attached: the answer would be larger than {_ALL_MB} MB.")
         elif (data := _data(item)) is None:
             notes.append(f"{_said(item, name, size)} is not attached: it cannot be read.")
         else:
@@ -46,7 +41,7 @@ def content(text: str, media: Sequence[Media], *, audio_blocks: bool) -> list[di
 
 def _block(item: Media, data: bytes, name: str, *, audio_blocks: bool) -> dict[str, Any]:
     kind = clean_type(item.mime_type)
-    if kind in _PICTURES and sniff(data[:64]) in _PICTURES:
+    if kind in PICTURES and sniff(data[:64]) in PICTURES:
         return {"type": "image", "data": data, "mimeType": sniff(data[:64])}
     if kind.startswith("audio/") and audio_blocks:
         return {"type": "audio", "data": data, "mimeType": kind}
@@ -72,7 +67,8 @@ def _unique(name: str, names: set[str]) -> str:
 
 
 def _said(item: Media, name: str, size: int) -> str:
-    return f"{name} ({clean_type(item.mime_type)}, {shown_size(size)})"
+    # To the byte: an item may be larger than allowed by one.
+    return f"{name} ({clean_type(item.mime_type)}, {size:,} bytes)"
 
 
 def _size(item: Media) -> int:

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from openclaw.content import (
+    PICTURES,
     AssistantBlock,
     AssistantMessage,
     Audio,
@@ -25,8 +26,6 @@ from openclaw.content import (
     UserMessage,
 )
 
-# What both vendors' models look at; other kinds of image are described instead.
-IMAGE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 NO_RESULT: Final = "No result was recorded for this call."
 # OpenAI refuses ids longer than this.
 LONGEST_ID: Final = 40
@@ -110,7 +109,7 @@ def carried(block: Block, *, images: bool) -> Text | Image:
     match block:
         case Text():
             return block
-        case Image() if images and block.mime_type in IMAGE_TYPES:
+        case Image() if images and block.mime_type in PICTURES:
             return block
         case Image():
             return Text(f"[An image ({block.mime_type}, {len(block.data):,} bytes) that this model cannot look at.]")

@@ -15,7 +15,7 @@ from typing import IO
 
 import msgspec
 
-from openclaw.content import Block, Image, Text
+from openclaw.content import PICTURES, Block, Image, Text
 from openclaw.errors import PathError
 from openclaw.media import sniff
 from openclaw.tools.confine import Fence, Opened, show
@@ -30,9 +30,8 @@ LINE_CHARS = 4_000
 READ_BYTES = 256 * 1024 * 1024
 # Models refuse larger images; the usual limit is 5 MB.
 IMAGE_BYTES = 5_000_000
-IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 # Known by their first bytes, though they may hold no NUL for a while.
-_BINARY_TYPES = IMAGE_TYPES | {"application/pdf", "application/zip", "application/gzip"}
+_BINARY_TYPES = PICTURES | {"application/pdf", "application/zip", "application/gzip"}
 # Enough to tell text from binary, as most tools do it.
 HEAD_BYTES = 8_192
 # An edit holds the whole file in memory, several times.
@@ -56,7 +55,7 @@ def read(fence: Fence, workspace: Path, path: str, *, offset: int = 1, limit: in
     with fence.file(path, workspace) as opened:
         head = os.pread(opened.descriptor, HEAD_BYTES, 0)
         kind = sniff(head)
-        if kind in IMAGE_TYPES and opened.size <= IMAGE_BYTES:
+        if kind in PICTURES and opened.size <= IMAGE_BYTES:
             data = os.pread(opened.descriptor, IMAGE_BYTES, 0)
             return Reading((Text(f"{opened.shown} ({kind}, {len(data):,} bytes)"), Image(data, kind)), opened.kept)
         encoding = _encoding(head)

@@ -11,11 +11,11 @@ import re
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from openclaw.content import Image, Text
+from openclaw.content import PICTURES, Image, Text
 from openclaw.security.egress import Rules, literal_address, parse_url
 from openclaw.security.external import frame
 from openclaw.tool import ToolResult
-from openclaw.tools.files import IMAGE_BYTES, IMAGE_TYPES, RESULT_CHARS
+from openclaw.tools.files import IMAGE_BYTES, RESULT_CHARS
 from openclaw.tools.html import text_from_html
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _result(response: "Response", url: str, body: bytes, cut: bool) -> ToolResul
     details = {"status": response.status, "type": kind, "bytes": len(body)}
     failed = response.status >= 400
     head = f"{response.origin} answered {response.status}: " if failed else ""
-    if kind in IMAGE_TYPES and not failed and not cut and len(body) <= IMAGE_BYTES:
+    if kind in PICTURES and not failed and not cut and len(body) <= IMAGE_BYTES:
         return ToolResult((Text(f"An image ({kind}, {len(body):,} bytes):"), Image(body, kind)), details=details)
     if kind not in _HTML and not _TEXT.fullmatch(kind):
         return ToolResult(

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openclaw.agent.attachments import Attachment
+from openclaw.content import PICTURES
 from openclaw.errors import MediaError
 from openclaw.mcp_server.arguments import Item, Order
-from openclaw.mcp_server.inbound import FILES, IMAGES, check_counts, decode
+from openclaw.mcp_server.inbound import FILES, check_counts, decode
 from openclaw.media import ITEM_BYTES
 
 # The first bytes of real files of each type.
@@ -67,12 +68,12 @@ def refusal(order: Order) -> str:
 @pytest.mark.requirement("004-image-types")
 def test_the_table_of_types_is_the_documented_one() -> None:
     """Seed 004, "Image Attachments" and "File Attachments"."""
-    assert set(SAMPLES) == IMAGES | FILES
-    assert len(IMAGES) == 4
+    assert set(SAMPLES) == PICTURES | FILES
+    assert len(PICTURES) == 4
 
 
 @pytest.mark.requirement("004-image-types")
-@pytest.mark.parametrize("kind", sorted(IMAGES))
+@pytest.mark.parametrize("kind", sorted(PICTURES))
 def test_every_kind_of_image_is_taken(kind: str) -> None:
     assert list(decode(image(encoded(SAMPLES[kind]), kind, "a b.x"))) == [Attachment("a b.x", kind, SAMPLES[kind])]
 
@@ -207,17 +208,17 @@ def test_an_image_among_the_files_is_refused() -> None:
     assert refusal(file(encoded(PNG), "image/png")).startswith("files[0]: the type image/png is not supported.")
 
 
-@pytest.mark.parametrize("kind", sorted(IMAGES | FILES - {"text/plain", "text/markdown", "text/html", "text/csv"}))
+@pytest.mark.parametrize("kind", sorted(PICTURES | FILES - {"text/plain", "text/markdown", "text/html", "text/csv"}))
 def test_content_of_another_kind_than_declared_is_refused(kind: str) -> None:
     data = SAMPLES["application/pdf" if kind != "application/pdf" else "image/png"]
     shown = "application/pdf" if kind != "application/pdf" else "image/png"
-    place, order = ("images[0]", image) if kind in IMAGES else ("files[0]", file)
+    place, order = ("images[0]", image) if kind in PICTURES else ("files[0]", file)
     sentence = f"{place} is said to be {kind}, but its content is {shown}. Correct mimeType."
     assert refusal(order(encoded(data), kind)) == sentence
 
 
 @pytest.mark.parametrize("data", [b"<svg onload=x>", b"<html>", b"plain", b"\0\0\0\0"])
-@pytest.mark.parametrize("kind", sorted(IMAGES))
+@pytest.mark.parametrize("kind", sorted(PICTURES))
 def test_markup_and_junk_are_no_images(kind: str, data: bytes) -> None:
     sentence = f"images[0] is said to be {kind}, but its content is something else. Correct mimeType."
     assert refusal(image(encoded(data), kind)) == sentence

@@ -99,7 +99,7 @@ def test_an_item_up_to_20_mb_is_attached(size: int) -> None:
 @pytest.mark.requirement("004-limit-item")
 def test_an_item_one_byte_larger_is_named_instead() -> None:
     data = PNG.ljust(ANSWER_ITEM_BYTES + 1, b"\0")
-    sentence = "image-1.png (image/png, 20.0 MB) is not attached: it is larger than 20.0 MB."
+    sentence = "image-1.png (image/png, 20,971,521 bytes) is not attached: it is larger than 20 MB."
     assert blocks(Image(data, "image/png"), text="Here.") == [said(f"Here.\n\n{sentence}")]
 
 
@@ -108,7 +108,7 @@ def test_a_file_that_is_too_large_is_never_read(tmp_path: Path) -> None:
     huge.touch()
     os.truncate(huge, 4 * ANSWER_BYTES)
     file = File(str(huge), "film.mp4", "video/mp4", 4 * ANSWER_BYTES)
-    sentence = "film.mp4 (video/mp4, 200.0 MB) is not attached: it is larger than 20.0 MB."
+    sentence = "film.mp4 (video/mp4, 209,715,200 bytes) is not attached: it is larger than 20 MB."
     assert blocks(file) == [said(sentence)]
 
 
@@ -116,7 +116,7 @@ def test_a_file_that_is_too_large_is_never_read(tmp_path: Path) -> None:
 def test_all_items_together_may_be_50_mb_and_not_a_byte_more() -> None:
     large, half = Audio(bytes(20 * MB), "audio/wav"), Audio(bytes(10 * MB), "audio/wav")
     over = Audio(bytes(10 * MB + 1), "audio/wav")
-    sentence = "audio-3.wav (audio/wav, 10.0 MB) is not attached: the answer would be larger than 50.0 MB."
+    sentence = "audio-3.wav (audio/wav, 10,485,761 bytes) is not attached: the answer would be larger than 50 MB."
     assert [block["type"] for block in blocks(large, large, half)] == ["audio"] * 3
     assert blocks(large, large, over)[0] == said(sentence)
     assert len(blocks(large, large, over)) == 3
