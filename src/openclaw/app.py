@@ -34,9 +34,10 @@ from openclaw.config.paths import Paths
 from openclaw.config.servers import secret_text
 from openclaw.content import Audio, Block, File, Image, Text, ToolCall, Usage, UserMessage
 from openclaw.engine import NATIVE_NAMES, Engine
+from openclaw.errors import ConfigError
 from openclaw.log import short_hash
 from openclaw.models.catalog import OFFLINE, Catalog, Selection
-from openclaw.models.configured import provider_specs
+from openclaw.models.configured import misnamed, provider_specs
 from openclaw.plugins.configured import plugin_rules
 from openclaw.plugins.contract import PluginContext, PluginHandle, ToolPlugin
 from openclaw.plugins.loader import Host, Plugins, load_plugins
@@ -191,9 +192,9 @@ class App:
         """Say something to an agent and wait for its whole answer; `on_event` sees it come.
 
         Without a `session_key` a new conversation is started. `patience` is how long to wait for servers whose tools are not known yet;
-        None waits as long as connecting to each of them may take. Raises UsageError, ModelError, StoreError or MediaError before
-        anything was said; what goes wrong later is in the reply. `instructions` are added to the agent's own; `workspace` is where it
-        works if it has none configured. `blocks` are content the person pointed at, already framed where it is not their own.
+        None waits as long as connecting to each of them may take. Raises UsageError, ConfigError, ModelError, StoreError or MediaError
+        before anything was said; what goes wrong later is in the reply. `instructions` are added to the agent's own; `workspace` is
+        where it works if it has none configured. `blocks` are content the person pointed at, already framed where it is not their own.
         """
         spec = agent_spec(self.config, agent)
         key = full_key(spec.id, session_key or _new_key(), namespace)
@@ -305,8 +306,10 @@ class App:
         return transcribe
 
     async def selection(self, spec: AgentSpec) -> Selection:
-        """The model that serves an agent. Looked for once: finding one may take a moment."""
+        """The model that serves an agent. Looked for once: finding one may take a moment. Raises ConfigError for a name of nothing."""
         if spec.id not in self._selections:
+            if problems := misnamed(self.config, {spec.model, *spec.fallbacks}):
+                raise ConfigError(problems)
             self._selections[spec.id] = await self.models.select(spec.model, spec.fallbacks)
         return self._selections[spec.id]
 
@@ -341,7 +344,7 @@ class App:
             ),
         )
         return load_skills(
-            roots, rules, config=self.config.raw, env=self.engine.env, platform=sys.platform, reserved=RESERVED
+            roots, rules, config=self.config.raw, env=self.engine.env, platform=sys.platform, reserved=SLASH_WORDS
         )
 
     def native(self, spec: AgentSpec, workspace: Path | None = None) -> NativeTools:
@@ -443,8 +446,17 @@ def _mcp_client(engine: Engine) -> ToolPlugin:
     )
 
 
-# Words that skills cannot take as their command.
-RESERVED = frozenset({"help", "new", "reset", "tools", "status", "skill", "quit", "exit"})
+# What is built into every conversation, and what /help says of it. No skill can take these words; commands/slash.py does what they say.
+SLASH_WORDS: Mapping[str, str] = {
+    "help": "Show this list.",
+    "new": "Start a new conversation.",
+    "reset": "The same as /new.",
+    "tools": "List the tools the agent has.",
+    "status": "Show agent, model and conversation.",
+    "skill": "Use a skill by its name: /skill NAME [words].",
+    "quit": "Leave.",
+    "exit": "The same as /quit.",
+}
 
 
 def _new_key() -> str:

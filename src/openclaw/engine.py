@@ -23,6 +23,7 @@ from openclaw.mcp.connect import Services
 from openclaw.mcp.manager import Manager
 from openclaw.media import MediaStore
 from openclaw.protocol.authorizer import Authorizer
+from openclaw.redact import SECRET_SCHEME
 from openclaw.security.audit import AuditLog
 from openclaw.security.policy import Decision, Named, Policy, PolicyLayer, ToolRef, layer_of
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-SECRET = "secret://"
 # Names that no server's tool may take: a test holds them to what tools/native.py offers.
 NATIVE_NAMES = ("read", "write", "edit", "ls", "grep", "exec", "web_fetch")
 
@@ -116,7 +116,7 @@ class Engine:
 
     async def resolve(self, value: str) -> str:
         """A configured value with its secret references replaced. Raises SecretError."""
-        return await self.resolver.resolve(value) if SECRET in value else value
+        return await self.resolver.resolve(value) if SECRET_SCHEME in value else value
 
     @cached_property
     def resolver(self) -> "Resolver":

@@ -17,6 +17,8 @@ from urllib.parse import quote, quote_plus
 import msgspec
 
 MASK = "[REDACTED]"
+# What a reference to a secret starts with: the secret itself is elsewhere.
+SECRET_SCHEME = "secret://"
 
 # A shorter value stands in ordinary words by chance: masking it would garble every line and so reveal it.
 _SHORTEST = 4
@@ -69,7 +71,7 @@ def looks_secret(key_name: str, value: str) -> bool:
     References (`secret://…`, `${VAR}`, `$VAR`) are not: the value is elsewhere. `key_name` may be empty, for arguments and addresses.
     """
     value = value.strip()
-    if not value or "secret://" in value or _REFERENCE.search(value):
+    if not value or SECRET_SCHEME in value or _REFERENCE.search(value):
         return False
     if redact(value) != value or _RANDOM.fullmatch(value):
         return True

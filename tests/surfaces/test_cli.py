@@ -190,6 +190,18 @@ def test_a_chat_over_a_pipe_answers_every_line(person: Program) -> None:
     assert "error: There is no command /nwe. Did you mean /new?" in ran.err
 
 
+def test_a_skill_can_be_used_by_its_name_in_a_chat(person: Program) -> None:
+    ran = person.run("chat", stdin="/skill mcp servers\n/skill\n/skill mpc\n/reset\n/exit\n/status\n")
+    assert (
+        ran.out
+        == "No MCP servers are configured. Add one: openclaw mcp connect URL, or under mcp.servers in openclaw.json.\nA new conversation.\n"
+    )
+    assert ran.err.splitlines()[1:] == [
+        "error: /skill needs the name of a skill. Type /help to see them.",
+        "error: There is no command /mpc. Did you mean /mcp?",
+    ]
+
+
 # Tools and policy
 
 
@@ -236,6 +248,22 @@ def test_a_denied_server_tool_cannot_be_called_by_hand_either(person: Program) -
     assert 'parts__echo may not be used: deny "parts__echo" (openclaw.json:1 tools.deny)' in ran.err
 
 
+def test_a_call_by_hand_leaves_the_trail_that_every_call_leaves(person: Program) -> None:
+    person.configure(f'{{tools: {{deny: ["parts__hang"]}}, mcp: {{servers: {{parts: {server_entry()}}}}}}}')
+    assert person.run("mcp", "call", "parts__echo", "text=hi").code == 0
+    assert person.run("mcp", "call", "parts__echo", '{"text": 5}').code == 2
+    assert person.run("mcp", "call", "parts__hang").code == 2
+    trail = [json.loads(line) for line in person.run("audit", "export").out.splitlines()]
+    assert [(one["event"], one["tool"], one.get("outcome"), one.get("resultBytes")) for one in trail] == [
+        ("request", "parts__echo", None, None),
+        ("outcome", "parts__echo", "ok", 2),
+        ("request", "parts__echo", None, None),
+        ("outcome", "parts__echo", "invalid", None),
+        ("request", "parts__hang", None, None),
+        ("outcome", "parts__hang", "refused", None),
+    ]
+
+
 def test_connect_writes_the_config_and_remove_takes_it_out_again(person: Program) -> None:
     person.configure("{ // mine\n}\n")
     script = str(Path(__file__).parent.parent / "parts" / "stdio_server.py")
@@ -270,6 +298,45 @@ def test_status_says_which_model_and_whether_it_has_its_key(person: Program) -> 
     (agent,) = person.run("status", "--json").data["agents"]
     assert agent["model"] == "openai/gpt-5"
     assert "OPENAI_API_KEY" in agent["problem"]
+
+
+def test_status_says_where_a_key_comes_from_and_never_the_key(person: Program) -> None:
+    person.configure(
+        '{models: {providers: {openai: {apiKey: "sk-plain-in-config-0123456789"}}}, agents: {defaults: {model: "openai/gpt-5"}}}'
+    )
+    ran = person.run("status")
+    assert "model openai/gpt-5, key from the config at models.providers.openai.apiKey" in ran.out
+    assert "sk-plain" not in ran.out + ran.err
+
+
+@pytest.mark.parametrize("line", [("status",), ("config", "validate"), ("agent", "-m", "hello")])
+def test_a_model_of_a_provider_that_does_not_exist_is_a_config_error_with_its_place(
+    person: Program, line: tuple[str, ...]
+) -> None:
+    person.configure('{\n  agents: {defaults: {model: {primary: "opnai/x"}}},\n}')
+    ran = person.run(*line)
+    assert ran.code == 2
+    assert (
+        "openclaw.json:2:31: agents.defaults.model.primary: There is no model provider named 'opnai'. Did you mean \"openai\"?"
+        in ran.out + ran.err
+    )
+
+
+def test_unset_takes_a_setting_out_and_keeps_every_comment(person: Program) -> None:
+    person.configure("{\n  // mine\n  tools: {deny: ['exec']}, // theirs\n  logging: {level: 'info'},\n}\n")
+    assert person.run("config", "unset", "tools.deny").code == 0
+    assert person.config.read_text() == "{\n  // mine\n  tools: {}, // theirs\n  logging: {level: 'info'},\n}\n"
+    ran = person.run("config", "unset", "tools.deny")
+    assert (ran.code, ran.err) == (2, "error: Nothing is set at tools.deny.\n")
+
+
+def test_a_word_that_is_not_one_of_the_allowed_ones_is_named_with_them(person: Program) -> None:
+    ran = person.run("config", "set", "tools.profile", "codign")
+    assert ran.code == 2
+    assert (
+        'tools.profile: expected "coding", "full", "messaging" or "minimal", found "codign". Did you mean "coding"?'
+        in ran.err
+    )
 
 
 def test_doctor_finds_a_config_that_others_may_read(person: Program) -> None:

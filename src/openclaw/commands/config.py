@@ -1,6 +1,7 @@
 """`openclaw config`: check, read and change openclaw.json.
 
-`set` writes only what still loads afterwards: a change that would break the file is refused with the reason, and nothing is written.
+`set` and `unset` write only what still loads afterwards: a change that would break the file is refused with the reason, and nothing is
+written.
 Credentials are never printed.
 """
 
@@ -12,14 +13,13 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config import json5
 from openclaw.config.dotted import format_path, parse_path
-from openclaw.config.edit import edit_file
+from openclaw.config.edit import edit_file, remove
 from openclaw.config.edit import set_value as edited
-from openclaw.config.load import load_config
+from openclaw.config.load import Config, load_config
 from openclaw.config.schema import json_schema
 from openclaw.errors import ConfigError, Problem, UsageError
-from openclaw.redact import looks_secret
-
-_HIDDEN = "[REDACTED]"
+from openclaw.models.configured import misnamed
+from openclaw.redact import MASK, looks_secret
 
 
 async def validate(context: Context, parsed: Parsed) -> int:
@@ -30,6 +30,7 @@ async def validate(context: Context, parsed: Parsed) -> int:
     try:
         config = load_config(context.paths, context.env)
         warnings, missing = config.warnings, config.missing
+        problems = tuple(misnamed(config))
     except ConfigError as error:
         problems = error.problems
     if parsed.flag("json"):
@@ -66,8 +67,8 @@ def _without_secrets(value: Any, key: str) -> Any:
         return {name: _without_secrets(item, name) for name, item in value.items()}
     if isinstance(value, list):
         return [_without_secrets(item, key) for item in value]
-    if isinstance(value, str) and not value.startswith(("secret://", "$")) and looks_secret(key, value):
-        return _HIDDEN
+    if isinstance(value, str) and looks_secret(key, value):
+        return MASK
     return value
 
 
@@ -77,9 +78,24 @@ async def set_value(context: Context, parsed: Parsed) -> int:
         value = json5.loads(parsed.text("value"))
     except ConfigError:
         value = parsed.text("value")
-    edit_file(context.paths, context.env, lambda source: edited(source, path, value))
+    config = edit_file(context.paths, context.env, lambda source: edited(source, path, value))
     context.console.line(f"Set {format_path(path)} in {context.paths.config_file}.")
+    _warn(context, config)
     return 0
+
+
+async def unset(context: Context, parsed: Parsed) -> int:
+    path = parse_path(parsed.text("path"))
+    config = edit_file(context.paths, context.env, lambda source: remove(source, path))
+    context.console.line(f"Removed {format_path(path)} from {context.paths.config_file}.")
+    _warn(context, config)
+    return 0
+
+
+def _warn(context: Context, config: Config) -> None:
+    """A model may be named before its provider is configured, so that is written; but it is said."""
+    for problem in misnamed(config):
+        context.console.note(f"{context.console.bad('config:')} {problem}")
 
 
 async def schema(context: Context, parsed: Parsed) -> int:

@@ -6,9 +6,8 @@ comment of the file; what can never work is taken back out. A program may be add
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
-from typing import Any
 from urllib.parse import urlsplit
 
 from openclaw.commands.dispatch import Context
@@ -26,7 +25,9 @@ from openclaw.config.variables import escape
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.log import one_line
+from openclaw.mcp.manager import Manager
 from openclaw.mcp.status import ServerStatus
+from openclaw.redact import SECRET_SCHEME
 from openclaw.security.external import clean_label
 
 # Programs that only fetch and run another one: the package they are given says more than they do.
@@ -37,6 +38,9 @@ _RUNNERS = frozenset(
 _DULL = frozenset({"mcp", "api", "www", "server", "com", "org", "net", "io", "dev", "ai", "app", "co", "latest", "sse"})
 _OUTSIDE = re.compile(r"[^A-Za-z0-9_-]+")
 _YES = frozenset({"y", "yes"})
+
+# A server as it is written into the file.
+Entry = dict[str, str | list[str] | dict[str, str]]
 
 
 async def connect(context: Context, parsed: Parsed) -> int:
@@ -50,7 +54,7 @@ async def connect(context: Context, parsed: Parsed) -> int:
         if any(one.name == name for one in (await engine.manager()).status(spec.id)):
             raise UsageError(f"There is a server named {name} already.", hint="Choose another: --name NAME")
         read_server(name, entry)
-        if not await _consent(context, parsed, entry):
+        if "command" in entry and not await _consent(context, parsed, words):
             context.console.note("Nothing was changed.")
             return 1
         path = (*_section(engine.config, agent), name)
@@ -68,7 +72,7 @@ async def connect(context: Context, parsed: Parsed) -> int:
     return 0
 
 
-def _entry(context: Context, parsed: Parsed, words: Sequence[str]) -> dict[str, Any]:
+def _entry(context: Context, parsed: Parsed, words: Sequence[str]) -> Entry:
     """What is written for the words. Where they were typed in a conversation, `${NAME}` in them stays plain text."""
     is_url = len(words) == 1 and words[0].startswith(("http://", "https://"))
     typed_here = context.surface in ("terminal", "control")
@@ -78,7 +82,7 @@ def _entry(context: Context, parsed: Parsed, words: Sequence[str]) -> dict[str, 
             hint=f"Run: openclaw mcp connect {shlex.join(words)}",
         )
     text = (lambda value: value) if typed_here else _plain
-    entry: dict[str, Any] = {"url": text(words[0])} if is_url else {"command": words[0]}
+    entry: Entry = {"url": text(words[0])} if is_url else {"command": words[0]}
     if not is_url and len(words) > 1:
         entry["args"] = list(words[1:])
     if parsed.text("transport"):
@@ -92,7 +96,7 @@ def _entry(context: Context, parsed: Parsed, words: Sequence[str]) -> dict[str, 
 
 def _plain(value: str) -> str:
     """Text from a conversation: it may not reach into this machine's environment or secret stores."""
-    if "secret://" in value or re.fullmatch(r"\$[A-Z_][A-Z0-9_]*", value):
+    if SECRET_SCHEME in value or re.fullmatch(r"\$[A-Z_][A-Z0-9_]*", value):
         raise UsageError("References to secrets can only be set from a terminal or in openclaw.json.")
     return escape(value)
 
@@ -121,15 +125,14 @@ def _name_for(words: Sequence[str]) -> str:
     return _OUTSIDE.sub("-", "-".join(telling)).strip("-") or "server"
 
 
-async def _consent(context: Context, parsed: Parsed, entry: dict[str, Any]) -> bool:
+async def _consent(context: Context, parsed: Parsed, argv: Sequence[str]) -> bool:
     """A program is shown in full before it runs for the first time. Nobody to ask means no."""
-    if "command" not in entry or parsed.flag("yes"):
+    if parsed.flag("yes"):
         return True
-    argv = [entry["command"], *entry.get("args", ())]
     context.console.note("This program will be run on this machine, with your rights, whenever OpenClaw runs:")
     context.console.note("  " + " ".join(ascii(word) if not word.isprintable() else shlex.quote(word) for word in argv))
-    if entry.get("env"):
-        context.console.note(f"  with the variables {', '.join(one_line(name) for name in entry['env'])}")
+    if variables := [_pair("env", word)[0] for word in parsed.many("env")]:
+        context.console.note(f"  with the variables {', '.join(map(one_line, variables))}")
     answer = await context.console.ask("Add and run it? [y/N] ")
     if answer is None:
         raise UsageError("Nobody is there to agree to running this program.", hint="Say so with --yes.")
@@ -145,7 +148,7 @@ def _section(config: Config, agent: str) -> Path:
     return (*home, "mcp", "servers")
 
 
-async def _change(context: Context, engine: Engine, change: Any) -> None:
+async def _change(context: Context, engine: Engine, change: Callable[[str], str]) -> None:
     """Write the file and let the engine follow it."""
     await engine.reload(edit_file(context.paths, context.env, change))
 
@@ -156,16 +159,15 @@ async def _try(context: Context, parsed: Parsed, engine: Engine, name: str, agen
     try:
         await manager.server(name, agent).refresh()
     except OpenClawError:
-        status = _status(await engine.manager(), name, agent)
+        status = _status(manager, name, agent)
         if status.state == "needs-auth" and context.surface in ("terminal", "chat"):
             console = context.console
             await sign_in(context, engine, name, agent, console.note if parsed.flag("json") else console.line)
     return _status(manager, name, agent)
 
 
-def _status(manager: Any, name: str, agent: str) -> ServerStatus:
-    found: ServerStatus = next(one for one in manager.status(agent) if one.name == name)
-    return found
+def _status(manager: Manager, name: str, agent: str) -> ServerStatus:
+    return next(one for one in manager.status(agent) if one.name == name)
 
 
 async def disconnect(context: Context, parsed: Parsed) -> int:

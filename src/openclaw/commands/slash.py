@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 
-from openclaw.app import App
+from openclaw.app import SLASH_WORDS, App
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import nearest
@@ -56,9 +56,13 @@ async def run(chat: Chat, line: str) -> Outcome:
     name, _, words = line[1:].strip().partition(" ")
     built_in = BUILT_IN.get(name.lower())
     if built_in is not None:
-        return await built_in.run(chat, words.strip())
+        return await built_in(chat, words.strip())
     if is_prompt(await chat.app.engine.manager(), chat.spec.id, name):
         return Outcome(await filled_prompt(chat.app.engine, chat.spec.id, name, words))
+    return await _use_skill(chat, name, words)
+
+
+async def _use_skill(chat: Chat, name: str, words: str) -> Outcome:
     skills = chat.app.skills(chat.spec)
     command = skills.commands.get(name.lower())
     if command is None:
@@ -77,13 +81,8 @@ async def run(chat: Chat, line: str) -> Outcome:
         raise UsageError(f"/{name} cannot be used: {fault}") from None
 
 
-class BuiltIn(msgspec.Struct, frozen=True):
-    summary: str
-    run: Run
-
-
 async def _help(chat: Chat, words: str) -> Outcome:
-    rows = [(f"/{name}", command.summary) for name, command in BUILT_IN.items()]
+    rows = [(f"/{name}", summary) for name, summary in SLASH_WORDS.items()]
     rows += [
         (f"/{name}", one_line(command.skill.description))
         for name, command in chat.app.skills(chat.spec).commands.items()
@@ -120,10 +119,21 @@ async def _quit(chat: Chat, words: str) -> Outcome:
     return Outcome(leave=True)
 
 
-BUILT_IN: Mapping[str, BuiltIn] = {
-    "help": BuiltIn("Show this list.", _help),
-    "new": BuiltIn("Start a new conversation.", _new),
-    "tools": BuiltIn("List the tools the agent has.", _tools),
-    "status": BuiltIn("Show agent, model and conversation.", _status),
-    "quit": BuiltIn("Leave.", _quit),
+async def _skill(chat: Chat, words: str) -> Outcome:
+    name, _, rest = words.partition(" ")
+    if not name:
+        raise UsageError("/skill needs the name of a skill.", hint="Type /help to see them.")
+    return await _use_skill(chat, name, rest)
+
+
+# One for each of SLASH_WORDS.
+BUILT_IN: Mapping[str, Run] = {
+    "help": _help,
+    "new": _new,
+    "reset": _new,
+    "tools": _tools,
+    "status": _status,
+    "skill": _skill,
+    "quit": _quit,
+    "exit": _quit,
 }

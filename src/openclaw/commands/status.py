@@ -9,25 +9,28 @@ from openclaw.commands.mcp import status_json
 from openclaw.commands.parse import Parsed
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.agents import agent, agent_ids
-from openclaw.errors import OpenClawError
+from openclaw.errors import ConfigError, OpenClawError
+from openclaw.models.configured import misnamed
 from openclaw.security.external import clean_label
 
 
 async def run(context: Context, parsed: Parsed) -> int:
     async with context.open_app() as app:
         found = await collect(app)
+    code = ConfigError.exit_code if found["config"]["problems"] else 0
     if parsed.flag("json"):
         context.console.data(found)
-        return 0
+        return code
     console = context.console
     console.line(f"OpenClaw {__version__}")
     config = found["config"]
     missing = " (not there: every setting is at its default)" if config["missing"] else ""
     console.line(f"  Config    {config['file']}{missing}")
-    for warning in config["warnings"]:
+    for warning in (*config["problems"], *config["warnings"]):
         console.line(f"            {console.bad('!')} {warning}")
     for one in found["agents"]:
-        console.line(f"  Agent     {console.bold(one['id'])}  model {one['model'] or 'none'}{_why(one['found'])}")
+        key = f", key from {one['key']}" if one["key"] else ""
+        console.line(f"  Agent     {console.bold(one['id'])}  model {one['model'] or 'none'}{key}{_why(one['found'])}")
         if one["problem"]:
             console.line(f"            {console.bad('!')} {one['problem']}")
         console.line(f"            workspace {one['workspace']}, {one['tools']} tools")
@@ -36,7 +39,7 @@ async def run(context: Context, parsed: Parsed) -> int:
         console.line(f"  Server    {console.bold(clean_label(server['name'], 60))}  {state}, {server['tools']} tools")
     console.line(f"  Sessions  {found['sessions']} in {found['store']}")
     console.line(console.dim("Something wrong? openclaw doctor"))
-    return 0
+    return code
 
 
 def _why(found: str) -> str:
@@ -52,13 +55,22 @@ async def collect(app: App) -> dict[str, Any]:
             "id": name,
             "model": "",
             "found": "",
+            "key": "",
             "problem": "",
             "workspace": str(app.workspace(spec)),
         }
         try:
             selection = await app.selection(spec)
-            row |= {"model": selection.name, "found": selection.found, "problem": selection.problem}
+            row |= {
+                "model": selection.name,
+                "found": selection.found,
+                "key": selection.key,
+                "problem": selection.problem,
+            }
             row["tools"] = len((await app.agent(spec)).tools())
+        except ConfigError:
+            # Said once, with its place, under `config`.
+            row |= {"model": spec.model, "problem": "its model is not configured", "tools": 0}
         except OpenClawError as error:
             row |= {"problem": str(error), "tools": 0}
         agents.append(row)
@@ -73,6 +85,7 @@ async def collect(app: App) -> dict[str, Any]:
         "config": {
             "file": str(app.config.file),
             "missing": app.config.missing,
+            "problems": [str(problem) for problem in misnamed(app.config)],
             "warnings": [str(warning) for warning in app.config.warnings],
         },
         "agents": agents,

@@ -109,6 +109,12 @@ _CONFIG = Command(
             details="The value is JSON5; a word that is not is taken as text.",
             arguments=(_PATH, Argument("value", "The new value.")),
         ),
+        Command(
+            "unset",
+            "Take one setting out and keep every comment.",
+            handler="openclaw.commands.config:unset",
+            arguments=(_PATH,),
+        ),
         Command("schema", "Print the JSON Schema of the file.", handler="openclaw.commands.config:schema"),
         Command("path", "Print where the file is.", handler="openclaw.commands.config:path"),
     ),

@@ -31,6 +31,10 @@ FOREIGN_SECTIONS = keys(
 )
 # A longer list of known keys would not be read.
 _KEYS_SHOWN = 12
+# Enough of a number to recognise it.
+_FOUND_CHARACTERS = 40
+# Longer than any word that a setting takes.
+_WORD_CHARACTERS = 24
 # Looking for the nearest word takes a millisecond. A file with more unknown keys than this is not a config of ours.
 _HINTS = 100
 
@@ -124,7 +128,7 @@ class _Walk:
 
     def nearest(self, word: str, known: Sequence[str]) -> str:
         self.hints -= 1
-        return _nearest(word, known) if self.hints >= 0 else ""
+        return nearest(word, known) if self.hints >= 0 else ""
 
     def value(self, node: Node, kind: inspect.Type, path: Path, *, secret: bool = False) -> Any:
         match kind:
@@ -155,15 +159,14 @@ class _Walk:
         return self.mismatch(node, kind, path)
 
     def mismatch(self, node: Node, kind: inspect.Type, path: Path) -> _Omitted:
-        hint = ""
+        hint, found = "", _kind_of(node)
         if isinstance(kind, inspect.LiteralType) and isinstance(node, Scalar) and isinstance(node.value, str):
             hint = self.nearest(node.value, [str(value) for value in kind.values])
-        found = _kind_of(node)
-        if isinstance(kind, inspect.IntType | inspect.FloatType) and found == "a number" and isinstance(node, Scalar):
-            found = str(node.value)[:40]
-        return self.problem(
-            node, path, f"expected {words_for(kind)}" + (f", found {found}." if not hint else "."), hint
-        )
+            # A slip of the keyboard is shown; a credential that strayed here is not.
+            found = f'"{node.value}"' if hint or _is_plain_word(node.value) else "another text"
+        elif isinstance(kind, inspect.IntType | inspect.FloatType) and isinstance(node, Scalar) and found == "a number":
+            found = str(node.value)[:_FOUND_CHARACTERS]
+        return self.problem(node, path, f"expected {words_for(kind)}, found {found}.", hint)
 
     def text(self, node: Scalar, path: Path, *, secret: bool) -> Any:
         """The text with its variables. In a server entry an unset one stays as written: it stops that server, and is never sent."""
@@ -376,6 +379,10 @@ def _kind_of(node: Node) -> str:
     return "a number"
 
 
+def _is_plain_word(text: str) -> bool:
+    return len(text) <= _WORD_CHARACTERS and text.replace("-", "").replace("_", "").isalpha()
+
+
 def _choice(words: Sequence[str]) -> str:
     shown = sorted(words)
     if len(shown) > _KEYS_SHOWN:
@@ -383,7 +390,7 @@ def _choice(words: Sequence[str]) -> str:
     return f"{', '.join(shown[:-1])} or {shown[-1]}" if len(shown) > 1 else "".join(shown)
 
 
-def _nearest(word: str, known: Sequence[str]) -> str:
+def nearest(word: str, known: Sequence[str]) -> str:
     """A hint that names the nearest known word, whatever its case and its underscores; empty when none is near."""
     folded = {name.replace("_", "").replace("-", "").lower(): name for name in known}
     found = import_module("difflib").get_close_matches(word[:80].replace("_", "").replace("-", "").lower(), folded, n=1)

@@ -15,6 +15,7 @@ from openclaw.config.entry import Auth, ServerEntry, transport_of
 from openclaw.config.loaded import Config
 from openclaw.config.sections import AgentSettings, ToolRules
 from openclaw.errors import Problem
+from openclaw.redact import SECRET_SCHEME
 
 AGENT_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 # Who answers when no agent is configured, or none is named.
@@ -59,7 +60,8 @@ def _agents(config: Config) -> _Broken:
         yield path, path, "there is no such agent.", f"Known agents: {', '.join(known)}."
 
 
-def _settings(config: Config) -> Iterator[tuple[Path, AgentSettings]]:
+def agent_settings(config: Config) -> Iterator[tuple[Path, AgentSettings]]:
+    """The defaults, then every agent's own settings, each with its path."""
     agents = config.root.agents
     yield ("agents", "defaults"), agents.defaults
     for index, agent in enumerate(agents.list):
@@ -73,7 +75,7 @@ def _tools(config: Config) -> _Broken:
         (("tools",), config.root.tools),
         (("gateway", "tools"), config.root.gateway.tools),
     ]
-    for path, settings in _settings(config):
+    for path, settings in agent_settings(config):
         layers += [((*path, "tools"), settings.tools), ((*path, "toolPolicy"), settings.tool_policy)]
         if settings.tools and settings.tool_policy:
             yield (
@@ -107,7 +109,7 @@ def servers(config: Config) -> Iterator[tuple[Path, ServerEntry]]:
     sections = [
         (("mcp",), config.root.mcp.servers),
         (PLUGIN_CONFIG, config.plugin.servers),
-        *(((*path, "mcp"), settings.mcp.servers) for path, settings in _settings(config) if settings.mcp),
+        *(((*path, "mcp"), settings.mcp.servers) for path, settings in agent_settings(config) if settings.mcp),
     ]
     for path, entries in sections:
         for name, entry in entries.items():
@@ -143,7 +145,7 @@ def entry_faults(entry: ServerEntry) -> Iterator[Fault]:
             yield "", needs or "the stdio transport needs a command.", 'Add "command".'
     elif not entry.url:
         yield "", f"the {transport} transport needs a url.", 'Add "url".'
-    elif isinstance(entry.url, str) and "secret://" not in entry.url:
+    elif isinstance(entry.url, str) and SECRET_SCHEME not in entry.url:
         fault = url_fault(entry.url) or plaintext_fault(entry.url)
         if fault:
             yield "url", fault, "Write an address such as https://example.com/mcp."

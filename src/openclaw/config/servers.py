@@ -24,6 +24,7 @@ from openclaw.config.loaded import Config
 from openclaw.config.rules import entry_faults
 from openclaw.config.sections import AgentSettings, Root
 from openclaw.errors import ConfigError, Problem
+from openclaw.redact import SECRET_SCHEME
 
 _log = logging.getLogger(__name__)
 
@@ -244,7 +245,7 @@ def secret_text(value: Value | None) -> str:
     if value is None:
         return ""
     if isinstance(value, SecretRef):
-        return f"secret://ref/{value.source}/{value.provider}/{value.id}"
+        return f"{SECRET_SCHEME}ref/{value.source}/{value.provider}/{value.id}"
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return value if isinstance(value, str) else json.dumps(value)

@@ -13,7 +13,7 @@ from openclaw.config.load import Config
 from openclaw.config.servers import secret_text
 from openclaw.errors import ConfigError, Problem, StoreError, UsageError
 from openclaw.gateway.guard import Rules, host_name
-from openclaw.redact import remember
+from openclaw.redact import SECRET_SCHEME, remember
 
 if TYPE_CHECKING:
     from openclaw.secrets.resolve import Resolver
@@ -25,7 +25,6 @@ _TOKEN_BYTES = 32
 # A token anybody could guess is none.
 SHORTEST_TOKEN = 8
 _UNUSABLE = f"A token needs {SHORTEST_TOKEN} characters or more, and no spaces."
-_SECRET = "secret://"
 
 
 async def rules_of(config: Config, env: Mapping[str, str], token_file: Path) -> Rules:
@@ -58,7 +57,7 @@ async def rules_of(config: Config, env: Mapping[str, str], token_file: Path) -> 
 
 
 async def _resolved(config: Config, env: Mapping[str, str], text: str) -> str:
-    if _SECRET not in text:
+    if SECRET_SCHEME not in text:
         return text
     resolver: Resolver = import_module("openclaw.secrets.resolve").Resolver.of(config, env)
     return await resolver.resolve(text)

@@ -23,7 +23,7 @@ from openclaw.process.environment import child_environment
 from openclaw.protocol.authorizer import Authorizer, StaticAuthorizer
 from openclaw.protocol.eras import Agreement, Kind, Plan, Reopen, negotiate, other_transport
 from openclaw.protocol.jsonrpc import Request, parse
-from openclaw.redact import looks_secret, remember
+from openclaw.redact import SECRET_SCHEME, looks_secret, remember
 from openclaw.transport.base import Transport, TransportKind
 from openclaw.transport.connection import Connection, OnNotification, Report
 from openclaw.transport.handshake import shake_hands
@@ -31,7 +31,6 @@ from openclaw.transport.stdio import StdioTransport
 
 _log = logging.getLogger(__name__)
 
-SECRET = "secret://"
 _LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 
 # A configured value with every secret reference in it replaced. Raises SecretError.
@@ -187,7 +186,7 @@ async def resolved(spec: ServerSpec, resolve: Resolve) -> ServerSpec:
     references: dict[str, str] = {}
 
     def collect(text: str) -> str:
-        if SECRET in text:
+        if SECRET_SCHEME in text:
             references[text] = ""
         return text
 

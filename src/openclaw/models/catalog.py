@@ -16,24 +16,16 @@ import msgspec
 
 from openclaw.errors import ModelError, OpenClawError
 from openclaw.models import scripted
+from openclaw.models.naming import BUILTIN, OFFLINE, SCRIPTED, WIRES, read_name
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, Notice, Provider
 from openclaw.models.spec import Endpoint, ModelSpec, ProviderSpec
-from openclaw.models.vendors import CHAT, MESSAGES, USUAL_WINDOW, VENDORS, Vendor, located
-from openclaw.redact import looks_secret, remember
+from openclaw.models.vendors import USUAL_WINDOW, VENDORS, Vendor, located
+from openclaw.redact import SECRET_SCHEME, looks_secret, remember
 
 __all__ = ["OFFLINE", "Catalog", "Chain", "Link", "ModelSpec", "ProviderSpec", "Selection"]
 
-BUILTIN: Final = "builtin"
-OFFLINE: Final = f"{BUILTIN}/offline"
 # It reads the last message only; any number will do that never makes a conversation compact early.
 OFFLINE_WINDOW: Final = 1_000_000
-
-_WIRES: Mapping[str, str] = {
-    CHAT: "openclaw.models.openai_chat",
-    MESSAGES: "openclaw.models.anthropic_messages",
-    # Ollama speaks chat-completions beside its own wire.
-    "ollama": "openclaw.models.openai_chat",
-}
 
 Resolve = Callable[[object], Awaitable[str]]
 
@@ -54,7 +46,8 @@ class Link(msgspec.Struct, frozen=True):
 class Selection(msgspec.Struct, frozen=True):
     """What serves an agent. `provider` tries the fallbacks too, and needs no model name in the request.
 
-    `found` says how a model was chosen that nobody configured; `problem` why the first one cannot work as things are (no key).
+    `found` says how a model was chosen that nobody configured; `problem` why the first one cannot work as things are (no key); `key`
+    where its key comes from, never the key itself, and empty when none is sent.
     """
 
     name: str
@@ -63,6 +56,7 @@ class Selection(msgspec.Struct, frozen=True):
     max_tokens: int | None = None
     found: str = ""
     problem: str = ""
+    key: str = ""
 
 
 class Chain:
@@ -121,7 +115,8 @@ class Catalog:
         spec, vendor = self._known(provider_id)
         listed = next((m for m in spec.models if m.id == model_id), ModelSpec(model_id))
         window = listed.context_window or (OFFLINE_WINDOW if provider_id == BUILTIN else vendor.context_window)
-        return Selection(links[0].name, Chain(links), window, listed.max_tokens, found, self._problem(provider_id))
+        problem, key = self._problem(provider_id), self._key_origin(provider_id)
+        return Selection(links[0].name, Chain(links), window, listed.max_tokens, found, problem, key)
 
     async def close(self) -> None:
         for provider in self._providers.values():
@@ -146,45 +141,24 @@ class Catalog:
         return OFFLINE, "no model is configured, no key is set, and no Ollama runs here"
 
     def _link(self, name: str) -> Link:
-        provider_id, slash, model = name.partition("/")
-        if not slash or not model:
-            return self._link(self._by_model(name))
-        if provider_id == scripted.NAME and provider_id not in self._specs:
+        provider_id, model = read_name(name, self._specs)
+        if provider_id == SCRIPTED and provider_id not in self._specs:
             # Each script is a provider of its own: it counts its turns.
-            return Link(name, self._kept(name, lambda: self._scripted(model, scripted.NAME)), model)
-        return Link(name, self._kept(provider_id, lambda: self._make(provider_id)), model)
+            return Link(name, self._kept(name, lambda: self._scripted(model, SCRIPTED)), model)
+        return Link(f"{provider_id}/{model}", self._kept(provider_id, lambda: self._make(provider_id)), model)
 
     def _kept(self, key: str, make: Callable[[], Provider]) -> Provider:
         if key not in self._providers:
             self._providers[key] = make()
         return self._providers[key]
 
-    def _by_model(self, name: str) -> str:
-        """A model named without its provider: the one configured provider that lists it."""
-        owners = [spec.id for spec in self._specs.values() if any(model.id == name for model in spec.models)]
-        if len(owners) == 1:
-            return f"{owners[0]}/{name}"
-        hint = f"Write it as provider/model, such as openai/{name or 'gpt-5.6-terra'}."
-        raise ModelError(f"'{name}' does not say which provider serves it.", hint=hint)
-
     def _make(self, provider_id: str) -> Provider:
         if provider_id == BUILTIN:
             provider: Provider = importlib.import_module("openclaw.models.offline").Offline()
             return provider
         spec, _ = self._known(provider_id)
-        if spec.api == scripted.NAME:
+        if spec.api == SCRIPTED:
             return self._scripted(spec.script, provider_id)
-        if not spec.base_url:
-            known = ", ".join([*self._specs, *VENDORS, BUILTIN])
-            raise ModelError(
-                f"There is no model provider named '{provider_id}'.",
-                hint=f"Add models.providers.{provider_id} with its baseUrl, or use one of: {known}.",
-            )
-        if spec.api not in _WIRES:
-            raise ModelError(
-                f"models.providers.{provider_id} speaks {spec.api}, which is not spoken here.",
-                hint=f"Use {CHAT} or {MESSAGES}: most vendors offer the first.",
-            )
         return _Lazy(spec, self._key_place(provider_id), self._problem(provider_id), self._resolve)
 
     def _scripted(self, path: str, name: str) -> Provider:
@@ -209,6 +183,17 @@ class Catalog:
         if vendor is None or not vendor.variables or configured:
             return place
         return self._variable(vendor) or f"{vendor.variables[0]} or {place}"
+
+    def _key_origin(self, provider_id: str) -> str:
+        """Where the key comes from, in words; empty when there is none."""
+        spec = self._specs.get(provider_id, ProviderSpec(provider_id))
+        place = f"models.providers.{provider_id}.apiKey"
+        if spec.api_key:
+            return f"the {'secret' if str(spec.api_key).startswith(SECRET_SCHEME) else 'config'} at {place}"
+        if variable := self._variable(VENDORS.get(provider_id, Vendor(""))):
+            return f"the environment variable {variable}"
+        header = next((name for name, _ in spec.headers if name.lower() in _KEY_HEADERS), "")
+        return f"the header {header} in models.providers.{provider_id}.headers" if header else ""
 
     def _problem(self, provider_id: str) -> str:
         """A vendor that asks for a key, and has none. Elsewhere (a proxy, a server at home) it may do without."""
@@ -254,7 +239,7 @@ class _Lazy:
     def _connected(self, endpoint: Endpoint) -> Provider:
         # Another request may have come this far while the secrets were resolved.
         if self._provider is None:
-            provider: Provider = importlib.import_module(_WIRES[self._spec.api]).connect(endpoint)
+            provider: Provider = importlib.import_module(WIRES[self._spec.api]).connect(endpoint)
             self._provider = provider
         return self._provider
 

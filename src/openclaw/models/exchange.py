@@ -227,7 +227,14 @@ class HttpProvider:
         return Done(
             "error",
             attempt.usage,
-            sentence(reason, refusal, self._endpoint, request.model, self._wire.label),
+            sentence(
+                reason,
+                refusal,
+                self._endpoint,
+                request.model,
+                wire=self._wire.label,
+                url=self._wire.url(self._endpoint.base_url),
+            ),
             retryable=not attempt.spoke and may_fall_back(reason),
             model=f"{self.name}/{request.model}",
             too_long=reason == "too-long",

@@ -201,8 +201,8 @@ def quoted(text: str) -> str:
     return (text[:QUOTE_CHARACTERS].rstrip() + "…" if len(text) > QUOTE_CHARACTERS else text).rstrip(".")
 
 
-def sentence(reason: Reason, refusal: Refusal, endpoint: Endpoint, model: str, wire: str) -> str:
-    """What happened and what to do, in one or two sentences; no secret value is in it."""
+def sentence(reason: Reason, refusal: Refusal, endpoint: Endpoint, model: str, *, wire: str, url: str) -> str:
+    """What happened and what to do, in one or two sentences; no secret value is in it. `url` is where the wire sent the request."""
     who = endpoint.provider
     code = f" ({refusal.status})" if refusal.status else ""
     words = f": {quoted(refusal.message)}" if refusal.message else ""
@@ -232,7 +232,8 @@ def sentence(reason: Reason, refusal: Refusal, endpoint: Endpoint, model: str, w
             what = refusal.what or (
                 quoted(refusal.error.message) if refusal.error else quoted(refusal.message) or "not found"
             )
-            return f"{_origin(endpoint)} does not answer as a {wire} endpoint{code}: {what}. Check {base}; it usually ends in /v1."
+            place = _shown(url) or who
+            return f"{place} is not a chat endpoint that speaks {wire}{code}: {what}. Check {base}; it usually ends in /v1."
         case "link":
             why = quoted(refusal.error.message) if refusal.error else "the connection failed"
             start = "Start it with `ollama serve`, or check" if who == "ollama" else "Check the network and"
@@ -247,9 +248,10 @@ def sentence(reason: Reason, refusal: Refusal, endpoint: Endpoint, model: str, w
             return f"{who} refused the request{code}{words}. Check the settings of {model}, or choose another model."
 
 
-def _origin(endpoint: Endpoint) -> str:
-    """All of the address that may be shown: its path and query can hold a key."""
+def _shown(url: str) -> str:
+    """The address that was asked, without its query, which can hold a key; empty for one with a password, or that is none."""
     try:
-        return parse_url(endpoint.base_url).origin
+        target = parse_url(url)
     except AddressError:
-        return endpoint.provider
+        return ""
+    return one_line(redact(target.origin + target.path.partition("?")[0]))

@@ -17,8 +17,7 @@ from openclaw.config.entry import SecretRef
 from openclaw.config.loaded import Config
 from openclaw.config.rules import servers
 from openclaw.config.sections import Root
-from openclaw.redact import looks_secret
-from openclaw.secrets.reference import SCHEME
+from openclaw.redact import SECRET_SCHEME, looks_secret
 
 # What an MCP server, a model provider, or anything else of the config has in plain sight.
 Kind = Literal["server", "provider", "setting"]
@@ -63,7 +62,9 @@ def server_warnings(config: Config) -> dict[str, tuple[str, ...]]:
     enabled = [(path[-1], entry) for path, entry in servers(config) if entry.enabled]
     plain = {finding.name for finding in plaintext_findings(config) if finding.kind == "server"}
     listed = {
-        name for name, entry in enabled if any(isinstance(arg, SecretRef) or SCHEME in str(arg) for arg in entry.args)
+        name
+        for name, entry in enabled
+        if any(isinstance(arg, SecretRef) or SECRET_SCHEME in str(arg) for arg in entry.args)
     }
     said = (
         (plain, "MCP server '{}' has plaintext credentials in config — consider using secret:// references"),

@@ -14,8 +14,8 @@ from urllib.parse import unquote
 
 from openclaw.errors import SecretError
 from openclaw.log import one_line
+from openclaw.redact import SECRET_SCHEME
 
-SCHEME = "secret://"
 # `ref` is what `{source, provider, id}` objects become; people write the object.
 PROVIDERS = ("gcp", "aws", "vault", "azure", "env", "file", "keychain", "exec")
 OBJECT = "ref"
@@ -41,14 +41,14 @@ class Reference:
 
 def references_in(value: str) -> list[str]:
     """The references of a value, as written, each once. Empty when it is plain text."""
-    if value.startswith(SCHEME):
+    if value.startswith(SECRET_SCHEME):
         return [value]
     return list(dict.fromkeys(_INSIDE.findall(value)))
 
 
 def replace_references(value: str, put: Callable[[str], str]) -> str:
     """The value with `put(reference)` in place of each reference. What was put in is not looked at again."""
-    if value.startswith(SCHEME):
+    if value.startswith(SECRET_SCHEME):
         return put(value)
     return _INSIDE.sub(lambda found: put(found[0]), value)
 

@@ -12,8 +12,9 @@ from urllib.parse import quote
 from openclaw.config.servers import secret_text
 from openclaw.errors import SecretError
 from openclaw.net.tls import TlsOptions
+from openclaw.redact import SECRET_SCHEME
 from openclaw.secrets.file import read_private
-from openclaw.secrets.reference import SCHEME, member, scalar, split_fragment
+from openclaw.secrets.reference import member, scalar, split_fragment
 from openclaw.secrets.rest import Answer, Endpoint, explain
 from openclaw.secrets.surroundings import Surroundings
 from openclaw.secrets.token import KeptToken, Token
@@ -137,6 +138,6 @@ class VaultSecrets:
 
     async def _own(self, text: str, name: str) -> str:
         """A credential for Vault, which may itself be a reference, to anything but Vault."""
-        if f"{SCHEME}vault/" in text:
+        if f"{SECRET_SCHEME}vault/" in text:
             raise SecretError(f"secrets.vault.{name} refers to Vault itself", hint="Keep it in another provider.")
         return await self._around.resolve(text)

@@ -75,11 +75,12 @@ def test_two_misspelt_keys_are_both_named_with_their_lines_and_the_nearest_known
         ("{mcp: {startupGraceMs: NaN}}", "1:24 mcp.startupGraceMs: expected a number of at least 0, found nan."),
         (
             "{logging: {level: 'inof'}}",
-            '1:19 logging.level: expected "debug", "error", "fatal", "info", "silent", "trace", "warn" or "warning". Did you mean "info"?',
+            '1:19 logging.level: expected "debug", "error", "fatal", "info", "silent", "trace", "warn" or "warning", found "inof". '
+            'Did you mean "info"?',
         ),
         (
             "{tools: {profile: 'x'}}",
-            '1:19 tools.profile: expected "coding", "full", "messaging" or "minimal", found a text.',
+            '1:19 tools.profile: expected "coding", "full", "messaging" or "minimal", found "x".',
         ),
         (
             "{models: {providers: {x: {models: [{}]}}}}",

@@ -116,6 +116,31 @@ async def test_a_name_that_means_nothing_is_refused_in_one_sentence(name: str, m
     assert caught.value.hint
 
 
+async def test_the_nearest_provider_is_named_for_one_that_does_not_exist() -> None:
+    with pytest.raises(ModelError) as caught:
+        await Catalog(environ={}).select("opnai/gpt-5")
+    assert caught.value.hint == 'Did you mean "openai"? Another one needs models.providers.opnai.baseUrl.'
+
+
+@pytest.mark.parametrize(
+    ("spec", "environ", "key"),
+    [
+        (ProviderSpec("openai", api_key="sk-1"), {}, "the config at models.providers.openai.apiKey"),
+        (ProviderSpec("openai", api_key="secret://env/K"), {}, "the secret at models.providers.openai.apiKey"),
+        (ProviderSpec("openai"), {"OPENAI_API_KEY": "sk-1"}, "the environment variable OPENAI_API_KEY"),
+        (
+            ProviderSpec("openai", headers=(("Authorization", "Bearer x"),)),
+            {},
+            "the header Authorization in models.providers.openai.headers",
+        ),
+        (ProviderSpec("openai"), {}, ""),
+    ],
+)
+async def test_a_selection_says_where_its_key_comes_from(spec: ProviderSpec, environ: dict[str, str], key: str) -> None:
+    selection = await Catalog([spec], environ=environ).select("openai/gpt-5")
+    assert selection.key == key
+
+
 async def test_a_vendor_without_a_key_says_so_without_being_asked() -> None:
     selection = await Catalog(environ={}).select("openai/gpt-x")
     problem = "openai has no API key. Set OPENAI_API_KEY or models.providers.openai.apiKey."

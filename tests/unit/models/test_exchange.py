@@ -518,9 +518,9 @@ async def test_an_address_that_is_no_model_endpoint_is_said_to_be_none(
     label = "chat-completions" if wire is CHAT else "messages"
     async with talking(wire, page) as (provider, server):
         done = last(await answer(provider))
-        origin = server.origin
+        url = f"{server.origin}/v1/{'chat/completions' if wire is CHAT else 'messages'}"
     code = "(200)" if page.status == 200 else f"({page.status})"
-    assert done.error.startswith(f"{origin} does not answer as a {label} endpoint {code}: ")
+    assert done.error.startswith(f"{url} is not a chat endpoint that speaks {label} {code}: ")
     assert done.error.endswith(" Check models.providers.local.baseUrl; it usually ends in /v1.")
     if what is not None:
         assert f"{what.removeprefix(f' ({page.status})')}." in done.error
@@ -630,7 +630,7 @@ async def test_a_fault_of_our_own_is_a_final_event_too(caplog: pytest.LogCapture
 @both
 async def test_an_error_page_that_never_ends_is_read_only_so_far(wire: Wire) -> None:
     async with talking(wire, Page(b"x" * 1_000_000, 404, "text/plain")) as (provider, _):
-        assert "does not answer as a" in last(await answer(provider)).error
+        assert "is not a chat endpoint" in last(await answer(provider)).error
 
 
 @both

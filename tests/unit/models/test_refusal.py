@@ -8,13 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openclaw.errors import AddressError, ConnectError, DeadlineError, LinkLostError, ProtocolError
-from openclaw.models.refusal import Refusal, error_of, quoted, reason_of, refusal_of, retry_after, sentence
+from openclaw.models.refusal import Reason, Refusal, error_of, quoted, reason_of, refusal_of, retry_after, sentence
 from openclaw.models.spec import Endpoint
 from openclaw.redact import remember
 
 ENDPOINT = Endpoint("acme", "https://api.acme.test/v1", "sk-test-0123456789", key_place="ACME_KEY")
 # 2026-11-15 12:00:00 UTC.
 NOW = 1_794_744_000.0
+
+
+def said(reason: Reason, refusal: Refusal, endpoint: Endpoint, url: str = "https://api.acme.test/v1") -> str:
+    return sentence(reason, refusal, endpoint, "m", wire="chat-completions", url=url)
 
 
 @pytest.mark.parametrize(
@@ -110,24 +114,28 @@ def test_a_web_page_is_recognised_and_a_last_word_obeyed() -> None:
 
 def test_a_refused_key_is_never_quoted() -> None:
     refusal = Refusal(401, "invalid_api_key", "Incorrect API key provided: sk-te***6789.")
-    assert (
-        sentence("key", refusal, ENDPOINT, "m", "chat-completions") == "acme refused the API key (401). Check ACME_KEY."
+    assert said("key", refusal, ENDPOINT) == "acme refused the API key (401). Check ACME_KEY."
+
+
+def test_an_address_that_is_no_endpoint_is_named_without_its_query() -> None:
+    url = "https://api.acme.test/wrong/chat/completions?key=abc"
+    assert said("not-an-endpoint", Refusal(404, what="a web page"), ENDPOINT, url) == (
+        "https://api.acme.test/wrong/chat/completions is not a chat endpoint that speaks chat-completions (404): a web page. "
+        "Check models.providers.acme.baseUrl; it usually ends in /v1."
     )
 
 
-def test_the_path_and_query_of_an_address_are_never_shown() -> None:
-    endpoint = Endpoint("acme", "https://api.acme.test/secret-path?key=abc")
-    said = sentence("not-an-endpoint", Refusal(200, what="a web page"), endpoint, "m", "messages")
-    assert said == (
-        "https://api.acme.test does not answer as a messages endpoint (200): a web page. "
-        "Check models.providers.acme.baseUrl; it usually ends in /v1."
+@pytest.mark.parametrize("url", ["https://me:password@api.acme.test/v1", "not an address"])
+def test_an_address_with_a_password_is_not_shown(url: str) -> None:
+    assert said("not-an-endpoint", Refusal(404, what="a web page"), ENDPOINT, url).startswith(
+        "acme is not a chat endpoint"
     )
 
 
 def test_an_ollama_that_is_not_running_or_lacks_a_model_is_helped_with_its_own_commands() -> None:
     endpoint = Endpoint("ollama", "http://127.0.0.1:11434/v1")
-    link = sentence("link", Refusal(error=ConnectError("Connection refused.")), endpoint, "m", "chat-completions")
-    model = sentence("model", Refusal(404), endpoint, "m", "chat-completions")
+    link = said("link", Refusal(error=ConnectError("Connection refused.")), endpoint)
+    model = said("model", Refusal(404), endpoint)
     assert "Start it with `ollama serve`" in link
     assert "Run `ollama pull m`" in model
 
@@ -143,6 +151,6 @@ def test_words_of_a_vendor_are_one_clean_bounded_line_without_known_secrets() ->
 @given(st.integers(0, 999), st.text(max_size=40), st.text(max_size=80))
 def test_any_refusal_becomes_a_sentence_that_ends_like_one(status: int, kind: str, message: str) -> None:
     refusal = Refusal(status, kind, message)
-    said = sentence(reason_of(refusal), refusal, ENDPOINT, "m", "chat-completions")
-    assert said.endswith((".", "/v1."))
-    assert "\n" not in said
+    text = said(reason_of(refusal), refusal, ENDPOINT)
+    assert text.endswith((".", "/v1."))
+    assert "\n" not in text
