@@ -73,6 +73,45 @@ async def test_settling_waits_only_as_long_as_asked(tmp_path: Path) -> None:
         assert (absence.name, absence.reason) == ("hanging__*", "MCP server 'hanging' is starting.")
 
 
+async def test_a_turn_waits_for_new_servers_while_they_come_up_and_not_for_one_that_hangs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    sites = [Site("stdio", tmp_path, f"s{n}") for n in range(4)]
+    specs = [HANGING, *(site.spec() for site in sites)]
+    state, turn = tmp_path / "state", float("inf")
+    async with Manager(specs, state=state, patience=0) as manager:
+        await manager.settle("", turn)
+        states = {status.name: status.state for status in manager.status()}
+        assert states == {"hanging": "starting", **{site.name: "ready" for site in sites}}
+        assert "Going on without MCP servers that are still connecting: hanging" in caplog.messages
+    caplog.clear()
+    # It is remembered that waiting was in vain: nobody else is new here, so that this turn does not wait at all.
+    async with Manager(specs, state=state, patience=0) as manager:
+        await manager.settle("", turn)
+        assert manager.status()[0].state == "starting"
+        assert caplog.messages == []
+
+
+async def test_a_turn_waits_for_the_only_server_as_long_as_it_may_take_to_connect() -> None:
+    options = EngineOptions(startup_grace=0.0)
+    async with Manager([replace(HANGING, connect_timeout=0.2)], options=options, patience=0) as manager:
+        await manager.settle("", float("inf"))
+        assert manager.status()[0].state == "restarting"
+
+
+async def test_a_server_that_was_waited_for_in_vain_is_waited_for_again_once_it_has_come_up(
+    tmp_path: Path,
+) -> None:
+    async with Site("stdio", tmp_path) as site:
+        async with Manager([site.spec()], state=tmp_path / "state", patience=0) as manager:
+            manager.server("shop").catalog.outwait()
+            await manager.settle("", float("inf"))
+            assert manager.server("shop").catalog.was_outwaited
+            await manager.reach()
+        async with Manager([site.spec()], state=tmp_path / "state", patience=0) as manager:
+            assert not manager.server("shop").catalog.was_outwaited
+
+
 @pytest.mark.requirement("000-12.1-connect-timeout")
 @pytest.mark.requirement("001-FR-1-timeout")
 async def test_a_connect_timeout_ends_a_server_that_never_answers() -> None:

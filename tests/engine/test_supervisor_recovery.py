@@ -18,6 +18,7 @@ from openclaw.mcp.manager import Manager
 from openclaw.mcp.results import CallResult
 from openclaw.mcp.status import StateChanged
 from openclaw.protocol.lifecycle import Event
+from parts import workshop
 from parts.chaos_proxy import ChaosProxy
 from parts.http_faults import hold, reset, status
 from parts.http_server import HttpServer, Message
@@ -174,6 +175,44 @@ async def test_a_call_while_a_server_is_away_says_when_the_next_attempt_is(tmp_p
         assert "The next attempt is in " in second.fault
         await site.http.start()
         assert words(await manager.call("shop__echo", {"text": "back"})) == "back"
+
+
+async def test_a_call_by_name_connects_at_once_to_a_server_that_was_never_seen_and_is_away(tmp_path: Path) -> None:
+    async with Site("streamable-http", tmp_path) as site:
+        assert site.http
+        url = site.http.url
+        await site.http.stop()
+        async with Manager([site.spec(url=url)]) as manager:
+            await until(manager, "unreachable")
+            refused = await manager.call("shop__echo", {"text": "x"})
+            assert refused.fault.startswith("MCP server 'shop' is unreachable: ")
+            assert "The next attempt is in " in refused.fault
+            await site.http.start()
+            assert words(await manager.call("shop__echo", {"text": "there"})) == "there"
+
+
+async def test_a_call_by_name_starts_a_program_at_once_that_never_came_up(tmp_path: Path) -> None:
+    site, program = Site("stdio", tmp_path), tmp_path / "late.py"
+    spec = site.spec()
+    arguments = tuple(str(program) if argument.endswith("workshop.py") else argument for argument in spec.args)
+    async with Manager([replace(spec, args=arguments)]) as manager:
+        await until(manager, "restarting")
+        refused = await manager.call("shop__echo", {"text": "x"})
+        assert refused.fault.startswith("MCP server 'shop' is restarting: ")
+        assert "The next attempt is in " in refused.fault
+        program.write_text(Path(workshop.__file__).read_text())
+        assert words(await manager.call("shop__echo", {"text": "there"})) == "there"
+
+
+async def test_a_tool_a_known_server_has_since_last_time_is_found_by_asking_it(site: Site, tmp_path: Path) -> None:
+    site.plan(tools=[workshop.tool("pid")])
+    state = tmp_path / "state"
+    async with Manager([site.spec()], services=site.services, state=state):
+        pass
+    site.plan(tools=[workshop.tool("pid"), workshop.tool("echo")])
+    async with Manager([site.spec()], services=site.services, state=state, eager=False) as manager:
+        assert [tool.name for tool in manager.tools()] == ["shop__pid"]
+        assert words(await manager.call("shop__echo", {"text": "new"})) == "new"
 
 
 @pytest.mark.requirement("000-10-404")

@@ -59,6 +59,19 @@ async def test_an_agent_turn_does_not_wait_for_a_server_it_knows_and_that_hangs_
     assert states[HANGING] == "starting"
 
 
+async def test_an_agent_turn_of_twenty_new_servers_goes_on_without_the_one_that_hangs(tmp_path: Path) -> None:
+    mute(tmp_path)
+    home = Home(tmp_path, mcp=servers(tmp_path))
+    async with App(home.config(), paths=home.paths, env=home.environ, workspace=tmp_path) as app:
+        reply = await app.reply("s3__echo text=hi")
+        manager = await app.engine.manager()
+        states = {status.name: status.state for status in manager.status()}
+        told = manager.context("main")
+    assert [call.name for call in reply.tool_calls] == ["s3__echo"]
+    assert states == {f"s{number}": "ready" for number in range(COUNT)} | {HANGING: "starting"}
+    assert f'name="{HANGING}" tools="0" status="starting"' in told
+
+
 async def test_a_turn_of_the_gateway_goes_on_without_a_server_that_was_never_seen(tmp_path: Path) -> None:
     mute(tmp_path)
     home = Home(tmp_path, mcp=servers(tmp_path))

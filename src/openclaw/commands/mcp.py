@@ -39,7 +39,7 @@ async def opened(
         manager = await engine.manager()
         if settle:
             manager.start(agent)
-            await manager.settle(agent, float("inf"))
+            await manager.reach(agent, only_unseen=True)
         yield engine, manager, agent
 
 

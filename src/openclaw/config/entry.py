@@ -224,9 +224,10 @@ class Mcp(Part, frozen=True):
         Literal["by-section", "prefix__tool", "mcp_prefix_tool"],
         about("How tools are named: as the section says that names the server, or one form everywhere."),
     ] = "by-section"
-    startup_grace_ms: Annotated[Milliseconds, about("How long a gateway turn waits for servers never seen before.")] = (
-        2_000
-    )
+    startup_grace_ms: Annotated[
+        Milliseconds,
+        about("How long a gateway turn waits for servers never seen before; a command, after the last that came up."),
+    ] = 2_000
     max_concurrent_servers: Annotated[Some | None, about("Servers that may run at the same time. 20.")] = None
     tool_discovery_interval: Annotated[
         Milliseconds | None, about("How often tools are listed again, in ms. 300,000; 0 never.")

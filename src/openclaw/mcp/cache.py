@@ -30,7 +30,7 @@ _SALT_BYTES = 16
 class Remembered(msgspec.Struct, rename="camel"):
     """How a server was reached, and its tools as they were offered. `revision` is empty when it was never seen.
 
-    `names` holds only the names that had to differ from the usual form.
+    `names` holds only the names that had to differ from the usual form. `outwaited` says that the last wait for it was in vain.
     """
 
     revision: str = ""
@@ -40,6 +40,7 @@ class Remembered(msgspec.Struct, rename="camel"):
     changes: list[Change] = []
     has_resources: bool = False
     names: dict[str, str] = {}
+    outwaited: bool = False
 
 
 class Pins(msgspec.Struct):

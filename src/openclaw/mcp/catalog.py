@@ -54,6 +54,10 @@ class Catalog:
         self.revision = remembered.revision
         self.transport = remembered.transport
         self.names: dict[str, str] = dict(remembered.names)
+        # Whether somebody waited for the list in vain since it last came.
+        self.was_outwaited = remembered.outwaited
+        # Whether the server listed its tools in this run: until then what is known may be out of date.
+        self.was_listed = False
         self._spec = spec
         self._cache = cache
         # As the server describes its tools now; a pinned tool is offered as it was.
@@ -77,15 +81,22 @@ class Catalog:
             found = await asyncio.to_thread(examine)
         else:
             found = examine()
-        before = (self.toolset, self.revision, self.transport)
+        before = (self.toolset, self.revision, self.transport, self.was_outwaited)
         self._live, self._mirrors = found.live, found.mirrors
         # An equal one stays the same object: whoever took it over has nothing to do.
         self.toolset = self.toolset if found.toolset == self.toolset else found.toolset
         self.revision, self.transport = client.agreement.version, client.connection.link.kind
-        if before == (self.toolset, self.revision, self.transport):
+        self.was_listed, self.was_outwaited = True, False
+        if before == (self.toolset, self.revision, self.transport, False):
             return Learned(is_new=False)
         self._remember()
         return Learned(is_new=True, announce=found.announce)
+
+    def outwait(self) -> None:
+        """Nobody waits for this server's list any more, until it came."""
+        if not self.was_outwaited:
+            self.was_outwaited = True
+            self._remember()
 
     def forget(self, tool: str) -> bool:
         """Take out a tool the server says it does not have, until it lists it again."""
@@ -169,6 +180,7 @@ class Catalog:
                 list(toolset.changes),
                 bool(toolset.utilities),
                 self.names,
+                self.was_outwaited,
             ),
         )
 

@@ -222,10 +222,16 @@ class Life:
     async def _connect(self, stack: AsyncExitStack, services: Services, places: Places, on_stderr: OnStderr) -> Client:
         listener = Listener(self._heard, self._dropped, on_stderr, self._renewed)
         known = {"revision": self._catalog.revision, "kind": self._catalog.transport}
-        if not self._spec.command:
-            return await connect(stack, self._spec, services, listener, **known)
-        async with places.starters.place(at_most=STARTER_YIELDS):
-            return await connect(stack, self._spec, services, listener, **known)
+        began = self._time()
+        try:
+            if not self._spec.command:
+                return await connect(stack, self._spec, services, listener, **known)
+            async with places.starters.place(at_most=STARTER_YIELDS):
+                return await connect(stack, self._spec, services, listener, **known)
+        except OpenClawError:
+            if self._time() - began >= self._spec.connect_timeout:
+                self._catalog.outwait()
+            raise
 
     async def _live(self, client: Client) -> Event:
         """Until the link breaks or the server is found to be gone, or idle."""

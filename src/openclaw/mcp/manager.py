@@ -20,6 +20,7 @@ from typing import Any, Self
 
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.errors import OpenClawError, UsageError
+from openclaw.mcp.arrivals import Arrivals
 from openclaw.mcp.bridge import result_of
 from openclaw.mcp.broadcast import Broadcast
 from openclaw.mcp.cache import Cache
@@ -36,7 +37,7 @@ from openclaw.mcp.results import CallResult
 from openclaw.mcp.roster import Roster
 from openclaw.mcp.running import Running
 from openclaw.mcp.status import EngineEvent, ServerStatus, StateChanged, ToolsChanged, auth_of, target_of
-from openclaw.mcp.supervisor import Supervisor, Workshop
+from openclaw.mcp.supervisor import Supervisor, UnavailableError, Workshop
 from openclaw.mcp.turnstile import Turnstile
 from openclaw.mcp.view import View
 from openclaw.media import MediaStore
@@ -87,7 +88,7 @@ class Manager:
         self._cache = Cache(state)
         self._roster: Roster
         self._views: dict[str, View] = {}
-        self._changed = asyncio.Event()
+        self._arrivals = Arrivals(self._options.startup_grace)
         self._said_started = False
 
     async def __aenter__(self) -> Self:
@@ -109,7 +110,9 @@ class Manager:
             elif spec.fault:
                 _log.error("MCP server '%s' failed to start: %s", spec.name, spec.fault)
         self._apply()
-        await self._settle(_supervisors_of(self._views.values()), self._patience)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if self._patience == float("inf") else self._patience):
+                await self._met(_supervisors_of(self._views.values()))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -125,8 +128,8 @@ class Manager:
         return self._view(agent).absences()
 
     async def settle(self, agent: str, patience: float) -> None:
-        """Wait for servers that were never seen before and are starting; for no others."""
-        await self._settle(_supervisors_of([self._view(agent)]), patience)
+        """Wait for servers that were never seen before and are starting; for no others, and not for one that hangs (arrivals.py)."""
+        await self._arrivals.settle(_supervisors_of([self._view(agent)]), patience)
 
     def context(self, agent: str) -> str:
         view = self._view(agent)
@@ -159,12 +162,14 @@ class Manager:
             return CallResult.failed(fault)
         return await self._call(view, entry, arguments, agent, session, show_progress)
 
-    async def reach(self, agent: str = ANY_AGENT) -> None:
-        """Wait until no server of an agent is starting: each is up, or is known not to be."""
-        supervisors = list(self._view(agent).supervisors.values())
-        while any(supervisor.is_starting for supervisor in supervisors):
-            self._changed.clear()
-            await self._changed.wait()
+    async def reach(self, agent: str = ANY_AGENT, *, only_unseen: bool = False) -> None:
+        """Wait until no server of an agent is starting: each is up, or is known not to be. With `only_unseen`, for those alone whose
+        tools are not known yet."""
+        supervisors = _supervisors_of([self._view(agent)])
+        if only_unseen:
+            await self._met(supervisors)
+        else:
+            await self._arrivals.until(lambda: not any(supervisor.is_starting for supervisor in supervisors))
 
     def entries(self, agent: str = ANY_AGENT) -> list[Entry]:
         """The tools an agent is offered, each with its server and its definition."""
@@ -261,7 +266,7 @@ class Manager:
             self._emit(ToolsChanged(supervisor.spec.name, tuple(added), tuple(removed)))
 
     def _emit(self, event: EngineEvent) -> None:
-        self._changed.set()
+        self._arrivals.noted()
         self.events.send(event)
         if isinstance(event, StateChanged) and not self._said_started and self._is_eager:
             supervisors = self._roster.shared.values()
@@ -270,24 +275,24 @@ class Manager:
                 self._said_started = True
                 _log.info("MCP manager started: %d/%d servers ready", states.count("ready"), len(states))
 
-    async def _settle(self, supervisors: Collection[Supervisor], patience: float) -> None:
+    async def _met(self, supervisors: Collection[Supervisor]) -> None:
         """Wait until the tools of all these are known or will not be soon. Each attempt ends with its connect timeout."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(None if patience == float("inf") else patience):
-                while any(supervisor.is_settling for supervisor in supervisors):
-                    self._changed.clear()
-                    await self._changed.wait()
+        await self._arrivals.until(lambda: not any(supervisor.is_settling for supervisor in supervisors))
 
     # Calls
 
     async def _find(self, view: View, name: str) -> Entry | None:
-        """A tool that is not known yet: of a server that is still starting, or was never started."""
-        unseen = {n: s for n, s in view.supervisors.items() if not s.catalog.is_known}
-        likely = {n: s for n, s in unseen.items() if name.startswith(view.registry.base(n, ""))} or unseen
-        for supervisor in likely.values():
-            supervisor.post(Event("start"))
-        await self._settle(likely.values(), float("inf"))
+        """A tool that is not known yet: of a server that is starting, away or was never asked, or that has it since last time."""
+        silent = {n: s for n, s in view.supervisors.items() if not s.catalog.was_listed}
+        likely = [s for n, s in silent.items() if name.startswith(view.registry.base(n, ""))]
+        await asyncio.gather(*map(self._ask, likely or [s for s in silent.values() if not s.catalog.is_known]))
         return view.registry.entry(name)
+
+    async def _ask(self, supervisor: Supervisor) -> None:
+        """Have a server list its tools, connecting at once if need be. When it does not, its status says why."""
+        with contextlib.suppress(UnavailableError):
+            await supervisor.client()
+            await self._arrivals.until(lambda: not supervisor.is_starting)
 
     def _make_run(self, view: View, name: str) -> Run:
         return partial(self._run_tool, view, name)

@@ -102,7 +102,8 @@ class View:
         if shown.shown == "stopped (limit)":
             return f"MCP server '{spec.name}' waits because as many servers run as maxConcurrentServers allows."
         why = shown.reason.rstrip(".")
-        return f"MCP server '{spec.name}' is {shown.state}{f': {why}' if why else ''}."
+        when = "" if shown.next_attempt is None else f" The next attempt is in {shown.next_attempt:.0f} s."
+        return f"MCP server '{spec.name}' is {shown.state}{f': {why}' if why else ''}.{when}"
 
     def _tool(self, entry: Entry) -> Tool:
         made = self._made.get(entry.name)
