@@ -24,10 +24,8 @@ from openclaw.commands.table import ROOT, SHARED
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
 from openclaw.errors import UsageError
+from openclaw.gateway.wire import INTERRUPTED
 from openclaw.log import configure
-
-# What a shell shows for a program that was interrupted.
-INTERRUPTED = 130
 
 
 def run(words: Sequence[str]) -> int:

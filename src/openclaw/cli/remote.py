@@ -15,8 +15,6 @@ from openclaw import __version__
 from openclaw.config import places
 from openclaw.gateway import wire
 
-# What a shell shows for a program that was interrupted.
-INTERRUPTED = 130
 # A healthy gateway takes a request within milliseconds; after this many seconds we do the work ourselves.
 TAKE_TIMEOUT = 5.0
 _WIDTH = 80
@@ -45,7 +43,7 @@ def _served(terminal: "_Terminal") -> int:
             return terminal.serve()
         except KeyboardInterrupt:
             if terminal.interrupted:
-                return INTERRUPTED
+                return wire.INTERRUPTED
             terminal.interrupt()
         except BrokenPipeError:
             # The reader went away (`openclaw tools | head`); keep the interpreter from complaining about it at exit.
@@ -160,7 +158,7 @@ class _Terminal:
                 kind, payload = self._next()
             except OSError:
                 if self.interrupted:
-                    return INTERRUPTED
+                    return wire.INTERRUPTED
                 _write(2, b"error: the gateway ended while it ran the command. Look: openclaw gateway status\n")
                 return 1
             if kind == wire.OUT:

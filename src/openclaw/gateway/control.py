@@ -29,8 +29,6 @@ _log = logging.getLogger(__name__)
 
 # Time to say what is wanted; the stub does it in the first packet.
 REQUEST_TIMEOUT = 5.0
-# What a shell shows for a program that was interrupted.
-INTERRUPTED = 130
 _TOKEN_BYTES = 32
 _BACKLOG = 128
 
@@ -164,7 +162,7 @@ async def _outcome(work: "asyncio.Task[int]", console: Console) -> int:
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is None or not task.cancelling():
-            return INTERRUPTED
+            return wire.INTERRUPTED
         task.uncancel()
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)

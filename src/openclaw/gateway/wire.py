@@ -26,6 +26,8 @@ HEAD_BYTES = 5
 MOST_BYTES = 64 * 1024 * 1024
 # What makes one frame of a long output: large enough to cost nothing, small enough to pass through as it comes.
 PIECE_BYTES = 64 * 1024
+# The exit code of a command that was interrupted, as shells show it.
+INTERRUPTED = 130
 
 
 def frame(kind: bytes, payload: bytes = b"") -> bytes:
