@@ -192,7 +192,7 @@ class App:
         """Say something to an agent and wait for its whole answer; `on_event` sees it come.
 
         Without a `session_key` a new conversation is started. `patience` is how long to wait for servers whose tools are not known yet;
-        None waits as long as connecting to each of them may take. Raises UsageError, ConfigError, ModelError, StoreError or MediaError
+        None waits while they come up, and not for one that hangs. Raises UsageError, ConfigError, ModelError, StoreError or MediaError
         before anything was said; what goes wrong later is in the reply. `instructions` are added to the agent's own; `workspace` is
         where it works if it has none configured. `blocks` are content the person pointed at, already framed where it is not their own.
         """

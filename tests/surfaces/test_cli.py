@@ -249,18 +249,24 @@ def test_a_denied_server_tool_cannot_be_called_by_hand_either(person: Program) -
 
 
 def test_a_call_by_hand_leaves_the_trail_that_every_call_leaves(person: Program) -> None:
-    person.configure(f'{{tools: {{deny: ["parts__hang"]}}, mcp: {{servers: {{parts: {server_entry()}}}}}}}')
-    assert person.run("mcp", "call", "parts__echo", "text=hi").code == 0
-    assert person.run("mcp", "call", "parts__echo", '{"text": 5}').code == 2
-    assert person.run("mcp", "call", "parts__hang").code == 2
+    write(person, "a.txt", "hi")
+    script = str(Path(__file__).parent.parent / "parts" / "files_server.py")
+    entry = json.dumps({"command": sys.executable, "args": [script, str(person.workspace)]})
+    person.configure(f'{{tools: {{deny: ["files__list_directory"]}}, mcp: {{servers: {{files: {entry}}}}}}}')
+    read, listed = "files__read_text_file", "files__list_directory"
+    assert person.run("mcp", "call", read, f"path={person.workspace / 'a.txt'}").out == "hi\n"
+    wrong = person.run("mcp", "call", read, "pth=a.txt")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert wrong.err.startswith(f"error: {read} was not called: The arguments do not fit their schema")
+    assert person.run("mcp", "call", listed, "path=/").code == 2
     trail = [json.loads(line) for line in person.run("audit", "export").out.splitlines()]
     assert [(one["event"], one["tool"], one.get("outcome"), one.get("resultBytes")) for one in trail] == [
-        ("request", "parts__echo", None, None),
-        ("outcome", "parts__echo", "ok", 2),
-        ("request", "parts__echo", None, None),
-        ("outcome", "parts__echo", "invalid", None),
-        ("request", "parts__hang", None, None),
-        ("outcome", "parts__hang", "refused", None),
+        ("request", read, None, None),
+        ("outcome", read, "ok", 2),
+        ("request", read, None, None),
+        ("outcome", read, "invalid", None),
+        ("request", listed, None, None),
+        ("outcome", listed, "refused", None),
     ]
 
 

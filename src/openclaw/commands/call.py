@@ -18,9 +18,10 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.mcp import opened
 from openclaw.commands.parse import Parsed, nearest
 from openclaw.commands.render import result_lines
-from openclaw.content import ToolCall
+from openclaw.content import File, Text, ToolCall, text_of
 from openclaw.engine import Engine
 from openclaw.errors import UsageError
+from openclaw.mcp.bridge import tool_of
 from openclaw.mcp.definition import schema_of
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.registry import Entry
@@ -28,8 +29,8 @@ from openclaw.mcp.results import CallResult, as_json
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.supervisor import UnavailableError
 from openclaw.security.external import clean_label
-from openclaw.security.policy import ToolRef
-from openclaw.tool import Invocation
+from openclaw.tool import Invocation, ToolResult
+from openclaw.tools.invoke import CheckerCache, invoke
 
 # How often one call may ask for a sign-in: for the server, and for rights that the tool turned out to want.
 MOST_SIGN_INS = 2
@@ -64,6 +65,7 @@ class _Caller:
         self._manager = manager
         self._agent = agent
         self._may_ask = may_ask
+        self._checkers = CheckerCache()
 
     async def find(self, tool: str) -> Entry:
         """Raises UsageError when there is no such tool, UnavailableError when there may be one that cannot be had."""
@@ -83,12 +85,12 @@ class _Caller:
         return entry
 
     async def call(self, entry: Entry, arguments: dict[str, Any]) -> CallResult:
-        """Raises UsageError when a rule forbids it."""
-        result = await self._audited(entry, arguments)
+        """Raises UsageError when a rule or the tool's own schema forbids it."""
+        result = await self._invoked(entry, arguments)
         for _ in range(MOST_SIGN_INS):
             if not self._needs_sign_in(entry, result) or not await self._sign_in(entry.spec.name):
                 break
-            result = await self._audited(entry, arguments)
+            result = await self._invoked(entry, arguments)
         return result
 
     def _needs_sign_in(self, entry: Entry, result: CallResult) -> bool:
@@ -105,26 +107,39 @@ class _Caller:
         offer: Offer = import_module("openclaw.commands.sign_in").offer
         return await offer(self._context, self._engine, server, self._agent)
 
-    async def _audited(self, entry: Entry, arguments: dict[str, Any]) -> CallResult:
-        engine, manager, agent = self._engine, self._manager, self._agent
-        tool = next((one for one in manager.tools(agent) if one.name == entry.name), None)
+    async def _invoked(self, entry: Entry, arguments: dict[str, Any]) -> CallResult:
+        """One call, as every call is made; what a person is shown is what the server sent, not what a model would get of it."""
+        kept: list[CallResult] = []
+
+        async def run(checked: dict[str, Any], invocation: Invocation) -> ToolResult:
+            result = await self._manager.call(entry.name, checked, agent=self._agent, show_progress=self._progress())
+            kept.append(result)
+            return _measured(result)
+
         call = ToolCall(f"command-{token_hex(4)}", entry.name, arguments)
-        invocation = Invocation(agent, "", engine.paths.workspace_dir, call.id)
-        decision = engine.decide(ToolRef(entry.name, "mcp", entry.spec.name), agent)
-        engine.audit.asked(call, invocation, tool, decision)
-        started, outcome = monotonic(), "cancelled"
-        try:
-            if not decision.allowed:
-                outcome = "refused"
-                raise UsageError(f"{entry.name} may not be used: {decision}.")
-            result = await manager.call(entry.name, arguments, agent=agent, show_progress=self._progress())
-            outcome = "error" if result.is_error else "ok"
-            return result
-        finally:
-            engine.audit.ended(call, invocation, tool, outcome, monotonic() - started)
+        said = await invoke(
+            tool_of(entry, run),
+            call,
+            Invocation(self._agent, "", self._engine.paths.workspace_dir, call.id),
+            policy_decide=self._engine.decide,
+            checker_cache=self._checkers,
+            audit=self._engine.audit,
+            clock=monotonic,
+        )
+        if not kept:
+            # Forbidden, or called with the wrong words: no server has heard of it.
+            raise UsageError(text_of(said.content))
+        return kept[0]
 
     def _progress(self) -> Callable[[str], None] | None:
         console = self._context.console
         if not console.interactive:
             return None
         return lambda text: console.note(console.dim(clean_label(text, _PROGRESS)))
+
+
+def _measured(result: CallResult) -> ToolResult:
+    """A result for the trail, which holds its size and nothing else of it. Base64 has four characters for three bytes."""
+    texts = [Text(item.text) for item in result.content if item.text]
+    files = [File("", "", item.mime_type or "", len(item.data) * 3 // 4) for item in result.content if item.data]
+    return ToolResult((*texts, *files), is_error=result.is_error)

@@ -30,7 +30,6 @@ def mcp_manage(context: Context) -> Tool:
         collecting = Console(
             out=printed.append, err=printed.append, width=console.width, interactive=False, ask=console.ask
         )
-        words = ["--help"] if not words or words == ["help"] else words
         code = await dispatch(["mcp", *words], msgspec.structs.replace(context, console=collecting))
         return ToolResult((Text("".join(printed).rstrip("\n")),), is_error=code != 0, details={"exitCode": code})
 
