@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from openclaw.auth.bearer import MAX_STEP_UPS, REFUSAL_MEMORY
 from openclaw.auth.login import LISTEN_LIFE, PENDING_LIFE
 from openclaw.auth.records import RENEW_BEFORE
-from openclaw.auth.session import MAX_STEP_UPS, REFUSAL_MEMORY
 from openclaw.config.entry import Auth
 from openclaw.config.load import parse_config
 

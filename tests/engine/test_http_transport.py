@@ -735,9 +735,14 @@ async def test_a_challenge_is_met_with_new_credentials(server: HttpServer, sink:
     async with opened(server.url, sink, version="2025-11-25", authorizer=authorizer) as link:
         await link.send(sink.call("echo", text="in"))
     assert text_of(sink.answers[2]) == "in"
-    assert authorizer.challenges == [
-        (401, 'Bearer scope="a"', {"Authorization": "Bearer 0"}),
-        (403, 'Bearer scope="a"', {"Authorization": "Bearer 1"}),
+    # Who answers for the credentials is shown them, and the revision that was spoken.
+    told = [
+        (code, header, sent["Authorization"], sent["MCP-Protocol-Version"])
+        for code, header, sent in authorizer.challenges
+    ]
+    assert told == [
+        (401, 'Bearer scope="a"', "Bearer 0", "2025-11-25"),
+        (403, 'Bearer scope="a"', "Bearer 1", "2025-11-25"),
     ]
     sent = [seen.headers["Authorization"] for seen in server.seen if seen.method == "tools/call"]
     assert sent == ["Bearer 0", "Bearer 1", "Bearer 2"]

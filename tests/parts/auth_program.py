@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from openclaw.auth.bearer import BearerAuthorizer, SignIn
 from openclaw.auth.credentials import Credentials
 from openclaw.auth.login import SignedIn
-from openclaw.auth.session import OAuthSession, SignIn
 from openclaw.config.servers import AuthSpec, ServerSpec
 from openclaw.errors import SecretError
 from openclaw.net.client import ClientOptions, HttpClient
@@ -38,6 +38,8 @@ class Program:
         self.folder = folder
         self.clock = clock
         self.secrets: dict[str, str] = {}
+        # What the transports add to each request.
+        self.protocol: dict[str, str] = {}
         # Who sits at the browser.
         self.browse = server.browse
         self.spec = ServerSpec("files", transport="streamable-http", **{"url": server.url, **spec})
@@ -62,18 +64,18 @@ class Program:
         started = await self.credentials.start(self.spec)
         return await self.credentials.finish(self.spec, await self.browse(started.authorization_url))
 
-    def session(self, sign_in: SignIn | None = None) -> OAuthSession:
-        session = self.credentials.authorizer(self.spec, sign_in=sign_in)
-        assert session is not None
-        return session
+    def authorizer(self, sign_in: SignIn | None = None) -> BearerAuthorizer:
+        authorizer = self.credentials.authorizer(self.spec, sign_in=sign_in)
+        assert authorizer is not None
+        return authorizer
 
     async def call(
-        self, tool: str = "read", session: OAuthSession | None = None, *, sign_in: SignIn | None = None
+        self, tool: str = "read", authorizer: BearerAuthorizer | None = None, *, sign_in: SignIn | None = None
     ) -> int:
         """The status of one tool call, sent the way the transports send it. Raises what they raise."""
         body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s"}}' % tool.encode()
         async with HttpClient(ClientOptions(rules=OPERATOR)) as client:
-            endpoint = Endpoint(client, self.spec.url, headers={}, authorizer=session or self.session(sign_in))
-            response = await endpoint.request("POST", {"Content-Type": "application/json"}, body)
+            endpoint = Endpoint(client, self.spec.url, headers={}, authorizer=authorizer or self.authorizer(sign_in))
+            response = await endpoint.request("POST", {"Content-Type": "application/json", **self.protocol}, body)
             response.close()
             return response.status

@@ -2,14 +2,13 @@
 
 Owns the names that records are kept under, and so the rule that a token goes to the address it was issued for and nowhere else: records are
 found by the address in the config, the owner, the issuer and the resource, and by nothing a server says about itself. Knows no flow:
-`session.py` and `login.py` do.
+`bearer.py` and `login.py` do.
 """
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from secrets import token_urlsafe
 from time import time
-from typing import Final
 
 from openclaw.auth.exchange import Exchange, rules_for
 from openclaw.auth.flights import Flights
@@ -20,17 +19,15 @@ from openclaw.config.servers import AuthSpec, ServerSpec
 from openclaw.errors import SignInNeededError
 from openclaw.net.client import ClientOptions
 from openclaw.protocol.oauth.challenge import Challenge
-from openclaw.protocol.oauth.discovery import discover
+from openclaw.protocol.oauth.discovery import Acquaintance, discover
 from openclaw.protocol.oauth.metadata import Discovery, check_for_sign_in, check_for_tokens
 from openclaw.protocol.oauth.registration import Client, Configured
 from openclaw.protocol.oauth.token import Proof
-from openclaw.redact import remember
+from openclaw.redact import SECRET_SCHEME, remember
 from openclaw.security.egress import parse_url
 
 # A configured value with every secret reference in it replaced. Raises SecretError.
 Resolve = Callable[[str], Awaitable[str]]
-
-_SECRET: Final = "secret://"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,7 @@ class Account:
     @classmethod
     async def of(cls, spec: ServerSpec, around: Around) -> "Account":
         """Raises AddressError or SecretError when the spec's address cannot be used."""
-        url = await around.resolve(spec.url) if _SECRET in spec.url else spec.url
+        url = await around.resolve(spec.url) if SECRET_SCHEME in spec.url else spec.url
         parse_url(url)
         return cls(spec, url, around)
 
@@ -135,7 +132,7 @@ class Account:
 
     async def value(self, text: str) -> str:
         """A setting with its secret references replaced."""
-        return await self.around.resolve(text) if _SECRET in text else text
+        return await self.around.resolve(text) if SECRET_SCHEME in text else text
 
     async def _fits(self, grant: Grant) -> bool:
         settings = self.settings
@@ -153,8 +150,11 @@ class Account:
         """Where to get tokens for this server now. The authorization server used before is preferred while it is listed."""
         challenge = Challenge(record.resource_metadata, record.challenged)
         check = check_for_sign_in if self.attended else check_for_tokens
+        # Who has given us tokens has asked for them.
+        known = Acquaintance(record.unauthorized or bool(record.issuer), record.published, record.revision)
         override = await self.value(self.settings.authorization_server_url)
-        return await self.exchange.run(discover(self.url, challenge, check, override=override, prefer=record.issuer))
+        flow = discover(self.url, challenge, check, known, override=override, prefer=record.issuer)
+        return await self.exchange.run(flow)
 
     def sign_in_needed(self, why: str) -> SignInNeededError:
         agent = f" --agent {self.spec.owner}" if self.spec.owner else ""

@@ -15,9 +15,9 @@ from typing import Any
 
 from openclaw.auth import login
 from openclaw.auth.account import Account, Around, Resolve
+from openclaw.auth.bearer import AuthStatus, BearerAuthorizer, SignIn
 from openclaw.auth.key import Source, StoreKey
 from openclaw.auth.keychain import Keychain, SystemKeychain
-from openclaw.auth.session import AuthStatus, OAuthSession, SignIn
 from openclaw.auth.signing import make_signer
 from openclaw.auth.tokens import TokenStore
 from openclaw.config.servers import ServerSpec
@@ -49,7 +49,7 @@ class Credentials:
         store_key = StoreKey(tokens_dir, configured=configured if key else None, keychain=keychain)
         self._around = Around(TokenStore(tokens_dir, store_key), resolve, network or ClientOptions(), clock)
 
-    def authorizer(self, spec: ServerSpec, *, sign_in: SignIn | None = None) -> OAuthSession | None:
+    def authorizer(self, spec: ServerSpec, *, sign_in: SignIn | None = None) -> BearerAuthorizer | None:
         """Who answers for the credentials of a server; None when they are fixed (`apiKey`, an Authorization header) or it has no URL.
 
         `sign_in` is for a terminal or chat: it signs a person in. Without it a call that needs one ends with the command to run.
@@ -57,7 +57,7 @@ class Credentials:
         fixed = spec.api_key or any(name.lower() == "authorization" for name, _ in spec.headers)
         if fixed or not spec.url or spec.transport == "stdio":
             return None
-        return OAuthSession(spec, self._around, sign_in=sign_in)
+        return BearerAuthorizer(spec, self._around, sign_in=sign_in)
 
     async def start(self, spec: ServerSpec) -> login.Started:
         """Begin a sign-in whose callback address is pasted: `finish` it within ten minutes, in this or another process."""
@@ -76,7 +76,7 @@ class Credentials:
         return await login.logout(await self._account(spec))
 
     async def status(self, spec: ServerSpec) -> AuthStatus:
-        return await OAuthSession(spec, self._around).status()
+        return await BearerAuthorizer(spec, self._around).status()
 
     async def signed_in(self, spec: ServerSpec, since: float) -> None:
         """Wait until somebody has signed in to the server after `since` (seconds since the epoch), in this or another process."""

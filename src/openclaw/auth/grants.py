@@ -104,6 +104,7 @@ async def _obtain(account: Account, stale: str) -> Grant:
             resource=discovery.resource,
             client_id=client.id,
             client_issuer=discovery.issuer,
+            published=before.published or discovery.published,
         )
     )
     return obtained

@@ -5,6 +5,7 @@
 """
 
 import asyncio
+import logging
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ import msgspec
 from openclaw.auth.account import Account
 from openclaw.auth.callback import listen
 from openclaw.auth.grants import endpoints_of
-from openclaw.auth.probe import probe
+from openclaw.auth.probe import nothing_to_sign_in_to, probe
 from openclaw.auth.records import Grant, Pending, ServerRecord
 from openclaw.auth.registration import forget_client, obtain_client
 from openclaw.errors import AddressError, AuthError, OpenClawError, RefusedError
@@ -33,10 +34,14 @@ from openclaw.protocol.oauth.authorization import (
     read_answer,
 )
 from openclaw.protocol.oauth.challenge import bearer_challenge
+from openclaw.protocol.oauth.discovery import NothingPublishedError
+from openclaw.protocol.oauth.metadata import Discovery
 from openclaw.protocol.oauth.registration import Wish
 from openclaw.protocol.oauth.token import Endpoint, exchange_code, revoke
 from openclaw.redact import remember
 from openclaw.security.egress import Rules, check_url, literal_address
+
+log = logging.getLogger(__name__)
 
 # How long a started sign-in may wait for its callback address.
 PENDING_LIFE: Final = 600.0
@@ -92,8 +97,7 @@ async def start(account: Account) -> Started:
 
 async def _begin(account: Account, redirect_uri: str) -> tuple[Started, Pending]:
     _attended(account)
-    record = await _challenged(account)
-    discovery = await account.discover(record)
+    record, discovery = await _found(account)
     server = discovery.server
     redirect_uri = redirect_uri or account.settings.redirect_url or record.redirect_uri or _somewhere()
     scopes = choose_scopes(
@@ -121,6 +125,14 @@ async def _begin(account: Account, redirect_uri: str) -> tuple[Started, Pending]
     )
     remember(question.verifier)
     url, host = safe_address(authorization_url(server, client, question), account.exchange.rules)
+    await account.change(
+        lambda before: msgspec.structs.replace(
+            before,
+            redirect_uri=redirect_uri,
+            published=before.published or discovery.published,
+            registered_at=discovery.issuer if client.source == "dynamic" else before.registered_at,
+        )
+    )
     pending = Pending(question, client, endpoints_of(discovery), account.now() + PENDING_LIFE)
     await account.store.write(pending, *account.identity)
     warning = "Its name is written in letters that may look like others." if "xn--" in host else ""
@@ -195,8 +207,8 @@ async def logout(account: Account) -> SignedOut:
     async with account.store.lock(Grant, *account.identity):
         record = await account.record()
         forgotten = await account.store.delete(Grant, record.issuer, record.resource, *account.identity)
-        if record.issuer:
-            await forget_client(account, record.issuer)
+        for issuer in {record.issuer, record.registered_at} - {""}:
+            await forget_client(account, issuer)
         await account.store.delete(Pending, *account.identity)
         await account.store.delete(ServerRecord, *account.identity)
     return SignedOut(forgotten, revoked)
@@ -225,13 +237,25 @@ def _attended(account: Account) -> None:
         )
 
 
-async def _challenged(account: Account) -> ServerRecord:
-    """What is known of the server, with a challenge: the one a call met, else one that is asked for now."""
+async def _found(account: Account) -> tuple[ServerRecord, Discovery]:
+    """What is known of the server, with a challenge (the one a call met, else one that is asked for now), and where that leads."""
     record = await account.record()
-    if record.resource_metadata or record.challenged is not None:
-        return record
-    challenge = bearer_challenge(await probe(account.spec, account.url, account.around.network))
-    return msgspec.structs.replace(record, resource_metadata=challenge.resource_metadata, challenged=challenge.scopes)
+    if record.unauthorized or record.resource_metadata:
+        return record, await account.discover(record)
+    heard = await probe(account.spec, account.url, account.around.network)
+    challenge = bearer_challenge(heard.challenge)
+    record = msgspec.structs.replace(
+        record,
+        unauthorized=heard.status == 401,
+        resource_metadata=challenge.resource_metadata,
+        challenged=challenge.scopes,
+    )
+    try:
+        return record, await account.discover(record)
+    except NothingPublishedError:
+        if record.unauthorized:
+            raise
+        raise nothing_to_sign_in_to(account.spec.name, heard.status) from None
 
 
 def _has_named_itself(record: ServerRecord, issuer: str) -> bool:
@@ -304,21 +328,27 @@ def _settled(record: ServerRecord, grant: Grant, question: Question, *, iss_sent
         client_issuer=grant.issuer if configured else "",
         signed_in_at=grant.signed_in_at,
         iss_seen=iss_sent or _has_named_itself(record, grant.issuer),
+        unauthorized=False,
         resource_metadata="",
         challenged=None,
     )
 
 
 async def _revoked(account: Account, grant: Grant) -> bool:
+    """Tell the authorization server to forget both tokens. The one that lasts decides whether it did: not all can forget the other, which
+    ends by itself."""
     if not grant.endpoints.revocation:
         return False
-    token, kind = (
-        (grant.refresh_token, "refresh_token") if grant.refresh_token else (grant.access_token, "access_token")
-    )
     endpoint = Endpoint(grant.issuer, grant.endpoints.revocation)
+    both = ((grant.refresh_token, "refresh_token"), (grant.access_token, "access_token"))
+    answers: list[bool] = []
     try:
-        proof = await account.proof(grant.client)
-        return await account.exchange.run(revoke(endpoint, grant.client, proof, token, kind))
-    except OpenClawError:
+        for token, kind in both:
+            if token:
+                # Made anew for each request: an assertion is good for one.
+                proof = await account.proof(grant.client)
+                answers.append(await account.exchange.run(revoke(endpoint, grant.client, proof, token, kind)))
+    except OpenClawError as error:
         # What cannot be revoked is still forgotten here.
-        return False
+        log.debug("A token could not be revoked: %s", type(error).__name__)
+    return answers[:1] == [True]

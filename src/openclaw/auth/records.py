@@ -79,9 +79,16 @@ class ServerRecord(Record, frozen=True):
     client_issuer: str = ""
     # The authorization server has said who it is in a redirect; from then on it must.
     iss_seen: bool = False
-    # The last challenge: where it pointed and which scopes it named.
+    # The server asked for credentials (401) and got none yet: where it pointed and which scopes it named.
+    unauthorized: bool = False
     resource_metadata: str = ""
     challenged: tuple[str, ...] | None = None
+    # It has published metadata about itself, and this is the newest revision that was spoken with it: no such server is taken for one
+    # of the time before metadata.
+    published: bool = False
+    revision: str = ""
+    # The issuer where we were registered last, by a sign-in that may not have been finished.
+    registered_at: str = ""
     # Scopes that calls turned out to need, beside those of a plain sign-in.
     wanted: tuple[str, ...] = ()
     refusals: dict[str, Refusal] = {}

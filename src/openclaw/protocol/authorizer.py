@@ -1,6 +1,6 @@
 """What an HTTP transport asks of whoever holds the credentials for one server.
 
-`auth/session.py` implements it for OAuth; `StaticAuthorizer` serves API keys. The transport never sees a token store.
+`auth/bearer.py` implements it for OAuth; `StaticAuthorizer` serves API keys. The transport never sees a token store.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ class Authorizer(Protocol):
         ...
 
     async def challenged(self, status: int, headers: Mapping[str, str], sent: Mapping[str, str]) -> bool:
-        """The server answered 401 or 403 to a request that carried `sent`.
+        """The server answered 401 or 403 to a request that carried `sent`: our credentials, and the headers of the protocol.
 
         True: credentials changed, send the request once more. False: this is not ours to mend (report the status).
         Raises SignInNeededError when a person has to act, AuthError when authorization failed for good.

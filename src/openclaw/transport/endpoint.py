@@ -61,7 +61,7 @@ class Endpoint:
             if status < 300:
                 return response
             try:
-                if status in (401, 403) and status not in challenges and await self._met(response, sent):
+                if status in (401, 403) and status not in challenges and await self._met(response, {**headers, **sent}):
                     challenges.add(status)
                     continue
                 pause = retry_after(response.headers.get("retry-after"), time.time()) if status == 429 else None

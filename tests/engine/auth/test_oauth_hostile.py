@@ -354,10 +354,12 @@ async def test_a_server_on_another_path_cannot_claim_the_resource_of_its_neighbo
     server: AuthServer, program: Program
 ) -> None:
     """A13: both publish the origin as their resource; each still has tokens of its own."""
-    server.plan.resource = {"resource": server.origin}
+    server.plan.challenge_metadata = False
+    server.answer(RESOURCE_PATH, {}, 404)
+    document = {"resource": server.origin, "authorization_servers": [server.issuer]}
+    server.answer("/.well-known/oauth-protected-resource", document)
     await program.sign_in()
     assert await program.call() == 200
-    server.answer("/.well-known/oauth-protected-resource/evil", {"resource": server.origin})
     program.spec = replace(program.spec, url=f"{server.origin}/evil")
     with pytest.raises(OpenClawError):
         await program.call()
@@ -391,7 +393,7 @@ async def test_a_token_travels_in_the_header_alone(server: AuthServer, program: 
         assert not any(token in f"{seen.path}{seen.form}" for token in tokens)
 
 
-# A15: see test_oauth_session.py for the union and the limit
+# A15: see test_oauth_bearer.py for the union and the limit
 
 
 async def test_a_challenge_cannot_make_us_ask_for_words_that_are_no_scopes(

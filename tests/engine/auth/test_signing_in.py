@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from openclaw.auth.bearer import AuthStatus
 from openclaw.auth.exchange import Exchange
 from openclaw.auth.login import SignedIn, SignedOut, Started
-from openclaw.auth.session import AuthStatus
-from openclaw.errors import AuthError, ConnectError, RefusedError, SignInNeededError
+from openclaw.errors import AuthError, ConnectError, OpenClawError, RefusedError, SignInNeededError
 from openclaw.protocol.oauth.wire import Flow, get
 from openclaw.security.egress import Rules
 from parts.auth_program import Clock, Program
@@ -238,19 +238,156 @@ async def test_a_server_of_2025_03_26_is_its_own_authorization_server(server: Au
     assert (asked["client_id"], asked["code_challenge_method"]) == ("old", "S256")
 
 
+def without_metadata(server: AuthServer) -> None:
+    """As servers of 2025-03-26 are: no document, and endpoints at fixed paths."""
+    server.plan.challenge_metadata = False
+    server.answer(RESOURCE_PATH, {}, 404)
+    server.answer("/register", {"client_id": "old"}, 201)
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        {"MCP-Protocol-Version": "2025-06-18"},
+        {"MCP-Protocol-Version": "2025-11-25"},
+        {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call"},
+    ],
+)
+async def test_nothing_is_guessed_for_a_server_that_spoke_a_newer_revision(
+    server: AuthServer, program: Program, protocol: dict[str, str]
+) -> None:
+    without_metadata(server)
+    program.protocol = protocol
+    with pytest.raises(SignInNeededError):
+        await program.call()
+    program.restart()
+    with pytest.raises(AuthError, match="publishes nothing about where to sign in"):
+        await program.credentials.start(program.spec)
+    assert [path for path in server.paths() if path in (METADATA_PATH, "/register")] == []
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        {},
+        {"MCP-Protocol-Version": "2025-03-26"},
+        # Only asked for: nobody has agreed to it.
+        {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "server/discover"},
+    ],
+)
+async def test_a_server_that_may_be_old_is_taken_for_one_after_its_401(
+    server: AuthServer, program: Program, protocol: dict[str, str]
+) -> None:
+    without_metadata(server)
+    program.protocol = protocol
+    with pytest.raises(SignInNeededError):
+        await program.call()
+    started = await program.credentials.start(program.spec)
+    assert started.authorization_url.startswith(f"{server.origin}/authorize?")
+
+
+async def test_a_server_that_has_published_metadata_is_never_taken_for_an_old_one(
+    server: AuthServer, program: Program
+) -> None:
+    await program.sign_in()
+    without_metadata(server)
+    with pytest.raises(AuthError, match="publishes nothing about where to sign in"):
+        await program.credentials.start(program.spec)
+    assert len(server.at("/register")) == 1
+
+
+async def test_a_server_that_asks_for_nothing_needs_no_sign_in(server: AuthServer, program: Program) -> None:
+    server.answer("/mcp", {"jsonrpc": "2.0", "id": 1, "result": {"tools": []}})
+    server.answer(RESOURCE_PATH, {}, 404)
+    with pytest.raises(AuthError) as caught:
+        await program.credentials.start(program.spec)
+    assert str(caught.value) == "The server 'files' needs no sign-in: it answers without one."
+    assert server.paths() == ["/mcp", RESOURCE_PATH, "/.well-known/oauth-protected-resource"]
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, "needs no sign-in: it answers without one"),
+        (403, "answered 403 and offers no sign-in"),
+        (404, "answered 404 and offers no sign-in"),
+        (503, "answered 503"),
+    ],
+)
+async def test_what_a_server_answered_is_told_when_it_offers_no_sign_in(
+    server: AuthServer, program: Program, status: int, words: str
+) -> None:
+    server.answer("/mcp", {}, status)
+    server.answer(RESOURCE_PATH, {}, 404)
+    with pytest.raises(OpenClawError, match=words):
+        await program.credentials.start(program.spec)
+    assert server.at("/register") == []
+
+
+async def test_a_server_that_is_open_may_still_be_signed_in_to_when_it_says_where(
+    server: AuthServer, program: Program
+) -> None:
+    server.plan.open_methods = frozenset({"tools/list"})
+    await program.sign_in()
+    assert await program.call() == 200
+
+
+async def test_a_server_of_the_older_transport_is_asked_in_its_own_way(server: AuthServer, program: Program) -> None:
+    async def old_transport(request: web.Request) -> web.StreamResponse:
+        if request.method == "POST":
+            return web.Response(status=405)
+        where = f'Bearer resource_metadata="{server.origin}{RESOURCE_PATH}", scope="tools:write"'
+        return web.Response(status=401, headers={"WWW-Authenticate": where})
+
+    server.answers["/mcp"] = old_transport
+    started = await program.credentials.start(program.spec)
+    assert query_of(started.authorization_url)["scope"] == "tools:write offline_access"
+
+
+async def test_sign_ins_that_nobody_finished_use_one_registration(server: AuthServer, program: Program) -> None:
+    addresses = []
+    for _ in range(3):
+        addresses.append((await program.credentials.start(program.spec)).redirect_uri)
+        program.restart()
+    assert (len(server.at("/register")), len(set(addresses))) == (1, 1)
+    await program.sign_in()
+    assert (len(server.at("/register")), await program.call()) == (1, 200)
+
+
+async def test_signing_out_forgets_the_registration_of_a_sign_in_that_nobody_finished(
+    server: AuthServer, program: Program
+) -> None:
+    await program.credentials.start(program.spec)
+    await program.credentials.logout(program.spec)
+    assert [file.name for file in program.folder.glob("*.json")] == ["store.json"]
+
+
 async def test_signing_out_revokes_and_forgets(server: AuthServer, program: Program) -> None:
     await program.sign_in()
-    session = program.session()
-    await program.call(session=session)
+    authorizer = program.authorizer()
+    await program.call(authorizer=authorizer)
     token = server.at("/mcp")[-1].bearer
     assert await program.credentials.logout(program.spec) == SignedOut(was_signed_in=True, revoked=True)
-    assert server.at("/revoke")[0].form["token_type_hint"] == "refresh_token"
+    assert [seen.form["token_type_hint"] for seen in server.at("/revoke")] == ["refresh_token", "access_token"]
+    assert server.at("/revoke")[1].form["token"] == token
     assert token not in server.access
     # Also for whoever was using the tokens meanwhile.
     with pytest.raises(SignInNeededError):
-        await program.call(session=session)
+        await program.call(authorizer=authorizer)
     assert server.at("/mcp")[-1].bearer is None
     assert await program.credentials.logout(program.spec) == SignedOut(was_signed_in=False, revoked=False)
+
+
+async def test_a_server_that_cannot_revoke_access_tokens_has_revoked_what_lasts(
+    server: AuthServer, program: Program
+) -> None:
+    async def revoke(request: web.Request) -> web.StreamResponse:
+        kind = (await request.post())["token_type_hint"]
+        return web.Response() if kind == "refresh_token" else web.json_response({}, status=400)
+
+    await program.sign_in()
+    server.answers["/revoke"] = revoke
+    assert await program.credentials.logout(program.spec) == SignedOut(was_signed_in=True, revoked=True)
 
 
 async def test_signing_out_forgets_even_when_nothing_can_be_revoked(server: AuthServer, program: Program) -> None:
@@ -336,7 +473,7 @@ async def test_nobody_coming_back_ends_the_sign_in(program: Program) -> None:
 
 
 @pytest.mark.requirement("000-9.1-no-oauth")
-async def test_servers_with_fixed_credentials_have_no_session(program: Program) -> None:
+async def test_servers_with_fixed_credentials_have_no_authorizer(program: Program) -> None:
     specs = [
         replace(program.spec, api_key="k"),
         replace(program.spec, headers=(("authorization", "Basic x"),)),

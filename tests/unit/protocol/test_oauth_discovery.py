@@ -6,14 +6,14 @@ import pytest
 
 from openclaw.errors import AuthError, ConnectError
 from openclaw.protocol.oauth.challenge import Challenge
-from openclaw.protocol.oauth.discovery import discover, identity_provider
+from openclaw.protocol.oauth.discovery import Acquaintance, NothingPublishedError, discover, identity_provider
 from openclaw.protocol.oauth.metadata import (
     Discovery,
     ServerMetadata,
     canonical_resource,
     check_for_sign_in,
     check_for_tokens,
-    covers,
+    is_identifier,
     origin_of,
 )
 from openclaw.protocol.oauth.wire import Response
@@ -50,8 +50,14 @@ def found(issuer: str = AS, **changes: Any) -> ServerMetadata:
     )
 
 
-def look(script: Script, challenge: Challenge | None = None, **options: str) -> Discovery:
-    return script.play(discover(SERVER, challenge or Challenge(), check_for_sign_in, **options))
+# A server that answered 401 and showed nothing else.
+OLD = Acquaintance(unauthorized=True)
+
+
+def look(
+    script: Script, challenge: Challenge | None = None, known: Acquaintance = OLD, url: str = SERVER, **options: str
+) -> Discovery:
+    return script.play(discover(url, challenge or Challenge(), check_for_sign_in, known, **options))
 
 
 # The resource's document
@@ -60,7 +66,9 @@ def look(script: Script, challenge: Challenge | None = None, **options: str) -> 
 @pytest.mark.requirement("000-5.1-resource-metadata")
 def test_the_address_in_the_challenge_is_asked_first_and_alone() -> None:
     script = Script({"https://mcp.example/custom.json": ok(resource()), AS_DOCUMENT: ok(server())})
-    assert look(script, Challenge("https://mcp.example/custom.json")) == Discovery(SERVER, found(), ("a", "b"))
+    assert look(script, Challenge("https://mcp.example/custom.json")) == Discovery(
+        SERVER, found(), ("a", "b"), published=True
+    )
     assert script.urls == ["https://mcp.example/custom.json", AS_DOCUMENT]
 
 
@@ -76,41 +84,63 @@ def test_the_root_is_not_asked_when_the_path_answers() -> None:
     assert script.urls == [AT_PATH, AS_DOCUMENT]
 
 
+ORIGIN = "https://mcp.example"
+POINTED = "https://mcp.example/custom.json"
+
+
 @pytest.mark.parametrize(
-    ("published", "verdict"),
+    ("url", "place", "challenged", "published", "verdict"),
     [
-        (SERVER, True),
-        ("https://mcp.example", True),
-        ("https://mcp.example/", True),
-        ("https://mcp.example/tenant", True),
-        ("https://mcp.example/tenant/", True),
-        ("HTTPS://MCP.example:443/tenant/mcp", True),
-        ("https://mcp.example/tenant/mc", False),
-        ("https://mcp.example/tenant/mcp/deeper", False),
-        ("https://mcp.example/other", False),
-        ("https://mcp.example:8443/tenant/mcp", False),
-        ("http://mcp.example/tenant/mcp", False),
-        ("https://evil.example/tenant/mcp", False),
-        ("https://mcp.example.evil.example/tenant/mcp", False),
-        ("https://user@mcp.example/tenant/mcp", False),
-        ("https://mcp.example/tenant/mcp#x", False),
-        ("https://mcp.example/tenant/mcp?a=b", False),
-        ("", False),
-        ("urn:x", False),
-        ("https://mcp.example:port/", False),
+        # Below the path: the address itself. A lone slash at its end makes no other document.
+        (SERVER, AT_PATH, "", SERVER, True),
+        (SERVER, AT_PATH, "", f"{SERVER}/", True),
+        (f"{SERVER}/", AT_PATH, "", SERVER, True),
+        ("https://MCP.example:443/tenant/mcp", AT_PATH, "", SERVER, True),
+        (f"{SERVER}?key=1", AT_PATH, "", SERVER, True),
+        (f"{SERVER}?key=1", AT_PATH, "", f"{SERVER}?key=1", True),
+        (SERVER, AT_PATH, "", ORIGIN, False),
+        (SERVER, AT_PATH, "", "https://mcp.example/tenant", False),
+        (SERVER, AT_PATH, "", "https://mcp.example/tenant/", False),
+        (SERVER, AT_PATH, "", "HTTPS://MCP.example:443/tenant/mcp", False),
+        (SERVER, AT_PATH, "", "https://mcp.example/tenant/mc", False),
+        (SERVER, AT_PATH, "", "https://mcp.example/tenant/mcp/deeper", False),
+        (SERVER, AT_PATH, "", "https://mcp.example:8443/tenant/mcp", False),
+        (SERVER, AT_PATH, "", "http://mcp.example/tenant/mcp", False),
+        (SERVER, AT_PATH, "", "https://evil.example/tenant/mcp", False),
+        (SERVER, AT_PATH, "", "https://user@mcp.example/tenant/mcp", False),
+        (SERVER, AT_PATH, "", f"{SERVER}#x", False),
+        (SERVER, AT_PATH, "", f"{SERVER}?a=b", False),
+        (SERVER, AT_PATH, "", "", False),
+        # At the root: the origin.
+        (SERVER, AT_ROOT, "", ORIGIN, True),
+        (SERVER, AT_ROOT, "", f"{ORIGIN}/", True),
+        (SERVER, AT_ROOT, "", SERVER, False),
+        (SERVER, AT_ROOT, "", "https://mcp.example/tenant", False),
+        (ORIGIN, AT_ROOT, "", ORIGIN, True),
+        # Where the server points to: the address itself, or what the place stands for.
+        (SERVER, POINTED, POINTED, SERVER, True),
+        (SERVER, POINTED, POINTED, ORIGIN, False),
+        (SERVER, AT_ROOT, AT_ROOT, SERVER, True),
+        (SERVER, AT_ROOT, AT_ROOT, ORIGIN, True),
+        (SERVER, AT_PATH, AT_PATH, ORIGIN, False),
     ],
 )
-def test_the_published_resource_is_the_address_or_a_parent_of_it(published: str, verdict: bool) -> None:
-    """A5."""
-    script = Script({AT_PATH: ok(resource(resource=published)), AS_DOCUMENT: ok(server())})
-    assert covers(published, SERVER) is verdict
+def test_the_published_resource_is_the_one_its_document_stands_for(
+    url: str, place: str, challenged: str, published: str, verdict: bool
+) -> None:
+    """A5 and RFC 9728 section 3.3."""
+    script = Script({place: ok(resource(resource=published)), AS_DOCUMENT: ok(server())})
     if verdict:
         # Sent on as it was published: authorization servers compare it byte for byte.
-        assert look(script).resource == published
+        assert look(script, Challenge(challenged), url=url).resource == published
     else:
         with pytest.raises(AuthError, match="another resource"):
-            look(script)
-        assert script.urls == [AT_PATH]
+            look(script, Challenge(challenged), url=url)
+        assert script.urls[-1] == place
+
+
+def test_what_is_no_address_identifies_nothing() -> None:
+    assert [is_identifier(text, text) for text in ("urn:x", "https://mcp.example:port/", "")] == [False] * 3
 
 
 def test_a_resource_that_names_no_authorization_server_ends_discovery() -> None:
@@ -215,7 +245,7 @@ def test_openid_metadata_without_s256_is_refused_too() -> None:
 def test_a_client_that_signs_in_by_itself_needs_no_pkce() -> None:
     document = server(code_challenge_methods_supported=None, authorization_endpoint=None)
     script = Script({AT_PATH: ok(resource()), AS_DOCUMENT: ok(document)})
-    assert script.play(discover(SERVER, Challenge(), check_for_tokens)).issuer == AS
+    assert script.play(discover(SERVER, Challenge(), check_for_tokens, OLD)).issuer == AS
 
 
 def test_the_second_authorization_server_serves_when_the_first_cannot() -> None:
@@ -258,7 +288,7 @@ def test_a_configured_authorization_server_goes_before_the_listed_ones() -> None
     mine = "https://mine.example"
     document = f"{mine}/.well-known/oauth-authorization-server"
     script = Script({AT_PATH: ok(resource()), document: ok(server(mine))})
-    assert look(script, override=mine) == Discovery(SERVER, found(mine), ("a", "b"))
+    assert look(script, override=mine) == Discovery(SERVER, found(mine), ("a", "b"), published=True)
 
 
 def test_a_configured_authorization_server_needs_no_document_of_the_resource() -> None:
@@ -304,6 +334,30 @@ def test_an_old_server_without_metadata_has_endpoints_at_fixed_paths() -> None:
         registration_endpoint="https://mcp.example/register",
     )
     assert look(Script({})) == Discovery(SERVER, guessed, guessed=True)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        Acquaintance(),
+        Acquaintance(unauthorized=True, published=True),
+        Acquaintance(unauthorized=True, revision="2025-06-18"),
+        Acquaintance(unauthorized=True, revision="2025-11-25"),
+        Acquaintance(unauthorized=True, revision="2026-07-28"),
+    ],
+)
+def test_a_server_that_asked_for_nothing_or_is_known_to_be_newer_is_not_taken_for_an_old_one(
+    known: Acquaintance,
+) -> None:
+    script = Script({"https://mcp.example/.well-known/oauth-authorization-server": ok(server("https://mcp.example"))})
+    with pytest.raises(NothingPublishedError, match="publishes nothing"):
+        look(script, known=known)
+    assert script.urls == [AT_PATH, AT_ROOT]
+
+
+@pytest.mark.parametrize("revision", ["", "2024-11-05", "2025-03-26"])
+def test_a_server_of_no_or_an_old_revision_may_be_old(revision: str) -> None:
+    assert look(Script({}), known=Acquaintance(unauthorized=True, revision=revision)).guessed
 
 
 # Small things

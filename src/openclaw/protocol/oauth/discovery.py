@@ -1,11 +1,12 @@
 """From the address of a protected server to the authorization server that may be used for it.
 
 Owns the order in which documents are looked for, and that nothing is guessed except for servers of revision 2025-03-26, which have no
-metadata of their own. A document that contradicts the address it came from ends discovery: there is no second choice behind it.
-`metadata.py` has the checks.
+metadata of their own: `Acquaintance.may_be_old` says which may be such. A document that contradicts the address it came from ends
+discovery: there is no second choice behind it. `metadata.py` has the checks.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -16,7 +17,7 @@ from openclaw.protocol.oauth.metadata import (
     ResourceMetadata,
     ServerMetadata,
     canonical_resource,
-    covers,
+    is_identifier,
     origin_of,
 )
 from openclaw.protocol.oauth.wire import Flow, S, clean_scopes, get, is_json_object, read
@@ -28,11 +29,35 @@ _RESOURCE: Final = "/.well-known/oauth-protected-resource"
 _OAUTH: Final = "/.well-known/oauth-authorization-server"
 _OPENID: Final = "/.well-known/openid-configuration"
 
+# The last revision whose servers publish nothing about themselves.
+_WITHOUT_METADATA: Final = "2025-03-26"
+
 # Raises AuthError for an authorization server that does not suit.
 Check = Callable[[ServerMetadata], None]
 
 
-def discover(url: str, challenge: Challenge, check: Check, *, override: str = "", prefer: str = "") -> Flow[Discovery]:
+class NothingPublishedError(AuthError):
+    """The server publishes nothing about its authorization, and is not one of those that are known not to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acquaintance:
+    """What has been seen of a server: whether it ever asked for credentials (401), whether it ever published metadata about itself, and
+    the newest revision that was spoken with it, empty when none was."""
+
+    unauthorized: bool = False
+    published: bool = False
+    revision: str = ""
+
+    @property
+    def may_be_old(self) -> bool:
+        """Whether it may be of a revision that had no metadata. Who has ever shown to be newer is not taken for older."""
+        return self.unauthorized and not self.published and self.revision <= _WITHOUT_METADATA
+
+
+def discover(
+    url: str, challenge: Challenge, check: Check, known: Acquaintance, *, override: str = "", prefer: str = ""
+) -> Flow[Discovery]:
     """Where to get a token for `url`. `override` is the configured authorization server, `prefer` the one used before.
 
     Raises AuthError; failures of the network come through as they are.
@@ -41,6 +66,11 @@ def discover(url: str, challenge: Challenge, check: Check, *, override: str = ""
     if resource is None and not override:
         if challenge.resource_metadata:
             raise AuthError("The server names metadata about its authorization, but none is there.")
+        if not known.may_be_old:
+            raise NothingPublishedError(
+                "The server publishes nothing about where to sign in.",
+                hint="Set `auth.authorizationServerUrl` if you know it; if the server takes an API key, set `apiKey` or `headers`.",
+            )
         return (yield from _before_metadata(url, check))
     name = resource.resource if resource is not None else canonical_resource(url)
     listed = (resource.authorization_servers if resource is not None else None) or ()
@@ -52,7 +82,8 @@ def discover(url: str, challenge: Challenge, check: Check, *, override: str = ""
         )
     server = yield from _first_usable(issuers, check)
     supported = resource.scopes_supported if resource is not None else None
-    return Discovery(name, server, None if supported is None else clean_scopes(supported))
+    scopes = None if supported is None else clean_scopes(supported)
+    return Discovery(name, server, scopes, published=resource is not None)
 
 
 def identity_provider(issuer: str) -> Flow[ServerMetadata]:
@@ -79,11 +110,19 @@ def server_metadata_urls(issuer: str) -> tuple[str, ...]:
 
 
 def _resource(url: str, challenge: Challenge) -> Flow[ResourceMetadata | None]:
-    document = yield from _document(resource_metadata_urls(url, challenge), ResourceMetadata, "the server's")
-    if document is not None and not covers(document.resource, url):
+    found = yield from _document(resource_metadata_urls(url, challenge), ResourceMetadata, "the server's")
+    if found is None:
+        return None
+    document, place = found
+    # RFC 9728 section 3.3: the document at the root speaks for the origin, every other for the address itself. One that the server
+    # pointed to may speak for the address wherever it is.
+    at_root = place == f"{origin_of(url)}{_RESOURCE}"
+    for_origin = at_root and is_identifier(document.resource, origin_of(url))
+    for_address = (not at_root or place == challenge.resource_metadata) and is_identifier(document.resource, url)
+    if not for_origin and not for_address:
         raise AuthError(
             "The server's authorization metadata is about another resource, so it is not used.",
-            hint="Check that the configured URL is the server's own.",
+            hint="Check that the configured URL is the server's own, to the letter.",
         )
     return document
 
@@ -109,21 +148,24 @@ def _server(issuer: str) -> Flow[ServerMetadata | None]:
 
 
 def _server_metadata(urls: Sequence[str], issuers: Sequence[str]) -> Flow[ServerMetadata | None]:
-    document = yield from _document(urls, ServerMetadata, "the authorization server's")
-    if document is not None and document.issuer not in issuers:
+    found = yield from _document(urls, ServerMetadata, "the authorization server's")
+    if found is None:
+        return None
+    document, _ = found
+    if document.issuer not in issuers:
         raise AuthError("The authorization server's metadata names another issuer, so it is not used.")
     return document
 
 
-def _document(urls: Sequence[str], kind: type[S], whose: str) -> Flow[S | None]:
-    """The first document that is there. Pages that are no JSON count as none; JSON that is no such document does not."""
+def _document(urls: Sequence[str], kind: type[S], whose: str) -> Flow[tuple[S, str] | None]:
+    """The first document that is there, and where. Pages that are no JSON count as none; JSON that is no such document does not."""
     broken = False
     for url in urls:
         response = yield get(url)
         if response.status == 200:
             document = read(response.body, kind)
             if document is not None:
-                return document
+                return document, url
             broken = broken or is_json_object(response.body)
         elif not 400 <= response.status < 500 or response.status == 429:
             # A server in trouble must not look like an old one.

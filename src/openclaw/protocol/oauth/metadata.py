@@ -45,12 +45,14 @@ class ServerMetadata(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """Where to sign in, for what. `resource` is spelled as published; `guessed` means a 2025-03-26 server without metadata."""
+    """Where to sign in, for what. `resource` is spelled as the server `published` it, if it did; `guessed` means a 2025-03-26 server
+    without any metadata."""
 
     resource: str
     server: ServerMetadata
     scopes_supported: tuple[str, ...] | None = None
     guessed: bool = False
+    published: bool = False
 
     @property
     def issuer(self) -> str:
@@ -75,15 +77,15 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{host}" + ("" if port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{port}")
 
 
-def covers(resource: str, url: str) -> bool:
-    """Whether a published identifier is the address itself or a parent of it, at the same origin."""
-    published, address = _split(resource), _split(url)
-    if published is None or address is None or "#" in resource or origin_of(resource) != origin_of(url):
+def is_identifier(resource: str, url: str) -> bool:
+    """Whether a published identifier is that of `url`: its very characters as configured, or its canonical spelling.
+
+    A lone slash at the end may be there or not: the address of the document is the same for both (RFC 9728 section 3.1).
+    """
+    if _split(url) is None:
         return False
-    if published.query:
-        return published.path == address.path and published.query == address.query
-    parent = published.path.rstrip("/")
-    return address.path == published.path or address.path == parent or address.path.startswith(parent + "/")
+    spellings = (url.partition("#")[0].partition("?")[0], url.partition("#")[0], canonical_resource(url))
+    return resource.removesuffix("/") in {spelling.removesuffix("/") for spelling in spellings}
 
 
 def check_for_sign_in(server: ServerMetadata) -> None:

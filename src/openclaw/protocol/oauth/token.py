@@ -1,7 +1,7 @@
 """Tokens: every request to a token or revocation endpoint, and the answers that count.
 
 Owns how a client proves itself there, that `resource` goes with every request, and what a token answer must look like. Signing is given in
-(`Proof.sign`), as are time and randomness. `auth/session.py` decides when to ask.
+(`Proof.sign`), as are time and randomness. `auth/bearer.py` decides when to ask.
 """
 
 import math

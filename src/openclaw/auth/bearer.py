@@ -6,7 +6,7 @@ ends in an error which names the command to run. What calls turned out to need i
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 import msgspec
@@ -15,7 +15,8 @@ from openclaw.auth.account import Account, Around
 from openclaw.auth.grants import obtain, renew
 from openclaw.auth.records import Grant, Refusal, ServerRecord
 from openclaw.config.servers import ServerSpec
-from openclaw.errors import AuthError, ConnectError, SignInNeededError, StepUpNeededError
+from openclaw.errors import AuthError, ConnectError, SignInNeededError, StepUpNeededError, StoreError
+from openclaw.protocol.eras import DISCOVER
 from openclaw.protocol.oauth.challenge import Challenge, bearer_challenge, offers_bearer
 from openclaw.protocol.oauth.wire import union
 
@@ -43,7 +44,7 @@ class AuthStatus:
     renewable: bool = False
 
 
-class OAuthSession:
+class BearerAuthorizer:
     def __init__(self, spec: ServerSpec, around: Around, *, sign_in: SignIn | None = None) -> None:
         self._spec = spec
         self._around = around
@@ -59,17 +60,22 @@ class OAuthSession:
         account = self._account or await self._open()
         stamp = account.store.stamp(ServerRecord, *account.identity)
         if stamp != self._seen:
-            await self._read(account, stamp)
+            try:
+                await self._read(account, stamp)
+            except StoreError as error:
+                raise _closed(error) from None
         grant, now = self._grant, account.now()
         if grant is None or not grant.expiring(now) or (now < self._pause_until and not grant.expired(now)):
             return self._headers
         try:
             await self._renew(account, grant)
-        except (AuthError, ConnectError) as error:
+        except (AuthError, ConnectError, StoreError) as error:
             self._pause_until = account.now() + RENEWAL_PAUSE
             if not grant.expired(account.now()):
                 # Good for a little longer.
                 return self._headers
+            if isinstance(error, StoreError):
+                raise _closed(error) from None
             if not isinstance(error, SignInNeededError):
                 raise
             # The server's own answer tells what is needed.
@@ -81,10 +87,14 @@ class OAuthSession:
         header = headers.get("www-authenticate")
         challenge = bearer_challenge(header)
         before = sent.get("Authorization", "").removeprefix("Bearer ")
-        if status == 401:
-            return await self._unauthorized(account, challenge, before, oauth=offers_bearer(header))
-        if status == 403 and challenge.error == "insufficient_scope" and challenge.scopes:
-            return await self._step_up(account, challenge, before)
+        try:
+            if status == 401:
+                met = _Met(challenge, before, revision_of(sent), oauth=offers_bearer(header))
+                return await self._unauthorized(account, met)
+            if status == 403 and challenge.error == "insufficient_scope" and challenge.scopes:
+                return await self._step_up(account, challenge, before)
+        except StoreError as error:
+            raise _closed(error) from None
         return False
 
     async def status(self) -> AuthStatus:
@@ -120,10 +130,10 @@ class OAuthSession:
 
     # 401
 
-    async def _unauthorized(self, account: Account, challenge: Challenge, before: str, *, oauth: bool) -> bool:
+    async def _unauthorized(self, account: Account, met: "_Met") -> bool:
         self._adopt(await account.grant())
         grant, now = self._grant, account.now()
-        if grant is not None and grant.access_token != before and not grant.expired(now):
+        if grant is not None and grant.access_token != met.token and not grant.expired(now):
             return True
         fresh = grant is not None and now - grant.obtained_at < FRESH and not grant.expired(now)
         if not account.attended:
@@ -132,26 +142,30 @@ class OAuthSession:
                     f"The server '{self._spec.name}' turns down a token that its authorization server has just given.",
                     hint="Check `auth.scopes` and the client's rights.",
                 )
-            await self._remember(account, challenge)
-            self._adopt(await obtain(account, before))
+            await self._remember(account, met)
+            self._adopt(await obtain(account, met.token))
             return True
         needed = account.sign_in_needed("needs you to sign in")
         if grant is not None and grant.refresh_token and not fresh:
             try:
-                self._adopt(await renew(account, before))
+                self._adopt(await renew(account, met.token))
                 return True
             except SignInNeededError as error:
                 needed = error
-        if not oauth:
+        if not met.oauth:
             needed.hint += " If it takes an API key instead, set `apiKey` or `headers`."
-        await self._remember(account, challenge)
+        await self._remember(account, met)
         return await self._ask(account, needed)
 
-    async def _remember(self, account: Account, challenge: Challenge) -> None:
+    async def _remember(self, account: Account, met: "_Met") -> None:
         """Kept for the sign-in, which may happen in another process: not every request of a server is answered by a challenge."""
         await account.change(
             lambda record: msgspec.structs.replace(
-                record, resource_metadata=challenge.resource_metadata, challenged=challenge.scopes
+                record,
+                unauthorized=True,
+                resource_metadata=met.challenge.resource_metadata,
+                challenged=met.challenge.scopes,
+                revision=max(record.revision, met.revision),
             )
         )
 
@@ -187,6 +201,26 @@ class OAuthSession:
             return True
         needed = account.sign_in_needed("needs you to sign in again: this call wants more rights")
         return await self._ask(account, StepUpNeededError(needed.message, hint=needed.hint))
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """A 401: what it asks for, the token that was turned down, the revision that was spoken, and whether it speaks of bearer tokens."""
+
+    challenge: Challenge
+    token: str = field(repr=False)
+    revision: str
+    oauth: bool
+
+
+def revision_of(sent: Mapping[str, str]) -> str:
+    """The revision that was agreed on when a request was sent; empty for one that only asks for it."""
+    return "" if sent.get("Mcp-Method") == DISCOVER else sent.get("MCP-Protocol-Version", "")
+
+
+def _closed(error: StoreError) -> AuthError:
+    """Without its store there are no credentials, and waiting brings none."""
+    return AuthError(error.message, hint=error.hint)
 
 
 def _noted(record: ServerRecord, grant: Grant, challenge: Challenge, now: float) -> ServerRecord:

@@ -21,12 +21,12 @@ async def test_a_token_is_renewed_a_minute_before_it_expires(
     server: AuthServer, program: Program, clock: Clock
 ) -> None:
     await program.sign_in()
-    session = program.session()
+    authorizer = program.authorizer()
     clock.ahead = 3530
-    await program.call(session=session)
+    await program.call(authorizer=authorizer)
     assert renewals(server) == 0
     clock.ahead = 3545
-    await program.call(session=session)
+    await program.call(authorizer=authorizer)
     assert renewals(server) == 1
 
 
@@ -36,10 +36,10 @@ async def test_a_token_with_a_short_life_is_renewed_at_half_time(
     """Else every call would renew it."""
     server.plan.token_life = 40
     await program.sign_in()
-    session = program.session()
+    authorizer = program.authorizer()
     for ahead, expected in ((0, 0), (10, 0), (25, 1), (30, 1)):
         clock.ahead = ahead
-        await program.call(session=session)
+        await program.call(authorizer=authorizer)
         assert renewals(server) == expected
 
 
@@ -88,11 +88,11 @@ async def test_a_token_of_unknown_life_is_renewed_when_it_is_turned_down(
 async def test_many_calls_at_once_renew_once(server: AuthServer, program: Program, clock: Clock) -> None:
     """A14: rotation is on, so a second use of the refresh token would end the sign-in."""
     await program.sign_in()
-    session = program.session()
-    await program.call(session=session)
+    authorizer = program.authorizer()
+    await program.call(authorizer=authorizer)
     server.expire()
     clock.ahead = 3600
-    assert await asyncio.gather(*(program.call(session=session) for _ in range(20))) == [200] * 20
+    assert await asyncio.gather(*(program.call(authorizer=authorizer) for _ in range(20))) == [200] * 20
     assert renewals(server) == 1
 
 
@@ -100,11 +100,11 @@ async def test_many_calls_that_are_turned_down_at_once_renew_once(
     server: AuthServer, program: Program, clock: Clock
 ) -> None:
     await program.sign_in()
-    session = program.session()
-    await program.call(session=session)
+    authorizer = program.authorizer()
+    await program.call(authorizer=authorizer)
     server.expire()
     clock.ahead = 60
-    assert await asyncio.gather(*(program.call(session=session) for _ in range(20))) == [200] * 20
+    assert await asyncio.gather(*(program.call(authorizer=authorizer) for _ in range(20))) == [200] * 20
     assert renewals(server) == 1
 
 
@@ -119,8 +119,8 @@ async def test_two_programs_renew_once(server: AuthServer, program: Program, clo
 async def test_calls_stay_parallel(server: AuthServer, program: Program) -> None:
     """No lock is held across a request: all of them are at the server before the first is answered."""
     await program.sign_in()
-    session = program.session()
-    calls = [asyncio.create_task(program.call("wait", session)) for _ in range(6)]
+    authorizer = program.authorizer()
+    calls = [asyncio.create_task(program.call("wait", authorizer)) for _ in range(6)]
     for _ in calls:
         await server.waiting.acquire()
     server.gate.set()
@@ -162,7 +162,7 @@ async def test_renewed_tokens_are_on_the_disk_before_they_are_used(
     seen: list[object] = []
 
     async def look(request: web.Request) -> web.StreamResponse:
-        seen.append(await other.session().headers())
+        seen.append(await other.authorizer().headers())
         return web.json_response({"jsonrpc": "2.0", "id": 1, "result": {}})
 
     server.answers["/mcp"] = look
@@ -182,13 +182,13 @@ async def test_a_sign_in_that_cannot_be_renewed_asks_for_a_new_one_and_never_loo
     server.refresh.clear()
     server.expire()
     clock.ahead = 3600
-    session = program.session()
+    authorizer = program.authorizer()
     for _ in range(3):
         with pytest.raises(SignInNeededError, match="openclaw mcp auth files"):
-            await program.call(session=session)
+            await program.call(authorizer=authorizer)
     assert renewals(server) == 1
     await program.sign_in()
-    assert await program.call(session=session) == 200
+    assert await program.call(authorizer=authorizer) == 200
 
 
 async def test_a_refresh_token_used_by_a_thief_ends_in_a_sign_in(
@@ -208,10 +208,10 @@ async def test_while_the_authorization_server_is_down_a_good_token_is_used(
     server: AuthServer, program: Program, clock: Clock
 ) -> None:
     await program.sign_in()
-    session = program.session()
+    authorizer = program.authorizer()
     server.plan.token_failures = [503, 503]
     clock.ahead = 3550
-    assert [await program.call(session=session) for _ in range(5)] == [200] * 5
+    assert [await program.call(authorizer=authorizer) for _ in range(5)] == [200] * 5
     # Not asked again at once: nobody shall wait for a server in trouble.
     assert renewals(server) == 1
 
@@ -222,11 +222,11 @@ async def test_an_expired_token_and_an_authorization_server_in_trouble_is_no_rea
     await program.sign_in()
     server.expire()
     clock.ahead = 3600
-    session = program.session()
+    authorizer = program.authorizer()
     server.plan.token_failures = [503]
     with pytest.raises(ConnectError, match="answered 503"):
-        await program.call(session=session)
-    assert await program.call(session=session) == 200
+        await program.call(authorizer=authorizer)
+    assert await program.call(authorizer=authorizer) == 200
 
 
 async def test_an_authorization_server_that_cannot_be_reached_is_named_as_that(
@@ -268,33 +268,33 @@ async def test_a_token_that_is_turned_down_at_once_is_not_renewed_again(server: 
 
 
 async def test_a_sign_in_elsewhere_is_noticed(server: AuthServer, program: Program, clock: Clock) -> None:
-    session, before = program.session(), clock()
+    authorizer, before = program.authorizer(), clock()
     with pytest.raises(SignInNeededError):
-        await program.call(session=session)
+        await program.call(authorizer=authorizer)
     waiting = asyncio.create_task(program.credentials.signed_in(program.spec, before))
     other = Program(server, program.folder, clock=clock)
     await other.sign_in()
     await waiting
     # Also by who asks too late.
     await program.credentials.signed_in(program.spec, before)
-    assert await program.call(session=session) == 200
+    assert await program.call(authorizer=authorizer) == 200
 
 
 async def test_a_second_sign_in_elsewhere_is_noticed_too(server: AuthServer, program: Program, clock: Clock) -> None:
     """Also when the server's challenge says nothing, so that nothing but the tokens differs."""
     server.plan.challenge_metadata, server.plan.challenge_scope = False, None
     await program.sign_in()
-    session = program.session()
-    await program.call(session=session)
+    authorizer = program.authorizer()
+    await program.call(authorizer=authorizer)
     server.access.clear()
     server.refresh.clear()
     clock.ahead = 60
     with pytest.raises(SignInNeededError):
-        await program.call(session=session)
+        await program.call(authorizer=authorizer)
     waiting = asyncio.create_task(program.credentials.signed_in(program.spec, clock()))
     await Program(server, program.folder, clock=clock).sign_in()
     await waiting
-    assert await program.call(session=session) == 200
+    assert await program.call(authorizer=authorizer) == 200
 
 
 @pytest.mark.requirement("000-5.1-retry")
@@ -305,8 +305,8 @@ async def test_a_terminal_signs_in_on_the_way_and_once_for_all_calls(server: Aut
         asked.append("sign in")
         await program.sign_in()
 
-    session = program.session(sign_in)
-    assert await asyncio.gather(*(program.call(session=session) for _ in range(5))) == [200] * 5
+    authorizer = program.authorizer(sign_in)
+    assert await asyncio.gather(*(program.call(authorizer=authorizer) for _ in range(5))) == [200] * 5
     assert asked == ["sign in"]
 
 
@@ -322,7 +322,7 @@ async def test_tokens_of_another_client_or_authorization_server_are_not_used(
         {"grant": "client_credentials"},
     ):
         program.configure(**change)
-        assert await program.session().headers() == {}
+        assert await program.authorizer().headers() == {}
     program.spec = before
     assert await program.call() == 200
 
@@ -348,12 +348,12 @@ async def test_a_sign_in_that_was_never_renewable_ends_when_its_token_does(
 ) -> None:
     server.plan.metadata = {"scopes_supported": ["tools:read"]}
     await program.sign_in()
-    session = program.session()
-    assert await program.call(session=session) == 200
+    authorizer = program.authorizer()
+    assert await program.call(authorizer=authorizer) == 200
     server.expire()
     clock.ahead = 3601
     with pytest.raises(SignInNeededError):
-        await program.call(session=session)
+        await program.call(authorizer=authorizer)
     # An expired token is not shown around.
     assert server.at("/mcp")[-1].bearer is None
 
@@ -487,8 +487,8 @@ async def test_a_client_signs_in_by_itself_with_its_secret(server: AuthServer, p
     server.clients["robot"] = {"client_secret": "r0bot-secret"}
     program.secrets["secret://env/ROBOT"] = "r0bot-secret"
     program.configure(grant="client_credentials", client_id="robot", client_secret="secret://env/ROBOT")
-    session = program.session()
-    assert await program.call(session=session) == 200
+    authorizer = program.authorizer()
+    assert await program.call(authorizer=authorizer) == 200
     form = server.at("/token")[0].form
     assert form == {
         "grant_type": "client_credentials",
@@ -499,7 +499,7 @@ async def test_a_client_signs_in_by_itself_with_its_secret(server: AuthServer, p
     # And again before the token expires, without being told.
     clock.ahead = 3600
     server.seen.clear()
-    assert await program.call(session=session) == 200
+    assert await program.call(authorizer=authorizer) == 200
     assert [path for path in server.paths() if path in ("/token", "/mcp")] == ["/token", "/mcp"]
 
 
