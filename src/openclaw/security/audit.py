@@ -1,9 +1,10 @@
 """The audit trail: who called which tool, with what kind of arguments, and how it ended. One JSON line each, appended, never changed.
 
 Owns the file (mode 0600, turned over by size), its records and the promise that writing one never raises into a call: a disk that is full
-costs one warning. A record is in the file before the event loop turns again, so that a call under way has left its request whatever
-becomes of us. Holds shapes, not values: no argument, no result and no session key is ever written. Several processes may write to one
-file: records are appended whole, and a file that another process turned over is followed.
+costs one warning. The record of a request is in the file before the request is made, so that whatever a server was asked has left its
+line, whatever becomes of us; that of an outcome before the event loop turns again. Holds shapes, not values: no argument, no result and
+no session key is ever written. Several processes may write to one file: records are appended whole, and a file that another process
+turned over is followed.
 """
 
 import asyncio
@@ -40,8 +41,10 @@ _MOST_MEMBERS = 32
 _DEEPEST = 4
 _KINDS: dict[type, str] = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "string"}
 
-# What repeats from call to call is worked out once for each of this many: an agent, its conversation, a tool.
+# What repeats from call to call is worked out once for each of this many: an agent, its conversation, a tool, a kind of arguments.
 _MOST_REPEATED = 1_024
+# And only when it is written with so many characters: longer names are nobody's habit.
+_LONGEST_KEPT = 1_024
 
 
 def shape(value: Any, *, depth: int = 0) -> Any:
@@ -63,34 +66,54 @@ def shape(value: Any, *, depth: int = 0) -> Any:
     return members
 
 
-class _About(msgspec.Struct, frozen=True):
-    """The part of a record that says which call it is about, as JSON, and whether no secret stands in it as far as was known then."""
+class _Part(msgspec.Struct, frozen=True):
+    """Members of a record, as JSON, and whether no secret stands in them as far as was known then. `call` is the one they are about."""
 
-    call: ToolCall
-    told: str
+    text: str
     is_clean: bool
-    forms: object
+    call: ToolCall | None = None
 
 
-class _Note(msgspec.Struct, frozen=True):
-    """Something that happened to a call. `outcome` and what follows belong to its end."""
+class _Phrases:
+    """The parts of records that come again from call to call, each worked out once: who calls what, plain arguments, a rule.
 
-    event: Literal["request", "outcome"]
-    moment: float
-    call: ToolCall
-    invocation: Invocation
-    tool: Tool | None
-    decision: Decision | None
-    outcome: str = ""
-    seconds: float = 0.0
-    result_bytes: int | None = None
+    Kept by what they say, which no two kinds of part share: five words, words and types in equal number, a decision.
+    """
 
-    def facts(self) -> str:
-        """The members of a record that are about this event alone, as JSON."""
-        if self.event == "request":
-            return '"allowed":true' if self.decision is not None and self.decision.allowed else '"allowed":false'
-        size = "" if self.result_bytes is None else f',"resultBytes":{self.result_bytes}'
-        return f'"outcome":{_quoted(self.outcome)},"durationMs":{self.seconds * 1000:.3f}{size}'
+    def __init__(self) -> None:
+        self._parts: dict[Any, _Part] = {}
+
+    def forget(self) -> None:
+        self._parts.clear()
+
+    def who(self, agent: str, session: str, tool: str, kind: str, origin: str) -> _Part:
+        key = (agent, session, tool, kind, origin)
+        return self._parts.get(key) or self._keep(key, _part(_who(*key)), sum(map(len, key)))
+
+    def arguments(self, arguments: Mapping[str, Any]) -> _Part:
+        key = (*arguments, *map(type, arguments.values()))
+        known = self._parts.get(key)
+        if known is None:
+            known = _part(f'"arguments":{_json(shape(arguments))}')
+            # Types alone do not tell how long a list is, and what an object holds.
+            if _KINDS.keys() >= set(map(type, arguments.values())):
+                self._keep(key, known, sum(map(len, arguments)))
+        return known
+
+    def rule(self, decision: Decision) -> _Part:
+        made = self._parts.get(decision)
+        if made is None:
+            told = f'"rule":{_json(decision.rule)},"where":{_json(decision.where)}'
+            made = self._keep(decision, _part(told), len(told))
+        return made
+
+    def _keep(self, key: Any, part: _Part, length: int) -> _Part:
+        # A model chooses names: neither many nor long ones may fill the memory.
+        if length <= _LONGEST_KEPT:
+            if len(self._parts) >= _MOST_REPEATED:
+                self._parts.clear()
+            self._parts[key] = part
+        return part
 
 
 class AuditLog:
@@ -99,7 +122,7 @@ class AuditLog:
     def __init__(
         self, path: Path, *, max_bytes: int = MAX_BYTES, keep: int = KEEP_FILES, clock: Callable[[], float] = time.time
     ) -> None:
-        # Called with every record when it is written; must neither block nor raise.
+        # Called with every record once it is written; must neither block nor raise.
         self.listeners: list[Callable[[Mapping[str, Any]], None]] = []
         self._path = path
         self._max_bytes = max_bytes
@@ -112,20 +135,36 @@ class AuditLog:
         self._unlooked = 0
         self._torn = False
         self._failing = False
-        # What is not written yet, and the event loop that will see to it.
-        self._notes: list[_Note] = []
+        # Records that are not written yet, those nobody was told of yet, and the event loop that will see to both.
+        self._unwritten: list[bytes] = []
+        self._untold: list[bytes] = []
         self._due_in: asyncio.AbstractEventLoop | None = None
-        # The time of the last record, in milliseconds and in words.
-        self._last = (-1, "")
-        # Parts of records in which no secret stands, as far as was known then.
-        self._clean: set[str] = set()
-        self._clean_for = known_forms()
+        # The time of the last record in milliseconds, in words, and its second in words.
+        self._last, self._last_words = -1, ""
+        self._second = (-1, "")
+        self._phrases = _Phrases()
         # Calls that were asked for and are not over.
-        self._open_calls: dict[int, _About] = {}
+        self._open_calls: dict[int, _Part] = {}
+        # The secrets that all of these were searched for.
+        self._clean_of = known_forms()
 
     def asked(self, call: ToolCall, invocation: Invocation, tool: Tool | None, decision: Decision) -> None:
-        """A model asks for a call; `decision` is what policy says. Never raises."""
-        self._take(_Note("request", self._clock(), call, invocation, tool, decision))
+        """A model asks for a call; `decision` is what policy says. Written when this returns. Never raises."""
+        with self._lock:
+            try:
+                if self._clean_of is not known_forms():
+                    self._search_again()
+                about = self._about(call, invocation, tool)
+                if len(self._open_calls) >= _MOST_REPEATED:
+                    self._open_calls.clear()
+                self._open_calls[id(call)] = about
+                facts = '"allowed":true' if decision.allowed else '"allowed":false'
+                self._note("request", about, facts, decision)
+            except Exception as error:
+                self._failed(error)
+            self._write()
+        if self._untold:
+            self._finish_soon()
 
     def ended(
         self,
@@ -138,41 +177,56 @@ class AuditLog:
         result_bytes: int | None = None,
         decision: Decision | None = None,
     ) -> None:
-        """A call is over, or was never made: `ok`, `error`, `refused`, … Never raises."""
-        self._take(_Note("outcome", self._clock(), call, invocation, tool, decision, outcome, seconds, result_bytes))
+        """A call is over, or was never made: `ok`, `error`, `refused`, … Written before the event loop turns again. Never raises."""
+        with self._lock:
+            try:
+                if self._clean_of is not known_forms():
+                    self._search_again()
+                about = self._open_calls.pop(id(call), None)
+                if about is None or about.call is not call:
+                    about = self._about(call, invocation, tool)
+                size = "" if result_bytes is None else f',"resultBytes":{result_bytes}'
+                facts = f'"outcome":{_quoted(outcome)},"durationMs":{seconds * 1000:.3f}{size}'
+                self._note("outcome", about, facts, decision)
+            except Exception as error:
+                self._failed(error)
+        self._finish_soon()
 
     def close(self) -> None:
-        self._flush()
+        self._finish()
         with self._lock:
             self._close()
 
-    def _take(self, note: _Note) -> None:
-        """Write it at once; in an event loop at the end of this turn: the call is on its way by then, and does not wait for us."""
-        with self._lock:
-            self._notes.append(note)
+    def _finish_soon(self) -> None:
+        """At once; in an event loop at the end of this turn, so that nobody who waits for a result waits for us."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            self._flush()
+            self._finish()
             return
         if self._due_in is not loop:
             self._due_in = loop
-            loop.call_soon(self._flush)
+            loop.call_soon(self._finish)
 
-    def _flush(self) -> None:
-        """Append what was noted, all with one write."""
+    def _finish(self) -> None:
+        """Write what is not written, and tell what nobody was told of."""
         with self._lock:
             self._due_in = None
-            notes, self._notes = self._notes, []
-        lines: list[bytes] = []
-        for note in notes:
-            try:
-                lines.append(self._line(note))
-            except Exception as error:
-                self._failed(error)
+            self._write()
+            told, self._untold = self._untold, []
+        for line in told:
+            record = msgspec.json.decode(line)
+            for listener in self.listeners:
+                listener(record)
+
+    def _write(self) -> None:
+        """Append what was noted, all with one write."""
+        lines = self._unwritten
+        if not lines:
+            return
+        self._unwritten = []
         try:
-            with self._lock:
-                self._append(b"".join(lines))
+            self._append(lines[0] if len(lines) == 1 else b"".join(lines))
             self._failing = False
         except OSError as error:
             self._failed(error)
@@ -184,54 +238,42 @@ class AuditLog:
             reason = error.strerror if isinstance(error, OSError) else type(error).__name__
             logger.warning("The audit trail at %s cannot be written: %s.", self._path, reason)
 
-    def _line(self, note: _Note) -> bytes:
-        about, decision = self._about(note.call, note.invocation, note.tool), note.decision
-        facts, is_clean = note.facts(), about.is_clean
+    def _note(self, event: Literal["request", "outcome"], about: _Part, facts: str, decision: Decision | None) -> None:
+        is_clean = about.is_clean
         if decision is not None:
-            rule = f'"rule":{_quoted(decision.rule)},"where":{_quoted(decision.where)}'
-            is_clean = is_clean and self._is_clean(rule)
-            facts = f"{facts},{rule}"
-        line = f'{{"time":"{self._time(note.moment)}","event":"{note.event}",{about.told},{facts}}}'.encode()
+            rule = self._phrases.rule(decision)
+            is_clean = is_clean and rule.is_clean
+            facts = f"{facts},{rule.text}"
+        line = f'{{"time":"{self._time()}","event":"{event}",{about.text},{facts}}}\n'.encode()
         if not is_clean:
-            line = msgspec.json.encode(_masked(msgspec.json.decode(line)))
-        for listener in self.listeners:
-            listener(msgspec.json.decode(line))
-        return line + b"\n"
+            line = msgspec.json.encode(_masked(msgspec.json.decode(line))) + b"\n"
+        self._unwritten.append(line)
+        if self.listeners:
+            self._untold.append(line)
 
-    def _about(self, call: ToolCall, invocation: Invocation, tool: Tool | None) -> "_About":
+    def _search_again(self) -> None:
+        """More secrets are known: what was clean may not be."""
+        self._clean_of = known_forms()
+        self._phrases.forget()
+        self._open_calls.clear()
+
+    def _about(self, call: ToolCall, invocation: Invocation, tool: Tool | None) -> _Part:
         """What the request and the outcome of a call have in common: worked out for the first of them."""
-        known = self._open_calls.pop(id(call), None)
-        if known is not None and known.call is call and known.forms is known_forms():
-            return known
-        kind, origin = (tool.kind, tool.origin) if tool else ("unknown", "")
-        who = _who(invocation.agent, invocation.session, call.name, kind, origin)
-        repeated = f'{who},"arguments":{_json(shape(call.arguments))}'
+        kind, origin = (tool.kind, tool.origin) if tool is not None else ("unknown", "")
+        who = self._phrases.who(invocation.agent, invocation.session, call.name, kind, origin)
+        arguments = self._phrases.arguments(call.arguments)
         number = one_line(call.id, _LONGEST_TEXT)
-        is_clean = self._is_clean(repeated) and redact(number) == number
-        about = _About(call, f'"call":{_json(number)},{repeated}', is_clean, known_forms())
-        if len(self._open_calls) >= _MOST_REPEATED:
-            self._open_calls.clear()
-        self._open_calls[id(call)] = about
-        return about
+        is_clean = who.is_clean and arguments.is_clean and redact(number) == number
+        return _Part(f'"call":{_json(number)},{who.text},{arguments.text}', is_clean, call)
 
-    def _time(self, moment: float) -> str:
-        milliseconds = int(moment * 1000)
-        if milliseconds != self._last[0]:
+    def _time(self) -> str:
+        milliseconds = int(self._clock() * 1000)
+        if milliseconds != self._last:
             second, rest = divmod(milliseconds, 1000)
-            words = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-            self._last = (milliseconds, f"{words}.{rest:03d}Z")
-        return self._last[1]
-
-    def _is_clean(self, text: str) -> bool:
-        """Whether no secret stands in a part that repeats. Looked for once, and again whenever more secrets are known."""
-        if self._clean_for is not (known := known_forms()) or len(self._clean) >= _MOST_REPEATED:
-            self._clean, self._clean_for = set(), known
-        if text in self._clean:
-            return True
-        if redact(text) != text:
-            return False
-        self._clean.add(text)
-        return True
+            if second != self._second[0]:
+                self._second = (second, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second)))
+            self._last, self._last_words = milliseconds, f"{self._second[1]}.{rest:03d}Z"
+        return self._last_words
 
     def _append(self, lines: bytes) -> None:
         if not lines:
@@ -293,17 +335,20 @@ def _is_at(path: Path, status: os.stat_result) -> bool:
         return False
 
 
+def _part(text: str) -> _Part:
+    return _Part(text, redact(text) == text)
+
+
 def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
 @lru_cache(maxsize=_MOST_REPEATED)
 def _quoted(text: str) -> str:
-    """A word or a rule, of which there are few."""
+    """A word, of which there are few."""
     return _json(text)
 
 
-@lru_cache(maxsize=_MOST_REPEATED)
 def _who(agent: str, session: str, tool: str, kind: str, origin: str) -> str:
     """The members of a record that say who called what."""
     names = {

@@ -169,18 +169,60 @@ def test_a_call_under_way_when_the_process_is_killed_has_left_its_request(tmp_pa
     assert [(r["call"], r["event"]) for r in records(path)] == [("1", "request"), ("1", "outcome"), ("2", "request")]
 
 
-async def test_in_an_event_loop_records_are_written_together_and_told_when_they_are(tmp_path: Path) -> None:
+async def test_a_request_is_written_at_once_and_an_outcome_before_the_loop_turns_again(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     log = AuditLog(path)
     told: list[Mapping[str, Any]] = []
     log.listeners.append(told.append)
     first = call(text="x")
     log.asked(first, INVOCATION, TOOL, Decision(True, "any"))
+    assert [record["event"] for record in records(path)] == ["request"]
     log.ended(first, INVOCATION, TOOL, "ok", 0.0)
-    assert not path.exists()
+    assert [record["event"] for record in records(path)] == ["request"]
     await asyncio.sleep(0)
     assert [record["event"] for record in told] == ["request", "outcome"]
     assert records(path) == told
+
+
+async def test_records_stand_in_the_order_things_happened(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path / "audit.jsonl")
+    one, two = ToolCall("1", TOOL.name, {}), ToolCall("2", TOOL.name, {})
+    log.asked(one, INVOCATION, TOOL, Decision(True, "any"))
+    log.ended(one, INVOCATION, TOOL, "ok", 0.0)
+    log.asked(two, INVOCATION, TOOL, Decision(True, "any"))
+    found = [(record["call"], record["event"]) for record in records(tmp_path / "audit.jsonl")]
+    assert found == [("1", "request"), ("1", "outcome"), ("2", "request")]
+
+
+@given(
+    st.lists(
+        st.dictionaries(
+            st.text(max_size=5),
+            st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.none(), max_size=3) | st.just({}),
+            max_size=3,
+        ),
+        max_size=20,
+    )
+)
+@settings(max_examples=100, deadline=None)
+def test_arguments_seen_before_are_told_as_if_they_were_new(given: list[dict[str, Any]]) -> None:
+    told: list[Mapping[str, Any]] = []
+    log = AuditLog(Path("/dev/null/nowhere"))
+    log.listeners.append(told.append)
+    for arguments in given:
+        log.ended(call(**arguments), INVOCATION, TOOL, "ok", 0.0)
+    assert [record["arguments"] for record in told] == [shape(arguments) for arguments in given]
+
+
+def test_a_secret_learned_later_is_masked_in_parts_that_were_clean_before(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path / "audit.jsonl")
+    open_call = call(learned_later_7=1)
+    log.asked(open_call, INVOCATION, TOOL, Decision(True, "rule-of-learned_later_7"))
+    remember("learned_later_7")
+    log.ended(open_call, INVOCATION, TOOL, "ok", 0.0)
+    log.asked(call(learned_later_7=1), INVOCATION, TOOL, Decision(True, "rule-of-learned_later_7"))
+    first, *later = (tmp_path / "audit.jsonl").read_text().splitlines()
+    assert ["learned_later_7" in line for line in (first, *later)] == [True, False, False]
 
 
 async def test_closing_writes_what_is_left(tmp_path: Path) -> None:
