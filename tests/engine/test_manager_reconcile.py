@@ -11,8 +11,9 @@ from openclaw.config.servers import AuthSpec, EngineOptions, ServerSpec
 from openclaw.errors import SecretError, UsageError
 from openclaw.mcp.connect import Services
 from openclaw.mcp.manager import Manager
+from openclaw.mcp.reconcile import link_of
 from openclaw.mcp.results import CallResult
-from openclaw.mcp.status import ServerStatus
+from openclaw.mcp.status import ServerStatus, StateChanged
 from parts.processes import handle_of, is_alive, server_command, wait_until_gone
 from parts.sites import Site
 from parts.workshop import tool
@@ -212,6 +213,41 @@ async def test_reconciling_touches_only_what_changed(tmp_path: Path) -> None:
         assert {name.partition("__")[0] for name in names(manager)} == {"kept", "changed", "added"}
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_a_replaced_server_begins_when_the_old_one_has_ended_and_never_waits_for_the_limit(tmp_path: Path) -> None:
+    sites = [Site("stdio", tmp_path, name) for name in ("one", "two")]
+    one, two = (site.spec() for site in sites)
+    options = EngineOptions(max_concurrent_servers=2)
+    async with Manager([one, two], options=options) as manager:
+        before = [status.pid for status in manager.status()]
+        assert before[1] is not None
+        old = handle_of(before[1])
+        shown: list[str] = []
+
+        def note(event: object) -> None:
+            if isinstance(event, StateChanged) and event.server == "two":
+                shown.append(manager.status()[1].shown)
+
+        manager.events.subscribe(note)
+        changing = asyncio.ensure_future(manager.reconcile([one, replace(two, env=(("MODE", "new"),))]))
+        await until(manager, lambda: bool(shown))
+        assert words(await manager.call("two__echo", {"text": "new"})) == "new"
+        await changing
+        assert not is_alive(old)
+        after = [status.pid for status in manager.status()]
+        await until(manager, lambda: manager.status()[1].state == "ready")
+        assert after[0] == before[0]
+        assert shown == ["starting", f"Running (PID {after[1]})"]
+
+
+async def test_a_server_replaced_twice_in_a_row_runs_as_configured_last(tmp_path: Path) -> None:
+    async with Site("stdio", tmp_path) as site:
+        specs = [site.spec(env=(("MODE", str(number)),)) for number in range(3)]
+        async with Manager([specs[0]], options=EngineOptions(max_concurrent_servers=1)) as manager:
+            await asyncio.gather(*(manager.reconcile([spec]) for spec in specs[1:]))
+            assert words(await manager.call("shop__echo", {"text": "last"})) == "last"
+            assert manager.server("shop").spec == link_of(specs[2])
 
 
 async def test_a_new_filter_needs_no_restart_and_ends_the_calls_it_denies_and_no_others(tmp_path: Path) -> None:

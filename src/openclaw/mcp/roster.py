@@ -24,15 +24,24 @@ class Roster:
         self._workshop = workshop
         self._private: dict[tuple[ServerSpec, str], Supervisor] = {}
         self._tasks: dict[Supervisor, asyncio.Task[None]] = {}
+        # Names of servers that are being ended, and what ends them.
+        self._ending: set[tuple[str, asyncio.Task[None]]] = set()
         self._sweeper = asyncio.create_task(self._sweep(idle_ttl)) if idle_ttl else None
 
     def apply(self, desired: Iterable[ServerSpec]) -> tuple[list[Supervisor], list[Supervisor]]:
-        """Make what runs fit the specs. Those that are new, and those that the caller is to `end`."""
+        """Make what runs fit the specs. Those that are new, and those that the caller is to `end`.
+
+        One that replaces another of its name begins when that one has ended: they may want the same port or file, and the same place.
+        """
         plan = reconcile(desired, self.shared)
         stopped = set(plan.stop)
         ended = [self.shared.pop(link) for link in plan.stop]
         ended += [self._private.pop(key) for key in [key for key in self._private if key[0] in stopped]]
-        started = [self._run(Supervisor(link, self._workshop)) for link in plan.start]
+        leaving = [*self._ending, *((supervisor.spec.name, self._tasks[supervisor]) for supervisor in ended)]
+        started = [
+            self._run(Supervisor(link, self._workshop, after=[task for name, task in leaving if name == link.name]))
+            for link in plan.start
+        ]
         self.shared.update((supervisor.spec, supervisor) for supervisor in started)
         return started, ended
 
@@ -40,10 +49,13 @@ class Roster:
         """End them all at the same time, and return when they have ended."""
         for supervisor in supervisors:
             supervisor.close()
-        tasks = [self._tasks.pop(supervisor) for supervisor in supervisors]
-        for supervisor, outcome in zip(supervisors, await asyncio.gather(*tasks, return_exceptions=True), strict=True):
+        leaving = [(supervisor.spec.name, self._tasks.pop(supervisor)) for supervisor in supervisors]
+        self._ending.update(leaving)
+        outcomes = await asyncio.gather(*(task for _, task in leaving), return_exceptions=True)
+        self._ending.difference_update(leaving)
+        for (name, _), outcome in zip(leaving, outcomes, strict=True):
             if isinstance(outcome, BaseException):
-                _log.warning("Error shutting down MCP server '%s': %s", supervisor.spec.name, outcome)
+                _log.warning("Error shutting down MCP server '%s': %s", name, outcome)
 
     async def close(self) -> None:
         if self._sweeper is not None:

@@ -10,7 +10,7 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -65,9 +65,19 @@ class UnavailableError(ConnectError):
 
 
 class Supervisor:
-    """Make it, then run `run` in a task of its own. `spec` is the link half of a spec (reconcile.py)."""
+    """Make it, then run `run` in a task of its own. `spec` is the link half of a spec (reconcile.py).
 
-    def __init__(self, spec: ServerSpec, workshop: Workshop, *, catalog: Catalog | None = None) -> None:
+    `after` are the tasks of those whose place it takes: it does not connect before they have ended.
+    """
+
+    def __init__(
+        self,
+        spec: ServerSpec,
+        workshop: Workshop,
+        *,
+        catalog: Catalog | None = None,
+        after: Collection[asyncio.Task[None]] = (),
+    ) -> None:
         self.spec = spec
         self.catalog = catalog or Catalog(spec, workshop.cache)
         self.injection = Injection(spec.name, spec.inject_resources, spec.resources_max_bytes)
@@ -78,6 +88,7 @@ class Supervisor:
         self.calls = Turnstile(spec.max_in_flight if spec.parallel_calls else 1, queue=MAX_QUEUED)
         self.status = Status()
         self._workshop = workshop
+        self._after = after
         self._policy = Policy(bool(spec.command), spec.restart_on_crash, spec.max_restarts)
         self._loop = asyncio.get_running_loop()
         self._client: Client | None = None
@@ -390,9 +401,13 @@ class Supervisor:
         self._life = life
         self._life_is_over = False
         self._tried_at = time.time()
-        self._child = self._loop.create_task(
-            life.run(self._workshop.services, self._workshop.places, self._stderr), name=f"mcp-{self.spec.name}"
-        )
+        self._child = self._loop.create_task(self._live(life), name=f"mcp-{self.spec.name}")
+
+    async def _live(self, life: Life) -> None:
+        if self._after:
+            await asyncio.wait(self._after)
+            self._after = ()
+        await life.run(self._workshop.services, self._workshop.places, self._stderr)
 
     async def _wait_for_sign_in(self) -> None:
         """Until somebody signs in, here or in another process. A sign-in while we still tried counts: it may have come too late for us."""
