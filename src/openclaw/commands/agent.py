@@ -3,7 +3,9 @@
 Text goes to stdout; what happens on the way (tool calls, notices) to stderr. `--json` prints one object at the end instead.
 """
 
+import asyncio
 import mimetypes
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.content import File, Image
 from openclaw.errors import UsageError
+from openclaw.media import ITEM_BYTES
 from openclaw.security.external import clean_terminal, without_frames
 
 # Enough of a call's arguments to recognise it; the whole is in --json.
@@ -29,7 +32,7 @@ async def run(context: Context, parsed: Parsed) -> int:
         context.console.note(
             "Commands that start with a slash work in `openclaw chat`; this goes to the agent as text."
         )
-    attachments = tuple(_attachment(context.cwd, name) for name in parsed.many("attach"))
+    attachments = [await asyncio.to_thread(_attachment, context.cwd, name) for name in parsed.many("attach")]
     progress = None if parsed.flag("json") else StreamPrinter(context.console)
     async with context.open_app() as app:
         reply = await app.reply(
@@ -67,8 +70,14 @@ async def _message(context: Context, parsed: Parsed) -> str:
 
 
 def _attachment(cwd: Path, name: str) -> Attachment:
+    """A file of the person's. Looked at before it is read: a pipe would be waited for without end, a disk image fill the memory."""
     path = cwd / name
     try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise UsageError(f"--attach {name}: it is not a file.")
+        if found.st_size > ITEM_BYTES:
+            raise UsageError(f"--attach {name}: it has {found.st_size:,} bytes; at most {ITEM_BYTES:,} can be sent.")
         data = path.read_bytes()
     except OSError as error:
         raise UsageError(f"--attach {name}: {error.strerror or error}.") from None

@@ -1,11 +1,14 @@
 """`openclaw audit`: what was called, when and how it ended, from the audit trail of this machine.
 
-The trail holds shapes, not values; nothing here can print an argument or a result.
+The trail holds shapes, not values; nothing here can print an argument or a result. It may be tens of megabytes long: it is read in a
+thread, and printed as fast as it is taken.
 """
 
+import asyncio
 import json
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +16,15 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 
 _SHOWN = 20
+# Records read and printed at a time: about a hundred kilobytes.
+_BATCH = 256
 
 
 async def tail(context: Context, parsed: Parsed) -> int:
     count = parsed.count("lines", _SHOWN)
-    last = deque(_records(context.paths.audit_dir), maxlen=count)
+    last = await asyncio.to_thread(_last, context.paths.audit_dir, count)
     if parsed.flag("json"):
-        context.console.data(list(last))
+        context.console.data(last)
         return 0
     if not last:
         context.console.line("No tool was called yet.")
@@ -38,16 +43,27 @@ async def tail(context: Context, parsed: Parsed) -> int:
 
 
 async def export(context: Context, parsed: Parsed) -> int:
-    for record in _records(context.paths.audit_dir):
-        context.console.line(json.dumps(record))
+    records = _records(context.paths.audit_dir)
+    while lines := await asyncio.to_thread(lambda: [json.dumps(record) for record in islice(records, _BATCH)]):
+        context.console.line("\n".join(lines))
+        await context.console.flush()
     return 0
+
+
+def _last(folder: Path, count: int) -> list[dict[str, Any]]:
+    return list(deque(_records(folder), maxlen=count))
 
 
 def _records(folder: Path) -> Iterator[dict[str, Any]]:
     """Every record, the oldest first, files that were turned over included. A torn line is passed over."""
-    files = sorted(folder.glob("calls.jsonl*"), key=lambda file: file.stat().st_mtime)
-    for file in files:
-        with file.open(encoding="utf-8", errors="replace") as lines:
+    # Names of files that were turned over sort by time; the one that is written to comes last.
+    for file in [*sorted(folder.glob("calls.jsonl.*")), folder / "calls.jsonl"]:
+        try:
+            lines = file.open(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            # There is none yet, or it made room for a newer one since we looked.
+            continue
+        with lines:
             for line in lines:
                 try:
                     record = json.loads(line)

@@ -5,6 +5,7 @@ written.
 Credentials are never printed.
 """
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -78,7 +79,7 @@ async def set_value(context: Context, parsed: Parsed) -> int:
         value = json5.loads(parsed.text("value"))
     except ConfigError:
         value = parsed.text("value")
-    config = edit_file(context.paths, context.env, lambda source: edited(source, path, value))
+    config = await asyncio.to_thread(edit_file, context.paths, context.env, lambda source: edited(source, path, value))
     context.console.line(f"Set {format_path(path)} in {context.paths.config_file}.")
     _warn(context, config)
     return 0
@@ -86,7 +87,7 @@ async def set_value(context: Context, parsed: Parsed) -> int:
 
 async def unset(context: Context, parsed: Parsed) -> int:
     path = parse_path(parsed.text("path"))
-    config = edit_file(context.paths, context.env, lambda source: remove(source, path))
+    config = await asyncio.to_thread(edit_file, context.paths, context.env, lambda source: remove(source, path))
     context.console.line(f"Removed {format_path(path)} from {context.paths.config_file}.")
     _warn(context, config)
     return 0

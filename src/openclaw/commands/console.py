@@ -16,6 +16,7 @@ _DRIVING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 Write = Callable[[str], None]
 Ask = Callable[[str], Awaitable[str | None]]
 Read = Callable[[], Awaitable[str]]
+Flush = Callable[[], Awaitable[None]]
 
 
 async def _nobody(question: str) -> str | None:
@@ -26,8 +27,15 @@ async def _nothing() -> str:
     return ""
 
 
+async def _at_once() -> None:
+    return None
+
+
 class Console(msgspec.Struct, frozen=True):
-    """`ask` puts a question to a person and gives None when nobody is there to answer; `read` gives all of standard input."""
+    """`ask` puts a question to a person and gives None when nobody is there to answer; `read` gives all of standard input.
+
+    `flush` waits until the other end has taken most of what was printed; who prints much without it fills our memory.
+    """
 
     out: Write
     err: Write
@@ -37,6 +45,7 @@ class Console(msgspec.Struct, frozen=True):
     interactive: bool = False
     ask: Ask = _nobody
     read: Read = _nothing
+    flush: Flush = _at_once
 
     def line(self, text: str = "") -> None:
         self.out(text + "\n")

@@ -4,6 +4,7 @@ Only `call`, `read` and the like touch a server; `servers` and `tools` show what
 a server says is printed before it was cleaned.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -259,7 +260,8 @@ def _chosen(manager: Manager, agent: str, name: str) -> list[tuple[str, Supervis
 async def logs(context: Context, parsed: Parsed) -> int:
     count = parsed.count("lines", 100)
     async with opened(context, parsed) as (_, manager, agent):
-        lines = manager.logbook.tail(manager.server(parsed.text("name"), agent).spec, count)
+        spec = manager.server(parsed.text("name"), agent).spec
+        lines = await asyncio.to_thread(manager.logbook.tail, spec, count)
     if parsed.flag("json"):
         context.console.data(lines)
     else:

@@ -12,8 +12,8 @@ from openclaw.errors import UsageError
 from openclaw.gateway import wire
 from openclaw.gateway.request import Request
 
-# Far more text than anybody pipes into a command; past it the caller is told, not the memory filled.
-MOST_INPUT = 64 * 1024 * 1024
+# An order with everything it may carry (`openclaw order`); past it the caller is told, not the memory filled.
+MOST_INPUT = 320 * 1024 * 1024
 
 
 class FarTerminal:
@@ -35,6 +35,7 @@ class FarTerminal:
             interactive=request.interactive,
             ask=self._ask,
             read=self._read,
+            flush=self._flush,
         )
 
     async def listen(self, interrupted: Callable[[], object]) -> None:
@@ -68,6 +69,10 @@ class FarTerminal:
         for start in range(0, len(data), wire.PIECE_BYTES):
             self._writer.write(wire.frame(kind, data[start : start + wire.PIECE_BYTES]))
 
+    async def _flush(self) -> None:
+        if not self._is_gone:
+            await self._writer.drain()
+
     async def _ask(self, question: str) -> str | None:
         if self._is_gone:
             return None
@@ -78,15 +83,15 @@ class FarTerminal:
         if self._is_gone:
             return ""
         self._writer.write(wire.frame(wire.READ))
-        pieces: list[bytes] = []
+        given = bytearray()
         size = 0
         while piece := await self._input.get():
             size += len(piece)
             if size <= MOST_INPUT:
-                pieces.append(piece)
+                given += piece
         if size > MOST_INPUT:
             raise UsageError(f"Standard input is {size:,} bytes; a gateway takes {MOST_INPUT:,}.", hint="Try --local.")
-        return b"".join(pieces).decode("utf-8", "replace")
+        return given.decode("utf-8", "replace")
 
 
 async def read_frame(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
