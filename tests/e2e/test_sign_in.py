@@ -284,6 +284,62 @@ async def test_a_server_that_is_signed_in_to_shows_how_long_that_lasts(server: A
     assert (data["auth"], data["authExpiresAt"]) == ("oauth", pytest.approx(time.time() + 7200, abs=60))
 
 
+async def test_the_key_file_is_told_of_once_and_the_doctor_shows_where_the_key_is(
+    server: AuthServer, home: Home
+) -> None:
+    before = await home.openclaw("doctor")
+    assert "ok  Tokens: none are stored\n" in before.out
+    # The first thing that is stored is what a call was told; the person hears of the key at the sign-in.
+    assert (await home.openclaw("mcp", "call", "files__read")).code == 1
+    key = home.state / "mcp" / "tokens" / "key"
+    started = await home.openclaw("mcp", "auth", "files")
+    assert started.err == (
+        f"No keychain can be used here: the key of the stored tokens is in the file {key}, which only you can read. "
+        "Set tokenStore.key to a secret:// reference to keep it elsewhere.\n"
+    )
+    callback = await server.browse(address_in(started.out, server))
+    assert (await home.openclaw("mcp", "auth", "files", "--code", callback)).err == ""
+    after = await home.openclaw("doctor")
+    assert f"!!  Tokens: encrypted in {key.parent} with a key file beside them\n" in after.out
+
+
+async def test_tokens_that_cannot_be_opened_stop_the_server_and_everybody_is_told_why(
+    server: AuthServer, home: Home
+) -> None:
+    Browser(home)
+    servers = {"servers": {"files": {"url": server.url}}}
+    home.write(mcp=servers, tokenStore={"key": "the former passphrase"})
+    assert (await home.openclaw("mcp", "auth", "files")).code == 0
+    home.write(mcp=servers, tokenStore={"key": "another passphrase"})
+    before = len(server.seen)
+    tokens = home.state / "mcp" / "tokens"
+    why = (
+        f"The tokens in {tokens} were encrypted with another key than the present one (`tokenStore.key`). "
+        "Give the former key back, or remove that directory and sign in again."
+    )
+    listed = await home.openclaw("mcp", "servers")
+    assert f"Status: failed ({why}) | Auth: OAuth | Tools: 0" in listed.out
+    (data,) = json.loads((await home.openclaw("mcp", "servers", "--json")).out)
+    assert (data["state"], data["reason"], data["auth"]) == ("failed", why, "oauth")
+    called = await home.openclaw("mcp", "call", "files__read")
+    assert (called.code, why in called.err) == (1, True)
+    signed = await home.openclaw("mcp", "auth", "files")
+    assert (signed.code, why in signed.err) == (1, True)
+    checked = await home.openclaw("doctor")
+    assert (checked.code, f"Tokens: {why.partition('. ')[0]}" in checked.out) == (1, True)
+    # Nobody was asked anything, least of all with a token.
+    assert [seen.bearer for seen in server.seen[before:]] == []
+
+
+async def test_the_document_to_host_is_printed_before_its_address_is_known(home: Home) -> None:
+    printed = await home.openclaw("mcp", "auth", "files", "--print-client-metadata")
+    assert (printed.code, json.loads(printed.out)["client_id"]) == (0, "https://your-host.example/openclaw.json")
+    assert printed.err == (
+        "Host this document at an https address of your own, with that address as its client_id in place of\n"
+        "https://your-host.example/openclaw.json, and set auth.clientMetadataUrl of files to it.\n"
+    )
+
+
 # With a gateway
 
 

@@ -94,6 +94,14 @@ class Credentials:
         """Where the key of the stored tokens is; None while nothing is stored."""
         return self._around.store.key.source()
 
+    async def check_key(self) -> None:
+        """Fetch the key that the stored tokens are encrypted with. Raises StoreError or SecretError when it is not to be had."""
+        await self._around.store.key.get()
+
+    async def key_warning(self) -> str:
+        """What the person who signs in is to be told about that key, once for ever; empty otherwise."""
+        return await self._around.store.key.warn()
+
     async def close(self) -> None:
         """Wait for renewals under way, so that no rotated token is lost. Bounded by the deadlines of their requests."""
         await self._around.flights.close()

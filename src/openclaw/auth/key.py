@@ -36,7 +36,7 @@ _LOCK_PATIENCE: Final = 90.0
 _SCRYPT: Final = {"n": 2**15, "r": 8, "p": 1, "maxmem": 64 * 1024 * 1024}
 
 Source = Literal["config", "keychain", "file"]
-_NAMES: Final[dict[Source, str]] = {
+NAMES: Final[dict[Source, str]] = {
     "config": "`tokenStore.key`",
     "keychain": "a key in the system's keychain",
     "file": "a key file",
@@ -51,6 +51,8 @@ class StoreInfo(msgspec.Struct, frozen=True):
     salt: str
     check: str
     version: int = 1
+    # A person has been told that the key is in a file.
+    told: bool = False
 
 
 class StoreKey:
@@ -77,7 +79,7 @@ class StoreKey:
             key = await self._fetch(info)
             if not hmac.compare_digest(_check(key), info.check):
                 raise StoreError(
-                    f"The tokens in {self._directory} were encrypted with another key than the present one ({_NAMES[info.source]}).",
+                    f"The tokens in {self._directory} were encrypted with another key than the present one ({NAMES[info.source]}).",
                     hint="Give the former key back, or remove that directory and sign in again.",
                 )
             self._key = key
@@ -87,6 +89,18 @@ class StoreKey:
         """Where the key comes from; None while nothing has been stored."""
         info = self._info()
         return info.source if info is not None else None
+
+    async def warn(self) -> str:
+        """What the person at a terminal is to be told about the key, once for ever; empty when there is nothing to tell any more."""
+        info = self._info()
+        if info is None or info.source != "file" or info.told:
+            return ""
+        async with hold(self._directory / "store.lock", patience=_LOCK_PATIENCE):
+            info = self._info()
+            if info is None or info.told:
+                return ""
+            self._write(msgspec.structs.replace(info, told=True))
+        return self._file_warning()
 
     def _info(self) -> StoreInfo | None:
         file = self._directory / STORE_FILE
@@ -109,8 +123,17 @@ class StoreKey:
         id, salt = token_hex(8), token_hex(16)
         key, source = await self._first_key(id, salt)
         info = StoreInfo(source, id, salt, _check(key))
-        write_atomic(self._directory / STORE_FILE, msgspec.json.encode(info).decode())
+        self._write(info)
         return info
+
+    def _write(self, info: StoreInfo) -> None:
+        write_atomic(self._directory / STORE_FILE, msgspec.json.encode(info).decode())
+
+    def _file_warning(self) -> str:
+        return (
+            f"No keychain can be used here: the key of the stored tokens is in the file {self._directory / KEY_FILE}, which only you "
+            "can read. Set tokenStore.key to a secret:// reference to keep it elsewhere."
+        )
 
     async def _first_key(self, id: str, salt: str) -> tuple[bytes, Source]:
         if self._configured is not None:
@@ -126,11 +149,7 @@ class StoreKey:
                 log.debug("The keychain cannot be used: %s.", error)
         file = self._directory / KEY_FILE
         write_atomic(file, text)
-        log.warning(
-            "No keychain can be used here: the key of the stored tokens is in the file %s, which only you can read. "
-            "Set tokenStore.key to a secret:// reference to keep it elsewhere.",
-            file,
-        )
+        log.warning("%s", self._file_warning())
         return key, "file"
 
     async def _fetch(self, info: StoreInfo) -> bytes:
@@ -140,7 +159,7 @@ class StoreKey:
             return derive(await self._configured(), info.salt)
         if self._configured is not None:
             raise StoreError(
-                f"The tokens in {self._directory} are encrypted with {_NAMES[info.source]}, but `tokenStore.key` is set now.",
+                f"The tokens in {self._directory} are encrypted with {NAMES[info.source]}, but `tokenStore.key` is set now.",
                 hint="Take it out again, or remove that directory and sign in again.",
             )
         text = await self._from_keychain(info) if info.source == "keychain" else self._from_file(info)
@@ -178,7 +197,7 @@ class StoreKey:
 
     def _gone(self, info: StoreInfo, why: str) -> StoreError:
         return StoreError(
-            f"The tokens in {self._directory} are encrypted with {_NAMES[info.source]}, which cannot be used: {why}.",
+            f"The tokens in {self._directory} are encrypted with {NAMES[info.source]}, which cannot be used: {why}.",
             hint="Give it back, or remove that directory and sign in again.",
         )
 

@@ -15,6 +15,7 @@ import msgspec
 
 from openclaw import __version__
 from openclaw.app import App
+from openclaw.auth.key import NAMES
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
@@ -75,6 +76,7 @@ async def _all(context: Context, *, probe: bool) -> AsyncIterator[Check]:
                 yield check
         for check in await _servers(app, probe=probe):
             yield check
+        yield await _tokens(app)
         yield await _store(app)
         for plugin in (await app.plugins()).statuses():
             good = plugin.state in ("loaded", "off")
@@ -149,6 +151,22 @@ async def _servers(app: App, *, probe: bool) -> list[Check]:
             )
         )
     return checks
+
+
+async def _tokens(app: App) -> Check:
+    """Where the key of the stored tokens is, and whether it is the right one."""
+    credentials = app.engine.credentials
+    try:
+        source = credentials.key_source()
+        if source is None:
+            return Check("Tokens", "ok", "none are stored")
+        await credentials.check_key()
+    except OpenClawError as error:
+        return Check("Tokens", "failed", error.message, error.hint)
+    kept = f"encrypted in {app.paths.tokens_dir} with {NAMES[source]}"
+    if source == "file":
+        return Check("Tokens", "warning", f"{kept} beside them", "Set tokenStore.key to a secret:// reference.")
+    return Check("Tokens", "ok", kept)
 
 
 async def _store(app: App) -> Check:

@@ -27,18 +27,25 @@ async def auth(context: Context, parsed: Parsed) -> int:
         agent = agent_spec(engine.config, parsed.text("agent")).id
         spec = await _spec(engine, name, agent)
         if parsed.flag("print-client-metadata"):
-            context.console.data(await engine.credentials.client_metadata(spec))
+            await _print_metadata(context, engine, spec)
         elif parsed.flag("logout"):
             await _logout(context, parsed, engine, spec)
-        elif parsed.text("code"):
-            await _finish(context, parsed, engine, spec, agent)
-        elif parsed.flag("json") or context.surface == "http":
-            _show_data(context, await engine.credentials.start(spec))
-        elif parsed.flag("no-browser"):
-            _show(context, await engine.credentials.start(spec), spec, context.console.line)
         else:
-            await sign_in(context, engine, name, agent, context.console.line)
+            await _sign_in(context, parsed, engine, spec, agent)
     return 0
+
+
+async def _sign_in(context: Context, parsed: Parsed, engine: Engine, spec: ServerSpec, agent: str) -> None:
+    if parsed.text("code"):
+        await _finish(context, parsed, engine, spec, agent)
+    elif parsed.flag("json") or context.surface == "http":
+        _show_data(context, await engine.credentials.start(spec))
+    elif parsed.flag("no-browser"):
+        _show(context, await engine.credentials.start(spec), spec, context.console.line)
+    else:
+        await sign_in(context, engine, spec.name, agent, context.console.line)
+        return
+    await _warn(context, engine)
 
 
 async def sign_in(context: Context, engine: Engine, name: str, agent: str, say: Write) -> bool:
@@ -47,10 +54,19 @@ async def sign_in(context: Context, engine: Engine, name: str, agent: str, say: 
     spec = await _spec(engine, name, agent)
     if not _may_open(context):
         _show(context, await engine.credentials.start(spec), spec, say)
+        await _warn(context, engine)
         return False
     say(_said(await engine.credentials.sign_in(spec, lambda started: _open(context, started, spec))))
+    await _warn(context, engine)
     await _recover(engine, name, agent)
     return True
+
+
+async def _warn(context: Context, engine: Engine) -> None:
+    """Where the key of what was stored just now is, if the person should know."""
+    warning = await engine.credentials.key_warning()
+    if warning:
+        context.console.note(warning)
 
 
 async def offer(context: Context, engine: Engine, name: str, agent: str) -> bool:
@@ -71,6 +87,18 @@ async def _spec(engine: Engine, name: str, agent: str) -> ServerSpec:
     if not spec.url:
         raise UsageError(f"{name} is a program on this machine: there is nothing to sign in to.")
     return spec
+
+
+async def _print_metadata(context: Context, engine: Engine, spec: ServerSpec) -> None:
+    document = await engine.credentials.client_metadata(spec)
+    context.console.data(document)
+    if spec.auth is None or not spec.auth.client_metadata_url:
+        context.console.note(
+            "Host this document at an https address of your own, with that address as its client_id in place of"
+        )
+        context.console.note(
+            f"{document['client_id']}, and set auth.clientMetadataUrl of {clean_terminal(spec.name)} to it."
+        )
 
 
 async def _open(context: Context, started: Started, spec: ServerSpec) -> None:

@@ -1,6 +1,6 @@
 """How it stands with the sign-in to each server, added to its status: whether there is one, and until when its access lasts.
 
-Reads what is stored and asks nobody. A store that cannot be opened says so when a server is used; here it leaves the status as it is.
+Reads what is stored and asks nobody. A server whose tokens cannot be opened cannot be used, and is shown as that.
 """
 
 import asyncio
@@ -33,8 +33,9 @@ async def _with(engine: Engine, status: ServerStatus, spec: ServerSpec | None) -
         return replace(status, auth="oauth")
     try:
         stands = await engine.credentials.status(spec)
-    except OpenClawError:
-        return status
+    except OpenClawError as error:
+        failed = replace(status, auth="oauth", state="failed", reason=str(error))
+        return replace(status, auth="oauth") if status.state == "ready" else failed
     if stands.state == "none":
         return status
     return replace(status, auth="oauth", auth_expires_at=stands.expires_at, auth_renews=stands.renewable)

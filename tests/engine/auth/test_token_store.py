@@ -208,6 +208,20 @@ async def test_without_a_keychain_a_private_file_is_used_with_one_warning(
     assert str(tmp_path / "key") in caplog.messages[0]
 
 
+async def test_a_person_is_told_of_the_key_file_once(tmp_path: Path) -> None:
+    assert await store(tmp_path).key.warn() == ""
+    await store(tmp_path).write(RECORD, "x")
+    told = [await store(tmp_path).key.warn() for _ in range(2)]
+    assert told[0].startswith(f"No keychain can be used here: the key of the stored tokens is in the file {tmp_path}/key")
+    assert told[1] == ""
+    assert await store(tmp_path).read(ServerRecord, "x") == RECORD
+
+
+async def test_nobody_is_told_of_a_key_that_is_elsewhere(tmp_path: Path) -> None:
+    await store(tmp_path, keychain=FakeKeychain()).write(RECORD, "x")
+    assert await store(tmp_path).key.warn() == ""
+
+
 async def test_a_keychain_that_forgets_at_once_is_not_relied_on(tmp_path: Path) -> None:
     class Forgetful(FakeKeychain):
         async def write(self, account: str, value: str) -> None:

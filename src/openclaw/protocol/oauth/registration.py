@@ -16,6 +16,8 @@ from openclaw.protocol.oauth.metadata import OFFLINE, ServerMetadata
 from openclaw.protocol.oauth.wire import Flow, Response, post_json, read, refusal, scopes_of, union
 
 CLIENT_NAME: Final = "OpenClaw"
+# Stands in the document to host until its address is known; the name belongs to nobody (RFC 2606).
+PLACEHOLDER_URL: Final = "https://your-host.example/openclaw.json"
 # Where browsers come back to when no fixed address is configured; authorization servers leave the port of a loopback address open.
 ANY_PORT_REDIRECTS: Final = ("http://127.0.0.1/callback", "http://localhost/callback")
 
@@ -114,12 +116,14 @@ def check_metadata_url(url: str) -> None:
     if not plain or parts.path in ("", "/") or "." in segments or ".." in segments:
         raise AuthError(
             "`auth.clientMetadataUrl` is not an https address with a path.",
-            hint="Host the document that `openclaw mcp auth NAME --print-client-metadata` prints, for example at https://example.com/openclaw.json.",
+            hint="Set it to where your client metadata document is to be found, such as https://example.com/openclaw.json.",
         )
 
 
 def client_metadata_document(url: str, redirect_uri: str = "", jwks: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The document to host at `url`, which thereby becomes the client id. With `jwks` the client proves itself by key."""
+    """The document to host at `url`, which thereby becomes the client id; a placeholder stands for one that is not known yet. With
+    `jwks` the client proves itself by key."""
+    url = url or PLACEHOLDER_URL
     check_metadata_url(url)
     document: dict[str, Any] = {
         "client_id": url,
