@@ -1,48 +1,77 @@
-"""`openclaw demo`: see an agent use tools and answer, with nothing configured and no account.
+"""`openclaw demo`: the two-minute tour, on this terminal.
 
-Everything shown is real: a workspace with files, the offline model, the native tools, and the same App every surface uses. The
-user's own config and conversations are not touched.
+Owns the beginning and the end of it, the pauses, and what a person has to type to run this program. The steps are `demo/tour.py`.
 """
 
-import tempfile
-from pathlib import Path
+import asyncio
+import os
+import shutil
+import signal
+import sys
 
-from openclaw.app import App
-from openclaw.commands.agent import StreamPrinter
+from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
-from openclaw.config.load import parse_config
-from openclaw.config.paths import Paths
+from openclaw.demo.screen import Screen
+from openclaw.demo.stage import stage
+from openclaw.demo.tour import Tour, places, take
 
-_CONFIG = '{agents: {defaults: {model: {primary: "builtin/offline"}}}}'
-_NOTES = """\
-# Trip to Lisbon
-- Train leaves at 09:40 from platform 7
-- TODO: book the ferry
-"""
-_QUESTIONS = ("what files are here?", "read trip.md", "search for TODO in trip.md")
+# Long enough to read a step. With nobody at the keyboard the whole tour still takes less than a minute and a half.
+PAUSE_SECONDS = 15.0
+_PROMPT = "Enter goes on; so does waiting."
+_ERASE = "\x1b[A\x1b[2K"
 
 
 async def run(context: Context, parsed: Parsed) -> int:
-    console = context.console
-    with tempfile.TemporaryDirectory(prefix="openclaw-demo-") as folder:
-        home = Path(folder)
-        workspace = home / "workspace"
-        workspace.mkdir()
-        (workspace / "trip.md").write_text(_NOTES, encoding="utf-8")
-        paths = Paths.from_env(
-            {**context.env, "HOME": folder, "OPENCLAW_HOME": folder, "OPENCLAW_STATE_DIR": f"{folder}/state"}
-        )
-        console.line("A new workspace with one file, trip.md. The model is builtin/offline: no account, no network.\n")
-        async with App(parse_config(_CONFIG), paths=paths, env=context.env, workspace=workspace) as app:
-            for question in _QUESTIONS:
-                console.line(f"{console.bold('you>')} {question}")
-                printer = StreamPrinter(console)
-                reply = await app.reply(question, session_key="demo", on_event=printer)
-                printer.end(reply)
-                console.line()
-    console.line("Do it yourself:")
-    console.line('  openclaw agent -m "what files are here?"   one question, in this directory')
-    console.line("  openclaw chat                              a conversation")
-    console.line("  openclaw status                            which model and tools you have")
+    console, program = context.console, _program(sys.argv[0])
+    task = asyncio.current_task()
+    assert task is not None
+    # A terminal that is closed must leave as little behind as one that says Ctrl-C.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, task.cancel)
+    try:
+        async with stage(context.env) as made:
+            screen = Screen(console, program, places(made))
+            screen.say(
+                "A tour of OpenClaw. All of it is real and happens now, on this machine alone, in a temporary folder: nothing of yours is "
+                "read or changed, and nothing is left behind. Lines with a $ are commands that are run."
+            )
+            screen.gap()
+            await take(Tour(made, screen), lambda: _pause(console))
+    except asyncio.CancelledError:
+        console.note("Stopped. Nothing is left behind.")
+        raise
+    screen.say(
+        f"That was all, and it is gone. `{program} -h` lists the commands; docs/start/first-server.md goes on from here."
+    )
     return 0
+
+
+def _program(started_as: str) -> str:
+    """What to type for this program: its name where the shell finds it by that, else the path it was started by."""
+    found = shutil.which("openclaw")
+    is_found = found is not None and os.path.realpath(found) == os.path.realpath(started_as)
+    return started_as if os.path.basename(started_as) == "openclaw" and not is_found else "openclaw"
+
+
+async def _pause(console: Console) -> None:
+    """Until Enter, or for a while. Only where somebody reads along."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return
+    console.out(console.dim(_PROMPT))
+    pressed = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    # No thread that reads: it could not be interrupted, and would keep Ctrl-C waiting for Enter.
+    loop.add_reader(sys.stdin.fileno(), pressed.set)
+    try:
+        async with asyncio.timeout(PAUSE_SECONDS):
+            await pressed.wait()
+        os.read(sys.stdin.fileno(), 4096)
+    except TimeoutError:
+        console.line()
+    except asyncio.CancelledError:
+        console.line()
+        raise
+    finally:
+        loop.remove_reader(sys.stdin.fileno())
+    if console.colour:
+        console.out(_ERASE)

@@ -1,0 +1,50 @@
+"""An MCP server over Streamable HTTP, on loopback, that serves nobody without a token of its authorization server.
+
+A request without one is answered by 401 and the address of the document (RFC 9728) that says where to sign in: all a client needs
+to know beforehand is the server's own address. Every answer is plain JSON; there is no event stream and no MCP session.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from aiohttp import web
+
+from openclaw.demo.authorization_server import OFFLINE, SCOPE, AuthorizationServer
+from openclaw.demo.server import Server, tool
+from openclaw.demo.site import Site
+
+TOOLS = (tool("next_event", "Say what is next in the calendar."),)
+NEXT_EVENT = "Ferry to Cacilhas, Saturday 10:15, pier 2."
+_METADATA = "/.well-known/oauth-protected-resource/mcp"
+
+
+class CalendarServer:
+    def __init__(self, authorization: AuthorizationServer) -> None:
+        self._authorization = authorization
+        self._server = Server("calendar", TOOLS, _call)
+        # Other methods are answered by 405, which is how a server says that it has no event stream.
+        self.site = Site(web.get(_METADATA, self._metadata), web.post("/mcp", self._message))
+
+    @property
+    def url(self) -> str:
+        return f"{self.site.origin}/mcp"
+
+    async def _metadata(self, request: web.Request) -> web.Response:
+        return web.json_response(
+            {
+                "resource": self.url,
+                "authorization_servers": [self._authorization.issuer],
+                "scopes_supported": [SCOPE, OFFLINE],
+            }
+        )
+
+    async def _message(self, request: web.Request) -> web.Response:
+        if not self._authorization.admits(request.headers.get("Authorization", ""), self.url):
+            where = f'Bearer resource_metadata="{self.site.origin}{_METADATA}", scope="{SCOPE}"'
+            return web.Response(status=401, headers={"WWW-Authenticate": where})
+        answer = self._server.answer(await request.json())
+        return web.Response(status=202) if answer is None else web.json_response(answer)
+
+
+def _call(name: str, arguments: Mapping[str, Any]) -> str:
+    return NEXT_EVENT
