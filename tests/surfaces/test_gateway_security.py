@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.gateway.http import MAX_BODY
+from openclaw.gateway.throttle import MOST_WRONG, WINDOW
 from parts.gateways import Running, home, running, stdio_server
 from parts.processes import HANG_GUARD
 
@@ -192,3 +193,20 @@ async def test_what_is_no_request_is_refused_and_the_gateway_lives_on(gateway: R
 
     assert answer == b"" or answer.split()[1] in (b"400", b"401", b"403", b"414", b"431")
     assert await gateway.get("/health") == (200, {"ok": True, "status": "live"})
+
+
+async def test_many_wrong_tokens_are_turned_away_unseen_and_the_right_one_still_comes_in(
+    gateway: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = f"127.0.0.1:{gateway.gateway.port}"
+    wrong = {"Host": host, "Authorization": "Bearer not-the-token"}
+    statuses = [(await ask(gateway, "GET", "/v1/models", wrong))[0] for _ in range(MOST_WRONG)]
+    turned_away = [await ask(gateway, "GET", path, wrong) for path in ("/v1/models", "/nowhere")]
+    without, _, _ = await ask(gateway, "GET", "/v1/models", {"Host": host})
+    right, _ = await gateway.get("/v1/models")
+
+    assert set(statuses) == {401}
+    assert [(status, int(fields["Retry-After"]) <= WINDOW) for status, fields, _ in turned_away] == [(429, True)] * 2
+    assert json.loads(turned_away[0][2])["error"]["code"] == "too_many_attempts"
+    assert (without, right) == (401, 200)
+    assert [record.levelname for record in caplog.records if "wrong tokens" in record.message] == ["WARNING"]

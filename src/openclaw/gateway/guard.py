@@ -6,6 +6,7 @@ neither set Host nor hide its Origin. `/health` needs no token, because it tells
 """
 
 import hmac
+import math
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -27,6 +28,7 @@ class Refusal(msgspec.Struct, frozen=True):
     status: int
     code: str
     message: str
+    headers: Mapping[str, str] = {}
 
 
 class Knock(msgspec.Struct, frozen=True):
@@ -44,7 +46,12 @@ _WRONG_HOST = Refusal(
     403, "host_not_allowed", "This Host is not the gateway's. Use localhost, or add it to gateway.allowedHosts."
 )
 _WRONG_ORIGIN = Refusal(403, "origin_not_allowed", "This Origin may not call the gateway. See gateway.allowedOrigins.")
-_NO_TOKEN = Refusal(401, "unauthorized", "Send the gateway's token as a bearer token in the Authorization header.")
+NO_TOKEN = Refusal(
+    401,
+    "unauthorized",
+    "Send the gateway's token as a bearer token in the Authorization header.",
+    {"WWW-Authenticate": 'Bearer realm="openclaw"'},
+)
 
 
 def refusal(rules: Rules, knock: Knock) -> Refusal | None:
@@ -55,7 +62,13 @@ def refusal(rules: Rules, knock: Knock) -> Refusal | None:
         return _WRONG_ORIGIN
     if is_preflight(knock) or (knock.path in OPEN_PATHS and knock.method in ("GET", "HEAD")):
         return None
-    return None if presented(rules, knock.authorizations) else _NO_TOKEN
+    return None if presented(rules, knock.authorizations) else NO_TOKEN
+
+
+def too_many(seconds: float) -> Refusal:
+    """Instead of NO_TOKEN, for who tried many others (throttle.py)."""
+    wait = {"Retry-After": str(math.ceil(seconds))}
+    return Refusal(429, "too_many_attempts", "Too many wrong tokens came from this address. Try again later.", wait)
 
 
 def is_preflight(knock: Knock) -> bool:

@@ -18,9 +18,21 @@ from aiohttp import web
 from openclaw.config.sections import Gateway
 from openclaw.errors import AuthError, MediaError, ModelError, OpenClawError, StoreError, TransportError, UsageError
 from openclaw.gateway.completions import UnknownModelError, error_json
-from openclaw.gateway.guard import Knock, Rules, cors_headers, is_preflight, presented, refusal
+from openclaw.gateway.guard import (
+    NO_TOKEN,
+    Knock,
+    Refusal,
+    Rules,
+    cors_headers,
+    is_preflight,
+    presented,
+    refusal,
+    too_many,
+)
 from openclaw.gateway.meters import Counter, Histogram
 from openclaw.gateway.port import listen
+from openclaw.gateway.throttle import Throttle
+from openclaw.log import one_line
 from openclaw.redact import redact
 
 _log = logging.getLogger(__name__)
@@ -59,6 +71,7 @@ class HttpServer:
         # Every method and path that is answered.
         self.routes = tuple((route.method, route.path) for route in routes)
         self._rules = rules
+        self._throttle = Throttle()
         # Connections that serve a request now, and the token it came with.
         self._live: dict[asyncio.Task[Any], str] = {}
         self._idle = asyncio.Event()
@@ -140,14 +153,15 @@ class HttpServer:
         assert task is not None
         knock = _knock(request)
         refused = refusal(self._rules, knock)
+        if refused is not None:
+            refused = self._throttled(request, knock, refused, started)
         # Nobody who is turned away learns which routes there are, not even from the metrics.
         route = "refused" if refused else _route(request)
         response: web.StreamResponse
         try:
             if refused is not None:
                 response = failure(refused.status, refused.code, refused.message)
-                if refused.status == web.HTTPUnauthorized.status_code:
-                    response.headers["WWW-Authenticate"] = 'Bearer realm="openclaw"'
+                response.headers.update(refused.headers)
             elif is_preflight(knock):
                 response = web.Response(status=204)
             elif self._is_stopping:
@@ -166,6 +180,20 @@ class HttpServer:
         self.requests.add(route, str(response.status))
         self.seconds.observe(route, seconds=time.monotonic() - started)
         return response
+
+    def _throttled(self, request: web.Request, knock: Knock, refused: Refusal, now: float) -> Refusal:
+        """What is said to a refused request: something else to who tried too many tokens."""
+        if refused is not NO_TOKEN or not knock.authorizations:
+            return refused
+        address = request.remote or ""
+        wait = self._throttle.wrong(address, now)
+        if wait is None:
+            return refused
+        if wait.is_new:
+            _log.warning(
+                "Too many wrong tokens from %s; others are not looked at for %.0f s.", one_line(address), wait.seconds
+            )
+        return too_many(wait.seconds)
 
     def stream_headers(self, request: web.Request) -> Mapping[str, str]:
         """What a route has to send that begins its answer itself."""
