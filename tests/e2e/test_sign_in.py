@@ -340,6 +340,16 @@ async def test_the_document_to_host_is_printed_before_its_address_is_known(home:
     )
 
 
+async def test_tools_known_from_before_are_listed_without_a_word_about_the_server_coming_up(
+    server: AuthServer, home: Home
+) -> None:
+    Browser(home)
+    assert (await home.openclaw("mcp", "auth", "files")).code == 0
+    for _ in range(2):
+        listed = await home.openclaw("mcp", "tools", "files")
+        assert (listed.out.count("files__"), listed.err) == (3, "")
+
+
 # With a gateway
 
 

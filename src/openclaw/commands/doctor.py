@@ -165,7 +165,12 @@ async def _tokens(app: App) -> Check:
         return Check("Tokens", "failed", error.message, error.hint)
     kept = f"encrypted in {app.paths.tokens_dir} with {NAMES[source]}"
     if source == "file":
-        return Check("Tokens", "warning", f"{kept} beside them", "Set tokenStore.key to a secret:// reference.")
+        return Check(
+            "Tokens",
+            "warning",
+            f"{kept} beside them",
+            "Set tokenStore.key to a secret:// reference, remove that directory and sign in again.",
+        )
     return Check("Tokens", "ok", kept)
 
 

@@ -106,8 +106,14 @@ async def tools(context: Context, parsed: Parsed) -> int:
             }
             for entry in found
         ]
+        # Tools known from before are listed while their server comes up, or before it is started at all: nothing is amiss.
+        listed = {entry.spec.name for entry in found}
         waiting = [
-            status for status in manager.status(agent) if status.state != "ready" and (not name or status.name == name)
+            status
+            for status in manager.status(agent)
+            if status.state != "ready"
+            and (not name or status.name == name)
+            and not (status.name in listed and status.state in ("starting", "stopped") and not status.reason)
         ]
     if parsed.flag("json"):
         context.console.data(rows)
