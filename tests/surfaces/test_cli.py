@@ -57,6 +57,14 @@ def test_hello_calls_nothing_and_says_what_it_is(person: Program) -> None:
     assert "not a language model" in reply["text"]
 
 
+def test_a_denied_tool_is_named_by_the_model_without_a_key_and_no_other_runs_instead(person: Program) -> None:
+    person.configure("{tools: {deny: ['write']}}")
+    write(person, "notes.txt", "milk")
+    reply = person.run("agent", "--json", "-m", "write eggs to notes.txt").data
+    assert reply["toolCalls"] == []
+    assert "`openclaw tools explain write`" in reply["text"]
+
+
 def test_json_is_one_object_with_everything_about_the_answer(person: Program) -> None:
     reply = person.run("agent", "--json", "--session-key", "trip", "-m", "ls").data
     assert sorted(reply) == ["media", "model", "sessionKey", "text", "toolCalls", "usage"]
@@ -351,13 +359,6 @@ def test_doctor_finds_a_config_that_others_may_read(person: Program) -> None:
     ran = person.run("doctor", "--json")
     assert ran.code == 0
     assert any(check["state"] == "warning" and "chmod 600" in check["fix"] for check in ran.data["checks"])
-
-
-def test_the_demo_shows_a_tool_call_and_its_answer(person: Program) -> None:
-    ran = person.run("demo")
-    assert ran.code == 0
-    assert "→ read(path='trip.md')" in ran.err
-    assert "Train leaves at 09:40" in ran.out
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -70,15 +70,20 @@ class Agent(msgspec.Struct, frozen=True):
 
     def absences(self) -> tuple[Absence, ...]:
         """Why a tool is missing: what the sources say, and what policy hides."""
-        told: list[Absence] = []
-        hidden: list[Absence] = []
-        for source in self.parts.sources:
-            told += source.absences(self.settings.id)
-            for tool in source.tools(self.settings.id):
-                decision = self.parts.policy_decide(tool, self.settings.id)
-                if not decision.allowed:
-                    hidden.append(Absence(tool.name, decision.rule, decision.where))
-        return (*told, *hidden)
+        agent = self.settings.id
+        told = [absence for source in self.parts.sources for absence in source.absences(agent)]
+        decided = [(tool.name, self.parts.policy_decide(tool, agent)) for tool in self.hidden()]
+        return (*told, *(Absence(name, decision.rule, decision.where) for name, decision in decided))
+
+    def hidden(self) -> tuple[Tool, ...]:
+        """What the sources offer and policy does not admit."""
+        agent = self.settings.id
+        return tuple(
+            tool
+            for source in self.parts.sources
+            for tool in source.tools(agent)
+            if not self.parts.policy_decide(tool, agent).allowed
+        )
 
     async def turn(
         self,
@@ -109,6 +114,7 @@ class Agent(msgspec.Struct, frozen=True):
                     deadline=deadline,
                     max_tokens=self.settings.max_tokens,
                     parallel_calls=self.settings.parallel_calls,
+                    hidden=self.hidden,
                 ),
                 provider_stream=self.parts.provider_stream,
                 tools=turn.offer,

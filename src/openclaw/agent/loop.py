@@ -64,6 +64,8 @@ class RunRequest(msgspec.Struct, frozen=True):
     deadline: float | None = None
     max_tokens: int | None = None
     parallel_calls: int = PARALLEL_CALLS
+    # What policy hides from this agent, for a model that asks.
+    hidden: Callable[[], Sequence[Tool]] = tuple
 
 
 class RunOutcome(msgspec.Struct, frozen=True):
@@ -176,8 +178,9 @@ class _Run(msgspec.Struct):
         """One answer of the model. A provider that breaks its contract counts as one that failed."""
         spoken = (m for m in self.messages if isinstance(m, AssistantMessage))
         draft = self.draft = Draft(frozenset(self.started).union(call.id for m in spoken for call in m.tool_calls))
+        asked = self.request
         stream = self.provider_stream(
-            ModelRequest(self.request.model, self.request.system, self.messages, offered, self.request.max_tokens)
+            ModelRequest(asked.model, asked.system, self.messages, offered, asked.max_tokens, hidden=asked.hidden)
         )
         done = Done("error", error="The model's answer ended without being complete.")
         try:

@@ -269,7 +269,7 @@ class _Filling:
         if target is not None and target.span not in self._used:
             # "find README.md": with nothing else to search for, the file name is what is searched.
             sought = any(p.required for p in self._open("pattern", "text"))
-            if not sought or target.placed or self._quoted or self._rest("pattern", target.span):
+            if not sought or self._quoted or target.kind == "folder" or self._rest("pattern", target.span):
                 self._set(parameter, target.span.value, target.span)
                 self._quoted = [span for span in self._quoted if span != target.span]
             return
@@ -285,7 +285,7 @@ class _Filling:
     def _directly_named(self, word: str) -> bool:
         """`ls docs`, `read the notes`: the word stands right behind the act and ends the sentence."""
         said = _TAIL.sub("", _LEAD.sub("", self._clues.plain)).split()
-        said = [piece for piece in said if piece.casefold() not in {"the", "my", "our", "file"}]
+        said = [piece for piece in said if piece.casefold() not in {"the", "file"}]
         return len(said) == 2 and said[1].strip("?!.,;") == word and not self._acts.isdisjoint(words(said[0]))
 
     def _list(self, parameter: Parameter) -> None:

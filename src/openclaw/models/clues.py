@@ -66,7 +66,8 @@ _SEARCHED = re.compile(
 _NO_NAMES = (
     "the this that a an my our your current working each every which what any all some no me it them there here new same "
     "parent whole entire file files folder folders directory directories for in of with and or to by are is please "
-    "project workspace repo repository code codebase everything list show open search find ls what's whats"
+    "project workspace repo repository code codebase everything list show open search find ls what's whats "
+    "web internet net online google life"
 )
 _NOT_NAMES = frozenset(_NO_NAMES.split())
 

@@ -2,7 +2,8 @@
 
 Picks the tool that best matches what was typed, fills its arguments from the text, calls it, shows what came back, and says each time
 what it is and how to get a real model. Runs read-only tools and MCP tools; anything else only when it is named with its arguments
-written out. Small talk calls nothing. How words are weighed is `ranking.py`, how arguments are found is `models/arguments.py`.
+written out. Small talk calls nothing, nor does a wish that no tool can fulfil. How words are weighed is `ranking.py`, how arguments are
+found is `models/arguments.py`, when a sentence is about files at all is `models/grounds.py`.
 """
 
 import re
@@ -14,6 +15,7 @@ import msgspec
 from openclaw.content import Audio, File, Framed, Image, Message, Text, ToolCall, ToolMessage, UserMessage
 from openclaw.models.arguments import Filled, fill
 from openclaw.models.clues import Clues, TargetKind, read_clues
+from openclaw.models.grounds import grounded
 from openclaw.models.provider import (
     Done,
     ModelEvent,
@@ -46,12 +48,12 @@ _UNHEARD = -1.0
 _MOST_UNHEARD = 3
 
 ABOUT = (
-    "I am builtin/offline, not a language model: I match what you type to a tool and run it. For real conversation set OPENAI_API_KEY "
-    "or ANTHROPIC_API_KEY, start Ollama, or name a model under agents.defaults.model.primary in openclaw.json."
+    "I am builtin/offline, not a language model: I run the tool that matches your words. For a model set OPENAI_API_KEY or "
+    "ANTHROPIC_API_KEY, start Ollama, or name one in openclaw.json."
 )
-NOTE = (
-    "(builtin/offline: not a language model; it ran `{tool}` because its words matched yours. "
-    "Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or start Ollama, for one.)"
+NOTE = "(builtin/offline: not a language model; it ran `{tool}`.)"
+HIDDEN = (
+    "`{tool}` is hidden from this agent, so nothing was done. `openclaw tools explain {tool}` says which rule hides it."
 )
 
 _SMALL_TALK = (
@@ -97,7 +99,7 @@ class Offline:
     name = NAME
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        answer = decide(request.messages, request.tools)
+        answer = decide(request.messages, request.tools, request.hidden())
         if isinstance(answer, ToolCall):
             yield ToolCallStart(0, answer.id, answer.name)
             yield ToolCallDelta(0, msgspec.json.encode(answer.arguments).decode())
@@ -112,18 +114,21 @@ class Offline:
         return None
 
 
-def decide(messages: Sequence[Message], tools: Sequence[Tool]) -> ToolCall | str:
-    """The next step of a conversation: a call, or the text of an answer."""
+def decide(messages: Sequence[Message], tools: Sequence[Tool], hidden: Sequence[Tool] = ()) -> ToolCall | str:
+    """The next step of a conversation: a call, or the text of an answer. A tool that policy hides may be what was meant: it is named."""
     if messages and isinstance(messages[-1], ToolMessage):
         return _shown(messages)
     said = next((_own_words(m) for m in reversed(messages) if isinstance(m, UserMessage)), "").strip()
     clues = read_clues(said)
-    named = _named_tool(said, tools)
+    known = [*tools, *hidden]
+    named = _named_tool(said, known)
     if named is None and is_small_talk(said, clues):
         return f"Hello. {ABOUT}{_examples(tools)}"
-    choice = choose(said, clues, tools, named)
+    choice = choose(said, clues, known, named)
     if choice is None:
         return f"No tool here matches that. {ABOUT}{_examples(tools)}"
+    if choice.tool.name not in {tool.name for tool in tools}:
+        return HIDDEN.format(tool=choice.tool.name)
     if not choice.allowed:
         return f"That looks like `{choice.tool.name}`, which can change things. {_how_to_name(choice.tool)} {ABOUT}"
     if choice.filled.missing:
@@ -161,7 +166,12 @@ def choose(text: str, clues: Clues, tools: Sequence[Tool], named: Tool | None = 
     choices = [
         _weighed(by_name[name], score, clues, asked) for name, score in scores.items() if _meant(by_name[name], asked)
     ]
-    choices = [choice for choice in choices if choice.score >= THRESHOLD or choice.filled.missing]
+    choices = [
+        choice
+        for choice in choices
+        if (choice.score >= THRESHOLD or choice.filled.missing)
+        and (choice.tool is named or grounded(choice.tool, _schema(choice.tool), choice.filled, clues))
+    ]
     return max(choices, key=lambda choice: choice.score, default=None)
 
 

@@ -8,7 +8,7 @@ Reasoning that must go back to its vendor ends with a `ReasoningDelta` that carr
 since the last signature, with this signature. Signatures are opaque, and name the wire they belong to: no other wire sends them.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -27,6 +27,8 @@ class ModelRequest(msgspec.Struct, frozen=True):
     max_tokens: int | None = None
     # Seconds for the whole answer; None means the provider's own default.
     timeout: float | None = None
+    # The tools that policy hides from this agent: for a model that says why it does not do what was asked. No wire sends them.
+    hidden: Callable[[], Sequence[Tool]] = tuple
 
 
 class TextDelta(msgspec.Struct, frozen=True):

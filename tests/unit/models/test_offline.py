@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from openclaw.content import AssistantMessage, Image, Text, ToolCall, ToolMessage, UserMessage
-from openclaw.models.offline import ABOUT, Offline, decide
+from openclaw.models.offline import ABOUT, HIDDEN, Offline, decide
 from openclaw.models.provider import Done, ModelRequest, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from openclaw.security.external import frame
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
@@ -55,6 +55,7 @@ MCP = [
     ),
 ]
 EVERYTHING = [*NATIVE, *MCP]
+TRY = " Try: read README.md · list the files in src · search for TODO in src."
 
 
 def say(text: str, tools: list[Tool] = EVERYTHING) -> ToolCall | str:
@@ -132,6 +133,92 @@ def test_native_file_tools_win_over_tools_of_servers_that_do_the_same(
     text: str, name: str, arguments: dict[str, Any]
 ) -> None:
     assert called(text, EVERYTHING) == (name, arguments)
+
+
+MORE_FILES = [
+    ("search for TODO", "grep", {"pattern": "TODO"}),
+    ("find asyncio", "grep", {"pattern": "asyncio"}),
+    ("find every mention of timeout", "grep", {"pattern": "timeout"}),
+    ("search everything for deprecated", "grep", {"pattern": "deprecated"}),
+    ("find all TODOs in this project", "grep", {"pattern": "TODOs"}),
+    ("look for parse_config", "grep", {"pattern": "parse_config"}),
+    ("find the string 'abc def'", "grep", {"pattern": "abc def"}),
+    ("search the code for import os", "grep", {"pattern": "import os"}),
+    ("find files that mention asyncio", "grep", {"pattern": "asyncio"}),
+    ("find import in src", "grep", {"pattern": "import", "path": "src"}),
+    ("what's in here?", "ls", {}),
+    ("show me the files here", "ls", {}),
+    ("list all files in this folder", "ls", {}),
+    ("look inside src", "ls", {"path": "src"}),
+    ("what is in docs/?", "ls", {"path": "docs/"}),
+    ("tell me what is in notes.txt", "read", {"path": "notes.txt"}),
+    ("let me see src/app.py", "read", {"path": "src/app.py"}),
+    ("the contents of notes.txt please", "read", {"path": "notes.txt"}),
+    ("read the first 5 lines of notes.txt", "read", {"path": "notes.txt", "limit": 5}),
+    ("print notes.txt", "read", {"path": "notes.txt"}),
+]
+
+
+@pytest.mark.parametrize(("text", "name", "arguments"), MORE_FILES, ids=[text for text, _, _ in MORE_FILES])
+def test_a_sign_of_files_is_enough_to_read_list_and_search_them(
+    text: str, name: str, arguments: dict[str, Any]
+) -> None:
+    assert called(text, NATIVE) == (name, arguments)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "find me a nice restaurant",
+        "find a good pizza place nearby",
+        "search for cheap flights to Rome",
+        "search for news about OpenAI",
+        "find me a job",
+        "look for a job for me",
+        "where is the nearest pharmacy?",
+        "where is Paris?",
+        "where are my keys?",
+        "I lost my keys, can you find them?",
+        "does it contain nuts?",
+        "find the meaning of life",
+        "show me something funny",
+        "show me the way",
+        "open the door",
+        "open your heart",
+        "list the planets",
+        "get me a coffee",
+        "fetch me a beer",
+        "call my wife",
+        "print money",
+        "remind me to call mom tomorrow",
+    ],
+)
+def test_a_wish_that_no_tool_can_fulfil_calls_nothing(text: str) -> None:
+    assert say(text, NATIVE) == f"No tool here matches that. {ABOUT}{TRY}"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("write hello to notes.txt", "write"),
+        ("write path=a.txt content=b", "write"),
+        ("create a file called a.txt", "write"),
+        ("run pytest", "exec"),
+        ("exec ls", "exec"),
+        ("github__delete_repository repo=demo", "github__delete_repository"),
+    ],
+)
+def test_a_hidden_tool_that_was_meant_is_named_and_no_other_runs_instead(text: str, name: str) -> None:
+    hidden = [tool for tool in EVERYTHING if tool.name in ("write", "exec", "github__delete_repository")]
+    offered = [tool for tool in EVERYTHING if tool not in hidden]
+    assert decide([UserMessage((Text(text),))], offered, hidden) == HIDDEN.format(tool=name)
+
+
+def test_a_hidden_tool_stands_in_nobodys_way() -> None:
+    hidden = [tool for tool in MCP if tool.name.startswith("fs__")]
+    answer = decide([UserMessage((Text("read README.md"),))], NATIVE, hidden)
+    assert isinstance(answer, ToolCall)
+    assert answer.name == "read"
 
 
 @pytest.mark.parametrize(
