@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from openclaw import __version__
+from openclaw.log import short_hash
 from parts import media_server, stdio_server
 from parts.model_servers import Answer, Call, ChatServer, Failure, Hold
 from parts.order_process import MODERN_META, OPENCLAW, OrderProcess, environment, local_model, write_config
@@ -352,7 +353,7 @@ async def test_a_broken_config_is_an_answer_and_is_read_again(tmp_path: Path) ->
         assert await server.said("hi") == "Mended."
     text = broken["content"][0]["text"]
     assert broken["isError"]
-    assert text.startswith("Error: The config file cannot be used.\n…/openclaw.json:1:")
+    assert text.startswith("Error: The config file cannot be used.\nstate-directory/openclaw.json:1:")
     assert str(tmp_path) not in text
 
 
@@ -402,7 +403,8 @@ async def test_verbose_logs_what_passes_without_keys_and_secrets(tmp_path: Path)
         await server.end()
         log = server.stderr.decode()
     assert "→ initialize" in log
-    assert "→ order id=2 session=" in log
+    assert "→ order id=2 images=none files=none: my key is" in log
+    assert f"order id=2 session={short_hash('agent:main:mcp:private-conversation-key')}" in log
     assert "← id=2" in log
     assert "Fine." in log
     assert "private-conversation-key" not in log

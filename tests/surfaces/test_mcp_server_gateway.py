@@ -3,6 +3,8 @@
 import asyncio
 import base64
 import json
+import re
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +12,12 @@ from typing import Any
 
 import pytest
 
+import openclaw
+from openclaw.gateway.terminal import MOST_INPUT
+from openclaw.log import short_hash
+from openclaw.mcp_server.stdio import LINE_BYTES
 from parts import media_server
-from parts.gateways import Home, home, running
+from parts.gateways import Home, gateway_process, home, running, stdio_server
 from parts.model_servers import Answer, Call, ChatServer, Hold
 from parts.order_process import OrderProcess, local_model
 
@@ -123,6 +129,104 @@ async def test_a_gateway_that_stops_in_the_middle_is_an_error_and_nothing_is_don
     assert len(chat.requests) == 1
 
 
+async def test_a_gateway_that_is_killed_in_the_middle_is_an_error_and_the_next_order_is_done_here(
+    place: Home, tmp_path: Path
+) -> None:
+    async with ChatServer([Answer(["half", Hold()]), Answer("Done here.")]) as chat:
+        place.save(local_model(chat.url, chat.key) | {"gateway": {"port": 0}})
+        with gateway_process(place) as gateway:
+            async with client(place, tmp_path) as server:
+                await server.initialize()
+                order = server.begin_order("work")
+                await chat.waiting.wait()
+                gateway.process.kill()
+                answer = await order
+                said = await server.said("more")
+    expected = "Error: The gateway ended while it carried out the order. `openclaw gateway status` says more."
+    assert answer["result"] == {"content": [{"type": "text", "text": expected}], "isError": True}
+    assert (said, len(chat.requests)) == ("Done here.", 2)
+
+
+OTHER_VERSION = """
+import sys
+import openclaw
+openclaw.__version__ = "9.9.9"
+from openclaw.cli.mcp_server import main
+sys.exit(main([]))
+"""
+
+
+async def test_a_gateway_of_another_version_is_passed_over_with_a_note(place: Home, tmp_path: Path) -> None:
+    async with ChatServer() as chat:
+        place.save(config(chat))
+        env = {name: place.env[name] for name in ("OPENCLAW_STATE_DIR", "XDG_RUNTIME_DIR")} | {"MODEL_KEY": "wrong"}
+        command = [sys.executable, "-c", OTHER_VERSION]
+        async with running(with_key(place, chat)), OrderProcess(tmp_path, command=command, env=env) as server:
+            await server.initialize()
+            result = await server.order("hi")
+            await server.end()
+    assert result["isError"]
+    assert f"note: the gateway is version {openclaw.__version__}; " in server.stderr.decode()
+    assert b"Traceback" not in server.stderr
+
+
+async def test_a_tool_that_runs_in_the_gateway_is_told_of_and_cancelled_with_its_order(
+    place: Home, tmp_path: Path
+) -> None:
+    async with ChatServer([Answer(calls=[Call("c1", "parts__hang")]), Answer("Next.")]) as chat:
+        place.save(config(chat, mcp={"servers": {"parts": stdio_server()}}))
+        async with running(with_key(place, chat)) as gateway, client(place, tmp_path) as server:
+            await gateway.ready("parts")
+            await server.initialize()
+            order = server.begin_order("work", sessionKey="k", meta={"progressToken": "t"})
+            await server.until_told("Calling tool hang on server parts")
+            server.notify("notifications/cancelled", {"requestId": 2})
+            # Of the same conversation: it waits until the first is really over.
+            assert await server.said("more", sessionKey="k") == "Next."
+            assert not order.done()
+            order.cancel()
+
+
+async def test_an_order_of_many_megabytes_goes_to_the_gateway_too(place: Home, tmp_path: Path) -> None:
+    """More than a terminal's frames may hold at once, and than was taken in the past."""
+    file = {"data": base64.b64encode(b"PK\3\4".ljust(13 << 20, b"\0")).decode(), "mimeType": "application/zip"}
+    async with ChatServer([Answer("Kept.")]) as chat:
+        place.save(config(chat))
+        async with running(with_key(place, chat)), client(place, tmp_path) as server:
+            await server.initialize()
+            assert await server.said("keep", files=[file] * 4) == "Kept."
+    assert chat.requests[0]["messages"][-1]["content"].count("13,631,488 bytes") == 4
+
+
+def test_whatever_fits_a_line_of_ours_fits_the_control_socket() -> None:
+    assert MOST_INPUT >= LINE_BYTES
+
+
+async def test_a_conversation_has_one_short_hash_everywhere(place: Home, tmp_path: Path) -> None:
+    replies = [Answer(calls=[Call("c1", "parts__echo", {"text": "x"})]), Answer("Done."), Answer("Again.")]
+    async with ChatServer(replies) as chat:
+        place.save(
+            local_model(chat.url, chat.key) | {"gateway": {"port": 0}, "mcp": {"servers": {"parts": stdio_server()}}}
+        )
+        async with client(place, tmp_path, "-v") as server:
+            await server.initialize()
+            async with running(place) as gateway:
+                await gateway.ready("parts")
+                await server.said("work", sessionKey="private-key")
+            await server.said("more", sessionKey="private-key")
+            await server.end()
+    records = [json.loads(line) for file in place.paths.audit_dir.iterdir() for line in file.read_text().splitlines()]
+    log = server.stderr.decode()
+    hashes = set(re.findall(r"session[= ]([0-9a-f]{12})", log))
+    assert (
+        hashes
+        == {record["session"] for record in records if record.get("tool")}
+        == {short_hash("agent:main:mcp:private-key")}
+    )
+    assert [f"order id={number} session=" in log for number in (2, 3)] == [True, True]
+    assert "private-key" not in log
+
+
 async def test_an_order_without_a_model_tells_why_without_paths(place: Home, tmp_path: Path) -> None:
     async with ChatServer() as chat:
         place.save(config(chat))
@@ -156,7 +260,8 @@ def test_one_order_can_be_given_on_the_command_line(place: Home) -> None:
     done = place.run("order", input=json.dumps({"message": "hi", "sessionKey": "k"}))
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     result = {"content": [{"type": "text", "text": "Fine."}], "isError": False}
-    assert (done.returncode, lines[0], lines[-1]) == (0, {"progress": "Thinking"}, {"result": result})
+    session = {"session": short_hash("agent:main:mcp:k")}
+    assert (done.returncode, lines[:2], lines[-1]) == (0, [session, {"progress": "Thinking"}], {"result": result})
 
 
 @pytest.mark.parametrize(

@@ -377,7 +377,8 @@ _ORDER = Command(
     "Carry out one order of a program: JSON on stdin, JSON lines on stdout.",
     handler="openclaw.mcp_server.command:run",
     details="""\
-The input is what the tool order_openclaw takes. Progress comes as {"progress": "…"}, at the end {"result": {…}}.
+The input is what the tool order_openclaw takes. First comes {"session": "…"}, the
+hash by which logs know the conversation, then progress as {"progress": "…"}, at the end {"result": {…}}.
 Example: echo '{"message": "what files are in docs?"}' | openclaw order\
 """,
     options=(AGENT, Option("revision", "The MCP revision whose content blocks the result uses.", value="DATE")),
@@ -405,7 +406,13 @@ ROOT = Command(
     children=(
         _AGENT,
         _CHAT,
-        Command("demo", "See an agent use a tool and answer.", handler="openclaw.cli.demo:run", local=True),
+        Command(
+            "demo",
+            "Take a tour of two minutes: an agent, servers, a crash, a sign-in, an attack.",
+            handler="openclaw.cli.demo:run",
+            details="Everything is real, runs on this machine alone in a temporary folder, and is gone afterwards. Enter goes on.",
+            local=True,
+        ),
         Command(
             "status",
             "Show config, model, agents and servers at a glance.",

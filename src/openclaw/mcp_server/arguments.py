@@ -57,7 +57,8 @@ def written(order: Order) -> bytes:
     for name, items in (("images", order.images), ("files", order.files)):
         if items:
             given[name] = [
-                {"data": item.data, "mimeType": item.mime_type, "filename": item.filename or None} for item in items
+                {"data": item.data, "mimeType": item.mime_type} | ({"filename": item.filename} if item.filename else {})
+                for item in items
             ]
     return msgspec.json.encode(given)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from openclaw.config.places import control_socket
 from openclaw.mcp_server.arguments import Order
-from openclaw.mcp_server.server import Tell
+from openclaw.mcp_server.server import Listener
 from openclaw.sessions.lock import KeyLocks
 
 # Seconds the host gets to end its servers when the process leaves; what is left of them then is the guardian's.
@@ -43,19 +43,19 @@ class ChosenBackend:
         self._locks = KeyLocks()
         self._loading: asyncio.Task[Any] | None = None
 
-    async def carry_out(self, order: Order, version: str, tell: Tell) -> dict[str, Any]:
+    async def carry_out(self, order: Order, version: str, listener: Listener) -> dict[str, Any]:
         """The result of one call. Calls that name the same conversation wait for each other, in the order they came."""
         async with AsyncExitStack() as stack:
             if order.session_key:
                 await stack.enter_async_context(self._locks.hold(order.session_key))
-            tell("Starting")
-            answer = None if self._local else await self._forwarded(order, version, tell)
+            listener.tell("Starting")
+            answer = None if self._local else await self._forwarded(order, version, listener)
             if answer is None:
                 if self._loading is None:
                     self._loading = asyncio.get_running_loop().create_task(self._load())
                 # A cancelled order must not cancel what others wait for.
                 orders = await asyncio.shield(self._loading)
-                answer = await orders.carry_out(order, version, tell)
+                answer = await orders.carry_out(order, version, listener)
             return answer
 
     async def close(self) -> None:
@@ -65,13 +65,13 @@ class ChosenBackend:
                 async with asyncio.timeout(CLOSING):
                     await (await asyncio.shield(self._loading)).close()
 
-    async def _forwarded(self, order: Order, version: str, tell: Tell) -> dict[str, Any] | None:
+    async def _forwarded(self, order: Order, version: str, listener: Listener) -> dict[str, Any] | None:
         place = self._gateway()
         if place is None:
             return None
         forward = import_module("openclaw.mcp_server.forward")
         gateway = forward.Gateway(place, self._env, self._cwd, self._agent, self._config)
-        answer: dict[str, Any] | None = await gateway.carry_out(order, version, tell)
+        answer: dict[str, Any] | None = await gateway.carry_out(order, version, listener)
         return answer
 
     def _gateway(self) -> Path | None:

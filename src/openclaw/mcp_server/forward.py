@@ -18,10 +18,10 @@ from openclaw import __version__
 from openclaw.config import places
 from openclaw.gateway import wire
 from openclaw.gateway.client import connect
-from openclaw.gateway.terminal import MOST_INPUT, read_frame
+from openclaw.gateway.terminal import read_frame
 from openclaw.mcp_server.arguments import Order, written
 from openclaw.mcp_server.public import clean
-from openclaw.mcp_server.server import Tell, failure
+from openclaw.mcp_server.server import Listener, failure
 
 # A healthy gateway takes an order within milliseconds.
 TAKE_TIMEOUT = 5.0
@@ -40,11 +40,8 @@ class Gateway:
         self._agent = agent
         self._config = config
 
-    async def carry_out(self, order: Order, version: str, tell: Tell) -> dict[str, Any] | None:
+    async def carry_out(self, order: Order, version: str, listener: Listener) -> dict[str, Any] | None:
         """The result of the order; None when the gateway does not take it."""
-        given = written(order)
-        if len(given) > MOST_INPUT:
-            return None
         try:
             async with asyncio.timeout(TAKE_TIMEOUT):
                 reader, writer, token = await connect(self._place)
@@ -54,7 +51,7 @@ class Gateway:
             if not await self._is_taken(reader, writer, token, version):
                 return None
             try:
-                return await _Errand(reader, writer, given, tell).result()
+                return await _Errand(reader, writer, order, listener).result()
             except (OSError, EOFError, ValueError):
                 return failure("The gateway ended while it carried out the order. `openclaw gateway status` says more.")
         finally:
@@ -81,13 +78,15 @@ class Gateway:
 
 
 class _Errand:
-    """A command while the gateway runs it. Its output is JSON lines: `{"progress": …}`, and `{"result": …}` at the end."""
+    """A command while the gateway runs it. Its output is JSON lines (`command.py` says which)."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, given: bytes, tell: Tell) -> None:
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, order: Order, listener: Listener
+    ) -> None:
         self._reader = reader
         self._writer = writer
-        self._given = given
-        self._tell = tell
+        self._order = order
+        self._listener = listener
         self._pieces: list[bytes] = []
         self._errors = b""
         self._result: dict[str, Any] | None = None
@@ -115,17 +114,22 @@ class _Errand:
             self._pieces.clear()
             if "result" in line:
                 self._result = line["result"]
+            elif "session" in line:
+                self._listener.joined(str(line["session"]))
             else:
-                self._tell(str(line.get("progress", "")))
+                self._listener.tell(str(line.get("progress", "")))
         if rest:
             self._pieces.append(rest)
 
     async def _give(self) -> None:
-        for start in range(0, len(self._given), wire.PIECE_BYTES):
-            self._writer.write(wire.frame(wire.INPUT, self._given[start : start + wire.PIECE_BYTES]))
+        given = written(self._order)
+        # The gateway has it from here on: nothing is done twice, so nobody needs these any more.
+        self._order.images.clear()
+        self._order.files.clear()
+        for start in range(0, len(given), wire.PIECE_BYTES):
+            self._writer.write(wire.frame(wire.INPUT, given[start : start + wire.PIECE_BYTES]))
             await self._writer.drain()
         self._writer.write(wire.frame(wire.INPUT))
-        self._given = b""
 
     def _why(self) -> str:
         said = clean(self._errors.decode("utf-8", "replace")).strip().removeprefix("error: ")

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,15 @@ from openclaw.app import App, Reply
 from openclaw.config.agents import agent as agent_of
 from openclaw.config.paths import Paths
 from openclaw.errors import OpenClawError
+from openclaw.log import short_hash
 from openclaw.mcp_server.aggregate import NOTHING_SAID, aggregate
 from openclaw.mcp_server.arguments import Order
 from openclaw.mcp_server.inbound import check_counts, decode
 from openclaw.mcp_server.narrate import narrate
 from openclaw.mcp_server.outbound import content
 from openclaw.mcp_server.public import clean, sentence
-from openclaw.mcp_server.server import Tell, failure
+from openclaw.mcp_server.server import Listener, failure
+from openclaw.sessions.key import session_key
 
 # The first revision whose clients know audio content.
 _AUDIO_SINCE = "2025-03-26"
@@ -37,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 async def fulfil(
-    app: App, order: Order, *, agent: str, version: str, tell: Tell, patience: float | None, workspace: Path
+    app: App, order: Order, *, agent: str, version: str, listener: Listener, patience: float | None, workspace: Path
 ) -> dict[str, Any]:
     """The result of the tool call. `patience` is how long to wait for servers never seen before. Raises CancelledError alone."""
     roots = private_places(app.paths, workspace)
@@ -46,13 +48,15 @@ async def fulfil(
         spec = agent_of(app.config, agent)
         attachments = await _decoded(order)
         events: list[Event] = []
+        key, namespace = (order.session_key, _NAMESPACE) if order.session_key else (_new_key(), "")
+        listener.joined(short_hash(session_key(spec.id, key, namespace)))
         reply = await app.reply(
             order.message,
             agent=spec.id,
-            session_key=order.session_key or _new_key(),
-            namespace=_NAMESPACE if order.session_key else "",
+            session_key=key,
+            namespace=namespace,
             attachments=attachments,
-            on_event=_listener(events, tell),
+            on_event=_collector(events, listener.tell),
             patience=patience,
             workspace=workspace,
         )
@@ -64,7 +68,7 @@ async def fulfil(
         return failed(error, roots)
 
 
-def failed(error: OpenClawError | OSError, roots: Sequence[str]) -> dict[str, Any]:
+def failed(error: OpenClawError | OSError, roots: Mapping[str, str]) -> dict[str, Any]:
     """A failure as a result. The log says more."""
     _log.info("an order failed: %s", error)
     if isinstance(error, OpenClawError):
@@ -72,12 +76,13 @@ def failed(error: OpenClawError | OSError, roots: Sequence[str]) -> dict[str, An
     return failure(f"OpenClaw could not use its files: {error.strerror or type(error).__name__}.")
 
 
-def private_places(paths: Paths, workspace: Path) -> tuple[str, ...]:
-    """Directories that no result names."""
-    return tuple(str(path) for path in (paths.state_dir, paths.config_file.parent, paths.home, workspace))
+def private_places(paths: Paths, workspace: Path) -> dict[str, str]:
+    """Directories that no result shows, and what stands for them. Which of our own files it is about may be known."""
+    hidden = {str(path): "…" for path in (paths.config_file.parent, paths.home, workspace)}
+    return hidden | {str(paths.state_dir): "state-directory"}
 
 
-def _listener(events: list[Event], tell: Tell) -> Callable[[Event], None]:
+def _collector(events: list[Event], tell: Callable[[str], None]) -> Callable[[Event], None]:
     def take(event: Event) -> None:
         if isinstance(event, MessageEnd | ToolEnd):
             events.append(event)
@@ -87,7 +92,7 @@ def _listener(events: list[Event], tell: Tell) -> Callable[[Event], None]:
     return take
 
 
-def _text(reply: Reply, said: str, roots: Sequence[str]) -> str:
+def _text(reply: Reply, said: str, roots: Mapping[str, str]) -> str:
     if reply.reason == "done":
         return said if said or reply.media else NOTHING_SAID
     before = f"\n\nSaid before that:\n\n{said}" if said else ""

@@ -1,11 +1,12 @@
-"""What passes between client and server, for `--verbose`: one line each to the log, cut short, masked, session keys as a short hash.
+"""What passes between client and server, for `--verbose`: one line each to the log, cut short, masked, conversations as the
+short hash of their key, the one that the rest of the log and the audit records use.
 
 Loaded only when it is asked for.
 """
 
 import logging
 
-from openclaw.log import one_line, short_hash
+from openclaw.log import one_line
 from openclaw.mcp_server.arguments import Item, Order
 from openclaw.mcp_server.wire import Batch, Message
 from openclaw.protocol.jsonrpc import Notification, Request, RequestId
@@ -29,10 +30,12 @@ class LogJournal:
                 _log.info("→ a line that cannot be answered otherwise than: %s", message.message)
 
     def ordered(self, id: RequestId, order: Order) -> None:
-        session = short_hash(order.session_key) if order.session_key else "none"
         text = one_line(order.message, _SHOWN)
         sizes = f"images={_shown(order.images)} files={_shown(order.files)}"
-        _log.info("→ order id=%r session=%s %s: %s", id, session, sizes, text)
+        _log.info("→ order id=%r %s: %s", id, sizes, text)
+
+    def joined(self, id: RequestId, session: str) -> None:
+        _log.info("order id=%r session=%s", id, session)
 
     def answered(self, id: RequestId | None, line: bytes) -> None:
         _log.info(

@@ -17,7 +17,7 @@ from openclaw.errors import OpenClawError
 from openclaw.gateway.watch import Look, look_at
 from openclaw.mcp_server.arguments import Order
 from openclaw.mcp_server.fulfil import failed, fulfil, private_places
-from openclaw.mcp_server.server import Tell
+from openclaw.mcp_server.server import Listener
 
 _log = logging.getLogger(__name__)
 
@@ -38,11 +38,11 @@ class Orders:
         # Servers that were never seen before are waited for once, not by every order.
         self._waited = False
 
-    async def carry_out(self, order: Order, version: str, tell: Tell) -> dict[str, Any]:
+    async def carry_out(self, order: Order, version: str, listener: Listener) -> dict[str, Any]:
         try:
             paths = Paths.from_env(self._env, config=self._config, cwd=str(self._cwd))
         except OpenClawError as error:
-            return failed(error, ())
+            return failed(error, {})
         try:
             app = await self._app(paths)
             await self._refresh(app)
@@ -50,7 +50,7 @@ class Orders:
             return failed(error, private_places(paths, self._cwd))
         patience, self._waited = app.engine.startup_grace if self._waited else None, True
         return await fulfil(
-            app, order, agent=self._agent, version=version, tell=tell, patience=patience, workspace=self._cwd
+            app, order, agent=self._agent, version=version, listener=listener, patience=patience, workspace=self._cwd
         )
 
     async def close(self) -> None:

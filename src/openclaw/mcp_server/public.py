@@ -5,7 +5,8 @@ Log lines, which stay, say more.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from openclaw.errors import ConfigError, OpenClawError
 from openclaw.redact import redact
@@ -14,10 +15,11 @@ from openclaw.redact import redact
 _PATH = re.compile(r"(?<![\w:/.~…-])(?:[A-Za-z]:)?[/\\](?:[^\s/\\'\"<>|:;,()]+[/\\])+(?=[^\s/\\'\"<>|:;,()])")
 # A broken config may have hundreds of faults; the first few tell what is wrong.
 _SHOWN_PROBLEMS = 5
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
-def sentence(error: OpenClawError, roots: Iterable[str] = ()) -> str:
-    """The error for a client. `roots` are directories of ours that are never named."""
+def sentence(error: OpenClawError, roots: Mapping[str, str] = _NONE) -> str:
+    """The error for a client. `roots` are directories of ours that are never shown, and the word that stands for each."""
     if not isinstance(error, ConfigError):
         return clean(str(error), roots)
     shown = [str(problem) for problem in error.problems[:_SHOWN_PROBLEMS]]
@@ -27,9 +29,9 @@ def sentence(error: OpenClawError, roots: Iterable[str] = ()) -> str:
     return clean(text, roots)
 
 
-def clean(text: str, roots: Iterable[str] = ()) -> str:
-    """`text` without secrets, and with every path cut down to its last name."""
+def clean(text: str, roots: Mapping[str, str] = _NONE) -> str:
+    """`text` without secrets, and with every path cut down to its last name, or to what follows the word for a directory of ours."""
     for root in sorted(roots, key=len, reverse=True):
         # A root may have blanks in it, at which the pattern would stop.
-        text = text.replace(f"{root.rstrip('/')}/", "…/") if len(root) > 1 else text
+        text = text.replace(f"{root.rstrip('/')}/", f"{roots[root]}/") if len(root) > 1 else text
     return redact(re.sub(r"…/(?:[^\s/]+/)+", "…/", _PATH.sub("…/", text)))

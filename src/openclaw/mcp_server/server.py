@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import msgspec
 from msgspec import Raw
 
 from openclaw.errors import UsageError
@@ -27,16 +28,23 @@ LAST_WORDS = 1.0
 
 _log = logging.getLogger(__name__)
 
-Tell = Callable[[str], None]
 # Takes the answer to one request; None when there will be none.
 Reply = Callable[[bytes | None], None]
+
+
+class Listener(msgspec.Struct, frozen=True):
+    """Who hears of an order while it runs: `tell` shows a sentence to the client, `joined` learns which conversation it is part of, by
+    the short hash that logs and audit records know it by."""
+
+    tell: Callable[[str], None]
+    joined: Callable[[str], None]
 
 
 class Backend(Protocol):
     """What carries out orders. Raises nothing but CancelledError: what went wrong is in the answer."""
 
-    async def carry_out(self, order: Order, version: str, tell: Tell) -> dict[str, Any]:
-        """The result of the tool call, as the revision `version` knows it. `tell` shows a sentence to the client meanwhile."""
+    async def carry_out(self, order: Order, version: str, listener: Listener) -> dict[str, Any]:
+        """The result of the tool call, as the revision `version` knows it."""
         ...
 
 
@@ -46,6 +54,8 @@ class Journal(Protocol):
     def received(self, message: Message | Batch) -> None: ...
 
     def ordered(self, id: RequestId, order: Order) -> None: ...
+
+    def joined(self, id: RequestId, session: str) -> None: ...
 
     def answered(self, id: RequestId | None, line: bytes) -> None: ...
 
@@ -129,11 +139,9 @@ class Server:
             task.add_done_callback(self._running.pop)
 
     async def _carry_out(self, order: Order, token: Raw, running: "_Running") -> None:
-        progress = Progress(token, self._write) if memoryview(token).nbytes else None
-        running.progress = progress
+        running.progress = Progress(token, self._write) if memoryview(token).nbytes else None
         try:
-            tell = progress.tell if progress else _say_nothing
-            running.close(await self._backend.carry_out(order, running.version, tell))
+            running.close(await self._backend.carry_out(order, running.version, self._listener(running)))
         except Exception as error:
             # A fault of ours. The traceback is for the log.
             _log.error("an order failed: %s", type(error).__name__, exc_info=error)
@@ -141,6 +149,13 @@ class Server:
         finally:
             # Cancelled: whoever did that has closed it already.
             running.close(None)
+
+    def _listener(self, running: "_Running") -> Listener:
+        journal, progress = self._journal, running.progress
+        return Listener(
+            tell=progress.tell if progress is not None else _say_nothing,
+            joined=_say_nothing if journal is None else lambda session: journal.joined(running.id, session),
+        )
 
     def _reply(self, reply: Reply, id: RequestId | None, line: bytes | None) -> None:
         if self._journal is not None and line is not None:
@@ -191,5 +206,5 @@ class _Answers:
             self._reply(b"[" + b",".join(self._lines) + b"]")
 
 
-def _say_nothing(sentence: str) -> None:
+def _say_nothing(text: str) -> None:
     return None

@@ -75,8 +75,8 @@ class FileLocks:
                 handle = _try_acquire(path)
             except OSError as error:
                 raise StoreError(
-                    f"The session lock {path} cannot be taken: {error.strerror or error}.",
-                    hint="Check that the disk is writable and has room.",
+                    f"The directory of session locks cannot be written: {error.strerror or error}.",
+                    hint=f"Check that {path.parent} is writable and its disk has room.",
                 ) from error
             if handle is not None:
                 return handle

@@ -26,8 +26,9 @@ def test_paths_are_cut_down_to_their_last_name_and_secrets_masked(text: str, cle
 
 
 def test_directories_of_ours_go_even_with_blanks_in_them() -> None:
-    text = "The file /home/Ann Lee/.openclaw/py/media/x.png cannot be kept."
-    assert clean(text, ["/home/Ann Lee", "/home/Ann Lee/.openclaw", "/"]) == "The file …/x.png cannot be kept."
+    text = "The file /home/Ann Lee/media/x.png cannot be kept in /home/Ann Lee/.openclaw/py/media."
+    roots = {"/home/Ann Lee": "…", "/home/Ann Lee/.openclaw": "state-directory", "/": "…"}
+    assert clean(text, roots) == "The file …/x.png cannot be kept in state-directory/py/media."
 
 
 def test_an_error_keeps_its_hint() -> None:

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from openclaw.mcp_server.arguments import Order
-from openclaw.mcp_server.server import MOST_ORDERS, Server, Tell, failure
+from openclaw.mcp_server.server import MOST_ORDERS, Listener, Server, failure
 
 STOPPING = failure("The order was cancelled because the server is stopping.")
 
@@ -16,12 +16,12 @@ class Backend:
     def __init__(self) -> None:
         self.started: list[str] = []
         self.cancelled: list[str] = []
-        self.told: dict[str, Tell] = {}
+        self.told: dict[str, Listener] = {}
         self.changed = asyncio.Event()
         self.answers: dict[str, asyncio.Future[dict[str, Any]]] = {}
 
-    async def carry_out(self, order: Order, version: str, tell: Tell) -> dict[str, Any]:
-        self.told[order.message] = tell
+    async def carry_out(self, order: Order, version: str, listener: Listener) -> dict[str, Any]:
+        self.told[order.message] = listener
         self.answers[order.message] = asyncio.get_running_loop().create_future()
         self.started.append(order.message)
         self.changed.set()
@@ -29,7 +29,7 @@ class Backend:
             return await self.answers[order.message]
         except asyncio.CancelledError:
             self.cancelled.append(order.message)
-            tell("too late")
+            listener.tell("too late")
             raise
 
     async def until_started(self, *messages: str) -> None:
@@ -186,12 +186,12 @@ async def test_progress_is_told_under_the_callers_token_until_the_answer() -> No
     client = Client()
     client.order("work", 1, progressToken="tok")
     await client.backend.until_started("work")
-    client.backend.told["work"]("Thinking")
+    client.backend.told["work"].tell("Thinking")
     client.backend.finish("work")
     progress = {"progressToken": "tok", "progress": 1, "message": "Thinking"}
     expected = [message("notifications/progress", progress), answer(1, result("work"))]
     await client.until(2)
-    client.backend.told["work"]("Still there")
+    client.backend.told["work"].tell("Still there")
     assert client.lines == expected
 
 
@@ -199,7 +199,7 @@ async def test_without_a_token_there_is_no_progress() -> None:
     client = Client()
     client.order("work", 1)
     await client.backend.until_started("work")
-    client.backend.told["work"]("Thinking")
+    client.backend.told["work"].tell("Thinking")
     client.backend.finish("work")
     assert await client.until(1) == [answer(1, result("work"))]
 

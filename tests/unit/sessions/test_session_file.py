@@ -215,9 +215,9 @@ async def test_a_home_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file where a directory should be")
 
     sentence = await fault(tmp_path / "home" / "s")
-    assert sentence.startswith(f"The session lock {tmp_path / 'home'}")
-    assert "cannot be taken" in sentence
-    assert "Check that the disk is writable and has room." in sentence
+    assert sentence.startswith("The directory of session locks cannot be written: Not a directory. Check that ")
+    assert str(tmp_path / "home") in sentence
+    assert sentence.endswith(" is writable and its disk has room.")
 
 
 async def test_a_full_disk_fails_the_turn_and_leaves_the_store_readable(tmp_path: Path) -> None:
