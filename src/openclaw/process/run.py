@@ -4,37 +4,46 @@ For the `exec` tool and for secret helpers. Servers, which live longer, use `spa
 """
 
 import asyncio
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from openclaw.process.pipes import PipeReader, PipeWriter
-from openclaw.process.spawn import spawn
+from openclaw.process.spawn import Process, spawn
 
 # Enough for any text a person or a model would read.
 OUTPUT_LIMIT = 1 << 20
+# Why it is not waited for any longer.
+_Verdict = Literal["ended", "late", "silent"]
 # What the program leaves behind it goes without ceremony: whoever waits wants the answer.
 LEFTOVER_PATIENCE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """`returncode` is minus the signal when one ended the program. `dropped` counts the bytes of output past the limit."""
+    """`returncode` is minus the signal when one ended the program. `dropped` counts the bytes of output past the limit. `timed_out` says
+    that its time was up, `silent` that it was so for want of output."""
 
     returncode: int
     stdout: bytes
     stderr: bytes
     timed_out: bool = False
     dropped: int = 0
+    silent: bool = False
 
 
 class _Capture:
     def __init__(self, limit: int) -> None:
         self._room = limit
         self._pieces: list[bytes] = []
+        self._time = asyncio.get_running_loop().time
         self.dropped = 0
+        self.heard_at = self._time()
 
     def take(self, data: bytes) -> None:
+        self.heard_at = self._time()
         kept = data[: self._room]
         self._room -= len(kept)
         self.dropped += len(data) - len(kept)
@@ -55,8 +64,10 @@ async def run(
     cwd: str | Path | None = None,
     output_limit: int = OUTPUT_LIMIT,
     merge_stderr: bool = False,
+    silence: float = math.inf,
 ) -> Finished:
-    """Run `argv` for at most `timeout` seconds. Raises ProcessError when it cannot be started.
+    """Run `argv` for at most `timeout` seconds, and no longer than it goes on printing: `silence` seconds without a byte end it too.
+    Raises ProcessError when it cannot be started.
 
     `output_limit` bounds each stream; the rest is read and dropped. With `merge_stderr` both streams arrive as `stdout`, in order.
     """
@@ -69,12 +80,9 @@ async def run(
     ]
     assert process.stdin is not None  # a pipe unless asked otherwise
     feeding = asyncio.create_task(_feed(PipeWriter(process.stdin), input))
-    timed_out = False
+    verdict: _Verdict = "ended"
     try:
-        async with asyncio.timeout(timeout):
-            await process.wait()
-    except TimeoutError:
-        timed_out = True
+        verdict = await _watch(process, timeout, silence, (out, err))
     finally:
         feeding.cancel()
         try:
@@ -84,7 +92,25 @@ async def run(
             for reader in readers:
                 reader.drain()
                 reader.close()
-    return Finished(code, out.data, err.data, timed_out, out.dropped + err.dropped)
+    dropped = out.dropped + err.dropped
+    return Finished(code, out.data, err.data, verdict != "ended", dropped, verdict == "silent")
+
+
+async def _watch(process: Process, timeout: float, silence: float, streams: Sequence[_Capture]) -> _Verdict:
+    """Until the program has ended, its time is up, or nothing has come for too long."""
+    now = asyncio.get_running_loop().time
+    ends = now() + timeout
+    while True:
+        quiet = max(stream.heard_at for stream in streams) + silence
+        try:
+            async with asyncio.timeout_at(min(ends, quiet)):
+                await process.wait()
+            return "ended"
+        except TimeoutError:
+            if now() >= ends:
+                return "late"
+            if now() >= max(stream.heard_at for stream in streams) + silence:
+                return "silent"
 
 
 def _ignore_end() -> None:

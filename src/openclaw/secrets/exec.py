@@ -6,6 +6,7 @@ the secret. Never a shell. What it writes to standard error is not shown: it cou
 """
 
 import json
+import math
 import os
 import re
 import stat
@@ -62,6 +63,7 @@ async def run_helper(around: Surroundings, alias: str, provider: SecretProvider,
         [command, *(arg.replace("{id}", id) for arg in provider.args)],
         env=child.variables,
         timeout=provider.timeout_ms / 1000,
+        silence=math.inf if provider.no_output_timeout_ms is None else provider.no_output_timeout_ms / 1000,
         input=json.dumps(question).encode() if provider.json_only else b"",
         limit=provider.max_output_bytes,
     )

@@ -57,9 +57,7 @@ class GcpSecrets:
         token = await self._token.get()
         project = project or self._own_project
         if not project:
-            raise SecretError(
-                "the project is not known", hint="Set secrets.gcp.project, or write projects/P/secrets/NAME."
-            )
+            raise _no_project()
         url = f"{self._api}/v1/projects/{project}/secrets/{name}/versions/{version}:access"
         answer = await self._endpoint.call("GET", url, {"Authorization": f"Bearer {token}"})
         if answer.status == 401:
@@ -76,7 +74,14 @@ class GcpSecrets:
     async def _ask_gcloud(self, program: str, project: str, name: str, version: str) -> str:
         argv = [program, "secrets", "versions", "access", version, f"--secret={name}", "--format=get(payload.data)"]
         argv += ["--quiet", *([f"--project={project}"] if project else [])]
-        return _decoded((await ask_vendor(argv, self._around, "CLOUDSDK_", "GOOGLE_", "GCLOUD_")).strip())
+        try:
+            printed = await ask_vendor(argv, self._around, "CLOUDSDK_", "GOOGLE_", "GCLOUD_")
+        except SecretError as error:
+            # How it says that it has no project of its own either.
+            if not project and "[project]" in error.message:
+                raise _no_project() from None
+            raise
+        return _decoded(printed.strip())
 
     async def _sign_in(self) -> Token:
         if self._around.installed("google.auth"):
@@ -107,6 +112,12 @@ class GcpSecrets:
         answer = await self._ask_metadata("project/project-id")
         project = answer.body.decode("ascii", "replace").strip()
         return project if answer.status == 200 and _PROJECT.fullmatch(project) else ""
+
+
+def _no_project() -> SecretError:
+    return SecretError(
+        "the project is not known", hint="Set secrets.gcp.project, or write secret://gcp/projects/P/secrets/NAME."
+    )
 
 
 def _decoded(data: object) -> str:

@@ -4,6 +4,7 @@ Owns how vendors' command lines (`gcloud`, `aws`, `az`) are found and how their 
 `exec.py`. Processes are made by `process/` alone.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
 from openclaw.errors import ProcessError, SecretError
@@ -26,14 +27,23 @@ _COMPLAINT = 300
 
 
 async def ask(
-    argv: Sequence[str], *, env: Mapping[str, str], timeout: float, input: bytes = b"", limit: int = OUTPUT_LIMIT
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    timeout: float,
+    silence: float = math.inf,
+    input: bytes = b"",
+    limit: int = OUTPUT_LIMIT,
 ) -> Finished:
-    """Run a program to its end. Raises SecretError when it does not start, does not end in time, or prints too much."""
+    """Run a program to its end. Raises SecretError when it does not start, does not end in time, says nothing for `silence` seconds, or
+    prints too much."""
     name = argv[0].rpartition("/")[2]
     try:
-        finished = await run(argv, timeout=timeout, env=env, input=input, output_limit=limit)
+        finished = await run(argv, timeout=timeout, silence=silence, env=env, input=input, output_limit=limit)
     except ProcessError as error:
         raise SecretError(error.message, hint=error.hint) from None
+    if finished.silent:
+        raise SecretError(f"{name} printed nothing for {silence:g} s")
     if finished.timed_out:
         raise SecretError(f"{name} did not answer within {timeout:g} s")
     if finished.dropped:

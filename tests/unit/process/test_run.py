@@ -55,6 +55,19 @@ async def test_when_time_is_up_what_was_said_so_far_is_returned() -> None:
     assert finished.returncode == -15
 
 
+async def test_a_program_that_falls_silent_is_ended_before_its_time() -> None:
+    code = "import sys, time; print('so far', flush=True); time.sleep(600)"
+    finished = await run(python(code), timeout=LONG, silence=1.0, env=ENV)
+    assert (finished.timed_out, finished.silent, finished.returncode) == (True, True, -15)
+
+
+async def test_a_program_that_goes_on_printing_is_not_silent() -> None:
+    """Longer than it may be silent, by its own clock, and a word much more often than that."""
+    code = "import time\nends = time.monotonic() + 3\nwhile time.monotonic() < ends: print('.', flush=True); time.sleep(0.01)"
+    finished = await run(python(code), timeout=LONG, silence=2.5, env=ENV)
+    assert (finished.returncode, finished.timed_out, finished.silent) == (0, False, False)
+
+
 async def test_a_background_job_is_ended_and_does_not_keep_us_waiting() -> None:
     code = "import subprocess, sys; p = subprocess.Popen(['sleep', '600'], start_new_session=True); print(p.pid)"
     finished = await run(python(code), timeout=LONG, env=ENV)

@@ -166,6 +166,15 @@ async def test_what_gcloud_complains_about_is_passed_on_in_one_line(tmp_path: Pa
     assert await failure(secrets, "secret://gcp/a") == "gcloud failed (ERROR: (gcloud) NOT_FOUND: no such secret)."
 
 
+async def test_gcloud_without_a_project_is_told_in_one_sentence_of_ours(tmp_path: Path) -> None:
+    words = "ERROR: (gcloud.secrets.versions.access) The required property [project] is not currently set.\\nIt can be set by\\n"
+    imitate_program(tmp_path / "bin", "gcloud", f"sys.stderr.write('{words}'); sys.exit(1)")
+    secrets = Resolver(Secrets(), {}, providers={"gcp": GcpSecrets(surroundings({"PATH": str(tmp_path / "bin")}))})
+    assert await failure(secrets, "secret://gcp/a") == (
+        "the project is not known. Set secrets.gcp.project, or write secret://gcp/projects/P/secrets/NAME."
+    )
+
+
 # Microsoft
 
 

@@ -321,6 +321,8 @@ async def test_a_helper_that_does_not_answer_is_ended(tmp_path: Path) -> None:
     try:
         secrets = resolver(printing(helper(tmp_path, body), timeout_ms=1_000))
         assert "within 1 s." in await failure(secrets, "secret://exec/pass/x")
+        secrets = resolver(printing(helper(tmp_path, body), timeout_ms=60_000, no_output_timeout_ms=1_000))
+        assert await failure(secrets, "secret://exec/pass/x") == "helper printed nothing for 1 s."
         # The end of the stream: with a writer left, there would be nothing to read yet, which is an error.
         assert os.read(reading, 1) == b""
     finally:
