@@ -37,7 +37,7 @@ test-full: setup ## browser, keychain, soak, long fuzzing: run by hand before ca
 	$(PY) -m pytest -m "full" --timeout 3600 tests
 
 bench: setup ## measure side by side with the alternatives and write docs/benchmarks.md; QUICK=1 for a first look
-	@$(PY) -m bench $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
+	@$(PY) -m bench $(if $(QUICK),--quick) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(WHO),--who $(WHO)) $(if $(ONLY),--only $(ONLY))
 
 soak: setup ## calls, kills, cuts and reloads for MINUTES; exit 1 when anything is lost or left
 	@$(PY) -m bench.soak --minutes $(or $(MINUTES),10)

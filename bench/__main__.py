@@ -1,22 +1,28 @@
-"""`python -m bench [--quick] [--only calls,start,…] [--report]`: measure, write results.json and docs/benchmarks.md, judge.
+"""`python -m bench [--quick] [--rounds N] [--who a,b] [--only calls,start,…] [--report]`: measure, write results and page, judge.
 
-Exit code 1 when a figure that was asked for is missed, naming each. `--report` writes the page anew from results.json. `--only` keeps
-the figures of other measures that are already there.
+A whole run writes results.json and docs/benchmarks.md; with `--only` the figures of other measures stay. A run of few rounds or few
+contenders is for development: it writes quick.json and no page. `--report` writes the page anew from results.json. Exit code 1 when a
+figure that was asked for is missed, naming each. Whoever fails or hangs is a note; nothing stops the run.
 """
 
 import argparse
-import subprocess
+import signal
 import sys
+import time
 from collections.abc import Callable
 
+from bench.contenders.roster import EVERYBODY
 from bench.measures import calls, connect, growth, large, proxy, recovery, size, start
 from bench.parts import ROOT, Unavailable, node
+from bench.processes import Failed, adopt_orphans, end_strays, finished
 from bench.report.page import sentence, write
 from bench.results import Results, machine
 from bench.run import Run
 from bench.targets import verdicts
 
 RESULTS = ROOT / "bench" / "results.json"
+QUICK = ROOT / "bench" / "quick.json"
+NODE_SECONDS = 10.0
 
 # Figures by the name they carry, and what measures them.
 MEASURES: dict[str, tuple[set[str], Callable[[Run], None]]] = {
@@ -34,6 +40,8 @@ MEASURES: dict[str, tuple[set[str], Callable[[Run], None]]] = {
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench")
     parser.add_argument("--quick", action="store_true", help="few rounds, few contenders: for development")
+    parser.add_argument("--rounds", type=int, help="so many rounds of everything: for development")
+    parser.add_argument("--who", default="", help=f"some of: {','.join(e.key for e in EVERYBODY)}, a proxy")
     parser.add_argument("--only", default="", help=f"some of: {','.join(MEASURES)}")
     parser.add_argument("--report", action="store_true", help="write the page from the results that are there")
     options = parser.parse_args()
@@ -42,51 +50,56 @@ def main() -> int:
         parser.error(f"there is no measure {unknown[0]}; there are {', '.join(MEASURES)}")
     if options.report:
         results = Results.load(RESULTS)
-        measured = {figure.measure for figure in results.figures}
-    else:
-        measured = {name for key in wanted for name in MEASURES[key][0]}
-        results = measure(wanted, measured, quick=options.quick)
-    # A quick run is no basis for what is published.
-    if not results.quick:
         write(results)
-    return judge(results, measured)
+        return judge(results, {figure.measure for figure in results.figures})
+    who = frozenset(options.who.split(",")) if options.who else frozenset()
+    run = Run(Results(machine() | _node()), options.quick, options.rounds, who)
+    measured = {name for key in wanted for name in MEASURES[key][0]}
+    measure(run, wanted, measured)
+    if run.is_whole:
+        write(run.results)
+    return judge(run.results, measured)
 
 
-def measure(wanted: list[str], measured: set[str], *, quick: bool) -> Results:
-    results = Results(machine() | node_version(), quick)
-    if RESULTS.exists() and len(wanted) < len(MEASURES):
-        before = Results.load(RESULTS)
-        results.figures = [figure for figure in before.figures if figure.measure not in measured]
-        results.notes = {name: notes for name, notes in before.notes.items() if name not in measured}
-    run = Run(results, quick)
-    for key in wanted:
-        MEASURES[key][1](run)
-        results.save(RESULTS)
-    if "calls" in wanted and not quick:
-        calls.measure_many_servers(run)
-        results.save(RESULTS)
-    run.say("done")
-    return results
-
-
-def node_version() -> dict[str, str]:
+def measure(run: Run, wanted: list[str], measured: set[str]) -> None:
+    """Everything that is wanted, one after the other. Saves after each, so that a run that is stopped was not in vain."""
+    path = RESULTS if run.is_whole else QUICK
+    if path.exists() and len(wanted) < len(MEASURES):
+        before = Results.load(path).without(measured)
+        run.results.figures, run.results.notes = before.figures, before.notes
+    adopt_orphans()
+    # Ended from outside, it ends what it started as well.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    run.prepare()
     try:
-        told = subprocess.run([node(), "--version"], capture_output=True, text=True, check=True).stdout
-    except (Unavailable, OSError, subprocess.SubprocessError):
+        for key in wanted:
+            begun = time.monotonic()
+            try:
+                MEASURES[key][1](run)
+            except Exception as error:
+                run.failed(key, "the harness", error)
+            left = end_strays()
+            run.results.save(path)
+            run.say(f"{key}: done in {time.monotonic() - begun:.0f} s" + (f", {left} processes ended" if left else ""))
+    finally:
+        end_strays()
+
+
+def _node() -> dict[str, str]:
+    try:
+        return {"node": finished([node(), "--version"], {}, cwd=ROOT, patience=NODE_SECONDS).strip().removeprefix("v")}
+    except (Unavailable, Failed, OSError):
         return {}
-    return {"node": told.strip().removeprefix("v")}
 
 
 def judge(results: Results, measured: set[str]) -> int:
+    """Say how every figure came out; 1 when one is missed."""
     found = verdicts(results, measured)
     for verdict in found:
         print(("ok      " if verdict.ok else "MISSED  ") + sentence(verdict))
     missed = [verdict for verdict in found if not verdict.ok]
-    if missed:
-        print(
-            f"{len(missed)} of {len(found)} figures are missed: " + "; ".join(v.target.title for v in missed),
-            file=sys.stderr,
-        )
+    for verdict in missed:
+        print(f"bench: missed: {sentence(verdict)}", file=sys.stderr)
     return 1 if missed else 0
 
 

@@ -1,14 +1,12 @@
 """The harness's side of a driver: start it in its environment, tell it what to do, read what it found, end it and all it started.
 
-Drivers run on one processor core and servers on another where there are two, so that neither the scheduler's choice nor the other's
-work is measured. contenders/driver.py is the other side.
+contenders/driver.py is the other side; placement.py says on which processor cores both run.
 """
 
 import json
 import os
 import select
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -20,37 +18,34 @@ from typing import Any, Self
 
 from bench.contenders.driver import Target
 from bench.parts import ROOT
+from bench.placement import Place, place_client, server_cores
+from bench.processes import Failed, end, last_words, line_from, start
 
 SERVERS = ROOT / "bench" / "servers"
 # Without site packages a Python server starts in 15 ms.
 BARE = (sys.executable, "-S", "-E")
 # The longest any one command may take before its driver is given up: the slowest contender's slowest measure is far below.
-PATIENCE = 60.0
+PATIENCE = 30.0
+# Our own servers listen within a tenth of a second.
+LISTEN_SECONDS = 20.0
 # Until a driver that was told to end is killed.
 FAREWELL = 3.0
 
 
-def cores() -> tuple[set[int], int | None]:
-    """The cores for drivers, and the one for servers; None when they must share."""
-    if not hasattr(os, "sched_getaffinity"):
-        return set(), None
-    *ours, last = sorted(os.sched_getaffinity(0))
-    return (set(ours), last) if ours else ({last}, None)
+def _placed(place: Place) -> tuple[str, ...]:
+    chosen = server_cores(place)
+    return ("--cores", ",".join(map(str, chosen))) if chosen else ()
 
 
-def stdio_server(*options: str) -> Target:
-    core = cores()[1]
-    pinned = () if core is None else ("--core", str(core))
-    return {"command": [*BARE, str(SERVERS / "echo_stdio.py"), *pinned, *options]}
+def stdio_server(*options: str, place: Place = "free") -> Target:
+    return {"command": [*BARE, str(SERVERS / "echo_stdio.py"), *_placed(place), *options]}
 
 
 class HttpServer:
     """The echo server over HTTP in a process of its own."""
 
-    def __init__(self, *options: str) -> None:
-        core = cores()[1]
-        pinned = () if core is None else ("--core", str(core))
-        self._command = [*BARE, str(SERVERS / "echo_http.py"), *pinned, *options]
+    def __init__(self, *options: str, place: Place = "free") -> None:
+        self._command = [*BARE, str(SERVERS / "echo_http.py"), *_placed(place), *options]
         self.port = 0
 
     def __enter__(self) -> Self:
@@ -63,13 +58,12 @@ class HttpServer:
     def start(self) -> None:
         """Listen; on the same port as before when it was started before."""
         command = [*self._command, "--port", str(self.port)]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE)
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
         assert self._process.stdout is not None
-        self.port = int(self._process.stdout.readline())
+        self.port = int(line_from(self._process.stdout.fileno(), LISTEN_SECONDS))
 
     def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
+        end(self._process)
         assert self._process.stdout is not None
         self._process.stdout.close()
 
@@ -80,17 +74,12 @@ class HttpServer:
         return {"url": self.url(path)}
 
 
-class DriverError(Exception):
-    """A driver that failed, and why."""
-
-
 class Driver:
     """`with Driver(command) as driver: driver.open({...}); driver.calls(...)`. Has a state directory of its own."""
 
-    def __init__(self, command: Sequence[str], *, env: dict[str, str] | None = None, pinned: bool = True) -> None:
+    def __init__(self, command: Sequence[str], *, env: dict[str, str] | None = None) -> None:
         self._command = list(command)
         self._extra = env or {}
-        self._pinned = pinned
         self._buffer = b""
         # Why nothing more can be asked: an answer that came too late would be taken for the next one.
         self._given_up = ""
@@ -98,25 +87,19 @@ class Driver:
     def __enter__(self) -> Self:
         self.home = Path(tempfile.mkdtemp(prefix="bench-"))
         self._log = open(self.home / "stderr", "w+b")
-        mine = cores()[0] if self._pinned else set()
-        with affinity(mine):
-            self._process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._log,
-                cwd=ROOT,
-                env=environment(self.home) | self._extra,
-                start_new_session=True,
-            )
+        self._process = start(
+            self._command,
+            environment(self.home) | self._extra,
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stderr=self._log.fileno(),
+        )
         return self
 
     def __exit__(self, *_: object) -> None:
-        with suppress(DriverError, OSError, ValueError):
-            self.ask({"do": "close", "limit": FAREWELL}, FAREWELL)
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        with suppress(Failed, OSError, ValueError):
+            self.ask({"do": "close", "limit": FAREWELL}, FAREWELL + 1)
+        end(self._process)
         for pipe in (self._process.stdin, self._process.stdout):
             with suppress(OSError):
                 pipe.close()  # type: ignore[union-attr]
@@ -127,32 +110,42 @@ class Driver:
     def pid(self) -> int:
         return self._process.pid
 
+    def place(self) -> None:
+        """Keep it on the clients' core from now on. It has started: threads beside its main one stay free."""
+        self.ask({"do": "hello"})
+        place_client(self.pid)
+
     def ask(self, command: dict[str, Any], patience: float = PATIENCE) -> dict[str, Any]:
-        """Do one thing and wait for what came of it. Raises DriverError."""
+        """Do one thing and wait for what came of it. Raises Failed; who is too late is ended and cannot be asked again."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         if self._given_up:
-            raise DriverError(self._given_up)
+            raise Failed(self._given_up)
         try:
             self._process.stdin.write(json.dumps(command).encode() + b"\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            raise DriverError(self._last_words()) from None
-        end = time.monotonic() + patience
+            raise self._give_up(self._last_words()) from None
+        deadline = time.monotonic() + patience
         while b"\n" not in self._buffer:
-            ready, _, _ = select.select([self._process.stdout], [], [], max(0.0, end - time.monotonic()))
+            ready, _, _ = select.select([self._process.stdout], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
-                self._given_up = f"no answer within {patience:.0f} s"
-                raise DriverError(self._given_up)
+                raise self._give_up(f"no answer within {patience:.0f} s")
             piece = os.read(self._process.stdout.fileno(), 1 << 16)
             if not piece:
-                raise DriverError(self._last_words())
+                raise self._give_up(self._last_words())
             self._buffer += piece
         line, _, self._buffer = self._buffer.partition(b"\n")
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
-            raise DriverError(answer["error"])
+            raise Failed(answer["error"])
         return answer
+
+    def _give_up(self, why: str) -> Failed:
+        """At once, or it would go on working beside the others."""
+        self._given_up = why
+        end(self._process)
+        return Failed(why)
 
     def open(self, servers: dict[str, Target], patience: float = PATIENCE) -> float:
         """Connect to all of them. Seconds it took."""
@@ -184,24 +177,7 @@ class Driver:
     def _last_words(self) -> str:
         self._log.flush()
         self._log.seek(0)
-        lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
-        return lines[-1][:300] if lines else "it ended without a word"
-
-
-class affinity:
-    """Run what is inside on these cores, and what it starts too; an empty set changes nothing."""
-
-    def __init__(self, wanted: set[int]) -> None:
-        self._wanted = wanted
-
-    def __enter__(self) -> None:
-        if self._wanted:
-            self._before = os.sched_getaffinity(0)
-            os.sched_setaffinity(0, self._wanted)
-
-    def __exit__(self, *_: object) -> None:
-        if self._wanted:
-            os.sched_setaffinity(0, self._before)
+        return last_words(self._log.read())
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -215,7 +191,7 @@ def memory(pid: int, field: str = "VmRSS") -> int:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith(field):
             return int(line.split()[1]) * 1024
-    raise DriverError("it is gone")
+    raise Failed("it is gone")
 
 
 def forget_peak(pid: int) -> None:

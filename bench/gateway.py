@@ -7,17 +7,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.contenders.driver import Target
-from bench.drivers import DriverError, environment
+from bench.drivers import environment
 from bench.ours.engine import config_of
 from bench.parts import ROOT
+from bench.processes import Failed, end, finished, last_words, start
 
 OPENCLAW = str(Path(sys.executable).parent / "openclaw")
 READY_SECONDS = 20.0
+# It ends its servers politely first.
+STOP_SECONDS = 15.0
 
 
 @dataclass(frozen=True)
@@ -42,37 +45,30 @@ def free_port() -> int:
 
 @contextmanager
 def running_gateway(home: Path) -> Iterator[Gateway]:
-    """`openclaw gateway run` with the config in `home`, until the end. Raises DriverError when it does not come up."""
+    """`openclaw gateway run` with the config in `home`, until the end. Raises Failed when it does not come up."""
     env = environment(home)
     log = home / "gateway.log"
     with open(log, "w") as file:
-        process = subprocess.Popen(
-            [OPENCLAW, "gateway", "run"], stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd=ROOT, env=env
-        )
+        process = start([OPENCLAW, "gateway", "run"], env, cwd=ROOT, stdout=file.fileno(), stderr=file.fileno())
     try:
         yield _ready(process, env, log)
     finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(15)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        process.send_signal(signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_SECONDS)
+        end(process)
 
 
 def _ready(process: "subprocess.Popen[bytes]", env: dict[str, str], log: Path) -> Gateway:
-    end = time.monotonic() + READY_SECONDS
-    while time.monotonic() < end:
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline:
         if process.poll() is not None:
-            words = log.read_text(errors="replace").strip().splitlines()
-            raise DriverError(f"the gateway ended: {words[-1] if words else process.returncode}")
-        asked = subprocess.run(
-            [OPENCLAW, "gateway", "status", "--json"], capture_output=True, text=True, cwd=ROOT, env=env, check=False
-        )
-        if asked.returncode == 0:
-            told = json.loads(asked.stdout)
+            raise Failed(f"the gateway ended: {last_words(log.read_bytes())}")
+        with suppress(Failed):
+            told = json.loads(
+                finished([OPENCLAW, "gateway", "status", "--json"], env, cwd=ROOT, patience=READY_SECONDS)
+            )
             token = Path(env["OPENCLAW_STATE_DIR"]) / "py" / "gateway.token"
             return Gateway(process.pid, f"http://127.0.0.1:{told['port']}", token.read_text().strip())
         time.sleep(0.1)
-    raise DriverError(f"the gateway was not ready within {READY_SECONDS:.0f} s")
+    raise Failed(f"the gateway was not ready within {READY_SECONDS:.0f} s")

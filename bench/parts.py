@@ -10,8 +10,11 @@ import shutil
 import subprocess
 import sys
 import venv
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+
+from bench.processes import Failed, finished
 
 ROOT = Path(__file__).parent.parent
 LOCKS = ROOT / "bench" / "contenders" / "environments"
@@ -19,6 +22,8 @@ LOCKS = ROOT / "bench" / "contenders" / "environments"
 COMPLETE = "complete"
 # The slowest of them takes a minute; a registry that never answers must not hold up the run.
 INSTALL_SECONDS = 600
+# All npm packages and four environments.
+PARTS_SECONDS = 1_800
 
 
 class Unavailable(Exception):
@@ -31,9 +36,11 @@ def real_parts() -> Path:
     script = [sys.executable, str(ROOT / "scripts" / "real_parts.py")]
     folder = Path(subprocess.run([*script, "--path"], capture_output=True, text=True, check=True).stdout.strip())
     if not folder.is_dir():
-        made = subprocess.run(script, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-        if made.returncode != 0:
-            raise Unavailable((made.stderr.strip().splitlines() or ["it could not be installed"])[-1])
+        print("bench: installing what make test-real uses", file=sys.stderr)
+        try:
+            finished(script, dict(os.environ), cwd=ROOT, patience=PARTS_SECONDS)
+        except Failed as error:
+            raise Unavailable(f"it could not be installed: {error}") from None
     return folder
 
 
@@ -64,40 +71,48 @@ def _existing(path: Path) -> str:
 @cache
 def python_of(name: str) -> str:
     """The interpreter of a contender's own environment, made when it is first asked for."""
-    lock = LOCKS / f"{name}.lock"
-    digest = hashlib.sha256(sys.version.encode() + lock.read_bytes()).hexdigest()[:16]
+
+    def make(folder: Path) -> None:
+        venv.create(folder, with_pip=True)
+        quiet = ("-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps", "--require-hashes")
+        _install([str(folder / "bin" / "python"), *quiet, "-r", str(LOCKS / f"{name}.lock")])
+
+    return str(_made(name, LOCKS / f"{name}.lock", make) / "bin" / "python")
+
+
+@cache
+def npm_program_of(name: str) -> str:
+    """A program of an npm package that only benchmarks use; its package.json names the version."""
+
+    def make(folder: Path) -> None:
+        npm = shutil.which("npm")
+        if npm is None:
+            raise Failed("npm was not found")
+        folder.mkdir(parents=True)
+        shutil.copy(LOCKS / f"{name}.json", folder / "package.json")
+        _install([npm, "--prefix", str(folder), "install", "--no-audit", "--no-fund", "--loglevel=error"])
+
+    return _existing(_made(name, LOCKS / f"{name}.json", make) / "node_modules" / ".bin" / name)
+
+
+def _made(name: str, manifest: Path, make: Callable[[Path], None]) -> Path:
+    """The folder of what a manifest names, made if need be. Raises Unavailable."""
+    digest = hashlib.sha256(sys.version.encode() + manifest.read_bytes()).hexdigest()[:16]
     folder = cache_root() / "bench" / f"{name}-{digest}"
-    python = folder / "bin" / "python"
     if not (folder / COMPLETE).exists():
         print(f"bench: installing {name}", file=sys.stderr)
         shutil.rmtree(folder, ignore_errors=True)
         try:
-            venv.create(folder, with_pip=True)
-            _pip(python, "-r", str(lock))
-        except (OSError, subprocess.SubprocessError) as error:
+            make(folder)
+        except (OSError, subprocess.SubprocessError, Failed) as error:
             shutil.rmtree(folder, ignore_errors=True)
-            raise Unavailable(f"it could not be installed: {_reason(error)}") from None
+            raise Unavailable(f"it could not be installed: {error}") from None
         (folder / COMPLETE).touch()
-    return str(python)
+    return folder
 
 
-def _pip(python: Path, *what: str) -> None:
-    quiet = ("-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps", "--require-hashes")
-    subprocess.run(
-        [str(python), *quiet, *what],
-        check=True,
-        timeout=INSTALL_SECONDS,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, subprocess.CalledProcessError):
-        lines = [line for line in (error.stderr or "").splitlines() if line.startswith("ERROR")]
-        return lines[-1] if lines else f"pip ended with {error.returncode}"
-    return "it took too long" if isinstance(error, subprocess.TimeoutExpired) else str(error)
+def _install(command: list[str]) -> None:
+    finished(command, dict(os.environ), cwd=ROOT, patience=INSTALL_SECONDS)
 
 
 def cache_root() -> Path:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 Unit = Literal["seconds", "calls/s", "bytes", "count", "factor", "yes"]
+# Tried in vain, or not tried at all.
+Kind = Literal["failed", "skipped"]
 
 
 @dataclass(frozen=True)
@@ -27,21 +29,29 @@ class Figure:
     high: float | None = None
 
 
+@dataclass(frozen=True)
+class Note:
+    """Why a figure is missing, or (in `recovery`) what a contender said. Without a case it holds for the whole measure."""
+
+    measure: str
+    who: str
+    kind: Kind
+    why: str
+    case: str = ""
+
+
 @dataclass
 class Results:
     machine: dict[str, str]
-    quick: bool = False
     figures: list[Figure] = field(default_factory=list)
-    # "who: why it is missing", by measure; under "" what holds for all of them.
-    notes: dict[str, list[str]] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
 
     def add(self, figure: Figure) -> None:
         self.figures.append(figure)
 
-    def note(self, measure: str, text: str) -> None:
-        known = self.notes.setdefault(measure, [])
-        if text not in known:
-            known.append(text)
+    def note(self, note: Note) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
 
     def find(self, measure: str, case: str, who: str = "ours") -> Figure | None:
         found = (f for f in self.figures if (f.measure, f.case, f.who) == (measure, case, who))
@@ -50,14 +60,19 @@ class Results:
     def of(self, measure: str) -> list[Figure]:
         return [figure for figure in self.figures if figure.measure == measure]
 
+    def without(self, measures: set[str]) -> "Results":
+        """The same, less what these measures gave."""
+        figures = [figure for figure in self.figures if figure.measure not in measures]
+        return Results(self.machine, figures, [note for note in self.notes if note.measure not in measures])
+
     def save(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path) -> "Results":
         held = json.loads(path.read_text(encoding="utf-8"))
-        held["figures"] = [Figure(**figure) for figure in held["figures"]]
-        return cls(**held)
+        figures = [Figure(**figure) for figure in held["figures"]]
+        return cls(held["machine"], figures, [Note(**note) for note in held["notes"]])
 
 
 def machine() -> dict[str, str]:

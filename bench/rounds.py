@@ -14,16 +14,31 @@ Turn = Callable[[], T]
 FLOOR = "floor"
 
 
-def take_turns(turns: Mapping[K, Turn[T]], rounds: int, failed: Callable[[K, Exception], None]) -> dict[K, list[T]]:
-    """What each gave in each round. Who fails is told and left out from then on."""
+def take_turns(
+    turns: Mapping[K, Turn[T]],
+    rounds: int,
+    failed: Callable[[K, Exception], None],
+    *,
+    fewer: Mapping[K, int] | None = None,
+    begin: Callable[[K], None] = lambda who: None,
+) -> dict[K, list[T]]:
+    """What each gave in each round. Who fails is told and left out from then on.
+
+    The first round does not count: just-in-time compilers, connections, caches; `begin` is told of it. `fewer` names those who take
+    part in the first rounds only.
+    """
     taken: dict[K, list[T]] = {who: [] for who in turns}
     out: set[K] = set()
-    for _ in range(rounds):
+    for number in range(1 + rounds):
         for who, turn in turns.items():
-            if who in out:
+            if who in out or number > (fewer or {}).get(who, rounds):
                 continue
             try:
-                taken[who].append(turn())
+                if number == 0:
+                    begin(who)
+                given = turn()
+                if number:
+                    taken[who].append(given)
             except Exception as error:
                 out.add(who)
                 failed(who, error)

@@ -1,7 +1,6 @@
 """What every measure is given: how thorough to be, whom to measure, where results go, and how failures are noted."""
 
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -13,77 +12,94 @@ from typing import Any
 
 from bench.contenders.driver import Target
 from bench.contenders.roster import EVERYBODY, FLOOR, OURS, TS_SDK, Entrant
-from bench.drivers import Driver, DriverError, environment
+from bench.drivers import Driver, environment
 from bench.parts import ROOT, Unavailable
-from bench.results import Results
+from bench.processes import Failed, finished
+from bench.results import Kind, Note, Results
 
-# Whom `QUICK=1` measures, besides the floor and ours.
-QUICK_KEYS = {FLOOR.key, OURS.key, TS_SDK.key, "python-sdk"}
+# Whom `QUICK=1` measures.
+QUICK_KEYS = frozenset({FLOOR.key, OURS.key, TS_SDK.key, "python-sdk"})
+# The longest reason that is kept.
+MOST_WORDS = 200
 
 
 @dataclass
 class Run:
     results: Results
     quick: bool = False
-    # Who could not be started is not tried again.
+    # Instead of what each measure takes for thorough.
+    fixed_rounds: int | None = None
+    # Only these; everybody when empty.
+    who: frozenset[str] = frozenset()
+    # Who cannot be had, and why.
     absent: dict[str, str] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
 
-    def entrants(self) -> list[Entrant]:
-        wanted = [e for e in EVERYBODY if not self.quick or e.key in QUICK_KEYS]
-        return [e for e in wanted if e.key not in self.absent]
+    @property
+    def is_whole(self) -> bool:
+        """Whether what comes of it may be published."""
+        return not (self.quick or self.fixed_rounds or self.who)
+
+    def wants(self, key: str) -> bool:
+        return key in (self.who or (QUICK_KEYS if self.quick else {key}))
+
+    def entrants(self, measure: str) -> list[Entrant]:
+        """Whom to measure; who is wanted and cannot be had is noted."""
+        wanted = [entrant for entrant in EVERYBODY if self.wants(entrant.key)]
+        for entrant in wanted:
+            if entrant.key in self.absent:
+                self.note(measure, entrant.key, "skipped", self.absent[entrant.key])
+        return [entrant for entrant in wanted if entrant.key not in self.absent]
+
+    def prepare(self) -> None:
+        """Install whoever is wanted, before anything is measured."""
+        for entrant in EVERYBODY:
+            if self.wants(entrant.key):
+                try:
+                    entrant.command()
+                    entrant.env()
+                except (Unavailable, OSError) as error:
+                    self.absent[entrant.key] = _one_line(error)
+                    self.say(f"{entrant.key} skipped: {self.absent[entrant.key]}")
 
     def rounds(self, thorough: int, quick: int = 2) -> int:
-        return quick if self.quick else thorough
+        return self.fixed_rounds or (quick if self.quick else thorough)
 
     def say(self, text: str) -> None:
         print(f"bench: {time.monotonic() - self.started:5.0f} s  {text}", file=sys.stderr, flush=True)
 
-    def failed(self, measure: str, who: str, error: Exception) -> None:
-        text = " ".join(str(error).split()) or type(error).__name__
-        self.results.note(measure, f"{who}: {text[:200]}")
-        self.say(f"{measure}: {who} failed: {text[:200]}")
+    def failed(self, measure: str, who: str, error: Exception, case: str = "") -> None:
+        self.note(measure, who, "failed", _one_line(error), case)
+        self.say(f"{measure}: {f'{case}: ' if case else ''}{who} failed: {_one_line(error)}")
 
-    def driver(self, entrant: Entrant, stack: ExitStack, measure: str) -> Driver | None:
-        """A driver of this entrant that lives as long as the stack; None, with a note, when there is none to be had."""
-        try:
-            return stack.enter_context(entrant.driver())
-        except (Unavailable, OSError) as error:
-            self.absent[entrant.key] = str(error)
-            self.results.note("", f"{entrant.key} is not measured: {error}")
-            self.failed(measure, entrant.key, error)
-            return None
+    def note(self, measure: str, who: str, kind: Kind, why: str, case: str = "") -> None:
+        self.results.note(Note(measure, who, kind, why, case))
 
     @contextmanager
     def opened(self, measure: str, servers: dict[str, Target]) -> Iterator[dict[str, Driver]]:
-        """A driver for each entrant, connected to all of these servers."""
+        """A driver for each entrant, on the clients' core and connected to all of these servers."""
         with ExitStack() as stack:
             drivers: dict[str, Driver] = {}
-            for entrant in self.entrants():
-                driver = self.driver(entrant, stack, measure)
-                if driver is None:
-                    continue
+            for entrant in self.entrants(measure):
+                self.say(f"{measure}: connecting {entrant.key}")
                 try:
+                    driver = stack.enter_context(entrant.driver())
+                    driver.place()
                     driver.open(servers)
                     drivers[entrant.key] = driver
-                except DriverError as error:
+                except (Failed, OSError) as error:
                     self.failed(measure, entrant.key, error)
             yield drivers
 
 
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:MOST_WORDS] or type(error).__name__
+
+
 def report_of(module: str, *arguments: str, patience: float) -> dict[str, Any]:
-    """Run a program of bench/ours in a process and a state directory of its own; it prints one JSON object."""
+    """Run a program of bench/ours in a process and a state directory of its own; it prints one JSON object. Raises Failed."""
     with tempfile.TemporaryDirectory(prefix="bench-") as home:
-        done = subprocess.run(
-            [sys.executable, "-m", module, *arguments],
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-            env=environment(Path(home)),
-            timeout=patience,
-            check=False,
-        )
-    if done.returncode != 0:
-        raise DriverError((done.stderr.strip().splitlines() or ["it ended without a word"])[-1])
-    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+        command = [sys.executable, "-m", module, *arguments]
+        printed = finished(command, environment(Path(home)), cwd=ROOT, patience=patience)
+    found: dict[str, Any] = json.loads(printed.strip().splitlines()[-1])
     return found

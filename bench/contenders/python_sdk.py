@@ -4,6 +4,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from mcp import Client, StdioServerParameters
+from mcp.types import TextContent
 
 from bench.contenders.driver import Target, serve
 
@@ -25,7 +26,8 @@ class PythonSdk:
 
     async def call(self, server: str, tool: str, arguments: dict[str, Any]) -> str:
         result = await self._clients[server].call_tool(tool, arguments)
-        return str(result.content[0].text)
+        block = result.content[0]
+        return block.text if isinstance(block, TextContent) else ""
 
     async def close(self) -> None:
         await self._exit.aclose()

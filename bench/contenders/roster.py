@@ -18,11 +18,9 @@ class Entrant:
     # Raises parts.Unavailable.
     command: Callable[[], list[str]]
     env: Callable[[], dict[str, str]] = field(default=dict)
-    is_node: bool = False
 
     def driver(self) -> Driver:
-        # Node compiles and collects on threads of its own, which must not compete with its main thread for one core.
-        return Driver(self.command(), env=self.env(), pinned=not self.is_node)
+        return Driver(self.command(), env=self.env())
 
 
 def _module(python: Callable[[], str], module: str) -> Callable[[], list[str]]:
@@ -43,10 +41,10 @@ def _ours() -> str:
 
 FLOOR = Entrant("floor", "plain client (the floor)", _module(_ours, "bench.floor.driver"))
 OURS = Entrant("ours", "OpenClaw", _module(_ours, "bench.ours.driver"))
-TS_SDK = Entrant("ts-sdk", "TypeScript SDK", _script("ts_sdk.mjs"), _modules, is_node=True)
+TS_SDK = Entrant("ts-sdk", "TypeScript SDK", _script("ts_sdk.mjs"), _modules)
 ALTERNATIVES = (
     TS_SDK,
-    Entrant("mcporter", "mcporter", _script("mcporter.mjs"), _modules, is_node=True),
+    Entrant("mcporter", "mcporter", _script("mcporter.mjs"), _modules),
     Entrant("python-sdk", "Python SDK", _module(_ours, "bench.contenders.python_sdk")),
     Entrant("fastmcp", "FastMCP", _module(lambda: python_of_parts("fastmcp"), "bench.contenders.fastmcp")),
     Entrant("mcp-use", "mcp-use", _module(lambda: python_of("mcp-use"), "bench.contenders.mcp_use")),

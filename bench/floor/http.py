@@ -18,6 +18,12 @@ class Connection(asyncio.Protocol):
         self._size = 0
         self._need = 0
 
+    def connection_lost(self, error: Exception | None) -> None:
+        """Servers close what is idle for some seconds."""
+        answer = getattr(self, "_answer", None)
+        if answer is not None and not answer.done():
+            answer.set_exception(error or ConnectionError("the connection was closed"))
+
     def ask(self, data: bytes) -> "asyncio.Future[tuple[bytes, bytes]]":
         self._answer: asyncio.Future[tuple[bytes, bytes]] = asyncio.get_running_loop().create_future()
         self.transport.write(data)
@@ -95,9 +101,10 @@ class HttpClient:
         """One exchange over a connection that is free, or a new one."""
         text = json.dumps(message)
         data = f"{self._head}Content-Length: {len(text)}\r\n\r\n{text}".encode()
-        if self._free:
+        connection = None
+        while self._free and (connection is None or connection.transport.is_closing()):
             connection = self._free.pop()
-        else:
+        if connection is None or connection.transport.is_closing():
             _, connection = await asyncio.get_running_loop().create_connection(Connection, *self._place)
         answer = await connection.ask(data)
         self._free.append(connection)

@@ -1,9 +1,9 @@
-"""Warm calls: how long one takes (p50, p99), how many a second there are at 64 in flight, and what each costs the client's processor.
+"""Warm calls: how long one takes (p50, p99), how many a second there are at 64 in flight and over 20 servers, and what each costs the
+client's processor.
 
 Everybody calls the same echo servers in turn. server-everything stands for real servers, which take most of the time themselves.
 """
 
-from collections.abc import Callable, Mapping
 from functools import partial
 
 from bench.contenders.driver import Target
@@ -21,66 +21,74 @@ SERVERS, EACH = 20, 16
 
 
 def measure(run: Run) -> None:
-    with HttpServer() as http:
+    _latency(run)
+    _throughput(run)
+    _many_servers(run)
+
+
+def _latency(run: Run) -> None:
+    with HttpServer(place="beside") as http:
         targets: dict[str, Target] = {
-            "stdio": stdio_server(),
+            "stdio": stdio_server(place="beside"),
             "json": http.target("json/mcp"),
             "events": http.target("events/mcp"),
         }
-        if (everything := _everything(run)) is not None:
-            targets["everything"] = everything
-        run.say("calls: connecting")
+        try:
+            targets["everything"] = {"command": [node(), npm_program("mcp-server-everything"), "stdio"]}
+        except Unavailable as error:
+            run.note("calls", "server-everything", "skipped", str(error))
         with run.opened("calls", targets) as drivers:
             for case in targets:
                 _one_at_a_time(run, case, drivers)
-            for case in ("stdio", "json", "events"):
+
+
+def _throughput(run: Run) -> None:
+    with HttpServer(place="apart") as http:
+        targets: dict[str, Target] = {
+            "stdio": stdio_server(place="apart"),
+            "json": http.target("json/mcp"),
+            "events": http.target("events/mcp"),
+        }
+        with run.opened("throughput", targets) as drivers:
+            for case in targets:
                 _many(run, f"{case} x{IN_FLIGHT}", (case,), IN_FLIGHT, drivers)
 
 
-def measure_many_servers(run: Run) -> None:
+def _many_servers(run: Run) -> None:
     names = tuple(f"s{number}" for number in range(SERVERS))
-    run.say("many servers: connecting")
-    with run.opened("calls", {name: stdio_server() for name in names}) as drivers:
+    with run.opened("throughput", {name: stdio_server(place="apart") for name in names}) as drivers:
         _many(run, f"{SERVERS} servers x{EACH}", names, EACH, drivers)
 
 
-def _everything(run: Run) -> Target | None:
-    try:
-        return {"command": [node(), npm_program("mcp-server-everything"), "stdio"]}
-    except Unavailable as error:
-        run.results.note("calls", f"server-everything: {error}")
-        return None
-
-
 def _one_at_a_time(run: Run, case: str, drivers: dict[str, Driver]) -> None:
-    run.say(f"calls: {case}")
     argument = "message" if case == "everything" else "text"
     turns = {
         who: partial(driver.calls, case, count=COUNT, seconds=SECONDS, argument=argument)
         for who, driver in drivers.items()
     }
-    _warm_up(turns)
-    taken = take_turns(turns, run.rounds(7, 3), lambda who, error: run.failed("calls", who, error))
+    taken = take_turns(
+        turns,
+        run.rounds(9, 3),
+        lambda who, error: run.failed("calls", who, error, case),
+        begin=lambda who: run.say(f"calls: {case}: {who}"),
+    )
     for field, label in (("p50", case), ("p99", f"{case} p99"), ("cpu", f"{case} cpu")):
-        add_figures(
-            run.results, "calls", label, "seconds", {w: [t[field] for t in given] for w, given in taken.items()}
-        )
+        values = {who: [turn[field] for turn in given] for who, given in taken.items()}
+        add_figures(run.results, "calls", label, "seconds", values)
 
 
 def _many(run: Run, case: str, servers: tuple[str, ...], each: int, drivers: dict[str, Driver]) -> None:
-    run.say(f"calls: {case}")
     turns = {
         who: partial(driver.calls, *servers, count=MANY_COUNT, seconds=MANY_SECONDS, in_flight=each)
         for who, driver in drivers.items()
     }
-    _warm_up(turns)
-    taken = take_turns(turns, run.rounds(5, 3), lambda who, error: run.failed("calls", who, error))
+    taken = take_turns(
+        turns,
+        run.rounds(7, 3),
+        lambda who, error: run.failed("throughput", who, error, case),
+        begin=lambda who: run.say(f"throughput: {case}: {who}"),
+    )
     speeds = {who: [turn["calls"] / turn["seconds"] for turn in given] for who, given in taken.items()}
     add_figures(run.results, "throughput", case, "calls/s", speeds)
     costs = {who: [turn["cpu"] for turn in given] for who, given in taken.items()}
     add_figures(run.results, "throughput", f"{case} cpu", "seconds", costs)
-
-
-def _warm_up(turns: Mapping[str, Callable[[], object]]) -> None:
-    """A turn that does not count: just-in-time compilers, connections, caches. Who fails fails again, and is noted then."""
-    take_turns(turns, 1, lambda who, error: None)

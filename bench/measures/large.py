@@ -1,6 +1,7 @@
 """Results of 1, 10 and 50 MB over stdio and as an event stream: seconds, and how far memory rises."""
 
-from bench.drivers import Driver, DriverError, HttpServer, forget_peak, memory, stdio_server
+from bench.drivers import Driver, HttpServer, forget_peak, memory, stdio_server
+from bench.processes import Failed
 from bench.results import Figure, middle
 from bench.rounds import FLOOR, ratios
 from bench.run import Run
@@ -13,12 +14,11 @@ PATIENCE = 20.0
 
 
 def measure(run: Run) -> None:
-    with HttpServer() as http:
-        servers = {"stdio": stdio_server(), "events": http.target("events/mcp")}
+    with HttpServer(place="apart") as http:
+        servers = {"stdio": stdio_server(place="apart"), "events": http.target("events/mcp")}
         with run.opened("large", servers) as drivers:
             for case in servers:
                 for size in SIZES:
-                    run.say(f"large: {size} MB over {case}")
                     _size(run, case, size, drivers)
 
 
@@ -32,16 +32,18 @@ def _size(run: Run, case: str, size: int, drivers: dict[str, Driver]) -> None:
             if who in out or (number and seconds[who][0] > TOO_SLOW):
                 # One round tells enough about somebody that slow.
                 continue
+            if not number:
+                run.say(f"large: {label}: {who}")
             try:
                 forget_peak(driver.pid)
                 start = memory(driver.pid)
                 took = driver.call(case, "big", PATIENCE, bytes=size * MB)["seconds"]
                 peaks.setdefault(who, []).append(max(0, memory(driver.pid, "VmHWM") - start))
                 seconds.setdefault(who, []).append(took)
-            except (DriverError, OSError) as error:
+            except (Failed, OSError) as error:
                 out.add(who)
                 seconds.pop(who, None)
-                run.failed("large", who, DriverError(f"{label}: {error}"))
+                run.failed("large", who, error, label)
     floor = seconds.get(FLOOR, [])
     for who, taken in seconds.items():
         ratio = middle(ratios(taken, floor)) if floor else None
@@ -54,6 +56,8 @@ def _is_worth_trying(run: Run, case: str, size: int, who: str) -> bool:
         return True
     smaller = SIZES[SIZES.index(size) - 1]
     before = run.results.find("large", f"{case} {smaller} MB", who)
-    if before is not None and before.value > TOO_SLOW:
-        run.results.note("large", f"{who}: {case} {size} MB was not tried, {smaller} MB took {before.value:.1f} s")
-    return before is not None and before.value <= TOO_SLOW
+    if before is not None and before.value <= TOO_SLOW:
+        return True
+    why = f"{smaller} MB failed" if before is None else f"{smaller} MB took {before.value:.1f} s"
+    run.note("large", who, "skipped", why, f"{case} {size} MB")
+    return False

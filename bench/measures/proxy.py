@@ -1,163 +1,169 @@
 """What a gateway adds to a call: a plain client through it, less the same client directly at the target.
 
-Ours is asked by `POST /v1/tools/invoke`, with its token, policy, checks and audit; the others pass MCP through. mcp-proxy turns stdio into
-HTTP and HTTP into stdio, so it is met from the side it has.
+Ours is asked by `POST /v1/tools/invoke`, with its token, policy, checks and audit; the others pass MCP through. mcp-proxy and
+supergateway turn stdio into HTTP and HTTP into stdio, so each is met from the side it has. Each way has a client of its own, in a
+driver with its time limits; everything is on one core, like every measure of one call at a time.
 """
 
-import asyncio
 import json
+import shlex
+import socket
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from bench.contenders.driver import TEXT, Target
-from bench.drivers import DriverError, HttpServer, affinity, cores, environment, stdio_server
-from bench.floor.http import HttpClient
-from bench.floor.stdio import StdioClient
+from bench.contenders.driver import Target
+from bench.contenders.roster import FLOOR
+from bench.drivers import Driver, HttpServer, environment, stdio_server
 from bench.gateway import Gateway, free_port, running_gateway, write_config
-from bench.parts import ROOT, Unavailable, python_of, python_of_parts
+from bench.parts import ROOT, Unavailable, node, npm_program_of, python_of, python_of_parts
+from bench.placement import place_client
+from bench.processes import Failed, descendants, end, last_words, start
 from bench.results import Figure, middle
+from bench.rounds import take_turns
 from bench.run import Run
 
-COUNT = 400
+# As for other calls one at a time, but the slowest proxies take 30 ms for each.
+COUNT, SECONDS = 400, 0.5
 READY_SECONDS = 20.0
-# One call, however it gets there.
-Call = Callable[[], Awaitable[str]]
+DIRECT = "direct"
+# A client that is connected to this target through somebody.
+Way = Callable[[str, Target], AbstractContextManager[Driver]]
 
 
 def measure(run: Run) -> None:
-    run.say("gateway: starting")
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder, HttpServer() as http, affinity(cores()[0]):
-        home = Path(folder)
-        targets: dict[str, Target] = {"stdio": stdio_server(), "http": http.target("json/mcp")}
-        write_config(home, targets)
-        try:
-            with running_gateway(home) as gateway:
-                asyncio.run(_compare(run, targets, gateway))
-        except DriverError as error:
-            run.failed("gateway", "ours", error)
-            asyncio.run(_compare(run, targets, None))
+    with (
+        tempfile.TemporaryDirectory(prefix="bench-") as folder,
+        HttpServer(place="beside") as http,
+        ExitStack() as stack,
+    ):
+        targets: dict[str, Target] = {"stdio": stdio_server(place="beside"), "http": http.target("json/mcp")}
+        ways: dict[str, Way] = {DIRECT: _direct}
+        if run.wants("ours"):
+            run.say("gateway: starting ours")
+            write_config(Path(folder), targets)
+            try:
+                gateway = stack.enter_context(running_gateway(Path(folder)))
+                place_client(gateway.pid)
+                ways["ours"] = partial(_ours, gateway)
+            except (Failed, OSError) as error:
+                run.failed("gateway", "ours", error)
+        ways |= {who: way for who, way in OTHERS.items() if not run.who or who in run.who}
+        for case, target in targets.items():
+            _compare(run, case, target, ways)
 
 
-async def _compare(run: Run, targets: dict[str, Target], gateway: Gateway | None) -> None:
-    for case, target in targets.items():
-        run.say(f"gateway: {case}")
-        async with AsyncExitStack() as stack:
-            calls: dict[str, Call] = {}
-            ways = {"direct": _direct, "mcp-proxy": _mcp_proxy, "fastmcp": _fastmcp}
-            if gateway is not None:
-                ways["ours"] = partial(_ours, gateway, case)
-            for who, way in ways.items():
-                try:
-                    calls[who] = await stack.enter_async_context(way(target))
-                except (DriverError, Unavailable, OSError) as error:
-                    run.failed("gateway", who, error)
-            await _rounds(run, case, calls)
-
-
-async def _rounds(run: Run, case: str, calls: dict[str, Call]) -> None:
-    taken: dict[str, list[float]] = {who: [] for who in calls}
-    for call in calls.values():
-        for _ in range(20):
-            await call()
-    for _ in range(run.rounds(7, 3)):
-        for who, call in calls.items():
-            took = []
-            for _ in range(COUNT if who in ("direct", "ours") else COUNT // 4):
-                started = time.perf_counter()
-                text = await call()
-                took.append(time.perf_counter() - started)
-            assert TEXT in text
-            taken[who].append(sorted(took)[len(took) // 2])
-    for who, values in taken.items():
-        added = [value - direct for value, direct in zip(values, taken["direct"], strict=True)]
-        if who != "direct":
+def _compare(run: Run, case: str, target: Target, ways: dict[str, Way]) -> None:
+    with ExitStack() as stack:
+        clients: dict[str, Driver] = {}
+        for who, way in list(ways.items()):
+            run.say(f"gateway: connecting {who} to {case}")
+            try:
+                clients[who] = stack.enter_context(way(case, target))
+            except Unavailable as error:
+                run.note("gateway", who, "skipped", str(error))
+                # Trying again for the next target would only take as long again.
+                del ways[who]
+            except (Failed, OSError) as error:
+                run.failed("gateway", who, error, case)
+        taken = take_turns(
+            {who: partial(client.calls, case, count=COUNT, seconds=SECONDS) for who, client in clients.items()},
+            run.rounds(9, 3),
+            lambda who, error: run.failed("gateway", who, error, case),
+            begin=lambda who: run.say(f"gateway: {case}: {who}"),
+        )
+    for who, turns in taken.items():
+        if who != DIRECT and DIRECT in taken:
+            added = [turn["p50"] - direct["p50"] for turn, direct in zip(turns, taken[DIRECT], strict=True)]
             run.results.add(Figure("gateway", case, who, middle(added), "seconds", None, min(added), max(added)))
 
 
-@asynccontextmanager
-async def _direct(target: Target) -> AsyncIterator[Call]:
-    async with _client(target) as client:
-        yield lambda: client.call("echo", {"text": TEXT})
+@contextmanager
+def _direct(case: str, target: Target) -> Iterator[Driver]:
+    with FLOOR.driver() as driver:
+        driver.open({case: target})
+        _place_all(driver.pid)
+        yield driver
 
 
-@asynccontextmanager
-async def _client(target: Target) -> AsyncIterator[HttpClient | StdioClient]:
+def _place_all(pid: int) -> None:
+    """A program and those it started: when they are up, so that threads beside their main ones stay free."""
+    for one in (pid, *descendants(pid)):
+        place_client(one)
+
+
+@contextmanager
+def _ours(gateway: Gateway, case: str, target: Target) -> Iterator[Driver]:
+    with Driver([sys.executable, "-m", "bench.floor.invoke"], env={"BENCH_TOKEN": gateway.token}) as driver:
+        driver.place()
+        driver.open({case: {"url": gateway.url}})
+        # The first call waits for the server.
+        driver.call(case, text="first")
+        yield driver
+
+
+@contextmanager
+def _mcp_proxy(case: str, target: Target) -> Iterator[Driver]:
+    program = [str(Path(python_of("mcp-proxy")).parent / "mcp-proxy"), "--log-level", "ERROR"]
     if "url" in target:
-        client: HttpClient | StdioClient = await HttpClient.open(target["url"])
-    else:
-        client = await StdioClient.open(target["command"])
-    try:
-        yield client
-    finally:
-        await client.close()
-
-
-@asynccontextmanager
-async def _ours(gateway: Gateway, server: str, target: Target) -> AsyncIterator[Call]:
-    client = HttpClient(f"{gateway.url}/v1/tools/invoke", f"Authorization: Bearer {gateway.token}\r\n")
-    question = {"tool": f"{server}__echo", "arguments": {"text": TEXT}}
-
-    async def call() -> str:
-        head, body = await client.post(question)
-        if b" 200 " not in head[:20]:
-            raise DriverError(f"the gateway answered {head[:40]!r} {body[:200]!r}")
-        return body.decode()
-
-    # The first call waits for the server.
-    await call()
-    yield call
-    await client.close()
-
-
-@asynccontextmanager
-async def _mcp_proxy(target: Target) -> AsyncIterator[Call]:
-    program = str(Path(python_of("mcp-proxy")).parent / "mcp-proxy")
-    if "url" in target:
-        command = [program, "--log-level", "ERROR", "--transport", "streamablehttp", target["url"]]
-        async with _direct({"command": command}) as call:
-            yield call
+        with _direct(case, {"command": [*program, "--transport", "streamablehttp", target["url"]]}) as driver:
+            yield driver
         return
     port = free_port()
-    command = [program, "--log-level", "ERROR", "--port", str(port), "--", *target["command"]]
-    async with _listening(command, port), _direct({"url": f"http://127.0.0.1:{port}/mcp"}) as call:
-        yield call
+    with _listening([*program, "--port", str(port), "--", *target["command"]], port, case) as driver:
+        yield driver
 
 
-@asynccontextmanager
-async def _fastmcp(target: Target) -> AsyncIterator[Call]:
+@contextmanager
+def _supergateway(case: str, target: Target) -> Iterator[Driver]:
+    program = [node(), npm_program_of("supergateway"), "--logLevel", "none"]
+    if "url" in target:
+        with _direct(case, {"command": [*program, "--streamableHttp", target["url"]]}) as driver:
+            yield driver
+        return
+    port = free_port()
+    # Stateful, or it would start a server for each request.
+    output = ["--outputTransport", "streamableHttp", "--stateful", "--port", str(port)]
+    with _listening([*program, "--stdio", shlex.join(target["command"]), *output], port, case) as driver:
+        yield driver
+
+
+@contextmanager
+def _fastmcp(case: str, target: Target) -> Iterator[Driver]:
     port = free_port()
     module = [python_of_parts("fastmcp"), "-m", "bench.contenders.fastmcp_proxy"]
-    command = [*module, json.dumps(target), str(port)]
-    async with _listening(command, port), _direct({"url": f"http://127.0.0.1:{port}/mcp"}) as call:
-        yield call
+    with _listening([*module, json.dumps(target), str(port)], port, case) as driver:
+        yield driver
 
 
-@asynccontextmanager
-async def _listening(command: list[str], port: int) -> AsyncIterator[None]:
-    with tempfile.TemporaryDirectory(prefix="bench-") as home:
-        quiet = asyncio.subprocess.DEVNULL
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=quiet, stdout=quiet, stderr=quiet, cwd=ROOT, env=environment(Path(home))
-        )
+OTHERS: dict[str, Way] = {"mcp-proxy": _mcp_proxy, "supergateway": _supergateway, "fastmcp": _fastmcp}
+
+
+@contextmanager
+def _listening(command: list[str], port: int, case: str) -> Iterator[Driver]:
+    """A proxy that serves MCP on this port, and a client of it."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as home, open(Path(home) / "log", "w+b") as log:
+        process = start(command, environment(Path(home)), cwd=ROOT, stdout=log.fileno(), stderr=log.fileno())
         try:
-            await _wait_for(port, process)
-            yield
+            _wait_for(port, process, log.name)
+            _place_all(process.pid)
+            with _direct(case, {"url": f"http://127.0.0.1:{port}/mcp"}) as driver:
+                yield driver
         finally:
-            process.kill()
-            await process.wait()
+            end(process)
 
 
-async def _wait_for(port: int, process: asyncio.subprocess.Process) -> None:
-    end = time.monotonic() + READY_SECONDS
-    while time.monotonic() < end and process.returncode is None:
-        try:
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.close()
+def _wait_for(port: int, process: "subprocess.Popen[bytes]", log: str) -> None:
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise Failed(f"it ended: {last_words(Path(log).read_bytes())}")
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0):
             return
-        except OSError:
-            await asyncio.sleep(0.05)
-    raise DriverError("it did not start to listen")
+        time.sleep(0.05)
+    raise Failed(f"it did not listen within {READY_SECONDS:.0f} s")

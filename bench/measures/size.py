@@ -2,12 +2,13 @@
 
 import tempfile
 import time
-from contextlib import ExitStack
 from pathlib import Path
 
+from bench.contenders.driver import Target
 from bench.contenders.roster import FLOOR, OURS
-from bench.drivers import DriverError, memory, stdio_server
+from bench.drivers import memory, stdio_server
 from bench.gateway import running_gateway, write_config
+from bench.processes import Failed
 from bench.results import Figure, middle
 from bench.run import Run
 
@@ -19,29 +20,26 @@ SETTLE = 1.0
 
 def measure(run: Run) -> None:
     servers = {f"s{number}": stdio_server("--tools", str(TOOLS_EACH)) for number in range(SERVERS)}
-    for entrant in run.entrants():
+    for entrant in run.entrants("memory"):
         if entrant == FLOOR:
             continue
         run.say(f"memory: {entrant.key}")
         taken: list[float] = []
-        for _ in range(run.rounds(3, 1) if entrant == OURS else 1):
-            with ExitStack() as stack:
-                driver = run.driver(entrant, stack, "memory")
-                if driver is None:
-                    break
-                try:
+        try:
+            for _ in range(run.rounds(3, 1) if entrant == OURS else 1):
+                with entrant.driver() as driver:
                     driver.open(servers)
                     time.sleep(SETTLE)
                     taken.append(memory(driver.pid))
-                except DriverError as error:
-                    run.failed("memory", entrant.key, error)
-        if taken:
             run.results.add(Figure("memory", CASE, entrant.key, middle(taken), "bytes"))
-    _gateway(run)
+        except (Failed, OSError) as error:
+            run.failed("memory", entrant.key, error)
+    if run.wants(OURS.key):
+        _gateway(run, servers)
 
 
-def _gateway(run: Run) -> None:
-    servers = {f"s{number}": stdio_server("--tools", str(TOOLS_EACH)) for number in range(SERVERS)}
+def _gateway(run: Run, servers: dict[str, Target]) -> None:
+    run.say("memory: idle gateway")
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         home = Path(folder)
         write_config(home, servers)
@@ -49,5 +47,5 @@ def _gateway(run: Run) -> None:
             with running_gateway(home) as gateway:
                 time.sleep(5 * SETTLE)
                 run.results.add(Figure("memory", "idle gateway", OURS.key, memory(gateway.pid), "bytes"))
-        except DriverError as error:
-            run.failed("memory", "gateway", error)
+        except (Failed, OSError) as error:
+            run.failed("memory", OURS.key, error, "idle gateway")

@@ -5,8 +5,6 @@ command has run before. `mcp-server` is timed to the answer of `initialize`.
 """
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -18,15 +16,18 @@ from pathlib import Path
 
 from bench.contenders.driver import TEXT, Target
 from bench.contenders.roster import ALTERNATIVES
-from bench.drivers import DriverError, HttpServer, environment, stdio_server
+from bench.drivers import HttpServer, environment, stdio_server
 from bench.gateway import OPENCLAW, running_gateway, write_config
-from bench.parts import ROOT, Unavailable, node, npm_program
+from bench.parts import ROOT, node, npm_program
+from bench.processes import Failed, end, last_words, line_from, start
 from bench.results import Figure, middle
 from bench.rounds import ratios, take_turns
-from bench.run import QUICK_KEYS, Run
+from bench.run import Run
 
 BASE = "-c pass"
 PATIENCE = 30.0
+# Whole programs of others take a second each: these rounds tell enough.
+OTHERS_ROUNDS = 5
 INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -45,56 +46,43 @@ class Program:
 
     def run(self) -> float:
         started = time.perf_counter()
-        process = subprocess.Popen(
-            self.command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=ROOT,
-            env=self.env,
-            start_new_session=True,
-        )
+        process = start(self.command, self.env, cwd=ROOT)
         try:
             out, err = process.communicate(timeout=PATIENCE)
+            took = time.perf_counter() - started
         except subprocess.TimeoutExpired:
-            # With whatever it started, which may hold its output open.
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-            raise DriverError(f"not done within {PATIENCE:.0f} s") from None
-        took = time.perf_counter() - started
+            raise Failed(f"not done within {PATIENCE:.0f} s") from None
+        finally:
+            end(process)
+            _close(process)
         if process.returncode or self.expect not in out.decode("utf-8", "replace"):
-            words = (err or out).decode("utf-8", "replace").strip().splitlines()
-            raise DriverError(f"exit code {process.returncode}: {words[-1] if words else 'without a word'}")
+            raise Failed(f"exit code {process.returncode}: {last_words(err or out)}")
         return took
 
     def run_to_first_line(self) -> float:
         """Until it has answered one message; what comes after is not counted."""
         started = time.perf_counter()
-        process = subprocess.Popen(
-            self.command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=ROOT,
-            env=self.env,
-        )
+        process = start(self.command, self.env, cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
         assert process.stdin is not None
         assert process.stdout is not None
         try:
             process.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
             process.stdin.flush()
-            line = process.stdout.readline()
+            line = line_from(process.stdout.fileno(), PATIENCE)
             took = time.perf_counter() - started
-            if b'"result"' not in line:
-                raise DriverError(f"answered {line[:100]!r}")
-            return took
         finally:
-            process.stdin.close()
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(5)
-            process.kill()
-            process.wait()
-            process.stdout.close()
+            end(process)
+            _close(process)
+        if b'"result"' not in line:
+            raise Failed(f"answered {line[:100]!r}")
+        return took
+
+
+def _close(process: "subprocess.Popen[bytes]") -> None:
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
 
 
 # Who runs what, and how to time it once.
@@ -105,30 +93,31 @@ def measure(run: Run) -> None:
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, HttpServer() as http:
         home = Path(folder)
         targets: dict[str, Target] = {"stdio": stdio_server(), "http": http.target("json/mcp")}
-        turns = _ours(home, targets) | _alternatives(run, home, targets)
-        run.say(f"start: {len(turns)} commands")
-        _rounds(run, home, turns)
-        _through_gateway(run, home)
+        _rounds(run, home, _ours(run, home, targets) | _alternatives(run, home, targets))
+        if run.wants("ours"):
+            _through_gateway(run, home)
 
 
 def _rounds(run: Run, home: Path, turns: Turns) -> None:
-    """Everybody in turn, beside `-c pass`, after one run that does not count."""
+    """Everybody in turn, beside `-c pass`."""
     base = ("ours", BASE)
     turns = {base: Program([sys.executable, "-c", "pass"], environment(home)).run} | turns
-
-    def failed(who: tuple[str, str], error: Exception) -> None:
-        run.failed("start", f"{who[0]}, {who[1]}", error)
-
-    warm = take_turns(turns, 1, failed)
-    turns = {who: turn for who, turn in turns.items() if who in warm}
-    taken = take_turns(turns, run.rounds(15, 4), failed)
+    taken = take_turns(
+        turns,
+        run.rounds(15, 4),
+        lambda who, error: run.failed("start", who[0], error, who[1]),
+        fewer={who: OTHERS_ROUNDS for who in turns if who[0] != "ours"},
+        begin=lambda who: run.say(f"start: {who[1]}: {who[0]}"),
+    )
     for (who, case), values in taken.items():
         if run.results.find("start", case, who) is None:
             ratio = middle(ratios(values, taken[base]))
             run.results.add(Figure("start", case, who, middle(values), "seconds", ratio, min(values), max(values)))
 
 
-def _ours(home: Path, targets: dict[str, Target]) -> Turns:
+def _ours(run: Run, home: Path, targets: dict[str, Target]) -> Turns:
+    if not run.wants("ours"):
+        return {}
     env = environment(home)
     write_config(home, targets)
     call = [OPENCLAW, "mcp", "call"]
@@ -143,18 +132,15 @@ def _ours(home: Path, targets: dict[str, Target]) -> Turns:
 def _alternatives(run: Run, home: Path, targets: dict[str, Target]) -> Turns:
     env = environment(home)
     found: Turns = {}
-    for entrant in ALTERNATIVES:
-        if run.quick and entrant.key not in QUICK_KEYS:
+    for entrant in run.entrants("start"):
+        if entrant not in ALTERNATIVES:
             continue
-        try:
-            for case, target in targets.items():
-                if entrant.key == "mcporter":
-                    command = [*_mcporter(home, targets), f"echo-{case}.echo", f"text={TEXT}"]
-                else:
-                    command = [*entrant.command(), "--once", json.dumps(target)]
-                found[entrant.key, f"call over {case}"] = Program(command, env | entrant.env(), TEXT).run
-        except Unavailable as error:
-            run.failed("start", entrant.key, error)
+        for case, target in targets.items():
+            if entrant.key == "mcporter":
+                command = [*_mcporter(home, targets), f"echo-{case}.echo", f"text={TEXT}"]
+            else:
+                command = [*entrant.command(), "--once", json.dumps(target)]
+            found[entrant.key, f"call over {case}"] = Program(command, env | entrant.env(), TEXT).run
     return found
 
 
@@ -177,5 +163,5 @@ def _through_gateway(run: Run, home: Path) -> None:
     try:
         with running_gateway(home):
             _rounds(run, home, {("ours", "call through the gateway"): Program(call, env, TEXT).run})
-    except DriverError as error:
-        run.failed("start", "call through the gateway", error)
+    except Failed as error:
+        run.failed("start", "ours", error, "call through the gateway")

@@ -6,8 +6,8 @@
 from pathlib import Path
 
 from bench.parts import ROOT
-from bench.report.sections import SECTIONS, Section, charts, table
-from bench.report.words import factor, quantity
+from bench.report.sections import SECTIONS, Section, charts, table, why_missing
+from bench.report.words import quantity
 from bench.results import Results
 from bench.targets import Verdict, verdicts
 
@@ -23,17 +23,17 @@ writes this page, and fails when a figure below is missed.
 **How to read it.** The *floor* is a plain client written by hand on asyncio and `json`: no deadlines, no checks, no recovery. *OpenClaw*
 is measured with all its defences on: policy, argument check, deadline, untrusted frame, redaction, two audit lines for each call.
 Ratios are to the floor in the same round; absolute values belong to this machine. Everybody takes short turns (A B C A B C …) and what
-is shown is the median over the rounds, so that what disturbs the machine disturbs all alike. Clients run on one processor core and echo
-servers on another, except Node programs, which may use all cores for their own helper threads. Each alternative is used as its own
-documentation shows, in its fastest way that keeps connections open.
+is shown is the median over the rounds, so that what disturbs the machine disturbs all alike. Where one call is made at a time, client
+and server are on one processor core, as they take turns anyway; where many are, each has a core of its own; whole programs run as the
+system likes. Each alternative is used as its own documentation shows, in its fastest way that keeps connections open.
 """
 
 
 def sentence(verdict: Verdict) -> str:
     """One row of the targets, in words."""
     target = verdict.target
-    bound = "at least" if target.at_least else "at most"
-    return f"{target.title}: {_reached(verdict)}, {bound} {_limit(verdict)}"
+    of = f" of {target.base}" if target.of == "ratio" and verdict.reached is not None else ""
+    return f"{target.title}: {_reached(verdict)}{of}, must be {_limit(verdict)}"
 
 
 def _reached(verdict: Verdict) -> str:
@@ -41,14 +41,19 @@ def _reached(verdict: Verdict) -> str:
         return "not measured"
     if verdict.target.of == "ratio":
         return f"{verdict.reached:.2f}x"
-    return quantity(verdict.reached, verdict.unit or "count")
+    return quantity(verdict.reached, verdict.target.unit)
 
 
 def _limit(verdict: Verdict) -> str:
     target = verdict.target
+    bound = "≥" if target.at_least else "≤"
     if target.of == "ratio":
-        return f"{factor(target.limit) if target.limit < 1 else f'{target.limit:g}x'} {target.base}"
-    return quantity(target.limit, verdict.unit) if verdict.unit else f"{target.limit:g}"
+        return f"{bound} {target.limit:g}x"
+    return f"{bound} {quantity(target.limit, target.unit)}"
+
+
+def _base(verdict: Verdict) -> str:
+    return f" {verdict.target.base}" if verdict.target.of == "ratio" else ""
 
 
 def render(results: Results) -> dict[str, str]:
@@ -60,7 +65,6 @@ def render(results: Results) -> dict[str, str]:
         files |= made
         if body:
             parts.append(body)
-    parts.append(_missing(results))
     files[PAGE.name] = "\n".join(part for part in parts if part)
     return files
 
@@ -79,7 +83,7 @@ def _targets(results: Results) -> str:
     missed = [verdict for verdict in found if not verdict.ok]
     head = "All of these are reached." if not missed else f"**{len(missed)} of {len(found)} are missed.**"
     rows = [
-        f"| {verdict.target.title} | {'≥' if verdict.target.at_least else '≤'} {_limit(verdict)} | {_reached(verdict)} | "
+        f"| {verdict.target.title} | {_limit(verdict)}{_base(verdict)} | {_reached(verdict)} | "
         f"{'yes' if verdict.ok else '**no**'} |"
         for verdict in found
     ]
@@ -102,18 +106,9 @@ def _section(results: Results, section: Section) -> tuple[str, dict[str, str]]:
         return "", {}
     made = charts(results, section)
     pictures = [f"![{name}](benchmarks/{file})\n" for file, (name, _) in made.items()]
-    notes = [f"- {note}" for measure in section.measures for note in results.notes.get(measure, [])]
-    told = ["Not shown:", "", *notes, ""] if notes else []
-    text = "\n".join([f"## {section.title}\n", section.text, "", *pictures, *body, "", *told])
+    told = why_missing(results, section)
+    text = "\n".join([f"## {section.title}\n", section.text, "", *body, "", *told, *pictures])
     return text, {f"benchmarks/{file}": svg for file, (_, svg) in made.items()}
-
-
-def _missing(results: Results) -> str:
-    return (
-        "\n".join(["## Not measured\n", *(f"- {note}" for note in results.notes[""]), ""])
-        if results.notes.get("")
-        else ""
-    )
 
 
 def write(results: Results, docs: Path = ROOT / "docs") -> None:

@@ -7,7 +7,7 @@ from bench.report.chart import Bar, bars
 from bench.report.words import factor, quantity
 from bench.results import Figure, Results
 
-TITLES = {entrant.key: entrant.title for entrant in EVERYBODY} | {"mcp-proxy": "mcp-proxy"}
+TITLES = {entrant.key: entrant.title for entrant in EVERYBODY} | {who: who for who in ("mcp-proxy", "supergateway")}
 
 
 @dataclass(frozen=True)
@@ -188,15 +188,20 @@ def table(results: Results, section: Section) -> list[str]:
         return _growth(results, section)
     cases = {column.case for column in section.columns}
     held = {f.who for measure in section.measures for f in results.of(measure) if f.case in cases}
-    order = [entrant.key for entrant in EVERYBODY] + ["mcp-proxy"]
-    people = [who for who in order if who in held]
-    if not people:
+    if not held:
         return []
+    held |= {note.who for note in results.notes if note.measure in section.measures}
+    people = [who for who in TITLES if who in held]
     columns = [c for c in section.columns if any(_find(results, section, c.case, who) for who in people)]
     head = ["", *(column.title for column in columns)]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for who in people:
-        cells = [_cell(_find(results, section, column.case, who), column) for column in columns]
+        cells = [
+            _cell(found, column)
+            if (found := _find(results, section, column.case, who))
+            else _gap(results, section, column.case, who)
+            for column in columns
+        ]
         name = f"**{TITLES[who]}**" if who == OURS.key else TITLES[who]
         lines.append("| " + " | ".join([name, *cells]) + " |")
     return lines
@@ -206,13 +211,41 @@ def _find(results: Results, section: Section, case: str, who: str) -> Figure | N
     return next((found for m in section.measures if (found := results.find(m, case, who))), None)
 
 
-def _cell(figure: Figure | None, column: Column) -> str:
-    if figure is None:
-        return "–"
+def _cell(figure: Figure, column: Column) -> str:
     value = quantity(figure.value, figure.unit)
     if not column.ratio or figure.ratio is None:
         return value
     return f"{factor(figure.ratio)} ({value})" if column.both else factor(figure.ratio)
+
+
+def _gap(results: Results, section: Section, case: str, who: str) -> str:
+    """`failed` or `skipped` where a note says so; a dash where nothing was asked."""
+    for note in results.notes:
+        # A note about a case holds for everything that was to be read off it: `stdio` for `stdio p99`.
+        is_about = not note.case or case == note.case or case.startswith(f"{note.case} ")
+        if note.measure in section.measures and note.who == who and is_about:
+            return note.kind
+    return "–"
+
+
+def why_missing(results: Results, section: Section) -> list[str]:
+    """The reasons behind `failed` and `skipped`, under the table; those of one contender and one wording are one line."""
+    cases = [column.case for column in section.columns]
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for note in results.notes:
+        is_shown = not note.case or section.alone or any(c == note.case or c.startswith(f"{note.case} ") for c in cases)
+        if note.measure in section.measures and is_shown:
+            found.setdefault((note.who, note.kind, note.why), []).extend([note.case] if note.case else [])
+    lines = [
+        f"- {TITLES.get(who, who)}{''.join(f', {case}' for case in of)}: {kind}: {_plain(why)}"
+        for (who, kind, why), of in found.items()
+    ]
+    return [*lines, ""] if lines else []
+
+
+def _plain(text: str) -> str:
+    """What a program said, as code: nothing in it is markup or a link."""
+    return "`" + text.replace("`", "'") + "`"
 
 
 def _growth(results: Results, section: Section) -> list[str]:
@@ -223,7 +256,8 @@ def _growth(results: Results, section: Section) -> list[str]:
     head = ["", *(column.title for column in section.columns)]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for case in cases:
-        cells = [_cell(_find(results, section, f"{case} {c.case}", OURS.key), c) for c in section.columns]
+        found = [(_find(results, section, f"{case} {c.case}", OURS.key), c) for c in section.columns]
+        cells = [_cell(figure, column) if figure else "–" for figure, column in found]
         lines.append("| " + " | ".join([case, *cells]) + " |")
     return lines
 

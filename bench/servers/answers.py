@@ -3,7 +3,14 @@
 Imports `json` alone, so that a server starts as fast as the interpreter does. Only legacy revisions are spoken: every contender knows them.
 """
 
+from __future__ import annotations
+
 import json
+
+# A type checker takes this for true; nobody else pays for the import.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 METHOD_NOT_FOUND = -32601
@@ -37,7 +44,7 @@ BIG = {
 NEVER = {"name": "never", "description": "Never answers.", "inputSchema": {"type": "object"}}
 
 
-def tools(count: int) -> list:
+def tools(count: int) -> list[dict[str, Any]]:
     """Three that do something, and as many more as make up the count."""
     more = [
         {"name": f"search_records_{n}", "description": DESCRIPTION, "inputSchema": SCHEMA} for n in range(count - 3)
@@ -51,7 +58,7 @@ class Answers:
     def __init__(self, tool_count: int) -> None:
         self._tools = json.dumps({"tools": tools(tool_count)}).encode()
 
-    def to(self, message: dict) -> bytes:
+    def to(self, message: dict[str, Any]) -> bytes:
         id = message.get("id")
         if id is None or "method" not in message:
             return b""
@@ -68,7 +75,7 @@ class Answers:
             return head + self._tools + b"}"
         if method == "initialize":
             wanted = params.get("protocolVersion")
-            result = {
+            result: dict[str, Any] = {
                 "protocolVersion": wanted if wanted in REVISIONS else REVISIONS[0],
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "echo", "version": "1"},

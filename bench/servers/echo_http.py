@@ -1,6 +1,6 @@
 """An echo server over Streamable HTTP, on asyncio protocols of the standard library.
 
-    python -S -E echo_http.py [--tools N] [--core N] [--port N] [--sessions]
+    python -S -E echo_http.py [--tools N] [--cores N,…] [--port N] [--sessions]
 
 `/json/…` answers with JSON, `/events/…` with an event stream; whatever follows makes servers of the same process distinct. `--sessions`
 gives out MCP session ids and answers 404 to unknown ones; `POST /forget` forgets them all. Prints its port when it listens.
@@ -8,11 +8,10 @@ gives out MCP session ids and answers 404 to unknown ones; `POST /forget` forget
 
 import asyncio
 import json
-import os
 import sys
 
 from answers import Answers
-from echo_stdio import option
+from echo_stdio import option, settle
 
 # A response this large is written piece by piece, as servers do.
 PIECE = 1 << 16
@@ -20,10 +19,11 @@ PIECE = 1 << 16
 
 class Http(asyncio.Protocol):
     answers: Answers
-    sessions: set | None = None
+    sessions: set[bytes] | None = None
     made = 0
 
-    def connection_made(self, transport) -> None:
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.WriteTransport)
         self.transport = transport
         self.buffer = b""
 
@@ -98,6 +98,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    if "--core" in sys.argv and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {option("--core", 0)})
+    settle()
     asyncio.run(main())

@@ -1,16 +1,22 @@
 """An echo server over standard input and output.
 
-    python -S -E echo_stdio.py [--tools N] [--core N] [--hang] [--exit]
+    python -S -E echo_stdio.py [--tools N] [--cores N,…] [--hang] [--exit]
 
-Reads whatever has arrived and answers all of it with one write. `--hang` never answers, `--exit` ends at once. `--core` stays on one
-processor core, so that it does not share the client's.
+Reads whatever has arrived and answers all of it with one write. `--hang` never answers, `--exit` ends at once. `--cores` are
+the processor cores to run on, whatever it inherited.
 """
+
+from __future__ import annotations
 
 import json
 import os
 import sys
 
-from answers import Answers
+from answers import TYPE_CHECKING, Answers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 # A pipe holds this much.
 CHUNK = 1 << 16
@@ -20,7 +26,14 @@ def option(name: str, default: int) -> int:
     return int(sys.argv[sys.argv.index(name) + 1]) if name in sys.argv else default
 
 
-def serve(answer) -> None:
+def settle() -> None:
+    """Run on the cores that were named."""
+    if "--cores" in sys.argv and hasattr(os, "sched_setaffinity"):
+        named = sys.argv[sys.argv.index("--cores") + 1]
+        os.sched_setaffinity(0, {int(core) for core in named.split(",")})
+
+
+def serve(answer: Callable[[dict[str, Any]], bytes]) -> None:
     pending = b""
     while chunk := os.read(0, CHUNK):
         *lines, pending = (pending + chunk).split(b"\n")
@@ -39,6 +52,5 @@ def write(data: bytes) -> None:
 if __name__ == "__main__":
     if "--exit" in sys.argv:
         sys.exit(1)
-    if "--core" in sys.argv and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {option("--core", 0)})
+    settle()
     serve((lambda message: b"") if "--hang" in sys.argv else Answers(option("--tools", 3)).to)

@@ -49,12 +49,12 @@ async def main() -> None:
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     while line := await reader.readline():
-        word, _, number = line.decode().partition(" ")
+        word, _, which = line.decode().partition(" ")
         if word == "cut":
-            proxies[int(number)].cut()
+            proxies[int(which)].cut()
         else:
-            await servers[int(number)].stop()
-            await servers[int(number)].start()
+            await servers[int(which)].stop()
+            await servers[int(which)].start()
 
 
 if __name__ == "__main__":

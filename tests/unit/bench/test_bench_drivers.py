@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from bench.contenders.roster import FLOOR, OURS, Entrant
-from bench.drivers import Driver, DriverError, HttpServer, memory, stdio_server
+from bench.drivers import Driver, HttpServer, memory, stdio_server
+from bench.processes import Failed
 
 ENTRANTS = pytest.mark.parametrize("entrant", [FLOOR, OURS], ids=lambda entrant: entrant.key)
 
@@ -48,14 +49,14 @@ def test_a_session_that_was_forgotten_is_made_anew_by_ours() -> None:
 
 def test_a_driver_that_cannot_start_says_why() -> None:
     with Driver([sys.executable, "-c", "import sys; sys.exit('no such environment')"]) as driver:
-        with pytest.raises(DriverError, match="no such environment"):
+        with pytest.raises(Failed, match="no such environment"):
             driver.open({"stdio": stdio_server()})
 
 
 def test_a_failed_call_is_an_error_and_not_the_end() -> None:
     with FLOOR.driver() as driver:
         driver.open({"stdio": stdio_server()})
-        with pytest.raises(DriverError, match="KeyError"):
+        with pytest.raises(Failed, match="KeyError"):
             driver.call("nowhere", text="x")
         assert driver.call("stdio", text="still here")["text"] == "still here"
 
@@ -66,3 +67,20 @@ def test_a_driver_leaves_neither_files_nor_processes() -> None:
         assert memory(driver.pid) > 0
     assert not driver.home.exists()
     assert not Path(f"/proc/{driver.pid}").exists()
+
+
+def test_who_does_not_answer_in_time_is_ended_and_not_asked_again() -> None:
+    with Driver([sys.executable, "-c", "import time; time.sleep(600)"]) as driver:
+        for _ in range(2):
+            with pytest.raises(Failed, match="no answer within 0 s"):
+                driver.open({"stdio": stdio_server()}, patience=0.2)
+        assert not Path(f"/proc/{driver.pid}").exists()
+
+
+def test_an_idle_connection_that_the_server_closed_is_not_used_again() -> None:
+    """The same port, another process: what was open is closed, and the plain client notices."""
+    with HttpServer() as http, FLOOR.driver() as driver:
+        driver.open({"http": http.target("json/mcp")})
+        http.kill()
+        http.start()
+        assert driver.call("http", text="again")["text"] == "again"

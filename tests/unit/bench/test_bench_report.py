@@ -8,7 +8,7 @@ from bench.report.chart import Bar, bars
 from bench.report.page import render, write
 from bench.report.sections import SECTIONS
 from bench.report.words import duration, factor
-from bench.results import Figure, Results, Unit
+from bench.results import Figure, Note, Results, Unit
 from bench.targets import TARGETS
 
 MACHINE = {
@@ -19,15 +19,13 @@ MACHINE = {
     "date": "2026-08-01",
     "load": "0.1",
 }
-UNITS: dict[str, Unit] = {"throughput": "calls/s", "memory": "bytes"}
 
 
 def complete() -> Results:
     """Results in which every row is just reached, and one alternative is ten times as slow."""
     results = Results(MACHINE)
     for target in TARGETS:
-        unit: Unit = "yes" if "works" in target.title else "count" if "usable" in target.case else "seconds"
-        unit = UNITS.get(target.measure, unit)
+        unit: Unit = "calls/s" if target.measure == "throughput" else target.unit
         ratio = target.limit if target.of == "ratio" else None
         value = target.limit if target.of == "value" else 1.0
         results.add(Figure(target.measure, target.case, "ours", value, unit, ratio))
@@ -50,13 +48,20 @@ def test_every_figure_of_a_table_comes_with_its_ratio_first() -> None:
     assert "| TypeScript SDK | 10x (10.0 s) |" in render(complete())["benchmarks.md"]
 
 
-def test_what_could_not_be_measured_is_told() -> None:
+def test_who_failed_or_was_skipped_stands_in_the_table_with_the_reason_below() -> None:
     results = complete()
-    results.note("", "mcp-use is not measured: it could not be installed")
-    results.note("calls", "langchain: it ended without a word")
+    results.note(Note("calls", "mcp-use", "skipped", "it could not be installed"))
+    results.note(Note("calls", "langchain", "failed", "no answer within 30 s", "json"))
+    results.add(Figure("calls", "stdio", "langchain", 20.0, "seconds", 20.0))
     page = render(results)["benchmarks.md"]
-    assert "- mcp-use is not measured: it could not be installed" in page
-    assert "- langchain: it ended without a word" in page
+    assert "| mcp-use | skipped | skipped | skipped |" in page
+    assert "| langchain-mcp-adapters | 20x (20.0 s) | failed | – |" in page
+    assert "- mcp-use: skipped: `it could not be installed`" in page
+    assert "- langchain-mcp-adapters, json: failed: `no answer within 30 s`" in page
+
+
+def test_the_same_results_give_the_same_bytes() -> None:
+    assert render(complete()) == render(complete())
 
 
 def test_every_promise_is_shown_in_some_section() -> None:
@@ -83,7 +88,7 @@ def test_writing_removes_charts_that_are_no_longer_shown(tmp_path: Path) -> None
 
 def test_results_survive_their_file(tmp_path: Path) -> None:
     results = complete()
-    results.note("calls", "a note")
+    results.note(Note("calls", "mcp-use", "failed", "a reason", "stdio"))
     results.save(tmp_path / "results.json")
     assert Results.load(tmp_path / "results.json") == results
 

@@ -15,8 +15,20 @@ def test_turns_alternate_between_all_who_take_part() -> None:
         order.append(who)
         return len(order)
 
-    taken = take_turns({"a": lambda: turn("a"), "b": lambda: turn("b")}, 3, nobody_fails)
-    assert (order, taken) == (["a", "b", "a", "b", "a", "b"], {"a": [1, 3, 5], "b": [2, 4, 6]})
+    taken = take_turns({"a": lambda: turn("a"), "b": lambda: turn("b")}, 2, nobody_fails)
+    assert (order, taken) == (["a", "b", "a", "b", "a", "b"], {"a": [3, 5], "b": [4, 6]})
+
+
+def test_the_first_round_is_announced_and_does_not_count() -> None:
+    begun: list[str] = []
+    numbers = iter(range(10))
+    taken = take_turns({"a": lambda: next(numbers)}, 2, nobody_fails, begin=begun.append)
+    assert (begun, taken) == (["a"], {"a": [1, 2]})
+
+
+def test_the_slow_take_part_in_the_first_rounds_only() -> None:
+    taken = take_turns({"a": lambda: 1, "b": lambda: 2}, 4, nobody_fails, fewer={"b": 2})
+    assert taken == {"a": [1, 1, 1, 1], "b": [2, 2]}
 
 
 def test_who_fails_is_told_once_and_left_out() -> None:

@@ -1,8 +1,10 @@
 """What must be reached, and what is said when it is not."""
 
 import pytest
+from bench.__main__ import judge
+from bench.report.page import sentence
 from bench.results import Figure, Results
-from bench.targets import TARGETS, Target, Verdict, verdicts
+from bench.targets import MB, TARGETS, Target, Verdict, verdicts
 
 RATIO = next(target for target in TARGETS if (target.measure, target.case) == ("calls", "json"))
 VALUE = next(target for target in TARGETS if target.case == "idle gateway")
@@ -22,7 +24,7 @@ def test_a_ratio_is_judged_as_it_is_printed(ratio: float, ok: bool) -> None:
 @pytest.mark.parametrize(("value", "ok"), [(VALUE.limit, True), (VALUE.limit + 1, False)])
 def test_a_value_is_judged_against_its_limit(value: float, ok: bool) -> None:
     figure = Figure("memory", "idle gateway", "ours", value, "bytes")
-    assert judged(VALUE, figure) == Verdict(VALUE, value, ok, "bytes")
+    assert judged(VALUE, figure) == Verdict(VALUE, value, ok)
 
 
 @pytest.mark.parametrize(("ratio", "ok"), [(0.45, True), (0.44, False)])
@@ -56,3 +58,46 @@ def test_a_ratio_that_rises_with_the_size_is_not_linear(ratio: float, ok: bool) 
     ]
     found = verdicts(Results({}, figures=figures), {"large"})
     assert [verdict.ok for verdict in found if verdict.target.title == "linear from 10 to 50 MB, stdio"] == [ok]
+
+
+@pytest.mark.parametrize(
+    ("target", "figure", "said"),
+    [
+        (
+            TARGETS[0],
+            Figure("calls", "stdio", "ours", 1.0, "seconds", 1.123),
+            "warm call, stdio, p50: 1.12x of the floor, must be ≤ 1x",
+        ),
+        (
+            AT_LEAST,
+            Figure("throughput", "stdio x64", "ours", 1.0, "calls/s", 0.4),
+            "64 in flight, one stdio server: 0.40x of the floor, must be ≥ 0.45x",
+        ),
+        (
+            VALUE,
+            Figure("memory", "idle gateway", "ours", 100 * MB, "bytes"),
+            "idle gateway with them: 100 MB, must be ≤ 90 MB",
+        ),
+    ],
+)
+def test_a_missed_figure_is_said_with_what_it_must_be(target: Target, figure: Figure, said: str) -> None:
+    assert sentence(judged(target, figure)) == said
+
+
+def test_a_figure_that_was_not_measured_is_said_to_be_missing() -> None:
+    assert sentence(Verdict(TARGETS[0], None, ok=False)) == "warm call, stdio, p50: not measured, must be ≤ 1x"
+
+
+def test_a_run_with_a_missed_figure_ends_with_one_and_names_it(capsys: pytest.CaptureFixture[str]) -> None:
+    results = Results(
+        {},
+        figures=[
+            Figure("large", f"{case} {size} MB", "ours", 1.0, "seconds", 1.4)
+            for case in ("stdio", "events")
+            for size in (10, 50)
+        ],
+    )
+    assert (judge(results, {"large"}), capsys.readouterr().err) == (0, "")
+    results.figures[0] = Figure("large", "stdio 10 MB", "ours", 1.0, "seconds", 1.6)
+    assert judge(results, {"large"}) == 1
+    assert capsys.readouterr().err == "bench: missed: 10 MB result, stdio: 1.60x of the floor, must be ≤ 1.5x\n"
