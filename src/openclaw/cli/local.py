@@ -23,7 +23,7 @@ from openclaw.commands.parse import parse
 from openclaw.commands.table import ROOT, SHARED
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
-from openclaw.errors import UsageError
+from openclaw.errors import StoreError, UsageError
 from openclaw.gateway.wire import INTERRUPTED
 from openclaw.log import configure
 
@@ -100,8 +100,13 @@ def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
 
 def _writer(stream: TextIO) -> Callable[[str], None]:
     def write(text: str) -> None:
-        stream.write(text)
-        stream.flush()
+        try:
+            stream.write(text)
+            stream.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise StoreError(f"The output cannot be written: {(error.strerror or str(error)).lower()}.") from None
 
     return write
 
