@@ -143,6 +143,7 @@ class App:
         self._loading = asyncio.Lock()
         self._checkers = CheckerCache()
         self._selections: dict[str, Selection] = {}
+        self._read_once = _read_once(config)
         self._exit = AsyncExitStack()
 
     async def __aenter__(self) -> "App":
@@ -171,6 +172,11 @@ class App:
         await self.engine.reload(config)
         if self._plugins is not None:
             await self._plugins.apply(await plugin_rules(config, self.engine.resolve))
+
+    def outdated(self) -> tuple[str, ...]:
+        """Settings that have changed since this App was made, and that only another one will go by."""
+        now = _read_once(self.config)
+        return tuple(name for name, value in self._read_once.items() if now[name] != value)
 
     # One way in
 
@@ -461,6 +467,11 @@ SLASH_WORDS: Mapping[str, str] = {
 
 def _new_key() -> str:
     return f"{int(time.time())}-{secrets.token_hex(_KEY_BYTES)}"
+
+
+def _read_once(config: Config) -> dict[str, object]:
+    """What cannot change under conversations and sign-ins that are under way."""
+    return {"session.store": config.root.session.store, "tokenStore": config.root.token_store}
 
 
 def _models(config: Config) -> object:

@@ -104,7 +104,7 @@ class Engine:
         self._warn()
         if self._manager is not None:
             self._manager.running.revoke(self._is_denied)
-            await self._manager.reconcile(self._specs())
+            await self._manager.reconcile(self._specs(), engine_options(config))
 
     def _is_denied(self, agent: str, name: str) -> bool:
         assert self._manager is not None

@@ -21,7 +21,7 @@ class Arrivals:
     """`grace` is how many seconds after the last arrival a turn still waits for another one."""
 
     def __init__(self, grace: float) -> None:
-        self._grace = grace
+        self.grace = grace
         self._changed = asyncio.Event()
 
     def noted(self) -> None:
@@ -46,7 +46,7 @@ class Arrivals:
         said = False
         while any(one.is_settling for one in awaited):
             is_any_up = any(one.status.state == "ready" for one in supervisors)
-            due = min(began + patience, arrived_at + self._grace if is_any_up else float("inf"))
+            due = min(began + patience, arrived_at + self.grace if is_any_up else float("inf"))
             if now() >= due:
                 break
             await self._change(due if said else min(due, began + SAY_AFTER))

@@ -86,24 +86,25 @@ class Manager:
         self._patience = patience
         self._services = services or Services()
         self._cache = Cache(state)
+        starters = STARTERS_PER_CORE * (os.cpu_count() or 1)
+        self._places = Places(Turnstile(self._options.max_concurrent_servers), Turnstile(starters))
         self._roster: Roster
         self._views: dict[str, View] = {}
         self._arrivals = Arrivals(self._options.startup_grace)
         self._said_started = False
 
     async def __aenter__(self) -> Self:
-        starters = STARTERS_PER_CORE * (os.cpu_count() or 1)
         workshop = Workshop(
             self._services,
             self._cache,
-            Places(Turnstile(self._options.max_concurrent_servers), Turnstile(starters)),
+            self._places,
             self.logbook,
             emit=self._emit,
             tools_changed=self._tools_changed,
         )
         self._roster = Roster(workshop, self._options.session_idle_ttl)
         if self._options.debug:
-            logging.getLogger("openclaw.mcp").setLevel(logging.DEBUG)
+            _log_as(self._options)
         for spec in _all(self._specs):
             if not spec.enabled:
                 _log.info("MCP server '%s' is disabled, skipping", spec.name)
@@ -207,19 +208,31 @@ class Manager:
         self._tools_changed(supervisor)
         return accepted
 
-    async def reconcile(self, specs: Specs) -> None:
+    async def reconcile(self, specs: Specs, options: EngineOptions | None = None) -> None:
         """Take over a new configuration: start, stop and replace what changed, and leave everything else alone.
 
-        Returns when what had to stop has stopped; what starts is not waited for.
+        Returns when what had to stop has stopped; what starts is not waited for. Without `options` they stay as they are.
         """
-        offered = {agent: {entry.name for entry in self.entries(agent)} for agent in self._specs}
+        offered = {agent: {entry.name: _origin(entry) for entry in self.entries(agent)} for agent in self._specs}
         self._specs = _by_agent(specs)
+        if options is not None and options != self._options:
+            self._adopt(options)
         ended = self._apply()
-        # Only what was ours and is gone: calls of native and plugin tools run beside ours.
+        left = {agent: {_origin(entry) for entry in self.entries(agent)} for agent in offered}
+        # Only what was ours and is gone: calls of native and plugin tools run beside ours, and a new name is no other tool.
         self.running.revoke(
-            lambda agent, name: name in offered.get(agent, ()) and self._view(agent).registry.entry(name) is None
+            lambda agent, name: name in offered.get(agent, ()) and offered[agent][name] not in left[agent]
         )
         await self._roster.end(ended)
+
+    def _adopt(self, options: EngineOptions) -> None:
+        """Work by other settings from now on. Servers that run already do so until they end, whatever their number."""
+        if options.debug != self._options.debug:
+            _log_as(options)
+        self._options = options
+        self._arrivals.grace = options.startup_grace
+        self._places.servers.resize(options.max_concurrent_servers)
+        self._roster.keep_for(options.session_idle_ttl)
 
     async def end_session(self, session: str) -> None:
         """A conversation is over: close the connections that served it alone (`isolation: session`)."""
@@ -342,6 +355,15 @@ async def _utility(supervisor: Supervisor, entry: Entry, arguments: Mapping[str,
     except OpenClawError as error:
         # May repeat the server's own words.
         return CallResult.refused(str(error))
+
+
+def _log_as(options: EngineOptions) -> None:
+    logging.getLogger("openclaw.mcp").setLevel(logging.DEBUG if options.debug else logging.NOTSET)
+
+
+def _origin(entry: Entry) -> tuple[str, str]:
+    """Which tool an entry is, whatever agents call it."""
+    return entry.spec.name, entry.definition.name
 
 
 def _by_agent(specs: Specs) -> dict[str, tuple[ServerSpec, ...]]:

@@ -26,7 +26,9 @@ class Roster:
         self._tasks: dict[Supervisor, asyncio.Task[None]] = {}
         # Names of servers that are being ended, and what ends them.
         self._ending: set[tuple[str, asyncio.Task[None]]] = set()
-        self._sweeper = asyncio.create_task(self._sweep(idle_ttl)) if idle_ttl else None
+        self._idle_ttl = idle_ttl
+        self._ttl_changed = asyncio.Event()
+        self._sweeper = asyncio.create_task(self._sweep())
 
     def apply(self, desired: Iterable[ServerSpec]) -> tuple[list[Supervisor], list[Supervisor]]:
         """Make what runs fit the specs. Those that are new, and those that the caller is to `end`.
@@ -58,9 +60,8 @@ class Roster:
                 _log.warning("Error shutting down MCP server '%s': %s", name, outcome)
 
     async def close(self) -> None:
-        if self._sweeper is not None:
-            self._sweeper.cancel()
-            await asyncio.gather(self._sweeper, return_exceptions=True)
+        self._sweeper.cancel()
+        await asyncio.gather(self._sweeper, return_exceptions=True)
         supervisors = [*self.shared.values(), *self._private.values()]
         self.shared.clear()
         self._private.clear()
@@ -87,14 +88,24 @@ class Roster:
         if idle:
             await self._end_private([min(idle, key=lambda key: self._private[key].last_call)])
 
-    async def _sweep(self, ttl: float) -> None:
+    def keep_for(self, idle_ttl: float | None) -> None:
+        """Another time for which a conversation keeps its own servers; None for ever."""
+        if idle_ttl != self._idle_ttl:
+            self._idle_ttl = idle_ttl
+            self._ttl_changed.set()
+
+    async def _sweep(self) -> None:
         """Close connections of conversations in which nothing was called for a while."""
         now = asyncio.get_running_loop().time
         while True:
-            await asyncio.sleep(ttl / 2)
-            await self._end_private(
-                [k for k, s in self._private.items() if not s.is_busy and now() - s.last_call > ttl]
-            )
+            ttl = self._idle_ttl
+            self._ttl_changed.clear()
+            try:
+                async with asyncio.timeout(ttl / 2 if ttl else None):
+                    await self._ttl_changed.wait()
+            except TimeoutError:
+                idle = [k for k, s in self._private.items() if not s.is_busy and ttl and now() - s.last_call > ttl]
+                await self._end_private(idle)
 
     async def _end_private(self, keys: Sequence[tuple[ServerSpec, str]]) -> None:
         await self.end([self._private.pop(key) for key in keys])

@@ -39,7 +39,7 @@ class Turnstile:
     @property
     def is_full(self) -> bool:
         """Whether not even waiting is possible."""
-        return self._free == 0 and self._queue is not None and len(self._waiting) >= self._queue
+        return self._free <= 0 and self._queue is not None and len(self._waiting) >= self._queue
 
     async def enter(self) -> None:
         """Take a place, waiting for one as long as it takes. Cancelling gives up the turn."""
@@ -58,12 +58,22 @@ class Turnstile:
             raise
 
     def leave(self) -> None:
-        while self._waiting:
+        self._free += 1
+        if self._waiting:
+            self._admit()
+
+    def resize(self, places: int) -> None:
+        """Another number of places. Who is inside stays, also when there are fewer places now than are taken."""
+        self._free += places - self._places
+        self._places = places
+        self._admit()
+
+    def _admit(self) -> None:
+        while self._free > 0 and self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
+                self._free -= 1
                 turn.set_result(None)
-                return
-        self._free += 1
 
     @asynccontextmanager
     async def place(self, *, at_most: float) -> AsyncIterator[None]:

@@ -88,3 +88,20 @@ async def test_who_is_slow_goes_on_without_its_place() -> None:
         assert not gate.try_enter()
     assert gate.try_enter()
     assert not gate.try_enter()
+
+
+async def test_more_places_let_those_in_who_wait_and_fewer_put_nobody_out() -> None:
+    gate = Turnstile(1)
+    gate.try_enter()
+    visits = [await started(gate.enter()) for _ in range(3)]
+    gate.resize(3)
+    await asyncio.gather(*visits[:2])
+    assert (gate.inside, gate.waiting, gate.has_room) == (3, 1, False)
+    gate.resize(1)
+    assert (gate.inside, gate.waiting, gate.try_enter()) == (3, 1, False)
+    for _ in range(3):
+        assert not visits[2].done()
+        gate.leave()
+        await asyncio.sleep(0)
+    await visits[2]
+    assert (gate.inside, gate.waiting) == (1, 0)
