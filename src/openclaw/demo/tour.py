@@ -293,8 +293,10 @@ async def take(tour: Tour, pause: Callable[[], Awaitable[None]], steps: Sequence
         except BrokenPipeError:
             # Nobody looks any more.
             raise
-        except (OpenClawError, OSError) as error:
+        except OpenClawError as error:
             raise TourError(f"Step {number} failed: {error}") from None
+        except OSError as error:
+            raise TourError(f"Step {number} failed: {error.strerror or error}.") from None
         tour.screen.gap()
         tour.screen.yourself(step.yourself)
         tour.screen.gap()
