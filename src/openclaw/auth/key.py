@@ -21,8 +21,8 @@ import msgspec
 
 from openclaw.auth.keychain import Keychain, KeychainError
 from openclaw.auth.lock import hold
-from openclaw.config.edit import write_atomic
 from openclaw.errors import StoreError
+from openclaw.files import replace
 from openclaw.redact import remember
 
 log = logging.getLogger(__name__)
@@ -127,7 +127,7 @@ class StoreKey:
         return info
 
     def _write(self, info: StoreInfo) -> None:
-        write_atomic(self._directory / STORE_FILE, msgspec.json.encode(info).decode())
+        replace(self._directory / STORE_FILE, msgspec.json.encode(info))
 
     def _file_warning(self) -> str:
         return (
@@ -148,7 +148,7 @@ class StoreKey:
             except KeychainError as error:
                 log.debug("The keychain cannot be used: %s.", error)
         file = self._directory / KEY_FILE
-        write_atomic(file, text)
+        replace(file, text.encode())
         log.warning("%s", self._file_warning())
         return key, "file"
 

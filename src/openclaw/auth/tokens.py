@@ -21,8 +21,8 @@ import msgspec
 from openclaw.auth.key import StoreKey
 from openclaw.auth.lock import hold
 from openclaw.auth.records import Record
-from openclaw.config.edit import write_atomic
 from openclaw.errors import StoreError
+from openclaw.files import reason, replace
 
 R = TypeVar("R", bound=Record)
 
@@ -55,7 +55,7 @@ class TokenStore:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise StoreError(f"{file} cannot be read: {(error.strerror or str(error)).lower()}.") from None
+            raise StoreError(f"{file} cannot be read: {reason(error)}.") from None
         cipher = await self._cipher()
         try:
             sealed = msgspec.json.decode(content, type=_Sealed)
@@ -75,7 +75,7 @@ class TokenStore:
         sealed = _Sealed(base64.b64encode(nonce).decode("ascii"), base64.b64encode(data).decode("ascii"))
         text = msgspec.json.encode(sealed).decode("ascii")
         # Waiting for the disk is left to a thread.
-        await asyncio.to_thread(write_atomic, self._file(kind, identity), text)
+        await asyncio.to_thread(replace, self._file(kind, identity), text.encode())
 
     async def delete(self, kind: type[Record], *identity: str) -> bool:
         """Forget a record. Whether there was one."""
@@ -84,7 +84,7 @@ class TokenStore:
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise StoreError(f"A record cannot be removed: {(error.strerror or str(error)).lower()}.") from None
+            raise StoreError(f"A record cannot be removed: {reason(error)}.") from None
         return True
 
     def lock(self, kind: type[Record], *identity: str) -> AbstractAsyncContextManager[None]:

@@ -24,6 +24,7 @@ from openclaw.commands.references import Said, argument_words, is_prompt, prompt
 from openclaw.commands.slash import BUILT_IN, Chat
 from openclaw.commands.slash import run as slash
 from openclaw.errors import OpenClawError
+from openclaw.files import make_directory
 from openclaw.security.external import clean_label
 
 # The conversation of a person at a terminal, unless they name another.
@@ -96,7 +97,7 @@ async def _lines(context: Context, chat: Chat) -> AsyncIterator[str]:
         while line := await asyncio.to_thread(sys.stdin.readline):
             yield line.rstrip("\n")
         return
-    context.paths.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_directory(context.paths.data_dir)
     session: PromptSession[str] = PromptSession(
         history=FileHistory(str(context.paths.history_file)), completer=_Slash(chat), complete_while_typing=True
     )

@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -24,6 +25,7 @@ from openclaw.commands.table import ROOT, SHARED
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
 from openclaw.errors import StoreError, UsageError
+from openclaw.files import reason
 from openclaw.gateway.wire import INTERRUPTED
 from openclaw.log import configure
 
@@ -99,6 +101,10 @@ def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
 
 
 def _writer(stream: TextIO) -> Callable[[str], None]:
+    if isinstance(stream, TextIOWrapper):
+        # Where a character cannot be shown its code is, as it is on stderr and by a gateway: no reason to end a command.
+        stream.reconfigure(errors="backslashreplace")
+
     def write(text: str) -> None:
         try:
             stream.write(text)
@@ -106,7 +112,7 @@ def _writer(stream: TextIO) -> Callable[[str], None]:
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise StoreError(f"The output cannot be written: {(error.strerror or str(error)).lower()}.") from None
+            raise StoreError(f"The output cannot be written: {reason(error)}.") from None
 
     return write
 

@@ -6,9 +6,6 @@ spans that `json5.py` keeps; `style.py` knows how values are written. `edit_file
 
 import contextlib
 import os
-import stat
-import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path as FilePath
 from typing import Any
@@ -20,9 +17,8 @@ from openclaw.config.load import Config, load_config
 from openclaw.config.paths import Paths
 from openclaw.config.style import Style, line_start, style_of
 from openclaw.errors import StoreError, UsageError
-
-if sys.platform != "win32":
-    import fcntl
+from openclaw.files import make_directory, reason, replace
+from openclaw.lock import take
 
 # A change of the text: what to put in place of the characters from start to end.
 Change = tuple[int, int, str]
@@ -82,63 +78,25 @@ def edit_file(paths: Paths, env: Mapping[str, str], change: Callable[[str], str]
         text = change(source)
         config = load_config(paths, env, text=text)
         if text != source:
-            write_atomic(file, text)
+            replace(file, text.encode())
     return config
-
-
-def write_atomic(file: FilePath, text: str) -> None:
-    """Replace a file's content so that at every moment it holds the old text or the new one, whole.
-
-    Goes through symbolic links to the real file and keeps its mode; a new file is 0600. Raises StoreError.
-    """
-    real = FilePath(os.path.realpath(file))
-    try:
-        real.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else 0o600
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(text.encode())
-                stream.flush()
-                os.chmod(temporary, mode)
-                os.fsync(descriptor)
-            os.replace(temporary, real)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-        _sync_directory(real.parent)
-    except OSError as error:
-        raise StoreError(f"{file} cannot be written: {(error.strerror or str(error)).lower()}.") from None
-
-
-def _sync_directory(directory: FilePath) -> None:
-    """The new name survives a power cut only when the directory is written too. Windows cannot open one."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextlib.contextmanager
 def _only_writer(file: FilePath) -> Iterator[None]:
     """Holds a lock on the directory, which needs no file of its own and ends with the process. Each holder keeps it for milliseconds."""
     directory = FilePath(os.path.realpath(file)).parent
-    if (
-        sys.platform == "win32"
-    ):  # Two writers at the same moment are not kept apart there, and neither leaves a torn file.
+    if os.name == "nt":
+        # A directory cannot be opened there: two writers at the same moment are not kept apart, and neither leaves a torn file.
         yield
         return
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directory(directory)
         descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        raise StoreError(f"{directory} cannot be used: {(error.strerror or str(error)).lower()}.") from None
+        raise StoreError(f"{directory} cannot be used: {reason(error)}.") from None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        take(descriptor, wait=True)
         yield
     finally:
         os.close(descriptor)

@@ -21,6 +21,7 @@ import msgspec
 
 from openclaw.commands.console import Console
 from openclaw.errors import OpenClawError
+from openclaw.files import create
 from openclaw.gateway import wire
 from openclaw.gateway.request import Request, read_request
 from openclaw.gateway.terminal import FarTerminal, read_frame
@@ -79,7 +80,7 @@ class ControlServer:
         else:
             listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
             listener.bind(("127.0.0.1", 0))
-            _write_private(self._place, b"%d %s\n" % (listener.getsockname()[1], self._token))
+            create(self._place, b"%d %s\n" % (listener.getsockname()[1], self._token))
         listener.listen(_BACKLOG)
         listener.setblocking(False)
         return listener
@@ -184,9 +185,3 @@ def own_directory(path: Path) -> None:
         raise OpenClawError(f"{path} is not a directory of ours; a control socket in it could be another's.", hint=hint)
     if found.st_mode & 0o077:
         os.chmod(path, 0o700)
-
-
-def _write_private(path: Path, data: bytes) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    with open(os.open(path, flags, 0o600), "wb") as file:
-        file.write(data)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from openclaw.config.load import Config
 from openclaw.config.servers import secret_text
 from openclaw.errors import ConfigError, Problem, StoreError, UsageError
+from openclaw.files import replace
 from openclaw.gateway.guard import Rules, host_name
 from openclaw.redact import SECRET_SCHEME, remember
 
@@ -79,13 +80,7 @@ def kept_token(file: Path) -> str:
         if token:
             return token
         token = secrets.token_urlsafe(_TOKEN_BYTES)
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # Written aside and moved into place: nobody ever reads half of it.
-        fresh = file.with_name(f"{file.name}.{os.getpid()}")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
-        with open(os.open(fresh, flags, 0o600), "w", encoding="ascii") as written:
-            written.write(f"{token}\n")
-        os.replace(fresh, file)
+        replace(file, f"{token}\n".encode())
     except (OSError, UnicodeDecodeError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or "it is not text"
         raise StoreError(f"The gateway's token file {file} cannot be used: {reason}.", hint="Remove it.") from error

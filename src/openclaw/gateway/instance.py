@@ -4,7 +4,6 @@ The locked file says who holds it: process id, port, when it started. It stays w
 """
 
 import os
-import sys
 import time
 from pathlib import Path
 from types import TracebackType
@@ -13,14 +12,9 @@ import msgspec
 
 from openclaw.config.paths import Paths
 from openclaw.errors import OpenClawError, StoreError
+from openclaw.files import make_directory
+from openclaw.lock import take
 
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
-
-# Where Windows locks: far behind what is written, so that others may still read it.
-_LOCKED_BYTE = 1 << 30
 # Whoever only looks whether a gateway runs holds the lock for a moment.
 _TRIES = 4
 _PAUSE = 0.05
@@ -59,12 +53,12 @@ class Instance:
 
     def __enter__(self) -> "Instance":
         try:
-            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_directory(self._file.parent)
             self._handle = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise StoreError(f"The lock {self._file} cannot be made: {error.strerror}.") from error
         for _ in range(_TRIES):
-            if _lock(self._handle):
+            if take(self._handle):
                 break
             time.sleep(_PAUSE)
         else:
@@ -89,7 +83,7 @@ def holder(file: Path) -> Holder | None:
     except OSError:
         return None
     try:
-        return None if _lock(handle) else _read(file)
+        return None if take(handle) else _read(file)
     finally:
         os.close(handle)
 
@@ -100,16 +94,3 @@ def _read(file: Path) -> Holder | None:
     except (OSError, msgspec.DecodeError):
         # Its holder has the lock and has not said who it is yet.
         return None
-
-
-def _lock(handle: int) -> bool:
-    """Take the lock; False when another process has it. Given up when the file is closed."""
-    try:
-        if sys.platform == "win32":
-            os.lseek(handle, _LOCKED_BYTE, os.SEEK_SET)
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True

@@ -6,10 +6,8 @@ account other tools. A file that cannot be read counts as absent and one that ca
 server. Without a directory everything is remembered in the process alone.
 """
 
-import contextlib
 import hashlib
 import logging
-import os
 import secrets
 from pathlib import Path
 from typing import TypeVar
@@ -18,6 +16,8 @@ import msgspec
 from msgspec import Raw
 
 from openclaw.config.servers import ServerSpec
+from openclaw.errors import StoreError
+from openclaw.files import replace
 from openclaw.mcp.definition import Refusal
 from openclaw.mcp.pins import Change, Pin
 
@@ -133,15 +133,8 @@ def _read(path: Path, kind: type[T]) -> T | None:
 
 
 def _write(path: Path, value: object) -> None:
-    """Replace the file whole, readable by its owner only."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(value))
-        os.replace(temporary, path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        _log.warning("Nothing is remembered in %s: %s", path, error.strerror)
+        # What is lost in a power cut is learned again.
+        replace(path, msgspec.json.encode(value), durable=False)
+    except StoreError as error:
+        _log.warning("Nothing is remembered: %s", error)

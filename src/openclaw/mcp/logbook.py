@@ -11,6 +11,8 @@ from collections import deque
 from pathlib import Path
 
 from openclaw.config.servers import ServerSpec
+from openclaw.errors import StoreError
+from openclaw.files import make_directory, replace
 from openclaw.mcp.cache import identity
 
 _log = logging.getLogger(__name__)
@@ -34,9 +36,9 @@ class Logbook:
         elif not self._is_broken:
             try:
                 self._append(self._directory / f"{identity(spec)}.log", stamped)
-            except OSError as error:
+            except (OSError, StoreError) as error:
                 self._is_broken = True
-                _log.warning("Servers' own words are not kept in %s: %s", self._directory, error.strerror)
+                _log.warning("Servers' own words are not kept in %s: %s", self._directory, error)
 
     def tail(self, spec: ServerSpec, count: int) -> list[str]:
         """The last `count` lines, oldest first."""
@@ -49,7 +51,7 @@ class Logbook:
         return text.splitlines()[-count:]
 
     def _append(self, path: Path, line: str) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_directory(path.parent)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             # One write a line: several processes may keep the same file.
@@ -59,7 +61,4 @@ class Logbook:
             os.close(descriptor)
         if too_long:
             kept = path.read_bytes()[-MAX_BYTES // 2 :].partition(b"\n")[2]
-            fresh = path.with_suffix(f".{os.getpid()}")
-            fresh.touch(mode=0o600)
-            fresh.write_bytes(kept)
-            os.replace(fresh, path)
+            replace(path, kept, durable=False)

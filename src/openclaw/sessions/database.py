@@ -4,6 +4,7 @@ Owns the durability settings, every SQL statement and the translation of SQLite'
 transaction, and is on the disk when the call returns. Several processes may have the file open.
 """
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -13,9 +14,9 @@ from pathlib import Path
 import msgspec
 
 from openclaw.errors import StoreError
+from openclaw.files import make_directory
 from openclaw.sessions.event import Event, Said, decode, is_start
 from openclaw.sessions.migrations import migrate, version_of
-from openclaw.sessions.private import make_file
 from openclaw.sessions.store import SessionInfo, Transcript, entry, wrong_agent
 
 # Seconds to wait for another process that writes: each write takes milliseconds, so this much means it is stuck.
@@ -171,7 +172,9 @@ class Database:
         return self._connection
 
     def _connect(self) -> sqlite3.Connection:
-        make_file(self._path)
+        make_directory(self._path.parent)
+        # SQLite gives its side files the mode of this one.
+        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
         connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             # Asked before anything is written: a file that is not ours stays as it is.

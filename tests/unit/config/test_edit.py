@@ -1,7 +1,6 @@
 """Edits of text: any edit of any document changes what it names and nothing else; a file is never half written."""
 
 import copy
-import os
 import stat
 import threading
 from functools import partial
@@ -13,11 +12,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from openclaw.config.dotted import parse_path
-from openclaw.config.edit import edit_file, remove, set_value, write_atomic
+from openclaw.config.edit import edit_file, remove, set_value
 from openclaw.config.json5 import Array, Node, Object, loads, parse
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
-from openclaw.errors import ConfigError, StoreError, UsageError
+from openclaw.errors import ConfigError, UsageError
 from unit.config.written import comments, documents, keys, values
 
 
@@ -256,34 +255,6 @@ def test_a_new_file_is_for_its_owner_alone(paths: Paths) -> None:
     assert (mode(paths.config_file), mode(paths.state_dir)) == (0o600, 0o700)
 
 
-def test_an_existing_file_keeps_its_mode(tmp_path: Path) -> None:
-    file = tmp_path / "f"
-    file.write_text("old")
-    file.chmod(0o640)
-    write_atomic(file, "new")
-    assert (file.read_text(), mode(file), [entry.name for entry in tmp_path.iterdir()]) == ("new", 0o640, ["f"])
-
-
-def test_a_linked_file_is_written_through_the_link(tmp_path: Path) -> None:
-    (tmp_path / "dotfiles").mkdir()
-    real = tmp_path / "dotfiles" / "real.json"
-    real.write_text("old")
-    link = tmp_path / "openclaw.json"
-    link.symlink_to(real)
-    write_atomic(link, "new")
-    assert (link.is_symlink(), real.read_text()) == (True, "new")
-
-
-def test_a_place_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot be written"):
-        write_atomic(tmp_path / "file" / "openclaw.json", "{}")
-    (tmp_path / "directory").mkdir()
-    with pytest.raises(StoreError, match="cannot be written"):
-        write_atomic(tmp_path / "directory", "{}")
-    assert sorted(os.listdir(tmp_path)) == ["directory", "file"]
-
-
 def test_a_change_that_does_not_load_is_not_written(paths: Paths) -> None:
     paths.state_dir.mkdir()
     paths.config_file.write_text("{ tools: {} } // mine")
@@ -296,19 +267,6 @@ def test_an_edit_gives_the_new_config(paths: Paths) -> None:
     config = edit_file(paths, {}, lambda source: set_value(source, ("tools", "deny"), ["exec"]))
     assert config.root == load_config(paths, {}).root
     assert config.root.tools.deny == ("exec",)
-
-
-def test_a_reader_never_sees_a_half_written_file(tmp_path: Path) -> None:
-    file = tmp_path / "f"
-    versions = ["a" * 100_000, "b" * 50_000]
-    write_atomic(file, versions[0])
-    writer = threading.Thread(target=lambda: [write_atomic(file, versions[turn % 2]) for turn in range(50)])
-    writer.start()
-    seen = set()
-    while writer.is_alive():
-        seen.add(file.read_text())
-    writer.join()
-    assert seen <= set(versions)
 
 
 def test_writers_at_the_same_time_lose_nothing(paths: Paths) -> None:

@@ -86,5 +86,5 @@ def test_a_damaged_file_counts_as_absent(tmp_path: Path, damage: bytes) -> None:
 def test_a_directory_that_cannot_be_written_costs_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("in the way")
     Cache(tmp_path / "file").remember(SPEC, KNOWN)
-    assert "Nothing is remembered in" in caplog.text
+    assert "Nothing is remembered: " in caplog.text
     assert os.listdir(tmp_path) == ["file"]
