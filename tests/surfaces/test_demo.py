@@ -237,6 +237,12 @@ def test_without_a_place_to_write_the_tour_says_so_in_one_sentence(person: Place
     assert re.fullmatch(r"error: The tour needs a temporary folder, and cannot have one: .*\n", done.stderr)
 
 
+def test_a_screen_that_knows_ascii_alone_shows_the_tour_too(person: Place) -> None:
+    ran = person.run("demo", PYTHONIOENCODING="ascii")
+    assert (ran.code, ran.err) == (0, "")
+    assert "    \\u2192 read(path='trip.md')" in ran.out
+
+
 @contextmanager
 def terminal(person: Place, **env: str) -> Iterator[tuple["subprocess.Popen[str]", int]]:
     """A tour at a terminal of 80 columns, and the person's side of that terminal."""
