@@ -173,9 +173,9 @@ class App:
         if self._plugins is not None:
             await self._plugins.apply(await plugin_rules(config, self.engine.resolve))
 
-    def outdated(self) -> tuple[str, ...]:
-        """Settings that have changed since this App was made, and that only another one will go by."""
-        now = _read_once(self.config)
+    def outdated(self, config: Config) -> tuple[str, ...]:
+        """Settings of `config` that are others than when this App was made, and that only a new one will go by."""
+        now = _read_once(config)
         return tuple(name for name, value in self._read_once.items() if now[name] != value)
 
     # One way in

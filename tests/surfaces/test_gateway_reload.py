@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from parts.gateways import Running, home, running, sse_events, stdio_server
+from parts.gateways import GatewayProcess, Running, home, running, sse_events, stdio_server
 from parts.processes import HANG_GUARD, handle_of, wait_until_gone
 
 CALLERS = 50
@@ -260,3 +260,49 @@ async def test_a_server_that_will_not_leave_holds_up_no_later_change(tmp_path: P
         assert (await saved(gateway, servers(part=stdio_server())))["ok"]
         await gateway.ready("part")
         await asyncio.to_thread(wait_until_gone, handle)
+
+
+async def test_the_engine_goes_by_its_new_settings_and_its_servers_stay(tmp_path: Path) -> None:
+    part = stdio_server()
+    async with up(tmp_path, "part", **servers(part=part)) as gateway:
+        first = await pid(gateway, "part")
+        after = {"mcp": {"servers": {"part": part}, "toolNames": "mcp_prefix_tool", "startupGraceMs": 10}}
+        assert (await saved(gateway, after))["ok"]
+        assert (await call(gateway, "mcp_part_echo", text="x"))[0] == 200
+        assert (await call(gateway, "part__echo", text="x"))[0] == 404
+        assert (await pid(gateway, "part"), gateway.gateway.app.engine.startup_grace) == (first, 0.01)
+
+
+async def test_what_needs_a_restart_is_named_until_it_is_taken_back(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with up(tmp_path) as gateway:
+        assert (await saved(gateway, {"session": {"store": "memory"}}))["ok"]
+        told = [record.getMessage() for record in caplog.records if "restart" in record.getMessage()]
+        shown = await asyncio.to_thread(gateway.home.run, "gateway", "status")
+        glance = await asyncio.to_thread(gateway.home.run, "status")
+        assert (await saved(gateway, {}))["ok"]
+        again = gateway.gateway.status()["restartNeeded"]
+
+    assert told == ["A restart is needed for: session.store."]
+    assert "! restart needed for: session.store\n" in shown.stdout
+    assert "! restart needed for: session.store\n" in glance.stdout
+    assert again == ()
+
+
+def test_log_lines_are_what_the_file_says_while_it_runs(tmp_path: Path) -> None:
+    config = servers(part=stdio_server())
+    with home(tmp_path, {**config, "logging": {"level": "error"}}) as place:
+        process = GatewayProcess(place)
+        try:
+            process.wait_until("The gateway is up: http")
+            place.save({**config, "logging": {"level": "debug", "json": True, "file": "gateway.log"}})
+            process.wait_until('"message": "The changed config is in use."')
+            assert place.run("mcp", "call", "part__echo", "text=hi").returncode == 0
+            process.wait_until("called echo in")
+        finally:
+            process.end()
+        kept = (tmp_path / "gateway.log").read_text().splitlines()
+
+    assert " INFO " not in process.said
+    assert {"debug", "info"} <= {json.loads(line)["level"] for line in kept}

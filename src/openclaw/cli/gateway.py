@@ -18,6 +18,7 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
+from openclaw.config.sections import Logging
 from openclaw.errors import OpenClawError
 from openclaw.gateway import wire
 from openclaw.gateway.client import ask
@@ -46,7 +47,11 @@ _CARRIED = ("PATH", "OPENCLAW_HOME", "OPENCLAW_STATE_DIR", "OPENCLAW_CONFIG_PATH
 
 async def run(context: Context, parsed: Parsed) -> int:
     """In the foreground, until a signal: the first one drains, a second one does not wait."""
-    _log_as_configured(context, parsed)
+
+    def log_as(section: Logging) -> None:
+        _log_as_configured(context, parsed, section)
+
+    log_as(load_config(context.paths, context.env).root.logging)
     stop = asyncio.Event()
     running: list[Gateway] = []
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
@@ -74,12 +79,13 @@ async def run(context: Context, parsed: Parsed) -> int:
         token = "gateway.auth" if section.token or section.password else context.paths.gateway_token_file
         context.console.note(f"The gateway is up: http://127.0.0.1:{gateway.port} (token: {token})")
 
-    await import_module("openclaw.gateway.gateway").serve(context.paths, context.env, stop=stop, ready=ready)
+    serve = import_module("openclaw.gateway.gateway").serve
+    await serve(context.paths, context.env, stop=stop, ready=ready, log_as=log_as)
     return 0
 
 
-def _log_as_configured(context: Context, parsed: Parsed) -> None:
-    section = load_config(context.paths, context.env).root.logging
+def _log_as_configured(context: Context, parsed: Parsed, section: Logging) -> None:
+    """What was said on the command line goes before what the file says."""
     level = parsed.text("log-level") or _LEVELS.get(section.level or "", section.level or "info")
     file = Path(context.paths.home, section.file).expanduser() if section.file else None
     configure(level=level, json_lines=parsed.flag("log-json") or section.json, file=file)
@@ -178,6 +184,8 @@ def _show(answer: dict[str, Any], line: Callable[[str], None]) -> None:
     line(f"  Config    {clean_terminal(answer['config'])}")
     for problem in filter(None, answer["configProblem"].splitlines()):
         line(f"            ! not in use as saved: {clean_terminal(problem)}")
+    if answer["restartNeeded"]:
+        line(f"            ! restart needed for: {', '.join(answer['restartNeeded'])}")
     line(f"  Running   {answer['running']} requests and commands")
     for server in answer["servers"]:
         reason = f": {clean_label(server['reason'], 200)}" if server["reason"] else ""

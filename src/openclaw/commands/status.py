@@ -1,5 +1,6 @@
 """`openclaw status`: config, model, agents, servers and conversations at a glance."""
 
+import os
 from typing import Any
 
 from openclaw import __version__
@@ -16,7 +17,8 @@ from openclaw.security.external import clean_label
 
 async def run(context: Context, parsed: Parsed) -> int:
     async with context.open_app() as app:
-        found = await collect(app)
+        # A command that came over the control socket runs in the gateway itself.
+        found = {**await collect(app), "gateway": os.getpid() if context.surface == "control" else None}
     code = ConfigError.exit_code if found["config"]["problems"] else 0
     if parsed.flag("json"):
         context.console.data(found)
@@ -28,6 +30,10 @@ async def run(context: Context, parsed: Parsed) -> int:
     console.line(f"  Config    {config['file']}{missing}")
     for warning in (*config["problems"], *config["warnings"]):
         console.line(f"            {console.bad('!')} {warning}")
+    if config["restartNeeded"]:
+        console.line(f"            {console.bad('!')} restart needed for: {', '.join(config['restartNeeded'])}")
+    pid = found["gateway"]
+    console.line(f"  Gateway   {f'runs (pid {pid})' if pid else 'none was used: openclaw gateway status'}")
     for one in found["agents"]:
         key = f", key from {one['key']}" if one["key"] else ""
         console.line(f"  Agent     {console.bold(one['id'])}  model {one['model'] or 'none'}{key}{_why(one['found'])}")
@@ -87,6 +93,7 @@ async def collect(app: App) -> dict[str, Any]:
             "missing": app.config.missing,
             "problems": [str(problem) for problem in misnamed(app.config)],
             "warnings": [str(warning) for warning in app.config.warnings],
+            "restartNeeded": app.outdated(app.config),
         },
         "agents": agents,
         "servers": [status_json(status) for status in servers],

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openclaw import __version__
@@ -29,8 +30,8 @@ from openclaw.gateway.guard import Rules
 from openclaw.gateway.instance import Instance, lock_file
 from openclaw.gateway.observer import Observer
 from openclaw.gateway.port import listen
-from openclaw.gateway.reload import Reloader
-from openclaw.gateway.watch import watch
+from openclaw.gateway.reload import LogAs, Reloader
+from openclaw.gateway.watch import Look, look_at, watch
 from openclaw.mcp.manager import Manager
 
 if TYPE_CHECKING:
@@ -50,15 +51,22 @@ async def serve(
     *,
     stop: asyncio.Event,
     ready: Callable[["Gateway"], None] = lambda gateway: None,
+    log_as: LogAs = lambda section: None,
 ) -> None:
-    """Run a gateway until `stop` is set. Raises OpenClawError when it cannot be started; a second one is refused."""
+    """Run a gateway until `stop` is set. Raises OpenClawError when it cannot be started; a second one is refused.
+
+    `log_as` is told when another `logging` section is in use.
+    """
+    # Looked at before it is read: what is saved while we start is not missed.
+    early = look_at([paths.config_file])
     config = load_config(paths, env)
+    seen = {file: early.get(file, look) for file, look in look_at(config.files).items()}
     with Instance(lock_file(paths), version=__version__, config=str(paths.config_file)):
         rules = await rules_of(config, env, paths.gateway_token_file)
         # Before any server is started: a port that is taken should cost nobody anything.
         sockets = listen(config.root.gateway.bind, config.root.gateway.port)
         async with App(config, paths=paths, env=env, through_gateway=True) as app:
-            gateway = Gateway(app, stop)
+            gateway = Gateway(app, stop, log_as, seen)
             async with AsyncExitStack() as stack:
                 await gateway.start(stack, rules, sockets)
                 ready(gateway)
@@ -72,8 +80,10 @@ async def serve(
 class Gateway:
     """What runs between start and stop."""
 
-    def __init__(self, app: App, stop: asyncio.Event) -> None:
+    def __init__(self, app: App, stop: asyncio.Event, log_as: LogAs, seen: Mapping[Path, Look]) -> None:
         self.app = app
+        self._seen = seen
+        self._log_as = log_as
         self.observer = Observer()
         self._stop = stop
         self._started = time.monotonic()
@@ -99,9 +109,9 @@ class Gateway:
         )
         await self._control.start()
         await self.http.start(self.app.config.root.gateway, sockets)
-        self._reloader = Reloader(self.app, self.http, self.observer)
+        self._reloader = Reloader(self.app, self.http, self.observer, log_as=self._log_as)
         stack.push_async_callback(self._reloader.close)
-        watching = watch(self._reloader.files, self._reloader.reload)
+        watching = watch(self._reloader.files, self._reloader.reload, seen=self._seen)
         for name, work in (("config-watch", watching), ("plugins", self._load_plugins())):
             stack.push_async_callback(_ended, asyncio.create_task(work, name=name))
         if self.app.config.root.gateway.bind != "loopback":
@@ -153,6 +163,7 @@ class Gateway:
             "url": f"http://127.0.0.1:{self.port}",
             "config": str(self.app.config.file),
             "configProblem": self._reloader.problem,
+            "restartNeeded": self.app.outdated(self.app.config),
             "running": self.busy(),
             "isStopping": self._desk.is_stopping,
             "servers": [status_json(one) for one in self._manager.status()],

@@ -104,7 +104,8 @@ class HttpServer:
             return
         await self.leave()
         try:
-            sockets = listen(*self._place)
+            # Finding out who is in the way of a port takes a look at every process.
+            sockets = await asyncio.to_thread(listen, *self._place)
         except OpenClawError:
             self._place = before
             await self._serve(listen(before[0], self.port))

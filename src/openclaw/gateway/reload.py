@@ -1,17 +1,19 @@
 """Takes over a config that was saved while the gateway runs: all of it, or nothing.
 
 A file that cannot be loaded is reported, once, and the running config stays. Who may come in, and which tools may be used, hold at once;
-servers follow: those that changed are ended and started, the others are not touched. `session.store` and `logging` are read at start.
+servers follow: those that changed are ended and started, the others are not touched. The few settings that need a restart
+(`App.outdated`) are named in the log and in the gateway's status.
 """
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openclaw.app import App
 from openclaw.config.load import Config, load_config
+from openclaw.config.sections import Logging
 from openclaw.errors import ConfigError, OpenClawError
 from openclaw.gateway.credentials import rules_of
 from openclaw.gateway.guard import Rules
@@ -24,11 +26,18 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
+# Makes log lines what the config says.
+LogAs = Callable[[Logging], None]
+
+
 class Reloader:
     """`problem` says what is wrong with the file as it is now; empty when it is the one that runs."""
 
-    def __init__(self, app: App, http: "HttpServer", observer: Observer) -> None:
+    def __init__(self, app: App, http: "HttpServer", observer: Observer, *, log_as: LogAs) -> None:
         self.problem = ""
+        self._log_as = log_as
+        # One at a time: the last file that was saved is the one that stays.
+        self._reading = asyncio.Lock()
         self._app = app
         self._http = http
         self._observer = observer
@@ -42,9 +51,13 @@ class Reloader:
 
     async def reload(self) -> None:
         """Never raises but CancelledError."""
+        async with self._reading:
+            await self._reload()
+
+    async def _reload(self) -> None:
         paths, env = self._app.paths, self._app.engine.env
         try:
-            config = load_config(paths, env)
+            config = await asyncio.to_thread(load_config, paths, env)
             if config.missing and not self._app.config.missing:
                 # Some editors take the old file away before they write the new one.
                 raise OpenClawError(f"{paths.config_file} is gone.", hint="Put it back, or stop the gateway.")
@@ -68,6 +81,8 @@ class Reloader:
 
     async def _adopt(self, config: Config, rules: Rules) -> None:
         self._http.change(rules)
+        if config.root.logging != self._app.config.root.logging:
+            self._log_as(config.root.logging)
         # Servers that have to stop may take their time; the next change of the file must not wait for them.
         self._spawn(self._app.reload(config))
         try:
@@ -78,6 +93,8 @@ class Reloader:
         for warning in config.warnings:
             _log.warning("%s", warning)
         _log.info("The changed config is in use.")
+        if outdated := self._app.outdated(config):
+            _log.warning("A restart is needed for: %s.", ", ".join(outdated))
 
     def reload_soon(self) -> None:
         self._spawn(self.reload())

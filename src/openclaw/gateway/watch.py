@@ -6,7 +6,7 @@ written is left alone until it has stopped changing.
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 
 # A change takes effect within a second: one look, one pause, and the work itself.
@@ -29,9 +29,13 @@ def _look(file: Path) -> Look:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-async def watch(files: Callable[[], Iterable[Path]], changed: Callable[[], Awaitable[None]]) -> None:
-    """Call `changed` after each change, without end. `files` is asked again each time: a config may name others by then."""
-    seen = look_at(files())
+async def watch(
+    files: Callable[[], Iterable[Path]], changed: Callable[[], Awaitable[None]], *, seen: Mapping[Path, Look]
+) -> None:
+    """Call `changed` after each change, without end. `files` is asked again each time: a config may name others by then.
+
+    `seen` is how they were when they were read: what was saved since then is the first change.
+    """
     while True:
         await asyncio.sleep(LOOK_EVERY)
         now = look_at(files())

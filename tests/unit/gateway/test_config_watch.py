@@ -16,8 +16,7 @@ async def watching(files: Callable[[], list[Path]]) -> AsyncIterator[asyncio.Que
     async def changed() -> None:
         changes.put_nowait(None)
 
-    task = asyncio.create_task(watch(files, changed))
-    await asyncio.sleep(0)
+    task = asyncio.create_task(watch(files, changed, seen=look_at(files())))
     try:
         yield changes
     finally:
