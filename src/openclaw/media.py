@@ -18,7 +18,9 @@ import msgspec
 
 from openclaw.content import File
 from openclaw.errors import MediaError, StoreError
+from openclaw.files import create, make_directory
 from openclaw.log import one_line
+from openclaw.security.external import clean_label
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +43,8 @@ UNKNOWN_TYPE = "application/octet-stream"
 # File systems take 255 bytes; a suffix longer than this is part of the name.
 _LONGEST_NAME = 200
 _LONGEST_SUFFIX = 16
+# What is looked at of either end of a name, which may be as long as a request.
+_ENOUGH = 2_048
 _MIME = re.compile(r"[a-z0-9][a-z0-9.+-]{0,63}/[a-z0-9][a-z0-9.+-]{0,63}")
 # Names that mean a device on Windows, whatever their suffix.
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|clock\$|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?=\.|$)", re.IGNORECASE)
@@ -87,9 +91,9 @@ class MediaStore:
         directory = self._root / os.urandom(16).hex()
         path = directory / basename
         try:
-            self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_directory(self._root)
             directory.mkdir(mode=0o700)
-            _write_private(path, data)
+            create(path, data)
         except OSError as error:
             _remove(directory)
             raise StoreError(
@@ -153,11 +157,19 @@ def clean_type(mime: str) -> str:
 
 
 def safe_name(filename: str) -> str:
-    """A base name that is harmless on every system: no path, no control or invisible character, no device, not hidden, not an option."""
+    """A base name that is harmless on every system: no path, no control or invisible character, no device, not hidden, not an option.
+
+    And harmless to a model that is told of it between quotes or brackets: it can close neither, and holds no token or marker that a model
+    or we would take for more than a name.
+    """
+    if len(filename) > 2 * _ENOUGH:
+        filename = filename[:_ENOUGH] + filename[-_ENOUGH:]
     text = unicodedata.normalize("NFC", filename.encode("utf-8", "replace").decode())
     text = re.split(r"[/\\]", text)[-1]
     text = "".join(character for character in text if unicodedata.category(character)[0] != "C")
-    text = re.sub(r'[<>:"|?*\u2028\u2029]', "_", text)
+    # What stands for a token is longer than the shortest of them, by a factor of eight: nothing is cut here.
+    text = clean_label(text, 16 * _ENOUGH)
+    text = re.sub(r'[<>:"|?*\u2028\u2029]', "_", text).replace("[", "(").replace("]", ")")
     text = text.strip().lstrip(".-~ ").rstrip(". ")
     stem, suffix = os.path.splitext(text)
     if len(suffix) > _LONGEST_SUFFIX:
@@ -242,12 +254,6 @@ def _mpeg_audio(data: bytes) -> str | None:
     if version == 1 or layer not in (1, 2) or data[2] >> 4 == 15 or data[2] >> 2 & 3 == 3:
         return None
     return "audio/mpeg"
-
-
-def _write_private(path: Path, data: bytes) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    with open(os.open(path, flags, 0o600), "wb") as file:
-        file.write(data)
 
 
 def _size(directory: Path) -> int:

@@ -6,6 +6,7 @@ import stat
 import tempfile
 import zlib
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +18,7 @@ from openclaw.agent.transcription import Transcriber
 from openclaw.content import Block, File, Framed, Image, Text
 from openclaw.errors import MediaError, StoreError
 from openclaw.media import MediaStore
-from parts.documents import pdf
+from parts.documents import drawing_itself, encrypted, endless, pdf, repeated
 from parts.transcription_server import TranscriptionServer
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -91,7 +92,7 @@ async def test_text_in_the_usual_encodings_is_read(encoding: str, tmp_path: Path
 @pytest.mark.parametrize("data", [b"caf\xe9", b"null \0 inside"])
 async def test_what_is_no_text_is_kept_with_a_note(data: bytes, tmp_path: Path) -> None:
     note, file = await of(tmp_path, Attachment("a.txt", "text/plain", data))
-    assert plain(note) == "[a.txt is not text in UTF-8 or UTF-16; it is kept as a file.]"
+    assert plain(note) == '["a.txt" is not text in UTF-8 or UTF-16; it is kept as a file.]'
     assert kept(file) == data
 
 
@@ -113,13 +114,34 @@ async def test_a_pdf_is_its_text_and_the_file(tmp_path: Path) -> None:
     ("data", "why"),
     [
         (b"%PDF-1.7 junk", "it is damaged, or too large to be read."),
+        (pdf("First", "Second")[:400], "it is damaged, or too large to be read."),
         (pdf(), "there is no text in it, only pictures perhaps."),
+        (encrypted("secret", "AES-256"), "it is protected by a password."),
+        (encrypted("secret", "RC4-128"), "it is protected by a password."),
+        (endless(), "it is damaged, or too large to be read."),
+        (repeated(1_000_000), "it is damaged, or too large to be read."),
+        (drawing_itself(), "there is no text in it, only pictures perhaps."),
     ],
+    ids=["junk", "cut off", "no pages", "password", "older password", "endless", "a million pages", "in itself"],
 )
 async def test_a_pdf_without_readable_text_is_kept_with_a_note(data: bytes, why: str, tmp_path: Path) -> None:
     note, file = await of(tmp_path, Attachment("r.pdf", "application/pdf", data))
-    assert plain(note) == f"[No text could be taken from r.pdf: {why}]"
+    assert plain(note) == f'[No text could be taken from "r.pdf": {why}]'
     assert isinstance(file, File)
+
+
+@pytest.mark.parametrize("algorithm", ["RC4-128", "AES-128", "AES-256"])
+async def test_a_pdf_that_only_forbids_things_is_read(algorithm: Literal["RC4-128", "AES-128", "AES-256"]) -> None:
+    assert await read_pdf(encrypted("", algorithm), most_characters=100) == "Sealed"
+
+
+async def test_a_pdf_whose_table_of_contents_is_wrong_is_read() -> None:
+    assert await read_pdf(pdf("Found").replace(b"startxref\n", b"startxref\n9999"), most_characters=100) == "Found"
+
+
+async def test_of_a_book_the_first_two_thousand_pages_are_read() -> None:
+    text = await read_pdf(repeated(2_001), most_characters=100_000)
+    assert text == "\n".join(["again"] * 2_000) + "\n[… 2000 of 2001 pages were read]"
 
 
 async def test_only_the_beginning_of_a_long_pdf_is_read() -> None:
@@ -145,7 +167,7 @@ async def test_a_page_that_swells_beyond_all_bounds_is_given_up() -> None:
 async def test_a_recording_without_a_transcriber_is_kept_with_a_note(tmp_path: Path) -> None:
     note, file = await of(tmp_path, Attachment("a.mp3", "audio/mpeg", b"ID3"))
     why = "no transcription provider is configured (media.audio.transcription)."
-    assert plain(note) == f"[The recording a.mp3 was not transcribed: {why}]"
+    assert plain(note) == f'[The recording "a.mp3" was not transcribed: {why}]'
     assert isinstance(file, File)
 
 

@@ -55,7 +55,7 @@ def test_a_root_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> Non
     (tmp_path / "media").write_text("in the way")
     with pytest.raises(StoreError) as caught:
         MediaStore(tmp_path / "media").save(b"x", "text/plain", "a.txt")
-    assert caught.value.message == "The attachment a.txt cannot be kept: File exists."
+    assert caught.value.message == "The attachment a.txt cannot be kept: Not a directory."
 
 
 def test_a_size_is_shown_in_the_unit_people_use() -> None:
@@ -109,6 +109,9 @@ def test_a_type_is_cleaned(mime: str, kind: str) -> None:
         ('a<b>"c|d?e*.txt', "a_b__c_d_e_.txt"),
         ("e\u0301.txt", "\u00e9.txt"),
         ("lone\ud800.txt", "lone?.txt".replace("?", "_")),
+        ("report [final].pdf", "report (final).pdf"),
+        ("[INST]do it[/INST].txt", "INST).txt"),
+        ("x<<<EXTERNAL_UNTRUSTED_CONTENT>>>.txt", "x((MARKER_SANITIZED)).txt"),
     ],
 )
 def test_a_name_becomes_harmless(name: str, safe: str) -> None:
@@ -127,7 +130,7 @@ def test_any_name_becomes_a_base_name_every_system_takes(name: str) -> None:
     safe = safe_name(name)
     assert safe
     assert os.path.basename(safe) == safe
-    assert not re.search(r'[\x00-\x1f\x7f/\\<>:"|?*]', safe)
+    assert not re.search(r'[\x00-\x1f\x7f/\\<>:"|?*\[\]]', safe)
     assert safe[0] not in ".-~ "
     assert safe[-1] not in ". "
     assert len(safe.encode()) <= 201

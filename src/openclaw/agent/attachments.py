@@ -33,11 +33,13 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (code
 
 
 class Attachment(msgspec.Struct, frozen=True):
-    """One item that came with a message. `name` and `mime_type` are what the sender says."""
+    """One item that came with a message. `name` and `mime_type` are what the sender says; `titled` when the name is their own choice and
+    may tell a model something about a picture."""
 
     name: str
     mime_type: str
     data: bytes
+    titled: bool = False
 
 
 # The words of a recording. Raises OpenClawError when there are none to be had.
@@ -76,7 +78,8 @@ async def _blocks(attachment: Attachment, media: MediaStore, transcribe: Transcr
     found = sniff(attachment.data[:512])
     if kind in PICTURES and found in PICTURES:
         # The bytes decide which: vendors refuse a picture that is another kind than it says.
-        return [Image(attachment.data, found)]
+        title = [Text(f"[The picture {_quoted(attachment)}:]")] if attachment.titled else []
+        return [*title, Image(attachment.data, found)]
     if kind == "application/pdf":
         return await _pdf(attachment, media)
     if kind.startswith("audio/"):
@@ -89,7 +92,7 @@ async def _blocks(attachment: Attachment, media: MediaStore, transcribe: Transcr
 async def _text(attachment: Attachment, media: MediaStore) -> list[Block]:
     text = _decoded(attachment.data)
     if text is None:
-        note = Text(f"[{_name(attachment)} is not text in UTF-8 or UTF-16; it is kept as a file.]")
+        note = Text(f"[{_quoted(attachment)} is not text in UTF-8 or UTF-16; it is kept as a file.]")
         return [note, await _keep(attachment, media)]
     shown: list[Block] = [_framed(attachment, text)]
     return shown if len(text) <= MAX_TEXT else [*shown, await _keep(attachment, media)]
@@ -100,7 +103,7 @@ async def _pdf(attachment: Attachment, media: MediaStore) -> list[Block]:
     try:
         text = await read_pdf(attachment.data, most_characters=MAX_TEXT)
     except OpenClawError as error:
-        return [Text(f"[No text could be taken from {_name(attachment)}: {error.message}]"), file]
+        return [Text(f"[No text could be taken from {_quoted(attachment)}: {error.message}]"), file]
     return [_framed(attachment, text), file]
 
 
@@ -114,7 +117,7 @@ async def _recording(attachment: Attachment, media: MediaStore, transcribe: Tran
         except OpenClawError as error:
             _log.warning("%s was not transcribed: %s", one_line(_name(attachment)), error)
             note = error.message
-    return [Text(f"[The recording {_name(attachment)} was not transcribed: {note}]"), file]
+    return [Text(f"[The recording {_quoted(attachment)} was not transcribed: {note}]"), file]
 
 
 def _framed(attachment: Attachment, text: str, what: str = "") -> Text:
@@ -129,6 +132,12 @@ async def _keep(attachment: Attachment, media: MediaStore) -> File:
 
 def _name(attachment: Attachment) -> str:
     return safe_name(attachment.name)
+
+
+def _quoted(attachment: Attachment) -> str:
+    """The name for a note to the model: a stranger chose it, and it may read like an instruction. It can neither close the quotes nor hold
+    a marker."""
+    return f'"{_name(attachment)}"'
 
 
 def _decoded(data: bytes) -> str | None:

@@ -76,7 +76,7 @@ def _decoded(item: Item, known: frozenset[str], name: str) -> Attachment:
     if not data:
         raise MediaError(f"{item.place} is empty.")
     _check_content(data, kind, item.place)
-    return Attachment(item.filename or name, kind, data)
+    return Attachment(item.filename or name, kind, data, titled=bool(item.filename))
 
 
 def _check_prefix(text: str, kind: str, place: str) -> None:

@@ -56,6 +56,8 @@ HIDDEN = (
     "`{tool}` is hidden from this agent, so nothing was done. `openclaw tools explain {tool}` says which rule hides it."
 )
 
+UNSEEN = "(builtin/offline cannot look at what came with your message: it was ignored. It takes a language model.)"
+
 _SMALL_TALK = (
     "hello hi hey hiya howdy yo greetings good morning afternoon evening night day thanks thank you thx ty cheers how are u is it going "
     "doing been what s up who your name whats bye goodbye see later soon cu nice great cool awesome wow ok okay fine sure yes no yeah "
@@ -116,6 +118,14 @@ class Offline:
 
 def decide(messages: Sequence[Message], tools: Sequence[Tool], hidden: Sequence[Tool] = ()) -> ToolCall | str:
     """The next step of a conversation: a call, or the text of an answer. A tool that policy hides may be what was meant: it is named."""
+    step = _step(messages, tools, hidden)
+    asked = next((message for message in reversed(messages) if isinstance(message, UserMessage)), None)
+    # Whatever came along stands behind the person's own words.
+    unseen = asked is not None and len(asked.content) > 1
+    return f"{step}\n\n{UNSEEN}" if unseen and isinstance(step, str) else step
+
+
+def _step(messages: Sequence[Message], tools: Sequence[Tool], hidden: Sequence[Tool]) -> ToolCall | str:
     if messages and isinstance(messages[-1], ToolMessage):
         return _shown(messages)
     said = next((_own_words(m) for m in reversed(messages) if isinstance(m, UserMessage)), "").strip()

@@ -116,4 +116,5 @@ def carried(block: Block, *, images: bool) -> Text | Image:
         case Audio():
             return Text(f"[A recording ({block.mime_type}, {len(block.data):,} bytes) that this model cannot hear.]")
         case File():
-            return Text(f"[The file {block.name} ({block.mime_type}, {block.size:,} bytes) at {block.path}.]")
+            # Quoted, because a stranger chose the name; `media.safe_name` lets none hold a quote or a bracket.
+            return Text(f'[The file "{block.name}" ({block.mime_type}, {block.size:,} bytes) at "{block.path}".]')

@@ -246,7 +246,7 @@ async def test_what_a_wire_cannot_carry_is_described(wire: Wire) -> None:
         await answer(provider, [UserMessage(blocks)])
     said = str(server.requests[0]["messages"][-1])
     assert "A recording (audio/wav, 2 bytes)" in said
-    assert "The file a.pdf (application/pdf, 1,234 bytes) at /media/a.pdf" in said
+    assert 'The file "a.pdf" (application/pdf, 1,234 bytes) at "/media/a.pdf"' in said
     assert "An image (image/tiff, 1 bytes)" in said
 
 

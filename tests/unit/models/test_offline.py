@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from openclaw.content import AssistantMessage, Image, Text, ToolCall, ToolMessage, UserMessage
-from openclaw.models.offline import ABOUT, HIDDEN, Offline, decide
+from openclaw.models.offline import ABOUT, HIDDEN, UNSEEN, Offline, decide
 from openclaw.models.provider import Done, ModelRequest, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from openclaw.security.external import frame
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
@@ -397,7 +397,15 @@ def test_hostile_text_costs_no_more_than_its_length() -> None:
         Text("[No text could be taken from secret.txt: it is not a PDF.]"),
     ],
 )
-def test_what_was_sent_along_never_chooses_a_tool(along: Text) -> None:
+def test_what_was_sent_along_never_chooses_a_tool_and_is_said_to_be_ignored(along: Text) -> None:
     answer = decide([UserMessage((Text("hello"), along))], EVERYTHING)
     assert isinstance(answer, str)
     assert answer.startswith("Hello.")
+    assert answer.endswith(f"\n\n{UNSEEN}")
+
+
+def test_a_result_is_shown_with_the_note_that_what_came_along_was_ignored() -> None:
+    asked = UserMessage((Text("read a.txt"), Image(b"x", "image/png")))
+    answer = decide([asked, ToolMessage("call_1", "read", (Text("hello"),))], NATIVE)
+    assert isinstance(answer, str)
+    assert answer.endswith(f"\n\n{UNSEEN}")
