@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from parts.pages import ROOT, Stage, blocks_of, checkout
+from parts.pages import ROOT, Stage, blocks_of
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 # What programs that download things may need to know about this machine.
@@ -37,13 +37,8 @@ def test_readme_shows_an_agent_that_uses_a_tool_of_a_server() -> None:
 
 
 def test_readme_can_be_followed_where_everything_is_installed(tmp_path: Path, stand_ins: Path) -> None:
-    """The clone is a copy of the checkout with its environment, and a small server stands in for the one from npm."""
-    (tmp_path / "here").mkdir()
-    copy = checkout(tmp_path / "copy")
-    git = stand_ins / "git"
-    git.write_text(f'#!/bin/sh\n[ "$1" = clone ] && exec cp -RP "{copy}" openclaw-py\nexit 1\n')
-    git.chmod(0o755)
-    follow(Stage(tmp_path, [stand_ins], start=tmp_path / "here"))
+    """The folder is a copy of the checkout with its environment, and a small server stands in for the one from npm."""
+    follow(Stage(tmp_path, [stand_ins]))
 
 
 # The promise itself, and not a guess about how fast machines are.
@@ -54,15 +49,13 @@ FIVE_MINUTES = 300.0
 @pytest.mark.timeout(FIVE_MINUTES)
 def test_readme_can_be_followed_from_a_fresh_clone_within_five_minutes(tmp_path: Path) -> None:
     """A real clone, an environment made from nothing, and the real server from npm, with an empty HOME."""
-    (tmp_path / "here").mkdir()
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", ROOT.as_uri(), clone], check=True)
     env = {
         **{name: value for name, value in os.environ.items() if name.startswith(DOWNLOADS)},
         "PATH": path_without_this_environment(),
-        "GIT_CONFIG_COUNT": "1",
-        "GIT_CONFIG_KEY_0": f"url.file://{ROOT}.insteadOf",
-        "GIT_CONFIG_VALUE_0": "https://HOST/openclaw-py.git",
     }
-    stage = Stage(tmp_path, env=env, start=tmp_path / "here", patience=FIVE_MINUTES)
+    stage = Stage(tmp_path, env=env, start=clone, patience=FIVE_MINUTES)
     follow(stage)
     assert not (stage.cwd / ".venv").is_symlink()
     told = subprocess.run(["git", "-C", stage.cwd, "status", "--porcelain"], capture_output=True, text=True, check=True)
