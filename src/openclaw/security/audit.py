@@ -1,10 +1,10 @@
 """The audit trail: who called which tool, with what kind of arguments, and how it ended. One JSON line each, appended, never changed.
 
 Owns the file (mode 0600, turned over by size), its records and the promise that writing one never raises into a call: a disk that is full
-costs one warning. The record of a request is in the file before the request is made, so that whatever a server was asked has left its
-line, whatever becomes of us; that of an outcome before the event loop turns again. Holds shapes, not values: no argument, no result and
-no session key is ever written. Several processes may write to one file: records are appended whole, and a file that another process
-turned over is followed.
+costs one warning. A record is in the file before the event loop turns again, so that a call under way has left its request whatever
+becomes of us; why not before the request is sent is docs/decisions/0006. Holds shapes, not values: no argument, no result and no session
+key is ever written. Several processes may write to one file: records are appended whole, and a file that another process turned over is
+followed.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -116,6 +116,19 @@ class _Phrases:
         return part
 
 
+class _Note(msgspec.Struct, frozen=True, gc=False):
+    """Something that happened to a call: it was asked for when `outcome` is empty, else it is over."""
+
+    moment: float
+    call: ToolCall
+    invocation: Invocation
+    tool: Tool | None
+    decision: Decision | None
+    outcome: str = ""
+    seconds: float = 0.0
+    result_bytes: int | None = None
+
+
 class AuditLog:
     """Appends records to one file. Thread-safe; opens the file with the first record."""
 
@@ -135,9 +148,8 @@ class AuditLog:
         self._unlooked = 0
         self._torn = False
         self._failing = False
-        # Records that are not written yet, those nobody was told of yet, and the event loop that will see to both.
-        self._unwritten: list[bytes] = []
-        self._untold: list[bytes] = []
+        # What is not written yet, and the event loop that will see to it.
+        self._notes: list[_Note] = []
         self._due_in: asyncio.AbstractEventLoop | None = None
         # The time of the last record in milliseconds, in words, and its second in words.
         self._last, self._last_words = -1, ""
@@ -149,22 +161,9 @@ class AuditLog:
         self._clean_of = known_forms()
 
     def asked(self, call: ToolCall, invocation: Invocation, tool: Tool | None, decision: Decision) -> None:
-        """A model asks for a call; `decision` is what policy says. Written when this returns. Never raises."""
-        with self._lock:
-            try:
-                if self._clean_of is not known_forms():
-                    self._search_again()
-                about = self._about(call, invocation, tool)
-                if len(self._open_calls) >= _MOST_REPEATED:
-                    self._open_calls.clear()
-                self._open_calls[id(call)] = about
-                facts = '"allowed":true' if decision.allowed else '"allowed":false'
-                self._note("request", about, facts, decision)
-            except Exception as error:
-                self._failed(error)
-            self._write()
-        if self._untold:
-            self._finish_soon()
+        """A model asks for a call; `decision` is what policy says. Never raises."""
+        self._notes.append(_Note(self._clock(), call, invocation, tool, decision))
+        self._finish_soon()
 
     def ended(
         self,
@@ -177,19 +176,8 @@ class AuditLog:
         result_bytes: int | None = None,
         decision: Decision | None = None,
     ) -> None:
-        """A call is over, or was never made: `ok`, `error`, `refused`, … Written before the event loop turns again. Never raises."""
-        with self._lock:
-            try:
-                if self._clean_of is not known_forms():
-                    self._search_again()
-                about = self._open_calls.pop(id(call), None)
-                if about is None or about.call is not call:
-                    about = self._about(call, invocation, tool)
-                size = "" if result_bytes is None else f',"resultBytes":{result_bytes}'
-                facts = f'"outcome":{_quoted(outcome)},"durationMs":{seconds * 1000:.3f}{size}'
-                self._note("outcome", about, facts, decision)
-            except Exception as error:
-                self._failed(error)
+        """A call is over, or was never made: `ok`, `error`, `refused`, … Never raises."""
+        self._notes.append(_Note(self._clock(), call, invocation, tool, decision, outcome, seconds, result_bytes))
         self._finish_soon()
 
     def close(self) -> None:
@@ -198,7 +186,7 @@ class AuditLog:
             self._close()
 
     def _finish_soon(self) -> None:
-        """At once; in an event loop at the end of this turn, so that nobody who waits for a result waits for us."""
+        """At once; in an event loop at the end of this turn: the call is on its way by then, and does not wait for us."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -209,27 +197,39 @@ class AuditLog:
             loop.call_soon(self._finish)
 
     def _finish(self) -> None:
-        """Write what is not written, and tell what nobody was told of."""
+        """Append what was noted, all with one write, and tell of it."""
         with self._lock:
             self._due_in = None
-            self._write()
-            told, self._untold = self._untold, []
-        for line in told:
-            record = msgspec.json.decode(line)
-            for listener in self.listeners:
-                listener(record)
+            # Others may add to the end meanwhile.
+            notes = self._notes[:]
+            if not notes:
+                return
+            del self._notes[: len(notes)]
+            lines = self._lines(notes)
+            try:
+                self._append(b"".join(lines))
+                self._failing = False
+            except OSError as error:
+                self._failed(error)
+        if self.listeners:
+            for line in lines:
+                record = msgspec.json.decode(line)
+                for listener in self.listeners:
+                    listener(record)
 
-    def _write(self) -> None:
-        """Append what was noted, all with one write."""
-        lines = self._unwritten
-        if not lines:
-            return
-        self._unwritten = []
-        try:
-            self._append(lines[0] if len(lines) == 1 else b"".join(lines))
-            self._failing = False
-        except OSError as error:
-            self._failed(error)
+    def _lines(self, notes: Sequence[_Note]) -> list[bytes]:
+        if self._clean_of is not known_forms():
+            # More secrets are known: what was clean may not be.
+            self._clean_of = known_forms()
+            self._phrases.forget()
+            self._open_calls.clear()
+        lines: list[bytes] = []
+        for note in notes:
+            try:
+                lines.append(self._ended(note) if note.outcome else self._asked(note))
+            except Exception as error:
+                self._failed(error)
+        return lines
 
     def _failed(self, error: Exception) -> None:
         """One warning, until it works again: a trail that breaks calls would be switched off, one that fails in silence not be missed."""
@@ -238,24 +238,30 @@ class AuditLog:
             reason = error.strerror if isinstance(error, OSError) else type(error).__name__
             logger.warning("The audit trail at %s cannot be written: %s.", self._path, reason)
 
-    def _note(self, event: Literal["request", "outcome"], about: _Part, facts: str, decision: Decision | None) -> None:
+    def _asked(self, note: _Note) -> bytes:
+        about = self._about(note.call, note.invocation, note.tool)
+        if len(self._open_calls) >= _MOST_REPEATED:
+            self._open_calls.clear()
+        self._open_calls[id(note.call)] = about
+        facts = '"allowed":true' if note.decision is not None and note.decision.allowed else '"allowed":false'
+        return self._line("request", note, about, facts)
+
+    def _ended(self, note: _Note) -> bytes:
+        about = self._open_calls.pop(id(note.call), None)
+        if about is None or about.call is not note.call:
+            about = self._about(note.call, note.invocation, note.tool)
+        size = "" if note.result_bytes is None else f',"resultBytes":{note.result_bytes}'
+        facts = f'"outcome":{_quoted(note.outcome)},"durationMs":{note.seconds * 1000:.3f}{size}'
+        return self._line("outcome", note, about, facts)
+
+    def _line(self, event: Literal["request", "outcome"], note: _Note, about: _Part, facts: str) -> bytes:
         is_clean = about.is_clean
-        if decision is not None:
-            rule = self._phrases.rule(decision)
+        if note.decision is not None:
+            rule = self._phrases.rule(note.decision)
             is_clean = is_clean and rule.is_clean
             facts = f"{facts},{rule.text}"
-        line = f'{{"time":"{self._time()}","event":"{event}",{about.text},{facts}}}\n'.encode()
-        if not is_clean:
-            line = msgspec.json.encode(_masked(msgspec.json.decode(line))) + b"\n"
-        self._unwritten.append(line)
-        if self.listeners:
-            self._untold.append(line)
-
-    def _search_again(self) -> None:
-        """More secrets are known: what was clean may not be."""
-        self._clean_of = known_forms()
-        self._phrases.forget()
-        self._open_calls.clear()
+        line = f'{{"time":"{self._time(note.moment)}","event":"{event}",{about.text},{facts}}}\n'.encode()
+        return line if is_clean else msgspec.json.encode(_masked(msgspec.json.decode(line))) + b"\n"
 
     def _about(self, call: ToolCall, invocation: Invocation, tool: Tool | None) -> _Part:
         """What the request and the outcome of a call have in common: worked out for the first of them."""
@@ -266,8 +272,8 @@ class AuditLog:
         is_clean = who.is_clean and arguments.is_clean and redact(number) == number
         return _Part(f'"call":{_json(number)},{who.text},{arguments.text}', is_clean, call)
 
-    def _time(self) -> str:
-        milliseconds = int(self._clock() * 1000)
+    def _time(self, moment: float) -> str:
+        milliseconds = int(moment * 1000)
         if milliseconds != self._last:
             second, rest = divmod(milliseconds, 1000)
             if second != self._second[0]:
