@@ -53,7 +53,9 @@ def serve(make: Callable[[], Contender], run: Callable[..., Any] = asyncio.run) 
                 answer = await asyncio.wait_for(_obey(contender, command), command.get("limit"))
             except BaseException as error:
                 # A contender's task group may be gone with whatever it raised: tell it, and let the harness decide.
-                answer = {"error": f"{type(error).__name__}: {_root(error)}"}
+                late = isinstance(error, TimeoutError) and not str(error)
+                why = f"no answer within {command.get('limit')} s" if late else _root(error)
+                answer = {"error": why if late else f"{type(error).__name__}: {why}"}
             out.write(json.dumps(answer) + "\n")
             if command["do"] == "close":
                 os._exit(0)

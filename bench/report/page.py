@@ -49,7 +49,8 @@ def _limit(verdict: Verdict) -> str:
     bound = "≥" if target.at_least else "≤"
     if target.of == "ratio":
         return f"{bound} {target.limit:g}x"
-    return f"{bound} {quantity(target.limit, target.unit)}"
+    # There is nothing above yes.
+    return "yes" if target.unit == "yes" else f"{bound} {quantity(target.limit, target.unit)}"
 
 
 def _base(verdict: Verdict) -> str:

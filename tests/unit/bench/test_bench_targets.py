@@ -100,4 +100,4 @@ def test_a_run_with_a_missed_figure_ends_with_one_and_names_it(capsys: pytest.Ca
     assert (judge(results, {"large"}), capsys.readouterr().err) == (0, "")
     results.figures[0] = Figure("large", "stdio 10 MB", "ours", 1.0, "seconds", 1.6)
     assert judge(results, {"large"}) == 1
-    assert capsys.readouterr().err == "bench: missed: 10 MB result, stdio: 1.60x of the floor, must be ≤ 1.5x\n"
+    assert capsys.readouterr().err == "bench: MISSED: 10 MB result, stdio: 1.60x of the floor, must be ≤ 1.5x\n"
