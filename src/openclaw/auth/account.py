@@ -6,9 +6,10 @@ found by the address in the config, the owner, the issuer and the resource, and 
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from secrets import token_urlsafe
 from time import time
+from typing import Any, Final
 
 from openclaw.auth.exchange import Exchange, rules_for
 from openclaw.auth.flights import Flights
@@ -28,6 +29,12 @@ from openclaw.security.egress import parse_url
 
 # A configured value with every secret reference in it replaced. Raises SecretError.
 Resolve = Callable[[str], Awaitable[str]]
+
+# Settings that are no credentials; somebody may keep them with those all the same.
+_CHOICES: Final = (
+    *("redirect_url", "client_metadata_url", "token_endpoint_auth_method", "signing_alg"),
+    *("idp_issuer", "idp_token_endpoint"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +115,15 @@ class Account:
 
     # The configured client
 
-    async def configured(self) -> Configured:
+    async def choices(self) -> AuthSpec:
+        """The settings, with references replaced in all that are no credentials; those are fetched when they are needed."""
         settings = self.settings
+        changed: dict[str, Any] = {name: await self.value(getattr(settings, name)) for name in _CHOICES}
+        scopes = None if settings.scopes is None else tuple([await self.value(scope) for scope in settings.scopes])
+        return replace(settings, scopes=scopes, **changed)
+
+    async def configured(self) -> Configured:
+        settings = await self.choices()
         return Configured(
             await self.value(settings.client_id),
             bool(settings.client_secret),
@@ -124,7 +138,8 @@ class Account:
         if client.source == "dynamic" or client.method == "none":
             return Proof(now)
         if client.method == "private_key_jwt":
-            signer = make_signer(await self.value(self.settings.private_key), self.settings.signing_alg)
+            algorithm = (await self.choices()).signing_alg
+            signer = make_signer(await self.value(self.settings.private_key), algorithm)
             return Proof(now, nonce, algorithm=signer.algorithm, sign=signer.sign)
         secret = await self.value(self.settings.client_secret)
         remember(secret)

@@ -85,7 +85,7 @@ class Credentials:
     async def client_metadata(self, spec: ServerSpec) -> dict[str, Any]:
         """The document to host at `auth.clientMetadataUrl` (`openclaw mcp auth NAME --print-client-metadata`)."""
         account = await self._account(spec)
-        settings = account.settings
+        settings = await account.choices()
         key = await account.value(settings.private_key)
         jwks = {"keys": [make_signer(key, settings.signing_alg).public]} if key else None
         return client_metadata_document(settings.client_metadata_url, settings.redirect_url, jwks)

@@ -70,12 +70,13 @@ async def _obtain(account: Account, stale: str) -> Grant:
                 f"The server '{account.spec.name}' is configured to be signed in to without a person, which needs a client.",
                 hint="Set `auth.clientId`, and `auth.clientSecret` or `auth.privateKey`.",
             )
-        sources = Sources(account.settings.scopes, record.challenged, discovery.scopes_supported, record.wanted)
+        settings = await account.choices()
+        sources = Sources(settings.scopes, record.challenged, discovery.scopes_supported, record.wanted)
         # Staying signed in while nobody is there is a notion for persons.
         scopes = tuple(scope for scope in choose_scopes(sources, discovery.server) if scope != OFFLINE)
         endpoint = Endpoint(discovery.issuer, discovery.server.token_endpoint or "")
         proof = await account.proof(client)
-        if account.settings.grant == "enterprise":
+        if settings.grant == "enterprise":
             identity = await _identity(account)
             flow = enterprise(identity, endpoint, client, proof, discovery.resource, scopes)
         else:
@@ -83,7 +84,7 @@ async def _obtain(account: Account, stale: str) -> Grant:
         tokens = await account.exchange.run(flow)
         now = account.now()
         obtained = Grant(
-            how=account.settings.grant,
+            how=settings.grant,
             issuer=discovery.issuer,
             resource=discovery.resource,
             client=client,
@@ -111,7 +112,7 @@ async def _obtain(account: Account, stale: str) -> Grant:
 
 
 async def _identity(account: Account) -> Identity:
-    settings = account.settings
+    settings = await account.choices()
     if not settings.idp_id_token or not (settings.idp_token_endpoint or settings.idp_issuer):
         raise AuthError(
             "Enterprise-managed sign-in needs an identity provider and an identity token.",

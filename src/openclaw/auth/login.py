@@ -99,9 +99,10 @@ async def _begin(account: Account, redirect_uri: str) -> tuple[Started, Pending]
     _attended(account)
     record, discovery = await _found(account)
     server = discovery.server
-    redirect_uri = redirect_uri or account.settings.redirect_url or record.redirect_uri or _somewhere()
+    settings = await account.choices()
+    redirect_uri = redirect_uri or settings.redirect_url or record.redirect_uri or _somewhere()
     scopes = choose_scopes(
-        Sources(account.settings.scopes, record.challenged, discovery.scopes_supported, record.wanted), server
+        Sources(settings.scopes, record.challenged, discovery.scopes_supported, record.wanted), server
     )
     try:
         client = await obtain_client(account, record, discovery, Wish(redirect_uri, scopes, account.now()))
@@ -288,7 +289,8 @@ def safe_address(url: str, rules: Rules) -> tuple[str, str]:
 async def _try(account: Account, show: Show, patience: float) -> SignedIn | RefusedError:
     """One sign-in through the listener; the refusal, when a new registration may mend it."""
     record = await account.record()
-    async with listen(account.settings.redirect_url, preferred=record.redirect_uri) as listener:
+    redirect_url = (await account.choices()).redirect_url
+    async with listen(redirect_url, preferred=record.redirect_uri) as listener:
         started, pending = await _begin(account, listener.redirect_uri)
         listener.expect(pending.question.state)
         await show(started)

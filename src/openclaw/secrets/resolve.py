@@ -15,7 +15,7 @@ from pathlib import Path
 from openclaw.config.entry import SecretRef
 from openclaw.config.loaded import Config
 from openclaw.config.sections import Secrets
-from openclaw.config.servers import ServerSpec, map_secrets, secret_text
+from openclaw.config.servers import secret_text
 from openclaw.errors import OpenClawError, SecretError
 from openclaw.redact import remember
 from openclaw.secrets.configured import configured_provider
@@ -83,20 +83,6 @@ class Resolver:
         text = secret_text(value)
         values = await self._look_up(references_in(text))
         return replace_references(text, values.__getitem__)
-
-    async def resolve_spec(self, spec: ServerSpec) -> ServerSpec:
-        """The spec with its references replaced, all looked up in parallel. Not to be kept, logged or compared: it holds the values."""
-        found: list[str] = []
-
-        def collect(text: str) -> str:
-            found.extend(references_in(text))
-            return text
-
-        map_secrets(spec, collect)
-        if not found:
-            return spec
-        values = await self._look_up(found)
-        return map_secrets(spec, lambda text: replace_references(text, values.__getitem__))
 
     async def _look_up(self, texts: Iterable[str]) -> dict[str, str]:
         unique = list(dict.fromkeys(texts))

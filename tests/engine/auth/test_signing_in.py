@@ -213,6 +213,29 @@ async def test_a_preregistered_client_needs_no_registration(server: AuthServer, 
     assert (server.at("/register"), await program.call()) == ([], 200)
 
 
+async def test_every_setting_of_a_sign_in_may_be_a_reference(server: AuthServer, program: Program) -> None:
+    program.secrets = {
+        "secret://vault/kv/a": "http://127.0.0.1:7777/callback",
+        "secret://vault/kv/b": "tools:write",
+        "secret://vault/kv/c": server.issuer,
+        "secret://vault/kv/d": "mine",
+        "secret://vault/kv/e": "client_secret_post",
+        "secret://vault/kv/f": "s3cret-value",
+    }
+    redirect, scope, issuer, client, method, secret = program.secrets
+    server.clients["mine"] = {"client_secret": "s3cret-value", "redirect_uris": ["http://127.0.0.1:7777/callback"]}
+    program.configure(
+        client_id=client,
+        client_secret=secret,
+        redirect_url=redirect,
+        scopes=(scope,),
+        authorization_server_url=issuer,
+        token_endpoint_auth_method=method,
+    )
+    assert (await program.sign_in()).scopes == ("tools:write", "offline_access")
+    assert server.at("/token")[0].form["client_secret"] == "s3cret-value"
+
+
 @pytest.mark.requirement("000-5.2-document")
 async def test_a_client_metadata_document_goes_before_registration(server: AuthServer, program: Program) -> None:
     """A16."""

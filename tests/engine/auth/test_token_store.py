@@ -212,7 +212,9 @@ async def test_a_person_is_told_of_the_key_file_once(tmp_path: Path) -> None:
     assert await store(tmp_path).key.warn() == ""
     await store(tmp_path).write(RECORD, "x")
     told = [await store(tmp_path).key.warn() for _ in range(2)]
-    assert told[0].startswith(f"No keychain can be used here: the key of the stored tokens is in the file {tmp_path}/key")
+    assert told[0].startswith(
+        f"No keychain can be used here: the key of the stored tokens is in the file {tmp_path}/key"
+    )
     assert told[1] == ""
     assert await store(tmp_path).read(ServerRecord, "x") == RECORD
 

@@ -14,6 +14,7 @@ from openclaw.config.load import parse_config
 from openclaw.config.sections import SecretProvider, Secrets
 from openclaw.config.servers import AuthSpec, ServerSpec
 from openclaw.errors import SecretError
+from openclaw.mcp.connect import resolved
 from openclaw.redact import redact
 from openclaw.secrets.resolve import CACHE_SECONDS, Resolver
 from openclaw.secrets.surroundings import Provider
@@ -227,8 +228,7 @@ async def test_every_reference_of_a_server_is_looked_up_at_the_same_time() -> No
             await slow.go.wait()
             return f"value of {rest}"
 
-    resolved = await resolver(All()).resolve_spec(SPEC)
-    assert resolved == replace(
+    assert await resolved(SPEC, resolver(All()).resolve) == replace(
         SPEC,
         args=("--key", "value of arg"),
         env=(("A", "value of env"), ("B", "plain")),
@@ -247,7 +247,7 @@ async def test_a_server_with_one_unresolvable_reference_fails_as_a_whole() -> No
             return "value"
 
     with pytest.raises(SecretError) as caught:
-        await resolver(OneMissing()).resolve_spec(SPEC)
+        await resolved(SPEC, resolver(OneMissing()).resolve)
     assert str(caught.value) == "secret://gcp/header cannot be resolved: there is no such secret."
 
 
