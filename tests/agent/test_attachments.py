@@ -8,6 +8,7 @@ import zlib
 from pathlib import Path
 from typing import Literal
 
+import openai
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -192,6 +193,17 @@ async def test_a_transcribed_recording_is_its_words_and_the_file(tmp_path: Path)
             None,
             "the transcription endpoint answered with something that is no transcript.",
         ),
+        (
+            TranscriptionServer("", body=b'{"text": "\xff"}'),
+            None,
+            "the transcription endpoint answered with something that is no transcript.",
+        ),
+        (
+            TranscriptionServer("", body=b'{"words": []}'),
+            None,
+            "the transcription endpoint answered with something that is no transcript.",
+        ),
+        (TranscriptionServer(" \n"), None, "the transcription endpoint heard no words in it."),
     ],
 )
 async def test_a_transcriber_that_fails_says_why_and_no_more(
@@ -206,7 +218,38 @@ async def test_a_transcriber_that_fails_says_why_and_no_more(
 async def test_a_transcriber_that_is_not_there_says_so_without_its_address() -> None:
     with pytest.raises(MediaError) as failed:
         await Transcriber("http://127.0.0.1:1/v1", "m")(Attachment("a", "audio/wav", b"RIFF"))
-    assert failed.value.message == "the transcription endpoint could not be used (ConnectError)."
+    assert failed.value.message == "the transcription endpoint cannot be reached."
+
+
+async def test_a_transcriber_that_takes_too_long_is_given_up() -> None:
+    async with TranscriptionServer("", silent=True) as ears:
+        with pytest.raises(MediaError) as failed:
+            await Transcriber(ears.url, "m", ears.key, timeout=0.2)(Attachment("a", "audio/wav", b"RIFF"))
+        await ears.gone.wait()
+    assert str(failed.value) == "the transcription endpoint took longer than 0.2 seconds."
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("audio/mpeg", "recording.mp3"),
+        ("audio/wav", "recording.wav"),
+        ("audio/ogg", "recording.ogg"),
+        ("audio/opus", "recording.ogg"),
+        ("audio/mp4", "recording.m4a"),
+        ("audio/aac", "recording.aac"),
+        ("audio/flac", "recording.flac"),
+    ],
+)
+async def test_a_recording_is_sent_as_the_vendors_own_client_sends_it(kind: str, name: str) -> None:
+    data = bytes(range(256)) + b"\r\n--"
+    async with TranscriptionServer("la la") as ears:
+        async with openai.AsyncOpenAI(base_url=ears.url, api_key=ears.key) as client:
+            theirs = await client.audio.transcriptions.create(
+                file=(name, data, kind), model="tiny", language="en", response_format="json"
+            )
+        ours = await Transcriber(ears.url, "tiny", ears.key, language="en")(Attachment("a", kind, data))
+    assert (theirs.text, ears.heard[0]) == (ours, ears.heard[1])
 
 
 @pytest.mark.parametrize("kind", ["application/zip", "video/mp4", "application/octet-stream", "nonsense"])

@@ -77,6 +77,7 @@ async def test_the_model_sees_an_image(tmp_path: Path) -> None:
         await ordered(tmp_path, chat, {"images": [item(PNG, "image/png", "a.png")]})
     assert seen(chat) == [
         {"type": "text", "text": "look"},
+        {"type": "text", "text": '[The picture "a.png":]'},
         {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{base64.b64encode(PNG).decode()}"}},
     ]
 
@@ -85,7 +86,7 @@ async def test_the_model_sees_an_image(tmp_path: Path) -> None:
 async def test_a_recording_is_accepted_without_a_transcription_provider(tmp_path: Path) -> None:
     async with ChatServer() as chat:
         await ordered(tmp_path, chat, {"files": [item(MP3, "audio/mpeg", "memo.mp3")]})
-    assert "[The recording memo.mp3 was not transcribed: no transcription provider is configured" in str(seen(chat))
+    assert '[The recording "memo.mp3" was not transcribed: no transcription provider is configured' in str(seen(chat))
 
 
 @asynccontextmanager

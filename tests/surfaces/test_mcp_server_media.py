@@ -99,6 +99,21 @@ async def test_a_recording_that_cannot_be_transcribed_is_kept_with_a_note(config
     assert ears.key not in log
 
 
+async def test_a_cancelled_order_ends_its_transcription(tmp_path: Path) -> None:
+    async with TranscriptionServer("", silent=True) as ears, ChatServer([Answer("Next.")]) as chat:
+        endpoint = {"baseUrl": ears.url, "apiKey": ears.key}
+        config = local_model(chat.url, chat.key) | {"media": {"audio": {"transcription": endpoint}}}
+        async with OrderProcess(tmp_path, config=config) as server:
+            await server.initialize()
+            order = server.begin_order("Listen.", files=[item(wav(), "audio/wav", "tape.wav")])
+            await ears.waiting.wait()
+            server.notify("notifications/cancelled", {"requestId": 2})
+            await ears.gone.wait()
+            assert await server.said("more") == "Next."
+            order.cancel()
+    assert not [path for path in (tmp_path / ".openclaw" / "py" / "media").rglob("*") if path.is_file()]
+
+
 def zipped() -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:

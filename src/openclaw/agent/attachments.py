@@ -51,11 +51,12 @@ async def incoming(
 ) -> tuple[Block, ...]:
     """The blocks that follow the message, in the order of the attachments. Raises StoreError when one cannot be kept."""
     blocks: list[Block] = []
+    shelf = _Shelf(media)
     try:
         for attachment in attachments:
-            blocks += await _blocks(attachment, media, transcribe)
+            blocks += await _blocks(attachment, shelf, transcribe)
     except BaseException:
-        discard(blocks)
+        discard(shelf.kept)
         raise
     return tuple(blocks)
 
@@ -73,7 +74,30 @@ def discard(blocks: Iterable[Block]) -> None:
                 _log.warning("The attachment %s stays: %s", one_line(block.path), error.strerror)
 
 
-async def _blocks(attachment: Attachment, media: MediaStore, transcribe: Transcribe | None) -> list[Block]:
+class _Shelf:
+    """The files kept for one message, remembered from the moment they exist: a PDF is read and a recording heard for minutes after that,
+    and whoever waits may leave."""
+
+    def __init__(self, media: MediaStore) -> None:
+        self._media = media
+        self.kept: list[File] = []
+
+    async def keep(self, attachment: Attachment) -> File:
+        given = (attachment.data, attachment.mime_type, attachment.name)
+        saving = asyncio.get_running_loop().create_task(asyncio.to_thread(self._media.save, *given))
+        try:
+            file = await asyncio.shield(saving)
+        except asyncio.CancelledError:
+            # The thread writes on, for a moment: nothing may stay behind.
+            await asyncio.wait([saving])
+            if saving.exception() is None:
+                self.kept.append(saving.result())
+            raise
+        self.kept.append(file)
+        return file
+
+
+async def _blocks(attachment: Attachment, shelf: _Shelf, transcribe: Transcribe | None) -> list[Block]:
     kind = clean_type(attachment.mime_type)
     found = sniff(attachment.data[:512])
     if kind in PICTURES and found in PICTURES:
@@ -81,25 +105,25 @@ async def _blocks(attachment: Attachment, media: MediaStore, transcribe: Transcr
         title = [Text(f"[The picture {_quoted(attachment)}:]")] if attachment.titled else []
         return [*title, Image(attachment.data, found)]
     if kind == "application/pdf":
-        return await _pdf(attachment, media)
+        return await _pdf(attachment, shelf)
     if kind.startswith("audio/"):
-        return await _recording(attachment, media, transcribe)
+        return await _recording(attachment, shelf, transcribe)
     if kind.startswith("text/") or kind in _TEXT_TYPES:
-        return await _text(attachment, media)
-    return [await _keep(attachment, media)]
+        return await _text(attachment, shelf)
+    return [await shelf.keep(attachment)]
 
 
-async def _text(attachment: Attachment, media: MediaStore) -> list[Block]:
+async def _text(attachment: Attachment, shelf: _Shelf) -> list[Block]:
     text = _decoded(attachment.data)
     if text is None:
         note = Text(f"[{_quoted(attachment)} is not text in UTF-8 or UTF-16; it is kept as a file.]")
-        return [note, await _keep(attachment, media)]
+        return [note, await shelf.keep(attachment)]
     shown: list[Block] = [_framed(attachment, text)]
-    return shown if len(text) <= MAX_TEXT else [*shown, await _keep(attachment, media)]
+    return shown if len(text) <= MAX_TEXT else [*shown, await shelf.keep(attachment)]
 
 
-async def _pdf(attachment: Attachment, media: MediaStore) -> list[Block]:
-    file = await _keep(attachment, media)
+async def _pdf(attachment: Attachment, shelf: _Shelf) -> list[Block]:
+    file = await shelf.keep(attachment)
     try:
         text = await read_pdf(attachment.data, most_characters=MAX_TEXT)
     except OpenClawError as error:
@@ -107,8 +131,8 @@ async def _pdf(attachment: Attachment, media: MediaStore) -> list[Block]:
     return [_framed(attachment, text), file]
 
 
-async def _recording(attachment: Attachment, media: MediaStore, transcribe: Transcribe | None) -> list[Block]:
-    file = await _keep(attachment, media)
+async def _recording(attachment: Attachment, shelf: _Shelf, transcribe: Transcribe | None) -> list[Block]:
+    file = await shelf.keep(attachment)
     if transcribe is None:
         note = "no transcription provider is configured (media.audio.transcription)."
     else:
@@ -124,10 +148,6 @@ def _framed(attachment: Attachment, text: str, what: str = "") -> Text:
     if len(text) > MAX_TEXT:
         text = f"{text[:MAX_TEXT]}\n[… {len(text) - MAX_TEXT:,} more of {len(text):,} characters]"
     return Text(frame(text, source="unknown", sender=_name(attachment), subject=what, warning=False))
-
-
-async def _keep(attachment: Attachment, media: MediaStore) -> File:
-    return await asyncio.to_thread(media.save, attachment.data, attachment.mime_type, attachment.name)
 
 
 def _name(attachment: Attachment) -> str:

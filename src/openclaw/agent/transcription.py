@@ -9,7 +9,7 @@ import secrets
 import msgspec
 
 from openclaw.agent.attachments import Attachment
-from openclaw.errors import MediaError, OpenClawError
+from openclaw.errors import ConnectError, DeadlineError, MediaError, OpenClawError
 from openclaw.media import clean_type
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.security.egress import Rules
@@ -59,6 +59,10 @@ class Transcriber(msgspec.Struct, frozen=True):
                     timeout=self.timeout,
                     limit=ANSWER_BYTES,
                 )
+            except DeadlineError as error:
+                raise MediaError(f"the transcription endpoint took longer than {self.timeout:g} seconds.") from error
+            except ConnectError as error:
+                raise MediaError("the transcription endpoint cannot be reached.", hint=str(error)) from error
             except OpenClawError as error:
                 raise MediaError(
                     f"the transcription endpoint could not be used ({type(error).__name__}).", hint=str(error)
@@ -66,9 +70,12 @@ class Transcriber(msgspec.Struct, frozen=True):
         if answer.status != 200:
             raise MediaError(f"the transcription endpoint answered with HTTP {answer.status}.")
         try:
-            return msgspec.json.decode(answer.body, type=_Transcript).text.strip()
-        except msgspec.MsgspecError:
+            words = msgspec.json.decode(answer.body, type=_Transcript).text.strip()
+        except (msgspec.MsgspecError, UnicodeDecodeError):
             raise MediaError("the transcription endpoint answered with something that is no transcript.") from None
+        if not words:
+            raise MediaError("the transcription endpoint heard no words in it.")
+        return words
 
     def _form(self, recording: Attachment, boundary: str) -> bytes:
         kind = clean_type(recording.mime_type)
