@@ -9,7 +9,7 @@ from bench.parts import ROOT
 from bench.report.sections import SECTIONS, Section, charts, table, why_missing
 from bench.report.words import quantity
 from bench.results import Results
-from bench.targets import Verdict, verdicts
+from bench.targets import TARGETS, Verdict, verdicts
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 CHARTS = ROOT / "docs" / "benchmarks"
@@ -80,7 +80,7 @@ def _machine(results: Results) -> str:
 
 
 def _targets(results: Results) -> str:
-    found = verdicts(results, {figure.measure for figure in results.figures})
+    found = verdicts(results, {target.measure for target in TARGETS})
     missed = [verdict for verdict in found if not verdict.ok]
     head = "All of these are reached." if not missed else f"**{len(missed)} of {len(found)} are missed.**"
     rows = [

@@ -1,6 +1,7 @@
 """What the page shows of each measure: a table with everybody in it, and charts of the cases that tell most. Pure."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from bench.contenders.roster import EVERYBODY, FLOOR, OURS
 from bench.report.chart import Bar, bars
@@ -177,6 +178,10 @@ SECTIONS = (
         ("growth",),
         "OpenClaw alone: until all tools are known for the first time, to list them for a turn, one call (p50), memory.",
         (Column("known", "all known"), Column("listed", "listed"), Column("call", "a call"), Column("rss", "memory")),
+        (
+            Chart("call", "One call, by how much there is beside it", "median time of one call", ratio=False),
+            Chart("rss", "Memory, by servers and tools", "resident memory of OpenClaw", ratio=False),
+        ),
         alone=True,
     ),
 )
@@ -266,19 +271,27 @@ def charts(results: Results, section: Section) -> dict[str, tuple[str, str]]:
     """File name → title and SVG, for the charts whose figures exist."""
     made: dict[str, tuple[str, str]] = {}
     for chart in section.charts:
-        rows = [row for who in TITLES if (row := _bar(_find(results, section, chart.case, who), chart))]
+        found = _figures(results, section, chart)
+        rows = [row for label, figure in found if (row := _bar(label, figure, chart))]
         if len(rows) > 1:
             file = f"{section.measures[0]}-{chart.case.replace(' ', '-').replace(',', '')}.svg"
-            made[file] = (chart.title, bars(chart.title, chart.subtitle, rows))
+            shown = factor if chart.ratio else partial(quantity, unit=found[0][1].unit)
+            made[file] = (chart.title, bars(chart.title, chart.subtitle, rows, shown))
     return made
 
 
-def _bar(figure: Figure | None, chart: Chart) -> Bar | None:
-    if figure is None:
-        return None
+def _figures(results: Results, section: Section, chart: Chart) -> list[tuple[str, Figure]]:
+    """A bar for each contender; where only we are measured, for each case."""
+    if section.alone:
+        ending = f" {chart.case}"
+        return [(f.case.removesuffix(ending), f) for f in results.of(section.measures[0]) if f.case.endswith(ending)]
+    found = ((TITLES[who], _find(results, section, chart.case, who)) for who in TITLES)
+    return [(title, figure) for title, figure in found if figure is not None]
+
+
+def _bar(label: str, figure: Figure, chart: Chart) -> Bar | None:
     value = figure.ratio if chart.ratio else figure.value
     if value is None or value <= 0:
         return None
     kind = {OURS.key: "ours", FLOOR.key: "floor"}.get(figure.who, "other")
-    shown = factor(value) if chart.ratio else quantity(value, figure.unit)
-    return Bar(TITLES[figure.who], value, shown, kind)
+    return Bar(label, value, factor(value) if chart.ratio else quantity(value, figure.unit), kind)

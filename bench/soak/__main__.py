@@ -6,6 +6,7 @@ ended with an error, the commonest reasons.
 
 import argparse
 import asyncio
+import faulthandler
 import logging
 import os
 import random
@@ -28,6 +29,8 @@ from openclaw.mcp.manager import Manager
 
 # Nothing of ours may live longer than this after a stop.
 GONE_AFTER = 7.0
+# Past its minutes: warming up, closing twenty servers, looking for what was left. A soak that is not over then hangs itself.
+SPARE_SECONDS = 180.0
 
 
 def main() -> int:
@@ -36,6 +39,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=None, help="the same order of disturbances as another run")
     parser.add_argument("--leaky", action="store_true", help="with a server that leaves processes behind")
     options = parser.parse_args()
+    # Says where it hangs, and ends with 1. The guardian ends the servers.
+    faulthandler.dump_traceback_later(options.minutes * 60 + SPARE_SECONDS, exit=True)
     seed = random.SystemRandom().randrange(1 << 32) if options.seed is None else options.seed
     # Servers that are killed give rise to many warnings, which are not what is looked at here.
     logging.getLogger("openclaw").setLevel(logging.CRITICAL)

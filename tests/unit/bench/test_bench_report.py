@@ -1,5 +1,6 @@
 """The page: everything that was measured is on it, and it is the same for the same results."""
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,6 +12,7 @@ from bench.report.words import duration, factor
 from bench.results import Figure, Note, Results, Unit
 from bench.targets import TARGETS
 
+SAMPLE = Path(__file__).parent / "sample_results.json"
 MACHINE = {
     "processor": "a processor, 2 cores",
     "system": "Linux 6",
@@ -48,16 +50,54 @@ def test_every_figure_of_a_table_comes_with_its_ratio_first() -> None:
     assert "| TypeScript SDK | 10x (10.0 s) |" in render(complete())["benchmarks.md"]
 
 
-def test_who_failed_or_was_skipped_stands_in_the_table_with_the_reason_below() -> None:
-    results = complete()
-    results.note(Note("calls", "mcp-use", "skipped", "it could not be installed"))
-    results.note(Note("calls", "langchain", "failed", "no answer within 30 s", "json"))
-    results.add(Figure("calls", "stdio", "langchain", 20.0, "seconds", 20.0))
-    page = render(results)["benchmarks.md"]
-    assert "| mcp-use | skipped | skipped | skipped |" in page
-    assert "| langchain-mcp-adapters | 20x (20.0 s) | failed | – |" in page
-    assert "- mcp-use: skipped: `it could not be installed`" in page
-    assert "- langchain-mcp-adapters, json: failed: `no answer within 30 s`" in page
+def texts(picture: str) -> list[str | None]:
+    return [element.text for element in ElementTree.fromstring(picture).iter() if element.tag.endswith("text")]
+
+
+def section(page: str, title: str) -> list[str]:
+    """The lines under a heading that say something."""
+    body = page.partition(f"## {title}\n")[2].partition("\n## ")[0]
+    return [line for line in body.splitlines() if line]
+
+
+def test_a_section_holds_its_table_who_failed_or_was_skipped_and_its_charts() -> None:
+    page = render(Results.load(SAMPLE))["benchmarks.md"]
+    assert section(page, "Warm calls") == [
+        "One call at a time, 100 characters there and back: p50, as a ratio to the floor and absolutely.",
+        "|  | stdio | HTTP, JSON |",
+        "|---|---|---|",
+        "| plain client (the floor) | 1.0x (50 µs) | 1.0x (100 µs) |",
+        "| **OpenClaw** | 0.90x (45 µs) | 2.6x (260 µs) |",
+        "| TypeScript SDK | 1.2x (60 µs) | – |",
+        "| mcp-use | skipped | skipped |",
+        "| langchain-mcp-adapters | 24x (1.20 ms) | failed |",
+        "- langchain-mcp-adapters, json: failed: `no answer within 30 s`",
+        "- mcp-use: skipped: `it could not be installed: 'pip' ended`",
+        "![Warm call over stdio](benchmarks/calls-stdio.svg)",
+        "![Warm call over HTTP, answered with JSON](benchmarks/calls-json.svg)",
+    ]
+
+
+def test_growth_has_a_row_for_each_case_and_a_bar_for_each() -> None:
+    files = render(Results.load(SAMPLE))
+    assert section(files["benchmarks.md"], "Growth")[1:5] == [
+        "|  | all known | listed | a call | memory |",
+        "|---|---|---|---|---|",
+        "| 100 tools | – | – | 50 µs | 40 MB |",
+        "| 1,000 tools | – | – | 50 µs | 50 MB |",
+    ]
+    assert texts(files["benchmarks/growth-rss.svg"])[2:] == ["100 tools", "40 MB", "1,000 tools", "50 MB"]
+
+
+def test_the_page_shows_the_charts_that_there_are_and_no_others() -> None:
+    files = render(Results.load(SAMPLE))
+    shown = re.findall(r"\((benchmarks/[^)]+)\)", files["benchmarks.md"])
+    assert sorted(shown) == sorted(name for name in files if name.endswith(".svg"))
+
+
+def test_a_measure_that_is_missing_altogether_is_missed_on_the_page() -> None:
+    page = render(Results.load(SAMPLE))["benchmarks.md"]
+    assert "| idle gateway with them | ≤ 90 MB | not measured | **no** |" in page
 
 
 def test_the_same_results_give_the_same_bytes() -> None:
@@ -73,8 +113,17 @@ def test_every_promise_is_shown_in_some_section() -> None:
 
 def test_charts_are_well_formed_and_carry_their_labels() -> None:
     picture = bars("Title & more", 'a "note"', [Bar("us <1>", 1.0, "1.0x", "ours"), Bar("them", 100.0, "100x")])
-    texts = [element.text for element in ElementTree.fromstring(picture).iter() if element.tag.endswith("text")]
-    assert texts == ["Title & more", 'a "note" (logarithmic scale)', "us <1>", "1.0x", "them", "100x"]
+    assert texts(picture) == [
+        *("Title & more", 'a "note" (logarithmic scale)'),
+        *("1.0", "10.0", "100.0"),
+        *("us <1>", "1.0x", "them", "100x"),
+    ]
+
+
+def test_bars_of_like_length_need_no_logarithms() -> None:
+    picture = bars("Title", "note", [Bar("a", 1.0, "1.0x"), Bar("b", 4.0, "4.0x")])
+    widths = [float(e.get("width", "")) for e in ElementTree.fromstring(picture).iter() if e.get("class") == "other"]
+    assert (texts(picture)[1], round(widths[1] / widths[0], 2)) == ("note", 4.0)
 
 
 def test_writing_removes_charts_that_are_no_longer_shown(tmp_path: Path) -> None:
