@@ -12,7 +12,7 @@ help: ## this list
 setup: ## make .venv (done by every other target)
 	@scripts/setup
 
-demo: setup ## see an agent answer, no account needed
+demo: setup ## take the tour of two minutes, no account needed
 	@.venv/bin/openclaw demo
 
 test: lint types unit ## everything that needs pip only, under 5 minutes

@@ -205,7 +205,8 @@ def test_no_address_but_this_machine_is_asked_for(person: Place, tmp_path: Path)
 def test_an_interrupted_tour_leaves_nothing_behind(person: Place, number: signal.Signals) -> None:
     with person.touring(stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
-        assert any("Its tokens are good for" in line for line in process.stdout)
+        # One server runs by then, and most of the tour is still to come.
+        assert any("Running (PID" in line for line in process.stdout)
         process.send_signal(number)
         _, err = process.communicate(timeout=HANG_GUARD)
     assert (process.returncode, err) == (130, "Stopped. Nothing is left behind.\n")

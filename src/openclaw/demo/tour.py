@@ -29,7 +29,7 @@ from openclaw.mcp.manager import Manager
 from openclaw.mcp.status import EngineEvent, StateChanged
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.security.egress import Rules
-from openclaw.security.external import without_frames
+from openclaw.security.unframe import without_frames
 from openclaw.sessions.event import Said
 
 # A step takes a second or two; one that takes this long will not end.
@@ -106,7 +106,7 @@ async def server_crashes(tour: Tour) -> None:
     after = await tour.pid_of("notes")
     if after == before:
         raise TourError("The server that was killed is still there.")
-    tour.screen.say(f"The call started the server again and was answered by it: process {before} is now {after}.")
+    tour.screen.say(f"OpenClaw started the server again, and the new one answered: process {before} is now {after}.")
 
 
 async def server_wants_sign_in(tour: Tour) -> None:
