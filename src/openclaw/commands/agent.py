@@ -17,7 +17,8 @@ from openclaw.commands.parse import Parsed
 from openclaw.content import File, Image
 from openclaw.errors import UsageError
 from openclaw.media import ITEM_BYTES
-from openclaw.security.external import clean_terminal, without_frames
+from openclaw.security.external import clean_terminal
+from openclaw.security.unframe import Unframer
 
 # Enough of a call's arguments to recognise it; the whole is in --json.
 _SHOWN_ARGUMENTS = 100
@@ -117,13 +118,13 @@ class StreamPrinter:
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._unframer = Unframer()
         self._at_line_start = True
 
     def __call__(self, event: Event) -> None:
         match event:
             case TextDelta(text=text):
-                self._console.out(clean_terminal(without_frames(text)))
-                self._at_line_start = text.endswith("\n")
+                self._show(self._unframer.feed(text))
             case MessageEnd():
                 self._newline()
             case ToolStart(call=call):
@@ -139,7 +140,13 @@ class StreamPrinter:
             case _:
                 pass
 
+    def _show(self, text: str) -> None:
+        if text:
+            self._console.out(clean_terminal(text))
+            self._at_line_start = text.endswith("\n")
+
     def _newline(self) -> None:
+        self._show(self._unframer.end())
         if not self._at_line_start:
             self._console.line()
             self._at_line_start = True

@@ -9,7 +9,8 @@ from openclaw.commands.parse import Parsed
 from openclaw.config.agents import default_agent
 from openclaw.content import AssistantMessage, Block, Message, Text, ToolMessage, UserMessage
 from openclaw.log import one_line
-from openclaw.security.external import clean_terminal, without_frames
+from openclaw.security.external import clean_terminal
+from openclaw.security.unframe import without_frames
 from openclaw.sessions.event import Compaction, Reset, Said
 from openclaw.sessions.export import jsonl
 from openclaw.sessions.key import session_key

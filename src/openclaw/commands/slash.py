@@ -19,7 +19,8 @@ from openclaw.config.agents import AgentSpec, agent
 from openclaw.content import text_of
 from openclaw.errors import UsageError
 from openclaw.log import one_line
-from openclaw.security.external import clean_terminal, without_frames
+from openclaw.security.external import clean_terminal
+from openclaw.security.unframe import without_frames
 from openclaw.sessions.key import session_key
 from openclaw.skills.skill import SkillFault
 

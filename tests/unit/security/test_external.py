@@ -17,7 +17,6 @@ from openclaw.security.external import (
     clean_text,
     frame,
     suspicious,
-    without_frames,
 )
 from openclaw.security.fold import fold
 
@@ -457,24 +456,3 @@ def test_a_schema_that_is_no_json_or_nested_without_end_is_a_decode_error(schema
 def test_text_for_a_terminal_keeps_lines_and_loses_everything_that_drives_it() -> None:
     text = "one\r\ntwo\tthree\x1b]8;;http://evil\x07link\x1b]8;;\x07 \u202e\u2066abc\u2069 👩‍👧 \x07\rfour"
     assert clean_terminal(text) == "one\ntwo\tthreelink abc 👩‍👧 \nfour"
-
-
-@pytest.mark.parametrize("warning", [True, False])
-@pytest.mark.parametrize("source", ["mcp_server", "web_fetch", "unknown"])
-def test_a_person_is_shown_what_a_frame_holds_and_nothing_else(source: Source, warning: bool) -> None:
-    framed = frame("first line\nsecond line", source=source, sender="files", subject="notes", warning=warning)
-    assert without_frames(f"Here it is:\n{framed}\nDone.").split() == [
-        "Here",
-        "it",
-        "is:",
-        "first",
-        "line",
-        "second",
-        "line",
-        "Done.",
-    ]
-
-
-def test_text_that_only_looks_like_a_frame_is_left_as_it_is() -> None:
-    text = '<<<EXTERNAL_UNTRUSTED_CONTENT id="0123456789abcdef">>>\nSource: x\n---\nhello'
-    assert without_frames(text) == text
