@@ -22,6 +22,7 @@ LOCKS = ROOT / "bench" / "contenders" / "environments"
 COMPLETE = "complete"
 # The slowest of them takes a minute; a registry that never answers must not hold up the run.
 INSTALL_SECONDS = 600
+PATH_SECONDS = 30
 # All npm packages and four environments.
 PARTS_SECONDS = 1_800
 
@@ -30,17 +31,25 @@ class Unavailable(Exception):
     """A part that is not there; its text says why."""
 
 
-@cache
 def real_parts() -> Path:
     """The folder of scripts/real_parts.py, made by it if need be."""
+    found = _real_parts()
+    if isinstance(found, str):
+        raise Unavailable(found)
+    return found
+
+
+@cache
+def _real_parts() -> Path | str:
+    """The folder, or why there is none: asked once, as an installation in vain may take long."""
     script = [sys.executable, str(ROOT / "scripts" / "real_parts.py")]
-    folder = Path(subprocess.run([*script, "--path"], capture_output=True, text=True, check=True).stdout.strip())
-    if not folder.is_dir():
-        print("bench: installing what make test-real uses", file=sys.stderr)
-        try:
+    try:
+        folder = Path(finished([*script, "--path"], dict(os.environ), cwd=ROOT, patience=PATH_SECONDS).strip())
+        if not folder.is_dir():
+            print("bench: installing what make test-real uses", file=sys.stderr)
             finished(script, dict(os.environ), cwd=ROOT, patience=PARTS_SECONDS)
-        except Failed as error:
-            raise Unavailable(f"it could not be installed: {error}") from None
+    except Failed as error:
+        return f"it could not be installed: {error}"
     return folder
 
 

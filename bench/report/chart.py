@@ -26,11 +26,12 @@ SHORTEST = 0.04
 
 QUOTES = {'"': "&quot;"}
 STYLE = (
-    "<style>"
-    ".card{fill:#ffffff;stroke:#d8dee4}text{fill:#1f2328}.note{fill:#59636e}.line{stroke:#d8dee4}"
+    # Words have an edge in the background's colour, where a line passes behind them.
+    "<style>text{stroke-width:3px;paint-order:stroke}"
+    ".card{fill:#ffffff;stroke:#d8dee4}text{fill:#1f2328;stroke:#ffffff}.note{fill:#59636e}.line{stroke:#d8dee4}"
     ".ours{fill:#0a7d5a}.floor{fill:#c98a1b}.other{fill:#8c96a3}"
     "@media(prefers-color-scheme:dark){"
-    ".card{fill:#151b23;stroke:#3d444d}text{fill:#f0f6fc}.note{fill:#9198a1}.line{stroke:#3d444d}"
+    ".card{fill:#151b23;stroke:#3d444d}text{fill:#f0f6fc;stroke:#151b23}.note{fill:#9198a1}.line{stroke:#3d444d}"
     ".ours{fill:#2fb98a}.floor{fill:#d9a441}.other{fill:#6e7885}}"
     "</style>"
 )
