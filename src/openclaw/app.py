@@ -36,7 +36,7 @@ from openclaw.content import Audio, Block, File, Image, Text, ToolCall, Usage, U
 from openclaw.engine import NATIVE_NAMES, Engine
 from openclaw.errors import ConfigError
 from openclaw.log import short_hash
-from openclaw.models.catalog import OFFLINE, Catalog, Selection
+from openclaw.models.catalog import OFFLINE, Models, Selection
 from openclaw.models.configured import misnamed, provider_specs
 from openclaw.plugins.configured import plugin_rules
 from openclaw.plugins.contract import PluginContext, PluginHandle, ToolPlugin
@@ -45,8 +45,7 @@ from openclaw.sessions.key import session_key as full_key
 from openclaw.sessions.memory import MemoryStore
 from openclaw.sessions.sqlite import SqliteStore
 from openclaw.sessions.store import Store
-from openclaw.skills.catalog import Catalog as SkillCatalog
-from openclaw.skills.catalog import SkillRules, load_skills
+from openclaw.skills.catalog import SkillRules, Skills, load_skills
 from openclaw.skills.discover import Limits, skill_roots
 from openclaw.tool import Invocation, Tool, ToolResult
 from openclaw.tools.confine import Fence
@@ -278,8 +277,8 @@ class App:
         return store
 
     @cached_property
-    def models(self) -> Catalog:
-        catalog = Catalog(
+    def models(self) -> Models:
+        catalog = Models(
             provider_specs(self.config),
             environ=self.engine.env,
             resolve=self._resolve,
@@ -328,7 +327,7 @@ class App:
         self.paths.workspace_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         return self.paths.workspace_dir
 
-    def skills(self, spec: AgentSpec, workspace: Path | None = None) -> SkillCatalog:
+    def skills(self, spec: AgentSpec, workspace: Path | None = None) -> Skills:
         section = self.config.root.skills
         roots = skill_roots(
             workspace=self.workspace(spec, workspace),

@@ -279,7 +279,7 @@ async def test_a_server_that_is_signed_in_to_shows_how_long_that_lasts(server: A
     listed = await home.openclaw("mcp", "servers")
     assert "Status: Connected | Auth: OAuth (expires 2h) | Tools: 3" in listed.out
     shown = await home.openclaw("mcp", "status", "files")
-    assert "\n  Auth          OAuth\n  Token         expires in 120 min, renewed by itself\n" in shown.out
+    assert "\n  Auth          OAuth\n  Token         expires in 2 h, renewed by itself\n" in shown.out
     (data,) = json.loads((await home.openclaw("mcp", "servers", "--json")).out)
     assert (data["auth"], data["authExpiresAt"]) == ("oauth", pytest.approx(time.time() + 7200, abs=60))
 

@@ -86,6 +86,17 @@ class Console(msgspec.Struct, frozen=True):
             self.line(self.dim(text) if number == 0 else text)
 
 
+# From two of a unit on it is easier to read than many of a smaller one; what is as good as two counts as two.
+_FEW = 1.99
+_UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+
+
+def duration(seconds: float) -> str:
+    """How long, in one number that says enough: `90 s`, `5 min`, `3 h`, `4 d`."""
+    unit, size = next(((unit, size) for unit, size in _UNITS if seconds >= _FEW * size), _UNITS[-1])
+    return f"{seconds / size:.0f} {unit}"
+
+
 def to_json(value: Any) -> str:
     """Indented JSON of structs and plain data. Characters that drive a terminal are escaped, which leaves the values as they are."""
     text = msgspec.json.format(msgspec.json.encode(value, enc_hook=str.__str__), indent=2).decode()

@@ -11,7 +11,7 @@ from typing import Any
 
 from openclaw.auth.browser import has_screen, open_browser
 from openclaw.auth.login import SignedIn, Started
-from openclaw.commands.console import Write
+from openclaw.commands.console import Write, duration
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config.agents import agent as agent_spec
@@ -171,5 +171,4 @@ def _said(done: SignedIn) -> str:
 def _when(expires_at: float | None) -> str:
     if expires_at is None:
         return "the server does not say"
-    minutes = max(0, round((expires_at - time.time()) / 60))
-    return f"in {minutes} min" if minutes < 120 else f"in {round(minutes / 60)} h"
+    return f"in {duration(max(0.0, expires_at - time.time()))}"

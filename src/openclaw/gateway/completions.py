@@ -39,7 +39,6 @@ class _Speech(msgspec.Struct):
 class _File(msgspec.Struct):
     file_data: str = ""
     filename: str = ""
-    file_id: str = ""
 
 
 class _Part(msgspec.Struct):

@@ -22,7 +22,7 @@ from openclaw.models.spec import Endpoint, ModelSpec, ProviderSpec
 from openclaw.models.vendors import USUAL_WINDOW, VENDORS, Vendor, located
 from openclaw.redact import SECRET_SCHEME, looks_secret, remember
 
-__all__ = ["OFFLINE", "Catalog", "Chain", "Link", "ModelSpec", "ProviderSpec", "Selection"]
+__all__ = ["OFFLINE", "Chain", "Link", "ModelSpec", "Models", "ProviderSpec", "Selection"]
 
 # It reads the last message only; any number will do that never makes a conversation compact early.
 OFFLINE_WINDOW: Final = 1_000_000
@@ -85,7 +85,7 @@ class Chain:
         return
 
 
-class Catalog:
+class Models:
     """The providers of one configuration. `resolve` turns a secret reference into its value; `base` is where script paths start."""
 
     def __init__(

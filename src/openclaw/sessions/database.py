@@ -15,7 +15,7 @@ import msgspec
 
 from openclaw.errors import StoreError
 from openclaw.files import make_directory
-from openclaw.sessions.event import Event, Said, decode, is_start
+from openclaw.sessions.event import Said, SessionEvent, decode, is_start
 from openclaw.sessions.migrations import migrate, version_of
 from openclaw.sessions.store import SessionInfo, Transcript, entry, wrong_agent
 
@@ -46,7 +46,7 @@ class Append(msgspec.Struct, frozen=True):
     agent: str
     new_id: str
     at: float
-    events: Sequence[tuple[Event, bytes]]
+    events: Sequence[tuple[SessionEvent, bytes]]
 
 
 class Database:
@@ -54,7 +54,7 @@ class Database:
         self._path = path
         self._connection: sqlite3.Connection | None = None
 
-    def recent(self, key: str, agent: str) -> list[Event]:
+    def recent(self, key: str, agent: str) -> list[SessionEvent]:
         """The events a model's history is made of. Refuses a session of another agent."""
         with self._reading() as connection:
             if connection is None:

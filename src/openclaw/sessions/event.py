@@ -40,7 +40,7 @@ class Custom(msgspec.Struct, frozen=True, tag_field="type", tag="custom"):
     data: Any = None
 
 
-Event = Said | Compaction | Reset | Custom
+SessionEvent = Said | Compaction | Reset | Custom
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -49,15 +49,15 @@ class Entry(msgspec.Struct, frozen=True):
     id: str
     parent_id: str | None
     at: float
-    event: Event
+    event: SessionEvent
 
 
 # Framed text is a subclass of str, which msgspec refuses by itself; a framed text is stored as the text it is.
 _encoder = msgspec.json.Encoder(enc_hook=str.__str__)
-_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+_decoder: msgspec.json.Decoder[SessionEvent] = msgspec.json.Decoder(SessionEvent)
 
 
-def encode(event: Event) -> bytes:
+def encode(event: SessionEvent) -> bytes:
     """The event as JSON. Raises StoreError when it could not be read back."""
     try:
         if _depth(_open_data(event)) > MAX_DEPTH:
@@ -69,7 +69,7 @@ def encode(event: Event) -> bytes:
         raise StoreError(f"A message cannot be stored as JSON: {error}.") from None
 
 
-def decode(raw: bytes) -> Event:
+def decode(raw: bytes) -> SessionEvent:
     try:
         return _decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -79,12 +79,12 @@ def decode(raw: bytes) -> Event:
         ) from None
 
 
-def is_start(event: Event) -> bool:
+def is_start(event: SessionEvent) -> bool:
     """Whether nothing before this event matters to `history`."""
     return isinstance(event, Compaction | Reset)
 
 
-def history(events: Iterable[Event]) -> list[Message]:
+def history(events: Iterable[SessionEvent]) -> list[Message]:
     """What the model sees: everything after the last reset, or the last compaction and what came after it."""
     messages: list[Message] = []
     for event in events:
@@ -101,7 +101,7 @@ def history(events: Iterable[Event]) -> list[Message]:
     return messages
 
 
-def _open_data(event: Event) -> list[Any]:
+def _open_data(event: SessionEvent) -> list[Any]:
     """The parts whose shape we do not fix: tool arguments and custom data. Everything else is flat."""
     match event:
         case Said(message=message):

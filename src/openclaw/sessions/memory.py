@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import msgspec
 from msgspec.structs import replace
 
-from openclaw.sessions.event import Entry, Event, Said, decode
+from openclaw.sessions.event import Entry, Said, SessionEvent, decode
 from openclaw.sessions.key import check_key
 from openclaw.sessions.lock import KeyLocks
 from openclaw.sessions.store import SessionInfo, Transcript, entry, new_session_id, unknown_session, wrong_agent
@@ -32,7 +32,7 @@ class MemoryStore:
     async def turn(self, key: str, agent: str) -> AsyncIterator[Turn]:
         check_key(key)
 
-        async def write(events: Sequence[tuple[Event, bytes]]) -> None:
+        async def write(events: Sequence[tuple[SessionEvent, bytes]]) -> None:
             self._append(key, agent, [decode(raw) for _, raw in events])
 
         async with self._locks.hold(key):
@@ -70,7 +70,7 @@ class MemoryStore:
     async def close(self) -> None:
         return None
 
-    def _append(self, key: str, agent: str, events: Sequence[Event]) -> None:
+    def _append(self, key: str, agent: str, events: Sequence[SessionEvent]) -> None:
         # Whole milliseconds, as the file keeps them.
         now = round(self._clock() * 1000) / 1000
         session = self._sessions.get(key)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from openclaw.sessions.database import Append, Database
-from openclaw.sessions.event import Event
+from openclaw.sessions.event import SessionEvent
 from openclaw.sessions.key import check_key
 from openclaw.sessions.lock import FileLocks
 from openclaw.sessions.store import SessionInfo, Transcript, new_session_id, unknown_session
@@ -43,7 +43,7 @@ class SqliteStore:
     async def turn(self, key: str, agent: str) -> AsyncIterator[Turn]:
         check_key(key)
 
-        async def write(events: Sequence[tuple[Event, bytes]]) -> None:
+        async def write(events: Sequence[tuple[SessionEvent, bytes]]) -> None:
             batch = Append(key, agent, self._new_id(), self._clock(), events)
             await self._run(lambda: self._database.append(batch))
 

@@ -12,7 +12,7 @@ import msgspec
 
 from openclaw.errors import StoreError
 from openclaw.log import one_line
-from openclaw.sessions.event import Entry, Event
+from openclaw.sessions.event import Entry, SessionEvent
 from openclaw.sessions.turn import Turn
 
 # Keys may be a megabyte long; a sentence about one is not.
@@ -66,7 +66,7 @@ def new_session_id() -> str:
     return secrets.token_hex(_ID_BYTES)
 
 
-def entry(seq: int, at: float, event: Event) -> Entry:
+def entry(seq: int, at: float, event: SessionEvent) -> Entry:
     """Ids are the event's number in its session: stable, and unique where they are used."""
     return Entry(f"{seq:08x}", f"{seq - 1:08x}" if seq > 1 else None, at, event)
 

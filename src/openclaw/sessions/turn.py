@@ -8,19 +8,19 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from openclaw.content import Message
-from openclaw.sessions.event import Compaction, Custom, Event, Reset, Said, encode, history
+from openclaw.sessions.event import Compaction, Custom, Reset, Said, SessionEvent, encode, history
 
-Write = Callable[[Sequence[tuple[Event, bytes]]], Awaitable[None]]
+Write = Callable[[Sequence[tuple[SessionEvent, bytes]]], Awaitable[None]]
 
 
 class Turn:
     """`append`, `compact`, `reset` and `note` raise StoreError at once for what could not be read back later."""
 
-    def __init__(self, key: str, agent: str, events: Sequence[Event], write: Write) -> None:
+    def __init__(self, key: str, agent: str, events: Sequence[SessionEvent], write: Write) -> None:
         self.key = key
         self.agent = agent
         self._stored = list(events)
-        self._staged: list[tuple[Event, bytes]] = []
+        self._staged: list[tuple[SessionEvent, bytes]] = []
         self._write = write
         self._ended = False
 
@@ -64,7 +64,7 @@ class Turn:
         """For the store: the lock is about to be given up."""
         self._ended = True
 
-    def _stage(self, *events: Event) -> None:
+    def _stage(self, *events: SessionEvent) -> None:
         if self._ended:
             raise RuntimeError("This turn has ended; its session is no longer locked.")
         self._staged += [(event, encode(event)) for event in events]

@@ -17,7 +17,7 @@ from openclaw.skills.prompt import skills_prompt
 from openclaw.skills.skill import Skill, Skipped
 
 
-class Catalog(msgspec.Struct, frozen=True):
+class Skills(msgspec.Struct, frozen=True):
     """`skills` in order of precedence; `skipped` with the reason for each; `commands` by name, without the slash."""
 
     skills: tuple[Skill, ...] = ()
@@ -54,7 +54,7 @@ def load_skills(
     env: Mapping[str, str],
     platform: str,
     reserved: Collection[str] = (),
-) -> Catalog:
+) -> Skills:
     """Read the disk once and decide. `config` is the whole config as plain data, for `requires.config`. Raises nothing."""
     found, skipped = _unique(roots, rules.limits)
     facts = Facts(
@@ -73,9 +73,7 @@ def load_skills(
             skills.append(skill)
         else:
             skipped.append(Skipped(skill.name, skill.path, reason))
-    return Catalog(
-        tuple(skills), tuple(skipped), assign_commands(skills, reserved), skills_prompt(skills, rules.limits)
-    )
+    return Skills(tuple(skills), tuple(skipped), assign_commands(skills, reserved), skills_prompt(skills, rules.limits))
 
 
 def _unique(roots: Sequence[Root], limits: Limits) -> tuple[list[Skill], list[Skipped]]:

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from openclaw.content import Text, UserMessage
 from openclaw.errors import ModelError, SecretError
-from openclaw.models.catalog import OFFLINE, Catalog, Chain, Link, ModelSpec, ProviderSpec, Selection
+from openclaw.models.catalog import OFFLINE, Chain, Link, Models, ModelSpec, ProviderSpec, Selection
 from openclaw.models.offline import Offline
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, Notice, TextDelta
 from openclaw.models.scripted import Scripted, Turn
@@ -53,7 +53,7 @@ async def ollama(*models: dict[str, Any] | str) -> AsyncIterator[str]:
 
 async def test_a_configured_provider_is_asked_over_its_wire() -> None:
     async with ChatServer([Answer("chat")]) as chat, MessagesServer([Answer("messages")]) as messages:
-        catalog = Catalog(
+        catalog = Models(
             [
                 ProviderSpec("one", chat.url, KEY),
                 ProviderSpec(
@@ -79,7 +79,7 @@ async def test_a_configured_provider_is_asked_over_its_wire() -> None:
 
 async def test_a_well_known_provider_may_be_moved_elsewhere() -> None:
     async with MessagesServer([Answer("here")]) as server:
-        catalog = Catalog(environ={"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": server.url})
+        catalog = Models(environ={"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": server.url})
         selection = await catalog.select(f"anthropic/{MODEL}")
         assert (await said(selection))[0] == TextDelta("here")
         await catalog.close()
@@ -88,13 +88,13 @@ async def test_a_well_known_provider_may_be_moved_elsewhere() -> None:
 
 async def test_a_model_name_may_contain_slashes() -> None:
     async with ChatServer([Answer("ok")], models=("vendor/model:free",)) as server:
-        catalog = Catalog([ProviderSpec("router", server.url, KEY)], environ={})
+        catalog = Models([ProviderSpec("router", server.url, KEY)], environ={})
         assert (await said(await catalog.select("router/vendor/model:free")))[0] == TextDelta("ok")
         await catalog.close()
 
 
 async def test_a_model_without_its_provider_is_the_one_that_lists_it() -> None:
-    catalog = Catalog([ProviderSpec("one", "http://127.0.0.1:1", models=(ModelSpec("m"),))], environ={})
+    catalog = Models([ProviderSpec("one", "http://127.0.0.1:1", models=(ModelSpec("m"),))], environ={})
     assert (await catalog.select("m")).name == "one/m"
 
 
@@ -109,7 +109,7 @@ async def test_a_model_without_its_provider_is_the_one_that_lists_it() -> None:
     ],
 )
 async def test_a_name_that_means_nothing_is_refused_in_one_sentence(name: str, message: str) -> None:
-    catalog = Catalog([ProviderSpec("odd", "https://x", api="google-vertex")], environ={})
+    catalog = Models([ProviderSpec("odd", "https://x", api="google-vertex")], environ={})
     with pytest.raises(ModelError) as caught:
         await catalog.select(name)
     assert caught.value.message == message
@@ -118,7 +118,7 @@ async def test_a_name_that_means_nothing_is_refused_in_one_sentence(name: str, m
 
 async def test_the_nearest_provider_is_named_for_one_that_does_not_exist() -> None:
     with pytest.raises(ModelError) as caught:
-        await Catalog(environ={}).select("opnai/gpt-5")
+        await Models(environ={}).select("opnai/gpt-5")
     assert caught.value.hint == 'Did you mean "openai"? Another one needs models.providers.opnai.baseUrl.'
 
 
@@ -137,27 +137,27 @@ async def test_the_nearest_provider_is_named_for_one_that_does_not_exist() -> No
     ],
 )
 async def test_a_selection_says_where_its_key_comes_from(spec: ProviderSpec, environ: dict[str, str], key: str) -> None:
-    selection = await Catalog([spec], environ=environ).select("openai/gpt-5")
+    selection = await Models([spec], environ=environ).select("openai/gpt-5")
     assert selection.key == key
 
 
 async def test_a_vendor_without_a_key_says_so_without_being_asked() -> None:
-    selection = await Catalog(environ={}).select("openai/gpt-x")
+    selection = await Models(environ={}).select("openai/gpt-x")
     problem = "openai has no API key. Set OPENAI_API_KEY or models.providers.openai.apiKey."
     assert selection.problem == problem
     assert await said(selection) == [Done("error", error=problem, retryable=True, model="openai/gpt-x")]
 
 
 async def test_a_local_server_needs_no_key() -> None:
-    assert (await Catalog(environ={}).select("lmstudio/x")).problem == ""
-    moved = Catalog([ProviderSpec("openai", "http://127.0.0.1:1/v1")], environ={})
+    assert (await Models(environ={}).select("lmstudio/x")).problem == ""
+    moved = Models([ProviderSpec("openai", "http://127.0.0.1:1/v1")], environ={})
     assert (await moved.select("openai/x")).problem == ""
 
 
 @pytest.mark.parametrize("provider", [name for name, vendor in VENDORS.items() if vendor.model])
 async def test_a_key_in_the_environment_is_found_and_named(provider: str) -> None:
     variable = VENDORS[provider].variables[0]
-    selection = await Catalog(environ={variable: "sk-0123456789abcdef", **NOWHERE}).select()
+    selection = await Models(environ={variable: "sk-0123456789abcdef", **NOWHERE}).select()
     assert (selection.name, selection.found, selection.problem) == (
         f"{provider}/{VENDORS[provider].model}",
         f"{variable} is set",
@@ -166,7 +166,7 @@ async def test_a_key_in_the_environment_is_found_and_named(provider: str) -> Non
 
 
 async def test_a_configured_model_goes_before_a_key_in_the_environment() -> None:
-    catalog = Catalog(
+    catalog = Models(
         [ProviderSpec("own", "http://127.0.0.1:1", models=(ModelSpec("m"),))], environ={"OPENAI_API_KEY": KEY}
     )
     selection = await catalog.select()
@@ -175,7 +175,7 @@ async def test_a_configured_model_goes_before_a_key_in_the_environment() -> None
 
 async def test_an_ollama_is_found_and_named() -> None:
     async with ollama("nomic-embed-text:latest", {"name": "x", "details": {"family": "bert"}}, "qwen3:8b") as host:
-        selection = await Catalog(environ={"OLLAMA_HOST": host}).select()
+        selection = await Models(environ={"OLLAMA_HOST": host}).select()
     assert (selection.name, selection.found) == ("ollama/qwen3:8b", f"Ollama runs at http://{host}/v1")
     assert selection.context_window == 32_768
 
@@ -183,11 +183,11 @@ async def test_an_ollama_is_found_and_named() -> None:
 @pytest.mark.parametrize("models", [(), ("nomic-embed-text",), ({"no": "name"},)])
 async def test_an_ollama_that_has_nobody_to_talk_to_is_not_used(models: tuple[Any, ...]) -> None:
     async with ollama(*models) as host:
-        assert (await Catalog(environ={"OLLAMA_HOST": host}).select()).name == OFFLINE
+        assert (await Models(environ={"OLLAMA_HOST": host}).select()).name == OFFLINE
 
 
 async def test_with_nothing_at_all_the_offline_model_answers() -> None:
-    selection = await Catalog(environ=NOWHERE).select()
+    selection = await Models(environ=NOWHERE).select()
     assert (selection.name, selection.found, selection.problem) == (
         "builtin/offline",
         "no model is configured, no key is set, and no Ollama runs here",
@@ -197,7 +197,7 @@ async def test_with_nothing_at_all_the_offline_model_answers() -> None:
 
 
 async def test_nothing_is_looked_for_when_that_is_forbidden() -> None:
-    selection = await Catalog(environ={"OPENAI_API_KEY": KEY}, look_around=False).select()
+    selection = await Models(environ={"OPENAI_API_KEY": KEY}, look_around=False).select()
     assert (selection.name, selection.found) == (OFFLINE, "no model is configured")
 
 
@@ -210,7 +210,7 @@ async def test_secrets_are_resolved_at_the_first_request_and_headers_too() -> No
 
     async with ChatServer([Answer("ok"), Answer("ok")]) as server:
         spec = ProviderSpec("own", server.url, "ref:key", headers=(("X-Team", "ref:team"),))
-        catalog = Catalog([spec], environ={}, resolve=resolve)
+        catalog = Models([spec], environ={}, resolve=resolve)
         selection = await catalog.select(f"own/{MODEL}")
         assert asked == []
         await asyncio.gather(said(selection), said(selection))
@@ -222,7 +222,7 @@ async def test_a_secret_that_cannot_be_resolved_leads_to_the_next_model() -> Non
     async def resolve(reference: object) -> str:
         raise SecretError("The secret is not there.", hint="Store it.")
 
-    catalog = Catalog([ProviderSpec("own", "http://127.0.0.1:1", "ref")], environ={}, resolve=resolve)
+    catalog = Models([ProviderSpec("own", "http://127.0.0.1:1", "ref")], environ={}, resolve=resolve)
     events = await said(await catalog.select("own/m", [OFFLINE]))
     assert events[0] == Notice("The secret is not there. Store it. Trying builtin/offline.")
     assert isinstance(events[-1], Done)
@@ -232,7 +232,7 @@ async def test_a_secret_that_cannot_be_resolved_leads_to_the_next_model() -> Non
 async def test_the_next_model_is_tried_when_one_fails_before_its_first_word() -> None:
     async with ChatServer([Answer("second")]) as server:
         specs = [ProviderSpec("first", server.url, "sk-wrong-000000000"), ProviderSpec("second", server.url, KEY)]
-        catalog = Catalog(specs, environ={})
+        catalog = Models(specs, environ={})
         selection = await catalog.select(f"first/{MODEL}", [f"second/{MODEL}", f"first/{MODEL}"])
         events = await said(selection)
         await catalog.close()
@@ -267,7 +267,7 @@ async def test_nobody_else_is_asked_after_the_first_word_or_a_failure_that_stays
 
 async def test_providers_are_shared_between_selections() -> None:
     async with ChatServer([Failure(400, "x", "stream_options"), Answer("a"), Answer("b")]) as server:
-        catalog = Catalog([ProviderSpec("own", server.url, KEY)], environ={})
+        catalog = Models([ProviderSpec("own", server.url, KEY)], environ={})
         for _ in range(2):
             await said(await catalog.select(f"own/{MODEL}"))
         await catalog.close()
@@ -277,7 +277,7 @@ async def test_providers_are_shared_between_selections() -> None:
 
 async def test_a_script_is_played_by_its_path(tmp_path: Path) -> None:
     (tmp_path / "turns.json").write_text(json.dumps([{"text": "one"}, {"text": "two"}]))
-    catalog = Catalog([ProviderSpec("demo", api="scripted", script="turns.json")], environ={}, base=tmp_path)
+    catalog = Models([ProviderSpec("demo", api="scripted", script="turns.json")], environ={}, base=tmp_path)
     relative = await catalog.select("scripted/turns.json")
     assert [(await said(relative))[0], (await said(relative))[0]] == [TextDelta("one"), TextDelta("two")]
     absolute = await catalog.select(f"scripted/{tmp_path}/turns.json")
@@ -288,7 +288,7 @@ async def test_a_script_is_played_by_its_path(tmp_path: Path) -> None:
 async def test_the_number_of_attempts_is_configured() -> None:
     busy = Failure(500, "api_error", "boom")
     async with ChatServer([busy, busy]) as server:
-        catalog = Catalog([ProviderSpec("own", server.url, KEY, max_retries=0)], environ={})
+        catalog = Models([ProviderSpec("own", server.url, KEY, max_retries=0)], environ={})
         events = await said(await catalog.select(f"own/{MODEL}"))
         await catalog.close()
     assert len(events) == len(server.requests) == 1
@@ -317,7 +317,7 @@ def test_a_spec_shows_no_secret_when_it_is_printed() -> None:
 
 
 async def test_the_names_agree_with_what_the_offline_model_calls_itself() -> None:
-    *_, done = await said(await Catalog(environ=NOWHERE).select(OFFLINE))
+    *_, done = await said(await Models(environ=NOWHERE).select(OFFLINE))
     assert isinstance(done, Done)
     assert done.model == OFFLINE == f"{Offline.name}/offline"
 
@@ -326,10 +326,10 @@ def test_an_offline_turn_loads_no_http_client() -> None:
     program = (
         "import asyncio, sys\n"
         "from openclaw.content import Text, UserMessage\n"
-        "from openclaw.models.catalog import Catalog\n"
+        "from openclaw.models.catalog import Models\n"
         "from openclaw.models.provider import ModelRequest\n"
         "async def main():\n"
-        "    selection = await Catalog(environ={}).select('builtin/offline')\n"
+        "    selection = await Models(environ={}).select('builtin/offline')\n"
         "    return [e async for e in selection.provider.stream(ModelRequest('', '', [UserMessage((Text('hello'),))]))]\n"
         "asyncio.run(main())\n"
         "print([name for name in ('aiohttp', 'openclaw.net.client', 'openclaw.models.exchange') if name in sys.modules])\n"

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.skills.catalog import Catalog, SkillRules, load_skills
+from openclaw.skills.catalog import SkillRules, Skills, load_skills
 from openclaw.skills.command import SkillCommand, assign_commands, command_name, instructions
 from openclaw.skills.discover import BUNDLED, Limits, Root, skill_roots
 from openclaw.skills.frontmatter import parse, split
@@ -30,11 +30,11 @@ def write(directory: Path, description: str = "Does it.", **front: str) -> Path:
     return path
 
 
-def load(roots: Sequence[Root], rules: SkillRules | None = None, **options: Any) -> Catalog:
+def load(roots: Sequence[Root], rules: SkillRules | None = None, **options: Any) -> Skills:
     return load_skills(roots, rules or SkillRules(), **{"config": {}, "env": {}, "platform": "linux"} | options)
 
 
-def names(catalog: Catalog) -> list[str]:
+def names(catalog: Skills) -> list[str]:
     return [skill.name for skill in catalog.skills]
 
 
