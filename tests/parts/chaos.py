@@ -25,8 +25,15 @@ from openclaw.transport.base import Transport
 from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.processes import open_descriptors
 from parts.sites import Site
+from parts.workshop import LEGACY, MODERN
 
-KINDS = ["stdio"] * 10 + ["streamable-http"] * 5 + ["sse"] * 3 + ["memory"] * 2
+# Transport, and the revision that the server speaks: both eras where a transport carries both.
+KINDS = [
+    *[("stdio", LEGACY), ("stdio", [MODERN])] * 5,
+    *[("streamable-http", LEGACY), ("streamable-http", [MODERN])] * 3,
+    *[("sse", LEGACY)] * 2,
+    *[("memory", LEGACY), ("memory", [MODERN])],
+]
 CALLERS = 50
 # No call may take longer than this; a restart, a backoff and a busy machine included.
 HANG_GUARD = 30.0
@@ -164,7 +171,9 @@ class Place:
 
 async def run(folder: Path, seconds: float, seed: int) -> Outcome:
     outcome, chance = Outcome(), random.Random(seed)
-    places = [Place(Site(kind, folder, f"s{n}"), random.Random(chance.random())) for n, kind in enumerate(KINDS)]
+    places = [Place(Site(kind, folder, f"s{n}"), random.Random(chance.random())) for n, (kind, _) in enumerate(KINDS)]
+    for place, (_, revisions) in zip(places, KINDS, strict=True):
+        place.site.plan(revisions=revisions)
     before = open_descriptors()
 
     def transport(spec: ServerSpec) -> Transport | None:
@@ -175,6 +184,8 @@ async def run(folder: Path, seconds: float, seed: int) -> Outcome:
             specs = [await place.open(stack) for place in places]
             options = EngineOptions(max_concurrent_servers=len(places))
             async with Manager(specs, options=options, services=Services(make_transport=transport)) as manager:
+                spoken = [status.revision for status in manager.status()]
+                assert spoken == [revisions[0] for _, revisions in KINDS]
                 ends = asyncio.get_running_loop().time() + seconds
                 stop = asyncio.gather(
                     _disturb(manager, places, chance, ends, outcome),

@@ -3,6 +3,7 @@
     async with ChaosProxy(port) as proxy:
         proxy.plan = Chaos(cut_down=100)      # for connections made from now on
         ... connect to proxy.port instead
+        proxy.allow(down=100)                 # over all connections; then all are reset, once
 
 `down` is towards the client, `up` towards the server. It changes no byte.
 """
@@ -37,6 +38,10 @@ class ChaosProxy:
         self._frozen = 0
         self.bytes_up = 0
         self.bytes_down = 0
+        # What may still pass in each direction before everything is cut; and whether that has happened.
+        self._allowed: dict[str, int] = {}
+        self.was_cut = False
+        self._cut_off: set[asyncio.Task[None]] = set()
         self._target = port
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -69,6 +74,17 @@ class ChaosProxy:
         """Pass nothing more on over the connections that are open, and leave them open."""
         self._frozen = self.connections
 
+    def allow(self, **bytes_left: int) -> None:
+        """Let so many bytes pass `up` or `down` from now on, over whichever connections, then reset them all. Later ones are left alone."""
+        self._allowed = bytes_left
+
+    async def until_cut(self) -> None:
+        """Wait until the connections that were cut are closed, and whoever held one was told."""
+        if self._cut_off:
+            await asyncio.wait(self._cut_off)
+        for _ in range(ACCEPT_ROUNDS):
+            await asyncio.sleep(0)
+
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.ensure_future(self._serve(reader, writer))
         self._tasks.add(task)
@@ -100,7 +116,7 @@ class ChaosProxy:
     ) -> None:
         cut, stall = (plan.cut_up, plan.stall_up) if up else (plan.cut_down, plan.stall_down)
         limit = min((bound for bound in (cut, stall) if bound is not None), default=None)
-        passed = 0
+        passed, direction = 0, "up" if up else "down"
         while limit is None or passed < limit:
             data = await reader.read(65536)
             if number <= self._frozen:
@@ -109,6 +125,7 @@ class ChaosProxy:
                 raise _Cut
             if limit is not None:
                 data = data[: limit - passed]
+            data = data[: self._allowed.get(direction, len(data))]
             step = plan.sliver or len(data)
             for start in range(0, len(data), step):
                 writer.write(data[start : start + step])
@@ -121,6 +138,12 @@ class ChaosProxy:
                 self.bytes_up += len(data)
             else:
                 self.bytes_down += len(data)
+            if direction in self._allowed:
+                self._allowed[direction] -= len(data)
+                if not self._allowed[direction]:
+                    self._allowed, self.was_cut, self._cut_off = {}, True, set(self._tasks)
+                    self.cut()
+                    raise _Cut
         if cut is not None and passed >= cut:
             raise _Cut
         await asyncio.Event().wait()
