@@ -161,7 +161,7 @@ async def test_a_broken_file_is_reported_and_changes_nothing_until_it_is_mended(
         assert (await call(gateway, "part__echo", text="x"))[0] == 200
         assert await pid(gateway, "part") == first
         assert (await saved(gateway, config))["ok"]
-        assert gateway.gateway.status()["configProblem"] == ""
+        assert (await gateway.gateway.status())["configProblem"] == ""
     assert "not in use as saved" in status.stdout
 
 
@@ -282,7 +282,7 @@ async def test_what_needs_a_restart_is_named_until_it_is_taken_back(
         shown = await asyncio.to_thread(gateway.home.run, "gateway", "status")
         glance = await asyncio.to_thread(gateway.home.run, "status")
         assert (await saved(gateway, {}))["ok"]
-        again = gateway.gateway.status()["restartNeeded"]
+        again = (await gateway.gateway.status())["restartNeeded"]
 
     assert told == ["A restart is needed for: session.store."]
     assert "! restart needed for: session.store\n" in shown.stdout

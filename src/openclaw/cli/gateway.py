@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openclaw.commands.console import duration
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config.load import load_config
@@ -179,7 +180,7 @@ async def status(context: Context, parsed: Parsed) -> int:
 
 
 def _show(answer: dict[str, Any], line: Callable[[str], None]) -> None:
-    line(f"The gateway runs: pid {answer['pid']}, version {answer['version']}, up {_duration(answer['uptimeSeconds'])}")
+    line(f"The gateway runs: pid {answer['pid']}, version {answer['version']}, up {duration(answer['uptimeSeconds'])}")
     line(f"  HTTP      {answer['url']} (bind: {clean_label(answer['bind'], 60)})")
     line(f"  Config    {clean_terminal(answer['config'])}")
     for problem in filter(None, answer["configProblem"].splitlines()):
@@ -188,14 +189,18 @@ def _show(answer: dict[str, Any], line: Callable[[str], None]) -> None:
         line(f"            ! restart needed for: {', '.join(answer['restartNeeded'])}")
     line(f"  Running   {answer['running']} requests and commands")
     for server in answer["servers"]:
-        reason = f": {clean_label(server['reason'], 200)}" if server["reason"] else ""
-        line(f"  Server    {clean_label(server['name'], 100)}  {server['state']}{reason}, {server['tools']} tools")
+        line(f"  Server    {clean_label(server['name'], 100)}  {_standing(server)}")
 
 
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
+def _standing(server: dict[str, Any]) -> str:
+    """One server in one line; `openclaw mcp status` tells more."""
+    reason = f": {clean_label(server['reason'], 200)}" if server["reason"] else ""
+    facts = [f"{server['state']}{reason}", f"{server['tools']} tools"]
+    if server["authExpiresAt"] is not None:
+        left = server["authExpiresAt"] - time.time()
+        renewed = "renewed by itself" if server["authRenews"] else "sign in again"
+        facts.append(f"token expires in {duration(left)}" if left > 0 else f"token has expired, {renewed}")
+    return ", ".join(facts)
 
 
 async def install(context: Context, parsed: Parsed) -> int:

@@ -72,6 +72,7 @@ def status_json(status: ServerStatus) -> dict[str, Any]:
         "revision": status.revision,
         "auth": status.auth,
         "authExpiresAt": status.auth_expires_at,
+        "authRenews": status.auth_renews,
         "tools": status.tools,
         "pid": status.pid,
         "owner": status.owner,
@@ -85,9 +86,17 @@ def status_json(status: ServerStatus) -> dict[str, Any]:
         "mcpSession": status.mcp_session,
         "serverName": status.server_name,
         "serverVersion": status.server_version,
+        "latencyP50Ms": _milliseconds(status.latency_p50),
+        "latencyP95Ms": _milliseconds(status.latency_p95),
+        "lastError": status.last_error,
+        "lastErrorSeconds": status.last_error_ago,
         "changes": [{"tool": change.tool, "held": change.held, "diff": change.diff} for change in status.changes],
     }
     return document
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds * 1000, 3)
 
 
 async def tools(context: Context, parsed: Parsed) -> int:

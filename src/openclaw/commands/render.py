@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from openclaw.commands.console import Console
+from openclaw.commands.console import Console, duration
 from openclaw.errors import OpenClawError
 from openclaw.mcp.definition import is_null
 from openclaw.mcp.results import CallResult, Content, ResourceContents
@@ -47,11 +47,13 @@ def status_lines(status: ServerStatus) -> Iterator[str]:
         ("Token", _token(status)),
         ("Tools", str(status.tools)),
         ("MCP session", status.mcp_session),
-        ("Ready for", _seconds(status.ready_for)),
-        ("Last heard", f"{_seconds(status.last_heard)} ago" if status.last_heard is not None else ""),
+        ("Ready for", duration(status.ready_for) if status.ready_for is not None else ""),
+        ("Last heard", f"{duration(status.last_heard)} ago" if status.last_heard is not None else ""),
         ("Restarts", str(status.restarts)),
-        ("Next attempt", f"in {_seconds(status.next_attempt)}" if status.next_attempt is not None else ""),
+        ("Next attempt", f"in {duration(status.next_attempt)}" if status.next_attempt is not None else ""),
         ("Calls", f"{status.in_flight} running, {status.queued} waiting"),
+        ("Latency", _latency(status)),
+        ("Last error", _last_error(status)),
         ("Agent", status.owner),
         ("Configured", status.where),
     ]
@@ -71,30 +73,31 @@ def _auth(status: ServerStatus) -> str:
     left = status.auth_expires_at - time.time()
     if left <= 0:
         return f"{_AUTH[status.auth]} ({'renewed when used' if status.auth_renews else 'expired'})"
-    return f"{_AUTH[status.auth]} (expires {_short(left)})"
+    return f"{_AUTH[status.auth]} (expires {duration(left).replace(' min', 'm').replace(' ', '')})"
 
 
 def _token(status: ServerStatus) -> str:
     if status.auth_expires_at is None:
         return ""
     left = status.auth_expires_at - time.time()
-    when = f"expires in {_seconds(left)}" if left > 0 else "has expired"
+    when = f"expires in {duration(left)}" if left > 0 else "has expired"
     return f"{when}, {'renewed by itself' if status.auth_renews else 'then somebody has to sign in again'}"
 
 
-def _short(seconds: float) -> str:
-    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
-        if seconds >= size:
-            return f"{seconds / size:.0f}{unit}"
-    return "in less than 1m"
-
-
-def _seconds(value: float | None) -> str:
-    if value is None:
+def _latency(status: ServerStatus) -> str:
+    if status.latency_p50 is None or status.latency_p95 is None:
         return ""
-    if value < 120:
-        return f"{value:.0f} s"
-    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.0f} h"
+    return f"p50 {_milliseconds(status.latency_p50)}, p95 {_milliseconds(status.latency_p95)}"
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def _last_error(status: ServerStatus) -> str:
+    if status.last_error_ago is None:
+        return ""
+    return f"{duration(status.last_error_ago)} ago: {status.last_error}"
 
 
 def result_lines(result: CallResult, media: MediaStore, console: Console) -> Iterator[str]:

@@ -43,7 +43,7 @@ class Desk(Protocol):
 
     async def run(self, request: Request, console: Console) -> int: ...
 
-    def status(self) -> Mapping[str, Any]: ...
+    async def status(self) -> Mapping[str, Any]: ...
 
     def stop(self) -> None: ...
 
@@ -113,7 +113,8 @@ class ControlServer:
             if kind == wire.RUN:
                 await self._run(request, reader, writer)
             elif request is not None and self._is_ours(request) and kind in (wire.STATUS, wire.STOP):
-                writer.write(wire.frame(wire.DATA, msgspec.json.encode(self._desk.status())))
+                told = {"pid": os.getpid()} if kind == wire.STOP else await self._desk.status()
+                writer.write(wire.frame(wire.DATA, msgspec.json.encode(told)))
                 await writer.drain()
                 if kind == wire.STOP:
                     self._desk.stop()

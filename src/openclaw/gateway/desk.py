@@ -4,7 +4,7 @@ Refuses what belongs to the terminal's own process: commands marked so, another 
 about logging, which mean the lines of the process that runs the command.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -26,14 +26,20 @@ from openclaw.gateway.request import Request
 _OF_THE_PROCESS = ("local", "log-level", "log-json")
 
 
+Status = Callable[[], Awaitable[Mapping[str, Any]]]
+
+
 class CommandDesk:
     """`status` and `stop` are the gateway's own; `is_stopping` is set once it takes no more work."""
 
-    def __init__(self, app: App, *, status: Callable[[], Mapping[str, Any]], stop: Callable[[], None]) -> None:
+    def __init__(self, app: App, *, status: Status, stop: Callable[[], None]) -> None:
         self._app = app
-        self.status = status
+        self._status = status
         self.stop = stop
         self.is_stopping = False
+
+    async def status(self) -> Mapping[str, Any]:
+        return await self._status()
 
     def refusal(self, request: Request) -> str | None:
         if request.version != __version__:

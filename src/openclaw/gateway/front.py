@@ -1,7 +1,7 @@
 """Puts the HTTP side together: every route, under one door. Loading this module loads aiohttp's server."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ def http_server(
     observer: Observer,
     rules: Rules,
     *,
-    snapshot: Callable[[], Mapping[str, Any]],
+    snapshot: Callable[[], Awaitable[Mapping[str, Any]]],
     busy: Callable[[], int],
 ) -> HttpServer:
     """`snapshot` is what a watcher should know first; `busy` counts the work that runs."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from openclaw import __version__
 from openclaw.app import App
 from openclaw.commands.mcp import status_json
+from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
 from openclaw.errors import OpenClawError
@@ -43,6 +44,8 @@ _log = logging.getLogger(__name__)
 
 # Calls that run when a gateway is told to stop get this long to finish.
 DRAIN_SECONDS = 10.0
+# A keychain that waits for a person to unlock it must not keep back how everything else stands.
+_KEYCHAIN_PATIENCE = 2.0
 
 
 async def serve(
@@ -151,7 +154,7 @@ class Gateway:
     def busy(self) -> int:
         return self._control.busy + self.http.busy
 
-    def status(self) -> Mapping[str, Any]:
+    async def status(self) -> Mapping[str, Any]:
         """What `openclaw gateway status` shows. Holds no secret."""
         section = self.app.config.root.gateway
         return {
@@ -166,12 +169,21 @@ class Gateway:
             "restartNeeded": self.app.outdated(self.app.config),
             "running": self.busy(),
             "isStopping": self._desk.is_stopping,
-            "servers": [status_json(one) for one in self._manager.status()],
+            "servers": await self._servers(),
         }
 
-    def snapshot(self) -> Mapping[str, Any]:
+    async def snapshot(self) -> Mapping[str, Any]:
         """What a watcher of events should know first."""
-        return {"version": __version__, "servers": [status_json(one) for one in self._manager.status()]}
+        return {"version": __version__, "servers": await self._servers()}
+
+    async def _servers(self) -> list[dict[str, Any]]:
+        found = self._manager.status()
+        try:
+            async with asyncio.timeout(_KEYCHAIN_PATIENCE):
+                found = await with_sign_ins(self.app.engine, found)
+        except TimeoutError:
+            _log.warning("The keychain does not answer; how long sign-ins last is not known.")
+        return [status_json(one) for one in found]
 
 
 async def _ended(task: "asyncio.Task[None]") -> None:

@@ -1,6 +1,6 @@
 """`/health`, `/v1/events` and `/metrics`: is it alive, what happens in it, and in what numbers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 from aiohttp import web
@@ -24,7 +24,7 @@ class WatchRoutes:
         feed: Feed,
         *,
         headers: Callable[[web.Request], Mapping[str, str]],
-        snapshot: Callable[[], Mapping[str, object]],
+        snapshot: Callable[[], Awaitable[Mapping[str, object]]],
         metrics: Callable[[], str],
     ) -> None:
         self._feed = feed
@@ -56,7 +56,7 @@ class WatchRoutes:
         response.content_type = "text/event-stream"
         with self._feed.watch(kinds) as watch:
             await response.prepare(request)
-            await response.write(_sse(Event("snapshot", msgspec.json.encode(self._snapshot()))))
+            await response.write(_sse(Event("snapshot", msgspec.json.encode(await self._snapshot()))))
             while True:
                 event = await watch.next(KEEP_ALIVE)
                 if event is None and watch.is_closed:

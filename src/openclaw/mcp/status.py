@@ -18,8 +18,9 @@ Auth = Literal["none", "api-key", "headers", "oauth"]
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """`next_attempt` is in seconds from now; `last_heard` and `ready_for` are seconds ago. `mcp_session` is a short hash.
+    """`next_attempt` is in seconds from now; `last_heard`, `ready_for` and `last_error_ago` are seconds ago. `mcp_session` is a short hash.
 
+    Latencies are seconds, of the calls that were answered lately. `last_error` stays when the server is well again.
     `auth_expires_at` (seconds since the epoch) and `auth_renews` are of a sign-in; the engine leaves them to whoever keeps tokens.
     """
 
@@ -44,6 +45,10 @@ class ServerStatus:
     server_name: str = ""
     server_version: str = ""
     changes: tuple[Change, ...] = ()
+    latency_p50: float | None = None
+    latency_p95: float | None = None
+    last_error: str = ""
+    last_error_ago: float | None = None
     auth_expires_at: float | None = None
     auth_renews: bool = False
 

@@ -25,6 +25,7 @@ from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Services
 from openclaw.mcp.life import CameUp, Life, News, Over, Places, Queued, Settled, event_of
 from openclaw.mcp.logbook import Logbook
+from openclaw.mcp.record import Record
 from openclaw.mcp.resources import Injection
 from openclaw.mcp.results import CallResult
 from openclaw.mcp.status import DefinitionChanged, EngineEvent, ServerStatus, StateChanged, auth_of, target_of
@@ -42,6 +43,8 @@ MAX_TRIES = 3
 MAX_LABEL = 200
 # Of a server's instructions in the prompt: a page.
 MAX_INSTRUCTIONS = 2_000
+# Events of a server's life that tell of something wrong.
+_FAILURES = frozenset({"lost", "broken", "sign-in"})
 
 T = TypeVar("T")
 
@@ -108,6 +111,7 @@ class Supervisor:
         # Callers that wait for a connection, and attempts that brought none.
         self._demand = 0
         self._failures = 0
+        self._record = Record()
         self._is_parked = False
         self._is_closing = False
         self._waits_for_place = False
@@ -137,17 +141,23 @@ class Supervisor:
                     await calls.enter()
             except TimeoutError:
                 return CallResult.failed(f"Tool call timed out after {round(timeout * 1000)}ms waiting for its turn.")
+        began = self._loop.time()
         try:
             progress = Progress(self.chatter, name, show_progress)
-            return await Call(self, name, arguments, timeout, max_total, progress).make()
+            result = await Call(self, name, arguments, timeout, max_total, progress).make()
         except OpenClawError as error:
-            return CallResult.failed(str(error))
+            result = CallResult.failed(str(error))
         except Exception as error:
             _log.exception("The engine's own fault in a call to MCP server '%s'.", self.spec.name)
-            return CallResult.failed(f"An internal error: {type(error).__name__}.")
+            result = CallResult.failed(f"An internal error: {type(error).__name__}.")
         finally:
             calls.leave()
-            self.last_call = self._loop.time()
+            ended = self.last_call = self._loop.time()
+        if result.fault:
+            self._record.failed(result.fault, ended)
+        else:
+            self._record.answered(ended - began)
+        return result
 
     async def use(self, act: Callable[[Client], Awaitable[T]]) -> T:
         """Do something with a live client, connecting first if need be. Raises OpenClawError."""
@@ -271,7 +281,7 @@ class Supervisor:
 
     def describe(self) -> ServerStatus:
         """How the server is doing. Whoever knows the agent fills in its tools, owner and place."""
-        client, now = self._client, self._loop.time()
+        client, record, now = self._client, self._record, self._loop.time()
         link = client.connection.link if client else None
         info = client.agreement.server_info if client else {}
         waiting = self._waits_for_place
@@ -295,6 +305,10 @@ class Supervisor:
             server_name=clean_label(str(info.get("name", "")), MAX_LABEL),
             server_version=clean_label(str(info.get("version", "")), MAX_LABEL),
             changes=self.catalog.toolset.changes,
+            latency_p50=record.latency(0.5),
+            latency_p95=record.latency(0.95),
+            last_error=record.error,
+            last_error_ago=now - record.error_at if record.error else None,
         )
 
     # What a connection tells (life.Owner)
@@ -384,6 +398,8 @@ class Supervisor:
         """Take the next state, and tell everybody. What is left to do."""
         before, self.status = self.status, step(self._policy, self.status, event, jitter=self._workshop.jitter())
         actions, state = self.status.actions, self.status.state
+        if event.name in _FAILURES and event.reason:
+            self._record.failed(event.reason, self._loop.time())
         if not actions and state == before.state:
             return ()
         now = self._loop.time()

@@ -39,7 +39,7 @@ class OneCommand:
     async def run(self, request: Request, console: Console) -> int:
         return await self.work(request, console)
 
-    def status(self) -> Mapping[str, Any]:
+    async def status(self) -> Mapping[str, Any]:
         return {"pid": os.getpid()}
 
     def stop(self) -> None:
