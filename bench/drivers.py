@@ -77,9 +77,12 @@ class HttpServer:
 class Driver:
     """`with Driver(command) as driver: driver.open({...}); driver.calls(...)`. Has a state directory of its own."""
 
-    def __init__(self, command: Sequence[str], *, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, command: Sequence[str], *, env: dict[str, str] | None = None, patience: float = PATIENCE
+    ) -> None:
         self._command = list(command)
         self._extra = env or {}
+        self._patience = patience
         self._buffer = b""
         # Why nothing more can be asked: an answer that came too late would be taken for the next one.
         self._given_up = ""
@@ -115,7 +118,7 @@ class Driver:
         self.ask({"do": "hello"})
         place_client(self.pid)
 
-    def ask(self, command: dict[str, Any], patience: float = PATIENCE) -> dict[str, Any]:
+    def ask(self, command: dict[str, Any], patience: float | None = None) -> dict[str, Any]:
         """Do one thing and wait for what came of it. Raises Failed; who is too late is ended and cannot be asked again."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -126,11 +129,12 @@ class Driver:
             self._process.stdin.flush()
         except BrokenPipeError:
             raise self._give_up(self._last_words()) from None
+        patience = self._patience if patience is None else patience
         deadline = time.monotonic() + patience
         while b"\n" not in self._buffer:
             ready, _, _ = select.select([self._process.stdout], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
-                raise self._give_up(f"no answer within {patience:.0f} s")
+                raise self._give_up(f"no answer within {patience:g} s")
             piece = os.read(self._process.stdout.fileno(), 1 << 16)
             if not piece:
                 raise self._give_up(self._last_words())
@@ -147,7 +151,7 @@ class Driver:
         end(self._process)
         return Failed(why)
 
-    def open(self, servers: dict[str, Target], patience: float = PATIENCE) -> float:
+    def open(self, servers: dict[str, Target], patience: float | None = None) -> float:
         """Connect to all of them. Seconds it took."""
         return float(self.ask({"do": "open", "servers": servers}, patience)["seconds"])
 

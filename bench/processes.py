@@ -97,7 +97,7 @@ def finished(command: list[str], env: dict[str, str], *, cwd: Path, patience: fl
     try:
         out, err = process.communicate(timeout=patience)
     except subprocess.TimeoutExpired:
-        raise Failed(f"not done within {patience:.0f} s") from None
+        raise Failed(f"not done within {patience:g} s") from None
     finally:
         # Also after its end: what it left behind may hold its output open, or go on working.
         end(process)
@@ -115,7 +115,7 @@ def line_from(descriptor: int, patience: float) -> bytes:
     line = b""
     while not line.endswith(b"\n"):
         if not select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))[0]:
-            raise Failed(f"no answer within {patience:.0f} s")
+            raise Failed(f"no answer within {patience:g} s")
         piece = os.read(descriptor, 1 << 16)
         if not piece:
             break

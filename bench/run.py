@@ -31,6 +31,7 @@ class Run:
     fixed_rounds: int | None = None
     # Only these; everybody when empty.
     who: frozenset[str] = frozenset()
+    everybody: tuple[Entrant, ...] = EVERYBODY
     # Who cannot be had, and why.
     absent: dict[str, str] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
@@ -45,7 +46,7 @@ class Run:
 
     def entrants(self, measure: str) -> list[Entrant]:
         """Whom to measure; who is wanted and cannot be had is noted."""
-        wanted = [entrant for entrant in EVERYBODY if self.wants(entrant.key)]
+        wanted = [entrant for entrant in self.everybody if self.wants(entrant.key)]
         for entrant in wanted:
             if entrant.key in self.absent:
                 self.note(measure, entrant.key, "skipped", self.absent[entrant.key])
@@ -53,7 +54,7 @@ class Run:
 
     def prepare(self) -> None:
         """Install whoever is wanted, before anything is measured."""
-        for entrant in EVERYBODY:
+        for entrant in self.everybody:
             if self.wants(entrant.key):
                 try:
                     entrant.command()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.drivers import Driver
+from bench.drivers import PATIENCE, Driver
 from bench.parts import node, npm_modules, python_of, python_of_parts
 
 HERE = Path(__file__).parent
@@ -18,9 +18,11 @@ class Entrant:
     # Raises parts.Unavailable.
     command: Callable[[], list[str]]
     env: Callable[[], dict[str, str]] = field(default=dict)
+    # For one command.
+    patience: float = PATIENCE
 
     def driver(self) -> Driver:
-        return Driver(self.command(), env=self.env())
+        return Driver(self.command(), env=self.env(), patience=self.patience)
 
 
 def _module(python: Callable[[], str], module: str) -> Callable[[], list[str]]:
