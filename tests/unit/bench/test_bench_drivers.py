@@ -72,7 +72,7 @@ def test_a_driver_leaves_neither_files_nor_processes() -> None:
 def test_who_does_not_answer_in_time_is_ended_and_not_asked_again() -> None:
     with Driver([sys.executable, "-c", "import time; time.sleep(600)"]) as driver:
         for _ in range(2):
-            with pytest.raises(Failed, match="no answer within 0.2 s"):
+            with pytest.raises(Failed, match=r"no answer within 0\.2 s"):
                 driver.open({"stdio": stdio_server()}, patience=0.2)
         assert not Path(f"/proc/{driver.pid}").exists()
 

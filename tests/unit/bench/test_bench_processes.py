@@ -32,7 +32,7 @@ def test_a_program_is_ended_with_what_it_started_in_another_session(tmp_path: Pa
 
 
 def test_a_program_that_hangs_is_a_failure_when_its_time_is_up(tmp_path: Path) -> None:
-    with pytest.raises(Failed, match="not done within 0.3 s"):
+    with pytest.raises(Failed, match=r"not done within 0\.3 s"):
         finished([sys.executable, "-c", "import time; time.sleep(600)"], dict(os.environ), cwd=tmp_path, patience=0.3)
 
 
