@@ -8,6 +8,7 @@ processes is `process/`'s business; starting again is the supervisor's.
 import asyncio
 import logging
 import signal
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -32,6 +33,14 @@ STDERR_BURST = 200
 STDERR_PER_SECOND = 50.0
 # What a pipe can hold: a request further back than this was read.
 _PIPE_BYTES = 65536
+# The first request of a turn of the event loop is written at once, those after it together: so many, or so many bytes, with one write.
+# Each write may wake the server, which costs us more than the request; too many in one would leave it idle while we prepare them.
+GATHER_REQUESTS = 8
+GATHER_BYTES = 16 << 10
+# A server that answers at once is waited for awake: to fall asleep and be woken takes as long as its answer. The event loop turns for so
+# many seconds meanwhile, for all who have something to do. A server that takes longer is tried again after so many turns with requests.
+AWAKE = 50e-6
+AWAKE_AGAIN = 64
 # When standard output ends, the exit code follows at once, if there is to be one.
 _EXIT_CODE_PATIENCE = 0.05
 
@@ -111,13 +120,32 @@ class StdioLink:
         self._max_message_bytes = max_message_bytes
         self._loop = asyncio.get_running_loop()
         self._lost = False
-        # Requests that may still lie in the pipe: where each one ends in the stream of bytes, and its id.
+        # Requests that may still lie in the pipe or are held: where each one ends in the stream of bytes, and its id.
         self._recent: deque[tuple[int, int]] = deque()
+        # What waits to be written together with more of this turn of the event loop, and its length.
+        self._held: list[bytes] = []
+        self._held_bytes = 0
+        # Requests of this turn; none when it has not begun.
+        self._in_turn = 0
+        # Until when we stay awake for an answer (0: we do not), and the turns with requests until we do so again.
+        self._awake_until = 0.0
+        self._asleep = 0
 
     def post(self, message: Outgoing) -> bool:
         if self._writer.is_full:
             return False
-        self._write(message)
+        self._in_turn += 1
+        if self._in_turn == 1:
+            self._loop.call_soon(self._end_turn)
+            self._write(message)
+            return True
+        data = message.data + b"\n"
+        self._held.append(data)
+        self._held_bytes += len(data)
+        if message.id is not None:
+            self._recent.append((self._writer.offered + self._held_bytes, message.id))
+        if len(self._held) >= GATHER_REQUESTS or self._held_bytes >= GATHER_BYTES:
+            self._let_go()
         return True
 
     async def send(self, message: Outgoing) -> None:
@@ -126,19 +154,60 @@ class StdioLink:
         self._write(message)
 
     def _write(self, message: Outgoing) -> None:
+        self._let_go()
         writer = self._writer
         try:
             writer.write(message.data + b"\n")
         except OSError:
-            if not self._lost:
-                # Mostly it is dying, and its exit code will say more; one that only stopped reading is lost as well.
-                self._loop.call_later(_EXIT_CODE_PATIENCE, self.lost, LinkLostError("The server closed its input."))
-            raise LinkLostError("The server no longer reads its input.", maybe_sent=False) from None
+            raise self._deaf() from None
         if message.id is not None:
             recent = self._recent
             recent.append((writer.offered, message.id))
             while recent[0][0] < writer.written - _PIPE_BYTES:
                 recent.popleft()
+
+    def _let_go(self) -> None:
+        """Write what is held. Nobody waits for this call, so each request learns for itself when that fails."""
+        if not self._held:
+            return
+        data, self._held, self._held_bytes = b"".join(self._held), [], 0
+        before = self._writer.offered
+        try:
+            self._writer.write(data)
+        except OSError:
+            error = self._deaf()
+            failed = [id for end, id in self._recent if end > before]
+            self._recent = deque(one for one in self._recent if one[0] <= before)
+            for id in failed:
+                self._sink.failed(id, error)
+
+    def _end_turn(self) -> None:
+        self._let_go()
+        posted, self._in_turn = self._in_turn, 0
+        if posted > 1:
+            # Who sends many has enough to do until they are answered.
+            return
+        if self._asleep:
+            self._asleep -= 1
+            return
+        if not self._awake_until:
+            self._loop.call_soon(self._stay_awake)
+        self._awake_until = time.perf_counter() + AWAKE
+
+    def _stay_awake(self) -> None:
+        if not self._awake_until:
+            return
+        if time.perf_counter() < self._awake_until and not self._lost:
+            self._loop.call_soon(self._stay_awake)
+            return
+        self._awake_until, self._asleep = 0.0, AWAKE_AGAIN
+
+    def _deaf(self) -> LinkLostError:
+        """The server takes nothing more."""
+        if not self._lost:
+            # Mostly it is dying, and its exit code will say more; one that only stopped reading is lost as well.
+            self._loop.call_later(_EXIT_CODE_PATIENCE, self.lost, LinkLostError("The server closed its input."))
+        return LinkLostError("The server no longer reads its input.", maybe_sent=False)
 
     def cancel(self, request_id: int) -> bool:
         return False
@@ -150,6 +219,7 @@ class StdioLink:
         return None
 
     def data(self, data: bytes) -> None:
+        self._awake_until = 0.0
         for line in self._framer.feed(data):
             if isinstance(line, Oversized):
                 self._oversized(line)
@@ -171,16 +241,20 @@ class StdioLink:
         if self._lost:
             return
         self._lost = True
-        # Only when it is gone: when we leave, what is on its way to the server should still reach it.
+        if error is None:
+            # When we leave, what is on its way to the server should still reach it.
+            self._let_go()
         unread = None if error is None else self._writer.unread()
         self._writer.close()
-        if error is not None and unread is not None:
-            consumed = self._writer.written - unread
+        if error is not None:
+            # Where the pipe cannot be looked into, what was never written is still known not to have been read.
+            consumed = self._writer.offered if unread is None else self._writer.written - unread
             for end, id in self._recent:
                 # The newline may be missing: a reader can take a last line without it.
                 if consumed < end - 1:
                     self._sink.failed(id, LinkLostError(error.message, hint=error.hint, maybe_sent=False))
         self._recent.clear()
+        self._held.clear()
         self._sink.closed(error)
 
     def close(self) -> None:
