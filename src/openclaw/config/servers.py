@@ -8,7 +8,7 @@ objects become `secret://ref/SOURCE/PROVIDER/ID`. Times are seconds from here on
 import json
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path as FilePath
 from typing import Any, Literal, TypeVar
@@ -32,8 +32,7 @@ T = TypeVar("T")
 Section = Literal["mcp", "plugin", "agents"]
 
 
-@dataclass(frozen=True, slots=True)
-class AuthSpec:
+class AuthSpec(msgspec.Struct, frozen=True):
     """How to sign in. Any value may be a secret reference."""
 
     grant: Literal["authorization_code", "client_credentials", "enterprise"] = "authorization_code"
@@ -108,8 +107,7 @@ class ServerSpec:
     resources_max_bytes: int = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class EngineOptions:
+class EngineOptions(msgspec.Struct, frozen=True):
     """Settings of the engine as a whole."""
 
     tool_names: Literal["by-section", "prefix__tool", "mcp_prefix_tool"] = "by-section"
@@ -120,8 +118,7 @@ class EngineOptions:
     debug: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Dialect:
+class _Dialect(msgspec.Struct, frozen=True):
     """What a section's document says when an entry says nothing. Milliseconds."""
 
     section: Section
@@ -139,8 +136,7 @@ _CONCURRENT_SERVERS = 20
 _TOTAL_FACTOR = 10
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(msgspec.Struct, frozen=True):
     """One object of servers in the file."""
 
     path: Path
@@ -211,7 +207,7 @@ def spec_key(spec: ServerSpec) -> str:
     """
     link = (
         *(spec.transport, spec.command, spec.args, spec.env, spec.pass_env, spec.cwd),
-        *(spec.url, spec.headers, spec.api_key, astuple(spec.auth) if spec.auth else None),
+        *(spec.url, spec.headers, spec.api_key, structs.astuple(spec.auth) if spec.auth else None),
         *(spec.ssl_verify, spec.ca_cert, spec.client_cert, spec.client_key, spec.allow_private),
         spec.owner if spec.transport != "stdio" else "",
     )
@@ -224,7 +220,7 @@ def map_secrets(spec: ServerSpec, change: Callable[[str], str]) -> ServerSpec:
     if auth is not None:
         changed: dict[str, Any] = {name: change(getattr(auth, name)) for name in _AUTH_TEXTS}
         scopes = None if auth.scopes is None else tuple(change(scope) for scope in auth.scopes)
-        auth = replace(auth, scopes=scopes, **changed)
+        auth = structs.replace(auth, scopes=scopes, **changed)
     return replace(
         spec,
         args=tuple(change(arg) for arg in spec.args),
@@ -237,7 +233,7 @@ def map_secrets(spec: ServerSpec, change: Callable[[str], str]) -> ServerSpec:
 
 
 # The texts of an AuthSpec; `grant` is a choice of ours and never a secret.
-_AUTH_TEXTS = tuple(name for name in AuthSpec.__dataclass_fields__ if name not in ("grant", "scopes"))
+_AUTH_TEXTS = tuple(name for name in AuthSpec.__struct_fields__ if name not in ("grant", "scopes"))
 
 
 def secret_text(value: Value | None) -> str:

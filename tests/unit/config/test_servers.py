@@ -1,7 +1,7 @@
 """Servers: three dialects, one spec, and which of them an agent gets."""
 
 import logging
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -425,7 +425,7 @@ def test_every_text_that_may_hold_a_secret_is_mapped() -> None:
             else tuple(f"<{scope}>" for scope in value)
             if name == "scopes"
             else f"<{value}>"
-            for name, value in asdict(spec.auth).items()
+            for name, value in structs.asdict(spec.auth).items()
         }
     )
     assert map_secrets(spec, lambda text: text) == spec
