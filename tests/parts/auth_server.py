@@ -44,6 +44,8 @@ class Plan:
     authorize_error: str = ""
     token_life: float | None = 3600
     rotate: bool = True
+    # Whether registrations can be taken back (RFC 7592).
+    manageable: bool = False
     # Scopes a client may not have, whatever it registered.
     withheld: frozenset[str] = frozenset()
     # Methods that need no token.
@@ -85,6 +87,8 @@ class AuthServer:
         self.answers: dict[str, Handler] = {}
         self.seen: list[Seen] = []
         self.clients: dict[str, dict[str, Any]] = {}
+        # Where each registration is managed: whose, and with which token.
+        self.managers: dict[str, tuple[str, str]] = {}
         self.codes: dict[str, dict[str, Any]] = {}
         self.access: dict[str, Issued] = {}
         self.refresh: dict[str, Issued] = {}
@@ -251,6 +255,8 @@ class AuthServer:
             case "POST", "/revoke":
                 self._revoke(form.get("token", ""))
                 return web.Response()
+            case "DELETE", path:
+                return self._unregister(path, headers.get("authorization", ""))
         return web.Response(status=404)
 
     def _metadata(self) -> dict[str, Any]:
@@ -275,7 +281,19 @@ class AuthServer:
         if wish.get("token_endpoint_auth_method") not in (None, "none"):
             client["client_secret"] = self._secret("client-secret")
         self.clients[id] = client
+        if self.plan.manageable:
+            token = self._secret("management")
+            self.managers[f"/clients/{id}"] = (id, token)
+            client = {**client, "registration_client_uri": f"{self.issuer}/clients/{id}"}
+            client["registration_access_token"] = token
         return web.json_response(client, status=201)
+
+    def _unregister(self, path: str, authorization: str) -> web.Response:
+        id, token = self.managers.get(path, ("", ""))
+        if not id or authorization != f"Bearer {token}":
+            return web.Response(status=401)
+        del self.clients[id]
+        return web.Response(status=204)
 
     def _authorize(self, query: dict[str, str]) -> web.Response:
         client = self.clients.get(query.get("client_id", ""))

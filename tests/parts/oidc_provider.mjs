@@ -29,6 +29,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
   features: {
     devInteractions: { enabled: true },
     registration: { enabled: true },
+    registrationManagement: { enabled: true },
     revocation: { enabled: true },
     clientCredentials: { enabled: true },
     resourceIndicators: {

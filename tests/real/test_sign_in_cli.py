@@ -145,6 +145,8 @@ async def test_signing_out_revokes_and_the_next_call_asks_again(person: Person) 
     revocations = [request["status"] for request in person.provider.requests if request["path"] == "/token/revocation"]
     # Its access tokens are signed and kept nowhere: it says that it cannot revoke one, and the refresh token decides.
     assert revocations == [200, 400]
+    # It also takes our registration back.
+    assert [request["status"] for request in person.provider.requests if request["path"].startswith("/reg/")] == [204]
     refused = await person.call("read")
     assert refused.code != 0
     assert "openclaw mcp auth files" in refused.err + refused.out

@@ -6,10 +6,12 @@ found by the address in the config, the owner, the issuer and the resource, and 
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from secrets import token_urlsafe
 from time import time
 from typing import Any, Final
+
+import msgspec
 
 from openclaw.auth.exchange import Exchange, rules_for
 from openclaw.auth.flights import Flights
@@ -120,7 +122,7 @@ class Account:
         settings = self.settings
         changed: dict[str, Any] = {name: await self.value(getattr(settings, name)) for name in _CHOICES}
         scopes = None if settings.scopes is None else tuple([await self.value(scope) for scope in settings.scopes])
-        return replace(settings, scopes=scopes, **changed)
+        return msgspec.structs.replace(settings, scopes=scopes, **changed)
 
     async def configured(self) -> Configured:
         settings = await self.choices()

@@ -57,7 +57,7 @@ class Exchange:
                 request = next(flow)
                 while True:
                     try:
-                        response = await self._send(direct if request.body is not None else following, request)
+                        response = await self._send(following if request.method == "GET" else direct, request)
                     except OpenClawError as error:
                         log.debug("A request of the sign-in failed: %s", type(error).__name__)
                         request = flow.throw(_described(error))
@@ -68,7 +68,7 @@ class Exchange:
                 return result
 
     async def _send(self, client: HttpClient, request: Request) -> Response:
-        deadline = TOKEN_DEADLINE if request.body is not None else self._metadata_deadline
+        deadline = self._metadata_deadline if request.method == "GET" else TOKEN_DEADLINE
         fetched = await client.fetch(
             request.method, request.url, headers=request.headers, body=request.body, timeout=deadline, limit=MAX_BODY
         )

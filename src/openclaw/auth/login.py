@@ -19,7 +19,7 @@ from openclaw.auth.callback import listen
 from openclaw.auth.grants import endpoints_of
 from openclaw.auth.probe import nothing_to_sign_in_to, probe
 from openclaw.auth.records import Grant, Pending, ServerRecord
-from openclaw.auth.registration import forget_client, obtain_client
+from openclaw.auth.registration import forget_client, obtain_client, retire_client
 from openclaw.errors import AddressError, AuthError, OpenClawError, RefusedError
 from openclaw.protocol.oauth.authorization import (
     STATE_BYTES,
@@ -209,7 +209,7 @@ async def logout(account: Account) -> SignedOut:
         record = await account.record()
         forgotten = await account.store.delete(Grant, record.issuer, record.resource, *account.identity)
         for issuer in {record.issuer, record.registered_at} - {""}:
-            await forget_client(account, issuer)
+            await retire_client(account, issuer)
         await account.store.delete(Pending, *account.identity)
         await account.store.delete(ServerRecord, *account.identity)
     return SignedOut(forgotten, revoked)

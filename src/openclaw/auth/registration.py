@@ -4,12 +4,16 @@ The order and the rules are `protocol/oauth/registration.py`'s; here is what is 
 one is not shown to another issuer than the one it was first used at.
 """
 
+import logging
+
 from openclaw.auth.account import Account
 from openclaw.auth.records import Registration, ServerRecord
-from openclaw.errors import AuthError
+from openclaw.errors import AuthError, OpenClawError
 from openclaw.protocol.oauth.metadata import Discovery
-from openclaw.protocol.oauth.registration import Client, Wish, known_client, register, suits
+from openclaw.protocol.oauth.registration import Client, Wish, known_client, register, suits, unregister
 from openclaw.redact import remember
+
+log = logging.getLogger(__name__)
 
 
 async def obtain_client(account: Account, record: ServerRecord, discovery: Discovery, wish: Wish) -> Client:
@@ -22,6 +26,7 @@ async def obtain_client(account: Account, record: ServerRecord, discovery: Disco
         return stored.client
     client = await account.exchange.run(register(discovery.server, wish, discovery.scopes_supported))
     remember(client.secret)
+    remember(client.manage_token)
     await account.store.write(Registration(client), discovery.issuer, *account.identity)
     return client
 
@@ -37,6 +42,19 @@ async def own_client(account: Account, record: ServerRecord, discovery: Discover
             hint="If you trust the move, register a client there and set `auth.clientId` and `auth.authorizationServerUrl`.",
         )
     return client
+
+
+async def retire_client(account: Account, issuer: str) -> None:
+    """A registration that nobody needs any more: taken back where the authorization server allows that, and forgotten."""
+    stored = await account.store.read(Registration, issuer, *account.identity)
+    if stored is not None and stored.client.manage_url:
+        remember(stored.client.manage_token)
+        try:
+            await account.exchange.run(unregister(stored.client))
+        except OpenClawError as error:
+            # It stays there without any rights: its tokens were revoked.
+            log.debug("A registration could not be taken back: %s", type(error).__name__)
+    await forget_client(account, issuer)
 
 
 async def forget_client(account: Account, issuer: str) -> None:

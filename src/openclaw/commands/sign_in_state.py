@@ -5,7 +5,8 @@ Reads what is stored and asks nobody. A server whose tokens cannot be opened can
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from openclaw.config.agents import agent_ids
 from openclaw.config.servers import ServerSpec, server_specs

@@ -385,6 +385,29 @@ async def test_signing_out_forgets_the_registration_of_a_sign_in_that_nobody_fin
     assert [file.name for file in program.folder.glob("*.json")] == ["store.json"]
 
 
+async def test_signing_out_takes_the_registration_back_where_that_is_possible(
+    server: AuthServer, program: Program
+) -> None:
+    server.plan.manageable = True
+    await program.sign_in()
+    await program.credentials.logout(program.spec)
+    assert (server.clients, [seen.method for seen in server.seen[-3:]]) == ({}, ["POST", "POST", "DELETE"])
+
+
+async def test_a_registration_that_cannot_be_taken_back_is_forgotten_all_the_same(
+    server: AuthServer, program: Program
+) -> None:
+    server.plan.manageable = True
+    await program.sign_in()
+    (place,) = server.managers
+    async with AuthServer() as other:
+        # With its token, it does not follow a redirect either.
+        server.redirect(place, f"{other.issuer}{place}", 307)
+        assert await program.credentials.logout(program.spec) == SignedOut(was_signed_in=True, revoked=True)
+        assert other.seen == []
+    assert [file.name for file in program.folder.glob("*.json")] == ["store.json"]
+
+
 async def test_signing_out_revokes_and_forgets(server: AuthServer, program: Program) -> None:
     await program.sign_in()
     authorizer = program.authorizer()

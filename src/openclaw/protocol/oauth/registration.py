@@ -1,7 +1,7 @@
 """Who we are to an authorization server: a client registered by hand, one described by a document we host, or one registered now.
 
-Owns that order, how the client proves itself at the token endpoint, the document to host, and Dynamic Client Registration. A client
-belongs to the issuer it was registered with, and is never shown to another.
+Owns that order, how the client proves itself at the token endpoint, the document to host, and Dynamic Client Registration with its end. A
+client belongs to the issuer it was registered with, and is never shown to another.
 """
 
 import re
@@ -13,7 +13,7 @@ import msgspec
 
 from openclaw.errors import AuthError, RefusedError
 from openclaw.protocol.oauth.metadata import OFFLINE, ServerMetadata
-from openclaw.protocol.oauth.wire import Flow, Response, post_json, read, refusal, scopes_of, union
+from openclaw.protocol.oauth.wire import Flow, Request, Response, post_json, read, refusal, scopes_of, union
 
 CLIENT_NAME: Final = "OpenClaw"
 # Stands in the document to host until its address is known; the name belongs to nobody (RFC 2606).
@@ -41,6 +41,9 @@ class Client(msgspec.Struct, frozen=True):
     redirect_uri: str = ""
     # What it may ask for; None when the server set no bound.
     scopes: tuple[str, ...] | None = None
+    # Where a registration can be taken back, and with what; most servers do not say.
+    manage_url: str = ""
+    manage_token: str = ""
 
     def __repr__(self) -> str:
         return f"Client({self.source})"
@@ -143,6 +146,8 @@ class _Registered(msgspec.Struct):
     client_secret_expires_at: float | None = None
     token_endpoint_auth_method: str | None = None
     scope: str | None = None
+    registration_client_uri: str | None = None
+    registration_access_token: str | None = None
 
 
 def register(server: ServerMetadata, wish: Wish, supported: tuple[str, ...] | None) -> Flow[Client]:
@@ -204,6 +209,8 @@ def _registered(server: ServerMetadata, wish: Wish, scopes: tuple[str, ...], res
     if method == "private_key_jwt" or (method != "none" and not secret):
         raise AuthError("The authorization server registered OpenClaw in a way it did not ask for.")
     granted = scopes_of(answer.scope)
+    place, token = answer.registration_client_uri or "", answer.registration_access_token or ""
+    manageable = _VISIBLE.fullmatch(place) and _VISIBLE.fullmatch(token)
     return Client(
         answer.client_id,
         server.issuer,
@@ -213,4 +220,12 @@ def _registered(server: ServerMetadata, wish: Wish, scopes: tuple[str, ...], res
         answer.client_secret_expires_at or 0,
         wish.redirect_uri,
         granted if granted is not None else scopes or None,
+        place if manageable else "",
+        token if manageable else "",
     )
+
+
+def unregister(client: Client) -> Flow[bool]:
+    """RFC 7592: take a registration back. Whether the server did."""
+    response = yield Request("DELETE", client.manage_url, {"Authorization": f"Bearer {client.manage_token}"})
+    return response.status in (200, 204)

@@ -38,9 +38,9 @@ MAX_SCOPES: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One HTTP request. What has a body carries credentials, so no redirect of it may be followed."""
+    """One HTTP request. Only a GET carries no credentials: no redirect of anything else may be followed."""
 
-    method: Literal["GET", "POST"]
+    method: Literal["GET", "POST", "DELETE"]
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: bytes | None = field(default=None, repr=False)
