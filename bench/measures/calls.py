@@ -75,6 +75,8 @@ def _one_at_a_time(run: Run, case: str, drivers: dict[str, Driver]) -> None:
     for field, label in (("p50", case), ("p99", f"{case} p99"), ("cpu", f"{case} cpu")):
         values = {who: [turn[field] for turn in given] for who, given in taken.items()}
         add_figures(run.results, "calls", label, "seconds", values)
+    speeds = {who: [turn["calls"] / turn["seconds"] for turn in given] for who, given in taken.items()}
+    add_figures(run.results, "throughput", f"{case} x1", "calls/s", speeds)
 
 
 def _many(run: Run, case: str, servers: tuple[str, ...], each: int, drivers: dict[str, Driver]) -> None:

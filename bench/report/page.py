@@ -61,8 +61,9 @@ def render(results: Results) -> dict[str, str]:
     """Every file by its name: the page, and the charts it shows."""
     parts = [INTRODUCTION, _machine(results), _targets(results)]
     files: dict[str, str] = {}
+    told: set[str] = set()
     for section in SECTIONS:
-        body, made = _section(results, section)
+        body, made = _section(results, section, told)
         files |= made
         if body:
             parts.append(body)
@@ -101,14 +102,17 @@ def _targets(results: Results) -> str:
     )
 
 
-def _section(results: Results, section: Section) -> tuple[str, dict[str, str]]:
+def _section(results: Results, section: Section, told: set[str]) -> tuple[str, dict[str, str]]:
+    """Its text and its charts. A reason that an earlier section has told is not told again."""
     body = table(results, section)
     if not body:
         return "", {}
     made = charts(results, section)
     pictures = [f"![{name}](benchmarks/{file})\n" for file, (name, _) in made.items()]
-    told = why_missing(results, section)
-    text = "\n".join([f"## {section.title}\n", section.text, "", *body, "", *told, *pictures])
+    reasons = [line for line in why_missing(results, section) if line not in told]
+    told.update(reasons)
+    end = [*reasons, ""] if reasons else []
+    text = "\n".join([f"## {section.title}\n", section.text, "", *body, "", *end, *pictures])
     return text, {f"benchmarks/{file}": svg for file, (_, svg) in made.items()}
 
 

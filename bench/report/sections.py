@@ -63,33 +63,53 @@ SECTIONS = (
         ),
     ),
     Section(
-        "Warm calls: the slowest of a hundred, and processor time",
+        "Warm calls: the slowest of a hundred",
         ("calls",),
-        "p99 is what the scheduler and everything else on the machine add; processor time is the client's own, for each call.",
+        "p99 of the same calls: what collecting garbage, the scheduler and everything else on the machine add.",
         (
-            Column("stdio p99", "stdio p99"),
-            Column("json p99", "JSON p99"),
-            Column("events p99", "events p99"),
-            Column("stdio cpu", "stdio CPU"),
-            Column("json cpu", "JSON CPU"),
-            Column("events cpu", "events CPU"),
+            _ratio("stdio p99", "stdio"),
+            _ratio("json p99", "HTTP, JSON"),
+            _ratio("events p99", "HTTP, events"),
+            _ratio("everything p99", "server-everything, stdio"),
         ),
     ),
     Section(
         "Many calls at once",
         ("throughput",),
-        "Calls a second with 64 in flight on one server, and with 16 on each of 20 servers; as a ratio to the floor and absolutely.",
+        "Calls a second one by one, with 64 in flight on one server, and with 16 on each of 20 servers; as a ratio to the floor and "
+        "absolutely: more is better.",
         (
-            _ratio("stdio x64", "stdio"),
-            _ratio("json x64", "HTTP, JSON"),
-            _ratio("events x64", "HTTP, events"),
-            _ratio("20 servers x16", "20 stdio servers"),
-            Column("stdio x64 cpu", "stdio CPU a call"),
-            Column("json x64 cpu", "JSON CPU a call"),
+            _ratio("stdio x1", "stdio, 1"),
+            _ratio("stdio x64", "stdio, 64"),
+            _ratio("json x1", "HTTP, JSON, 1"),
+            _ratio("json x64", "HTTP, JSON, 64"),
+            _ratio("events x1", "HTTP, events, 1"),
+            _ratio("events x64", "HTTP, events, 64"),
+            _ratio("20 servers x16", "20 stdio servers, 16 each"),
         ),
         (
             Chart("stdio x64", "64 calls in flight, one stdio server", "calls a second: more is better", ratio=False),
             Chart("json x64", "64 calls in flight, one HTTP server", "calls a second: more is better", ratio=False),
+            Chart(
+                "20 servers x16",
+                "16 calls in flight on each of 20 servers",
+                "calls a second: more is better",
+                ratio=False,
+            ),
+        ),
+    ),
+    Section(
+        "Processor time of the client, for each call",
+        ("calls", "throughput"),
+        "What is left for everything else, the model's answer among it. One call at a time, and many at once.",
+        (
+            _ratio("stdio cpu", "stdio, 1"),
+            _ratio("stdio x64 cpu", "stdio, 64"),
+            _ratio("json cpu", "HTTP, JSON, 1"),
+            _ratio("json x64 cpu", "HTTP, JSON, 64"),
+            _ratio("events cpu", "HTTP, events, 1"),
+            _ratio("events x64 cpu", "HTTP, events, 64"),
+            _ratio("20 servers x16 cpu", "20 stdio servers, 16 each"),
         ),
     ),
     Section(
@@ -241,11 +261,10 @@ def why_missing(results: Results, section: Section) -> list[str]:
         is_shown = not note.case or section.alone or any(c == note.case or c.startswith(f"{note.case} ") for c in cases)
         if note.measure in section.measures and is_shown:
             found.setdefault((note.who, note.kind, note.why), []).extend([note.case] if note.case else [])
-    lines = [
+    return [
         f"- {TITLES.get(who, who)}{''.join(f', {case}' for case in of)}: {kind}: {_plain(why)}"
         for (who, kind, why), of in found.items()
     ]
-    return [*lines, ""] if lines else []
 
 
 def _plain(text: str) -> str:

@@ -78,6 +78,10 @@ def test_a_section_holds_its_table_who_failed_or_was_skipped_and_its_charts() ->
     ]
 
 
+def test_a_reason_is_told_once() -> None:
+    assert render(Results.load(SAMPLE))["benchmarks.md"].count("it could not be installed") == 1
+
+
 def test_growth_has_a_row_for_each_case_and_a_bar_for_each() -> None:
     files = render(Results.load(SAMPLE))
     assert section(files["benchmarks.md"], "Growth")[1:5] == [
