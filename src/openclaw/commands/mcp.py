@@ -83,7 +83,7 @@ def status_json(status: ServerStatus) -> dict[str, Any]:
         "readySeconds": status.ready_for,
         "inFlight": status.in_flight,
         "queued": status.queued,
-        "mcpSession": status.mcp_session,
+        "mcpSession": status.mcp_session_id,
         "serverName": status.server_name,
         "serverVersion": status.server_version,
         "latencyP50Ms": _milliseconds(status.latency_p50),

@@ -46,7 +46,7 @@ def status_lines(status: ServerStatus) -> Iterator[str]:
         ("Auth", _AUTH[status.auth]),
         ("Token", _token(status)),
         ("Tools", str(status.tools)),
-        ("MCP session", status.mcp_session),
+        ("MCP session", status.mcp_session_id),
         ("Ready for", duration(status.ready_for) if status.ready_for is not None else ""),
         ("Last heard", f"{duration(status.last_heard)} ago" if status.last_heard is not None else ""),
         ("Restarts", str(status.restarts)),

@@ -8,12 +8,11 @@ what was listed.
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import ProtocolError
@@ -33,8 +32,7 @@ _log = logging.getLogger(__name__)
 _INLINE_TOOLS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
+class Learned(msgspec.Struct, frozen=True):
     """What a new list brought: whether anything is different, and which changes have not been announced yet."""
 
     is_new: bool
@@ -103,7 +101,7 @@ class Catalog:
         offered = tuple(definition for definition in self.toolset.offered if definition.name != tool)
         if len(offered) == len(self.toolset.offered):
             return False
-        self.toolset = replace(self.toolset, offered=offered)
+        self.toolset = structs.replace(self.toolset, offered=offered)
         self._live.pop(tool, None)
         return True
 
@@ -116,7 +114,7 @@ class Catalog:
         pins = self._cache.pins(self._spec)
         fresh = {name: pin_of(live) for name, live in self._live.items() if name in changed}
         self._cache.pin(self._spec, Pins({**pins.tools, **fresh}, []))
-        self.toolset = replace(self.toolset, offered=tuple(self._live.values()), changes=())
+        self.toolset = structs.replace(self.toolset, offered=tuple(self._live.values()), changes=())
         self._remember()
         return accepted
 
@@ -185,8 +183,7 @@ class Catalog:
         )
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(msgspec.Struct):
     """What an examination of a list brought."""
 
     live: dict[str, Definition]

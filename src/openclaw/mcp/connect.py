@@ -10,9 +10,11 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
+
+import msgspec
 
 from openclaw.config.servers import ServerSpec, map_secrets
 from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, SecretError
@@ -47,8 +49,7 @@ async def no_secrets(value: str) -> str:
     raise SecretError("A secret:// reference cannot be resolved here.", hint="Give the engine a resolver of secrets.")
 
 
-@dataclass(frozen=True, slots=True)
-class Services:
+class Services(msgspec.Struct, frozen=True):
     """What connecting needs from the program around it."""
 
     resolve: Resolve = no_secrets
@@ -56,12 +57,11 @@ class Services:
     # Without it a server that needs a sign-in waits for a person to start it again.
     signed_in: SignedIn | None = None
     make_transport: MakeTransport = lambda spec: None
-    handlers: Handlers = field(default_factory=Handlers)
-    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    handlers: Handlers = msgspec.field(default_factory=Handlers)
+    environ: Mapping[str, str] = msgspec.field(default_factory=lambda: os.environ)
 
 
-@dataclass(frozen=True, slots=True)
-class Listener:
+class Listener(msgspec.Struct, frozen=True):
     """Who hears what a server says unasked, what of it was dropped, what it writes to standard error, and that a new MCP session
     was begun on the same link."""
 

@@ -5,8 +5,9 @@ serve both ways of asking: a request of the server (up to 2025-11-25) and `input
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from openclaw.errors import RpcError
 
@@ -17,8 +18,7 @@ INTERNAL_ERROR = -32603
 Handler = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Handlers:
+class Handlers(msgspec.Struct, frozen=True):
     """`elicitation` asks a person (form mode), `sampling` asks a model, `roots` names directories. None of them may answer for a
     person: an elicitation handler shows who asks and offers to decline."""
 

@@ -9,7 +9,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
@@ -62,27 +61,23 @@ _NEVER = float("inf")
 OnStderr = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class CameUp:
+class CameUp(msgspec.Struct, frozen=True):
     """Connected, and a revision agreed: calls may go."""
 
     client: Client
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(msgspec.Struct, frozen=True):
     """The tools were listed, or cannot be: the server is as ready as it gets."""
 
 
-@dataclass(frozen=True, slots=True)
-class Queued:
+class Queued(msgspec.Struct, frozen=True):
     """Starting waits, or no longer waits, because as many servers run as may."""
 
     waits: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Over:
+class Over(msgspec.Struct, frozen=True):
     """The connection has ended, and is being closed."""
 
     event: Event
@@ -107,8 +102,7 @@ class Owner(Protocol):
     def told(self, news: News) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(msgspec.Struct, frozen=True):
     """Bounds shared by all servers: how many run, and how many start at a time."""
 
     servers: Turnstile

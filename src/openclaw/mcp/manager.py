@@ -13,10 +13,11 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
+
+from msgspec import structs
 
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.errors import OpenClawError, UsageError
@@ -385,7 +386,7 @@ def _status(view: View, spec: ServerSpec) -> ServerStatus:
     if supervisor is not None:
         shown = supervisor.describe()
         tools = len(view.registry.entries(spec.name))
-        return replace(shown, tools=tools, owner=spec.owner, where=spec.where)
+        return structs.replace(shown, tools=tools, owner=spec.owner, where=spec.where)
     return ServerStatus(
         name=spec.name,
         state="failed" if spec.enabled else "disabled",

@@ -9,7 +9,6 @@ import difflib
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -32,8 +31,7 @@ class Pin(msgspec.Struct, frozen=True, rename="camel"):
     annotations: Raw = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """A tool that differs from its pin. `digest` names the new form, so that it is announced once."""
 
     tool: str
@@ -42,8 +40,7 @@ class Change:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """`offered` is what the model sees, `added` the pins to store beside those there are."""
 
     offered: tuple[Definition, ...]

@@ -5,15 +5,16 @@ A spec has two halves. The *link* decides which process or connection serves it:
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+import msgspec
 
 from openclaw.config.servers import ServerSpec
 
 _BARE = ServerSpec("")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """Links, each once, in the order they are configured."""
 
     start: tuple[ServerSpec, ...]

@@ -5,7 +5,6 @@ tool its name once (names.py) and keeps it until the tool goes, and maps a name 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -21,8 +20,7 @@ from openclaw.tool import Absence
 MAX_REASON = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Toolset:
+class Toolset(msgspec.Struct, frozen=True):
     """What is known of a server's tools at one moment. `utilities` are tools of ours that the server's abilities make possible."""
 
     offered: tuple[Definition, ...] = ()
@@ -40,23 +38,21 @@ class Entry(msgspec.Struct, frozen=True):
     is_utility: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """Names that came and went with one update."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class _Shelf:
+class _Shelf(msgspec.Struct):
     """What one server contributes."""
 
     spec: ServerSpec
     # Tools that had another name than the usual one when last seen, by tool.
     usual_exceptions: Mapping[str, str]
-    toolset: Toolset = field(default_factory=Toolset)
-    entries: dict[str, Entry] = field(default_factory=dict)
+    toolset: Toolset = msgspec.field(default_factory=Toolset)
+    entries: dict[str, Entry] = msgspec.field(default_factory=dict)
 
 
 class Registry:

@@ -7,7 +7,8 @@ place of the one that was idle longest. Knows no agent and no tool (manager.py),
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.reconcile import reconcile
@@ -76,7 +77,7 @@ class Roster:
             await self._make_room()
         if key not in self._private:
             # Its comings and goings are the conversation's own business, and the shared one tells of the tools.
-            quiet = replace(self._workshop, emit=lambda event: None)
+            quiet = structs.replace(self._workshop, emit=lambda event: None)
             self._private[key] = self._run(Supervisor(shared.spec, quiet, catalog=shared.catalog))
         return self._private[key]
 

@@ -5,8 +5,9 @@ server that was not cleaned.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.pins import Change
@@ -16,9 +17,8 @@ from openclaw.redact import redact
 Auth = Literal["none", "api-key", "headers", "oauth"]
 
 
-@dataclass(frozen=True, slots=True)
-class ServerStatus:
-    """`next_attempt` is in seconds from now; `last_heard`, `ready_for` and `last_error_ago` are seconds ago. `mcp_session` is a short hash.
+class ServerStatus(msgspec.Struct, frozen=True):
+    """`next_attempt` is in seconds from now; `last_heard`, `ready_for` and `last_error_ago` are seconds ago. `mcp_session_id` is a short hash.
 
     Latencies are seconds, of the calls that were answered lately. `last_error` stays when the server is well again.
     `auth_expires_at` (seconds since the epoch) and `auth_renews` are of a sign-in; the engine leaves them to whoever keeps tokens.
@@ -41,7 +41,7 @@ class ServerStatus:
     ready_for: float | None = None
     in_flight: int = 0
     queued: int = 0
-    mcp_session: str = ""
+    mcp_session_id: str = ""
     server_name: str = ""
     server_version: str = ""
     changes: tuple[Change, ...] = ()
@@ -65,8 +65,7 @@ class ServerStatus:
         return "connected" if self.state == "ready" else self.state
 
 
-@dataclass(frozen=True, slots=True)
-class StateChanged:
+class StateChanged(msgspec.Struct, frozen=True):
     """`tell` is set when the agent should know: the server needs a person, or has been away for a while."""
 
     server: str
@@ -76,8 +75,7 @@ class StateChanged:
     tell: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ToolsChanged:
+class ToolsChanged(msgspec.Struct, frozen=True):
     """Names as agents know them."""
 
     server: str
@@ -85,24 +83,21 @@ class ToolsChanged:
     removed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DefinitionChanged:
+class DefinitionChanged(msgspec.Struct, frozen=True):
     """A pinned tool is described differently now. Said once for each new form."""
 
     server: str
     change: Change
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceChanged:
+class ResourceChanged(msgspec.Struct, frozen=True):
     """A resource changed; an empty `uri` means the list of them."""
 
     server: str
     uri: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PromptsChanged:
+class PromptsChanged(msgspec.Struct, frozen=True):
     server: str
 
 

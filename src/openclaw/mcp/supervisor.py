@@ -11,8 +11,9 @@ import random
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+import msgspec
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import ConnectError, LinkLostError, OpenClawError
@@ -49,8 +50,7 @@ _FAILURES = frozenset({"lost", "broken", "sign-in"})
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Workshop:
+class Workshop(msgspec.Struct, frozen=True):
     """What all supervisors share."""
 
     services: Services
@@ -301,7 +301,7 @@ class Supervisor:
             ready_for=None if self._ready_at is None else now - self._ready_at,
             in_flight=self.calls.inside,
             queued=self.calls.waiting,
-            mcp_session=short_hash(link.mcp_session_id) if link and link.mcp_session_id else "",
+            mcp_session_id=short_hash(link.mcp_session_id) if link and link.mcp_session_id else "",
             server_name=clean_label(str(info.get("name", "")), MAX_LABEL),
             server_version=clean_label(str(info.get("version", "")), MAX_LABEL),
             changes=self.catalog.toolset.changes,

@@ -8,7 +8,6 @@ answered first decides: a silent old server costs one short wait, and a modern o
 """
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, assert_never
 
 import msgspec
@@ -59,15 +58,14 @@ def request_meta(version: str, capabilities: Mapping[str, Any]) -> dict[str, Any
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(msgspec.Struct, frozen=True):
     """What was agreed, and what the server said of itself (untrusted). `meta` goes into every later request."""
 
     version: str
-    capabilities: Mapping[str, Any] = field(default_factory=dict)
-    server_info: Mapping[str, Any] = field(default_factory=dict)
+    capabilities: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    server_info: Mapping[str, Any] = msgspec.field(default_factory=dict)
     instructions: str = ""
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     @property
     def modern(self) -> bool:
@@ -77,31 +75,27 @@ class Agreement:
 # Steps: what to do next.
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(msgspec.Struct, frozen=True):
     """Send this request and go on; its outcome comes with a later Listen. `headers` are for HTTP."""
 
     method: str
     params: Mapping[str, Any]
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Listen:
+class Listen(msgspec.Struct, frozen=True):
     """Wait for the next outcome; Silence after `seconds`. None: as long as connecting may take."""
 
     seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Confirm:
+class Confirm(msgspec.Struct, frozen=True):
     """The version is agreed: tell the link, then send `notifications/initialized`."""
 
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reopen:
+class Reopen(msgspec.Struct, frozen=True):
     """Close this connection, open one of this kind, and go on with the plan there."""
 
     kind: Kind
@@ -113,14 +107,12 @@ Step = Ask | Listen | Confirm | Reopen
 # Outcomes: what came of it.
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     method: str
     result: Raw
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """The server answered with an error, or with something unreadable. `http` is set when it was an HTTP status."""
 
     method: str
@@ -145,13 +137,11 @@ class Refusal:
         return ProtocolError(f"The server refused {self.method}: {self.error}")
 
 
-@dataclass(frozen=True, slots=True)
-class Silence:
+class Silence(msgspec.Struct, frozen=True):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(msgspec.Struct, frozen=True):
     """The link broke: a stdio server exited."""
 
     error: TransportError

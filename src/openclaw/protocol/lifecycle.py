@@ -5,8 +5,9 @@ returns and reports back what happened. The picture of these states in the docum
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 State = Literal["stopped", "starting", "ready", "restarting", "unreachable", "needs-auth", "failed", "disabled"]
 
@@ -41,8 +42,7 @@ HEALTHY_AFTER = 60.0
 TELL_AFTER_ATTEMPTS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(msgspec.Struct, frozen=True):
     """What the spec says: a process of ours or a remote server, and how often to start it again."""
 
     local: bool
@@ -50,14 +50,12 @@ class Policy:
     max_restarts: int = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(msgspec.Struct, frozen=True):
     name: EventName
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(msgspec.Struct, frozen=True):
     """Where a server is in its life, and what to do now. `delay` belongs to the actions wait and watch."""
 
     state: State = "stopped"
@@ -90,8 +88,7 @@ def _counted(status: Status) -> int:
     return status.attempts + 1 if status.counted else status.attempts
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """One arrow of the picture. `label` words the guard."""
 
     states: tuple[State, ...]
