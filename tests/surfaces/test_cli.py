@@ -2,13 +2,14 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from parts.program import OPENCLAW, Program, server_entry
+from parts.program import OPENCLAW, Program, Ran, server_entry
 
 
 @pytest.fixture
@@ -367,6 +368,21 @@ def test_completion_scripts_name_the_commands(person: Program, shell: str) -> No
     assert "sessions" in script
     if shell == "bash":
         assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
+
+
+INTERRUPTED_WHILE_LOADING = """
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "openclaw.commands.dispatch":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+"""
+
+
+def test_ctrl_c_while_the_program_loads_ends_it_without_a_word(person: Program, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTED_WHILE_LOADING)
+    assert person.run("tools", PYTHONPATH=str(tmp_path)) == Ran(-signal.SIGINT, "", "")
 
 
 def test_a_closed_pipe_ends_the_program_quietly(person: Program) -> None:

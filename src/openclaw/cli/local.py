@@ -45,6 +45,8 @@ def run(words: Sequence[str]) -> int:
         open_app=lambda: _own("openclaw.app", "App", paths, env, named=named, workspace=Path.cwd()),
         open_engine=lambda: _own("openclaw.engine", "Engine", paths, env, named=named),
     )
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(_until_signalled(words, context))

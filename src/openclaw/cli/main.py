@@ -4,6 +4,8 @@
 in this process (local.py).
 """
 
+# The module under `signal`, which is loaded anyway.
+import _signal  # type: ignore[import-not-found]
 import atexit
 import gc
 import os
@@ -21,6 +23,10 @@ GARBAGE_AFTER = (50_000, 20, 20)
 def main() -> int:
     """The exit code; commands that run in this process end it themselves."""
     words = sys.argv[1:]
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        # While modules are loaded there is nothing to clean up, and an exception in the middle of loading one may crash the interpreter:
+        # Ctrl-C just ends the program. What has something to clean up puts the handler back.
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     if words in (["--version"], ["-V"]):
         sys.stdout.write(f"openclaw {__version__}\n")
         return 0

@@ -5,7 +5,8 @@ starting Python does. Knows nothing of commands. A gateway that is not there, is
 the command belongs here leaves it to local.py; one that took the command has it, whatever happens then: nothing is done twice.
 """
 
-# The module under `socket`, which would cost as much again as starting the interpreter.
+# The modules under `signal` and `socket`, which would cost as much again as starting the interpreter.
+import _signal  # type: ignore[import-not-found]
 import _socket
 import os
 import stat
@@ -28,6 +29,9 @@ def run(words: list[str]) -> int | None:
     if link is None:
         return None
     connection, token = link
+    handler = _signal.getsignal(_signal.SIGINT)
+    if handler is _signal.SIG_DFL:
+        _signal.signal(_signal.SIGINT, _signal.default_int_handler)
     try:
         terminal = _Terminal(connection)
         if not terminal.is_taken(wire.pack(_request(words, config, token))):
@@ -35,6 +39,9 @@ def run(words: list[str]) -> int | None:
         return _served(terminal)
     finally:
         connection.close()
+        if handler is _signal.SIG_DFL:
+            # The command may have to be run here, and loaded first.
+            _signal.signal(_signal.SIGINT, handler)
 
 
 def _served(terminal: "_Terminal") -> int:
