@@ -7,10 +7,13 @@ Everybody calls the same echo servers in turn. server-everything stands for real
 from functools import partial
 
 from bench.contenders.driver import Target
+from bench.contenders.roster import OURS, TS_SDK
 from bench.drivers import Driver, HttpServer, stdio_server
 from bench.parts import Unavailable, node, npm_program
-from bench.rounds import add_figures, take_turns
+from bench.results import Figure, middle
+from bench.rounds import add_figures, ratios, take_turns
 from bench.run import Run
+from bench.targets import AGAINST_TS_SDK
 
 # One turn: enough calls for a steady median, a quarter of a second at most for the slow ones.
 COUNT, SECONDS = 1_000, 0.25
@@ -77,6 +80,9 @@ def _one_at_a_time(run: Run, case: str, drivers: dict[str, Driver]) -> None:
         add_figures(run.results, "calls", label, "seconds", values)
     speeds = {who: [turn["calls"] / turn["seconds"] for turn in given] for who, given in taken.items()}
     add_figures(run.results, "throughput", f"{case} x1", "calls/s", speeds)
+    if case == "stdio" and OURS.key in taken and TS_SDK.key in taken:
+        own, other = ([turn["p50"] for turn in taken[who]] for who in (OURS.key, TS_SDK.key))
+        run.results.add(Figure("calls", AGAINST_TS_SDK, OURS.key, middle(own), "seconds", middle(ratios(own, other))))
 
 
 def _many(run: Run, case: str, servers: tuple[str, ...], each: int, drivers: dict[str, Driver]) -> None:

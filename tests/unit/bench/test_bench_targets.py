@@ -4,7 +4,7 @@ import pytest
 from bench.__main__ import judge
 from bench.report.page import sentence
 from bench.results import Figure, Results
-from bench.targets import MB, TARGETS, Target, Verdict, verdicts
+from bench.targets import AGAINST_TS_SDK, MB, TARGETS, Target, Verdict, verdicts
 
 RATIO = next(target for target in TARGETS if (target.measure, target.case) == ("calls", "json"))
 VALUE = next(target for target in TARGETS if target.case == "idle gateway")
@@ -44,7 +44,7 @@ def test_only_the_measures_that_were_asked_for_are_judged() -> None:
 def test_a_call_slower_than_the_typescript_sdk_of_the_same_run_is_missed() -> None:
     figures = [
         Figure("calls", "stdio", "ours", 1.1, "seconds", 0.9),
-        Figure("calls", "stdio", "ts-sdk", 1.0, "seconds", 0.8),
+        Figure("calls", AGAINST_TS_SDK, "ours", 1.1, "seconds", 1.1),
     ]
     missed = [found.target.base for found in verdicts(Results({}, figures=figures), {"calls"}) if found.reached == 1.1]
     assert missed == ["the TypeScript SDK"]
