@@ -20,7 +20,7 @@ ROWS: list[list[str]] = [
     ["net", "process", "secrets", "transport", "auth"],
     ["mcp", "models", "sessions", "skills", "plugins", "tools"],
     ["agent"],
-    ["engine", "app"],
+    ["engine", "reply", "workplace", "app"],
     ["commands"],
     ["gateway", "mcp_server"],
     ["demo", "cli"],

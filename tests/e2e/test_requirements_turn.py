@@ -185,7 +185,7 @@ async def test_the_engine_is_a_plugin_that_can_be_switched_off(tmp_path: Path) -
             async with App(home.config(), paths=home.paths, env=home.environ, workspace=home.folder) as app:
                 (status,) = (await app.plugins()).statuses()
                 names = [tool.name for tool in (await app.settled()).tools()]
-                skills = [skill.name for skill in app.skills(agent_spec(app.config)).skills]
+                skills = [skill.name for skill in app.workplace(agent_spec(app.config)).skills().skills]
                 assert (status.id, status.state) == ("mcp-client", "loaded" if enabled else "off")
                 assert ("mcp_parts_echo" in names, names[: len(NATIVE)]) == (enabled, NATIVE)
                 assert skills == (["mcp"] if enabled else [])

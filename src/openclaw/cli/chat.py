@@ -116,7 +116,7 @@ class _Slash(Completer):
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
-        self._words = sorted({*BUILT_IN, *chat.app.skills(chat.spec).commands})
+        self._words = sorted({*BUILT_IN, *chat.app.workplace(chat.spec).skills().commands})
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         return ()

@@ -3,6 +3,7 @@
 Each check is one line: what was looked at, how it is, and the next step when it is not well. Exit code 1 when a check failed.
 """
 
+import asyncio
 import os
 import sqlite3
 import stat
@@ -19,9 +20,11 @@ from openclaw.auth.key import NAMES
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
+from openclaw.commands.secrets import checked
 from openclaw.config.agents import agent, agent_ids
 from openclaw.config.load import load_config
 from openclaw.errors import ConfigError, OpenClawError
+from openclaw.process.stale import stale
 from openclaw.secrets.plaintext import plaintext_findings
 from openclaw.security.external import clean_label
 from openclaw.security.policy import problems
@@ -37,8 +40,9 @@ class Check(msgspec.Struct, frozen=True):
     fix: str = ""
 
 
-async def run(context: Context, parsed: Parsed) -> int:
-    checks = [check async for check in _all(context, probe=parsed.flag("probe"))]
+async def run(context: Context, parsed: Parsed, *, gateway: Check) -> int:
+    """`gateway` is how it stands with the gateway, which is looked at elsewhere (gateway/doctor.py)."""
+    checks = [check async for check in _all(context, gateway, probe=parsed.flag("probe"))]
     if parsed.flag("json"):
         context.console.data({"ok": all(check.state != "failed" for check in checks), "checks": checks})
     else:
@@ -54,8 +58,12 @@ def _show(console: Console, check: Check) -> None:
         console.line(f"      {check.fix}")
 
 
-async def _all(context: Context, *, probe: bool) -> AsyncIterator[Check]:
+async def _all(context: Context, gateway: Check, *, probe: bool) -> AsyncIterator[Check]:
     yield Check("Program", "ok", f"openclaw {__version__} on Python {sys.version.split()[0]}")
+    yield gateway
+    for left in await asyncio.to_thread(stale):
+        sentence = f"{left.name} (pid {left.pid}) was left behind by a gateway that was killed"
+        yield Check("Processes", "warning", sentence, f"Run: kill {left.pid}")
     try:
         config = load_config(context.paths, context.env)
     except ConfigError as error:
@@ -76,6 +84,10 @@ async def _all(context: Context, *, probe: bool) -> AsyncIterator[Check]:
                 yield check
         for check in await _servers(app, probe=probe):
             yield check
+        for reference in await checked(config, context.env):
+            if not reference.ok:
+                where = ", ".join(reference.used)
+                yield Check("Secrets", "failed", f"{reference.error} (used at {where})", "Look: openclaw secrets check")
         yield await _tokens(app)
         yield await _store(app)
         for plugin in (await app.plugins()).statuses():
@@ -115,12 +127,12 @@ async def _agent(app: App, name: str) -> AsyncIterator[Check]:
             yield Check(what, "ok", f"model {selection.name}" + (f" ({selection.found})" if selection.found else ""))
     except OpenClawError as error:
         yield Check(what, "failed", error.message, error.hint)
-    workspace = app.workspace(spec)
+    workspace = app.workplace(spec).root
     if not workspace.is_dir():
         yield Check(what, "failed", f"its workspace {workspace} is not a directory", f"Run: mkdir -p {workspace}")
     for problem in problems(app.engine.policy_layers(spec)):
         yield Check(what, "warning", str(problem))
-    skills = app.skills(spec)
+    skills = app.workplace(spec).skills()
     if skills.skills:
         yield Check(what, "ok", f"skills {', '.join(skill.name for skill in skills.skills)}")
     for skipped in skills.skipped:

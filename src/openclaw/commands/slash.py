@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 
-from openclaw.app import SLASH_WORDS, App
+from openclaw.app import App
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import nearest
@@ -23,6 +23,7 @@ from openclaw.security.external import clean_terminal
 from openclaw.security.unframe import without_frames
 from openclaw.sessions.key import session_key
 from openclaw.skills.skill import SkillFault
+from openclaw.workplace import SLASH_WORDS
 
 
 class Chat(msgspec.Struct):
@@ -64,7 +65,7 @@ async def run(chat: Chat, line: str) -> Outcome:
 
 
 async def _use_skill(chat: Chat, name: str, words: str) -> Outcome:
-    skills = chat.app.skills(chat.spec)
+    skills = chat.app.workplace(chat.spec).skills()
     command = skills.commands.get(name.lower())
     if command is None:
         known = [f"/{word}" for word in (*BUILT_IN, *skills.commands)]
@@ -86,7 +87,7 @@ async def _help(chat: Chat, words: str) -> Outcome:
     rows = [(f"/{name}", summary) for name, summary in SLASH_WORDS.items()]
     rows += [
         (f"/{name}", one_line(command.skill.description))
-        for name, command in chat.app.skills(chat.spec).commands.items()
+        for name, command in chat.app.workplace(chat.spec).skills().commands.items()
     ]
     chat.console.table(("command", "what it does"), rows)
     return Outcome()

@@ -63,7 +63,7 @@ async def collect(app: App) -> dict[str, Any]:
             "found": "",
             "key": "",
             "problem": "",
-            "workspace": str(app.workspace(spec)),
+            "workspace": str(app.workplace(spec).root),
         }
         try:
             selection = await app.selection(spec)

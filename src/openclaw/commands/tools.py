@@ -1,11 +1,26 @@
 """`openclaw tools`: what an agent has, and why it has not the rest."""
 
-from openclaw.app import Explanation
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from openclaw.app import App
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.log import one_line
 from openclaw.security.external import clean_terminal
 from openclaw.tool import Tool
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """Why an agent has a tool, or has it not. `looked` says where it was searched for."""
+
+    name: str
+    available: bool
+    reason: str
+    where: str = ""
+    looked: tuple[str, ...] = ()
 
 
 async def list_tools(context: Context, parsed: Parsed) -> int:
@@ -34,10 +49,32 @@ def _as_json(tool: Tool) -> dict[str, object]:
     }
 
 
+async def explained(app: App, name: str, agent: str = "") -> Explanation:
+    """Never without saying where the tool was looked for."""
+    one = await app.settled(agent)
+    offered = {tool.name.casefold(): tool for source in one.parts.sources for tool in source.tools(one.settings.id)}
+    tool = offered.get(name.casefold())
+    if tool is not None:
+        decision = one.parts.policy_decide(tool, one.settings.id)
+        return Explanation(tool.name, decision.allowed, decision.rule, decision.where)
+    for absence in one.absences():
+        if fnmatchcase(name.casefold(), absence.name.casefold()):
+            return Explanation(name, False, absence.reason, absence.where)
+    close = get_close_matches(name.casefold(), offered, n=1)
+    hint = f"Did you mean {offered[close[0]].name}?" if close else ""
+    servers = (await app.engine.manager()).status(one.settings.id)
+    looked = (
+        f"{sum(tool.kind == 'native' for tool in offered.values())} native tools",
+        *(f"MCP server {status.name}: {status.shown}" for status in servers),
+        *(f"plugin {status.id}: {status.state}" for status in (await app.plugins()).statuses()),
+    )
+    return Explanation(name, False, f"nothing offers a tool of this name. {hint}".strip(), looked=looked)
+
+
 async def explain(context: Context, parsed: Parsed) -> int:
     """Exit code 0 when the agent has the tool, 1 when it has not."""
     async with context.open_app() as app:
-        found: Explanation = await app.explain(parsed.text("name"), parsed.text("agent"))
+        found = await explained(app, parsed.text("name"), parsed.text("agent"))
     if parsed.flag("json"):
         context.console.data(found)
     else:

@@ -1,0 +1,84 @@
+"""Where one agent works, and what it finds there: its workspace, its skills, and the native tools that keep to both.
+
+Made anew for every turn, from the config as it is then. Nothing in a workspace runs, or changes a setting, by being there.
+"""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from openclaw.config.agents import AgentSpec
+from openclaw.config.load import Config
+from openclaw.config.paths import Paths
+from openclaw.files import make_directory
+from openclaw.skills.catalog import SkillRules, Skills, load_skills
+from openclaw.skills.discover import Limits, skill_roots
+from openclaw.tools.confine import Fence
+from openclaw.tools.native import NativeTools, native_tools
+
+# What is built into every conversation, and what /help says of it. No skill can take these words; commands/slash.py does what they say.
+SLASH_WORDS: Mapping[str, str] = {
+    "help": "Show this list.",
+    "new": "Start a new conversation.",
+    "reset": "The same as /new.",
+    "tools": "List the tools the agent has.",
+    "status": "Show agent, model and conversation.",
+    "skill": "Use a skill by its name: /skill NAME [words].",
+    "quit": "Leave.",
+    "exit": "The same as /quit.",
+}
+
+
+class Workplace(msgspec.Struct, frozen=True):
+    """`root` is the agent's workspace."""
+
+    spec: AgentSpec
+    root: Path
+    config: Config
+    paths: Paths
+    env: Mapping[str, str]
+
+    def skills(self) -> Skills:
+        section = self.config.root.skills
+        roots = skill_roots(
+            workspace=self.root,
+            home=self.paths.home,
+            state_dir=self.paths.state_dir,
+            agent=self.spec.id,
+            extra_dirs=[self.config.resolve(name) for name in section.load.extra_dirs],
+        )
+        rules = SkillRules(
+            allow_bundled=section.allow_bundled,
+            disabled=[name for name, entry in section.entries.items() if entry.enabled is False],
+            allowed=self.spec.skills,
+            limits=Limits(
+                candidates_per_root=section.limits.max_candidates_per_root,
+                skills_per_source=section.limits.max_skills_loaded_per_source,
+                file_bytes=section.limits.max_skill_file_bytes,
+                prompt_skills=section.limits.max_skills_in_prompt,
+                prompt_chars=section.limits.max_skills_prompt_chars,
+            ),
+        )
+        return load_skills(
+            roots, rules, config=self.config.raw, env=self.env, platform=sys.platform, reserved=SLASH_WORDS
+        )
+
+    def native(self) -> NativeTools:
+        fence = Fence(
+            readable=self.skills().directories,
+            kept=(self.paths.media_dir,),
+            refused=(*self.config.files, self.paths.state_dir),
+        )
+        return native_tools(fence)
+
+
+def workspace_of(spec: AgentSpec, given: Path | None, paths: Paths) -> Path:
+    """As configured, else as given, else a directory of ours."""
+    if spec.workspace:
+        return Path(spec.workspace)
+    if given is not None:
+        return given
+    make_directory(paths.workspace_dir)
+    return paths.workspace_dir
