@@ -141,6 +141,11 @@ _TOOLS = Command(
 _SERVER = Argument("server", "The server; all of them when left out.", required=False)
 _NAME = Argument("name", "The server.")
 
+
+def _about_servers(word: str, help: str, handler: str, *, which: Argument = _NAME) -> Command:
+    return Command(word, help, handler=handler, arguments=(which,), options=(AGENT, JSON))
+
+
 _MCP = Command(
     "mcp",
     "See and use MCP servers.",
@@ -149,20 +154,8 @@ _MCP = Command(
         Command(
             "servers", "List servers with their state.", handler="openclaw.commands.mcp:servers", options=(AGENT, JSON)
         ),
-        Command(
-            "tools",
-            "List the tools of servers.",
-            handler="openclaw.commands.mcp:tools",
-            arguments=(_SERVER,),
-            options=(AGENT, JSON),
-        ),
-        Command(
-            "status",
-            "Show everything about one server.",
-            handler="openclaw.commands.mcp:status",
-            arguments=(_NAME,),
-            options=(AGENT, JSON),
-        ),
+        _about_servers("tools", "List the tools of servers.", "openclaw.commands.mcp:tools", which=_SERVER),
+        _about_servers("status", "Show everything about one server.", "openclaw.commands.mcp:status"),
         Command(
             "refresh",
             "List a server's tools anew.",
@@ -181,13 +174,7 @@ _MCP = Command(
             ),
             options=(AGENT, JSON),
         ),
-        Command(
-            "resources",
-            "List the resources of servers.",
-            handler="openclaw.commands.mcp:resources",
-            arguments=(_SERVER,),
-            options=(AGENT, JSON),
-        ),
+        _about_servers("resources", "List the resources of servers.", "openclaw.commands.mcp:resources", which=_SERVER),
         Command(
             "read",
             "Print one resource.",
@@ -195,13 +182,7 @@ _MCP = Command(
             arguments=(Argument("server", "The server."), Argument("uri", "The resource.")),
             options=(AGENT, JSON),
         ),
-        Command(
-            "prompts",
-            "List the prompts of servers.",
-            handler="openclaw.commands.mcp:prompts",
-            arguments=(_SERVER,),
-            options=(AGENT, JSON),
-        ),
+        _about_servers("prompts", "List the prompts of servers.", "openclaw.commands.mcp:prompts", which=_SERVER),
         Command(
             "prompt",
             "Fill in a prompt and print it.",
@@ -245,41 +226,11 @@ Examples:
                 JSON,
             ),
         ),
-        Command(
-            "disconnect",
-            "Stop a server for this run.",
-            handler="openclaw.commands.manage:disconnect",
-            arguments=(_NAME,),
-            options=(AGENT, JSON),
-        ),
-        Command(
-            "restart",
-            "Start a server again.",
-            handler="openclaw.commands.manage:restart",
-            arguments=(_NAME,),
-            options=(AGENT, JSON),
-        ),
-        Command(
-            "remove",
-            "Take a server out of the config.",
-            handler="openclaw.commands.manage:remove",
-            arguments=(_NAME,),
-            options=(AGENT, JSON),
-        ),
-        Command(
-            "enable",
-            "Switch a server on in the config.",
-            handler="openclaw.commands.manage:enable",
-            arguments=(_NAME,),
-            options=(AGENT, JSON),
-        ),
-        Command(
-            "disable",
-            "Switch a server off in the config.",
-            handler="openclaw.commands.manage:disable",
-            arguments=(_NAME,),
-            options=(AGENT, JSON),
-        ),
+        _about_servers("disconnect", "Stop a server for this run.", "openclaw.commands.manage:disconnect"),
+        _about_servers("restart", "Start a server again.", "openclaw.commands.manage:restart"),
+        _about_servers("remove", "Take a server out of the config.", "openclaw.commands.manage:remove"),
+        _about_servers("enable", "Switch a server on in the config.", "openclaw.commands.manage:enable"),
+        _about_servers("disable", "Switch a server off in the config.", "openclaw.commands.manage:disable"),
         Command(
             "auth",
             "Sign in to a server, or out of it.",
@@ -296,13 +247,7 @@ Examples:
                 JSON,
             ),
         ),
-        Command(
-            "trust",
-            "Accept a server's tools as it describes them now.",
-            handler="openclaw.commands.mcp:trust",
-            arguments=(_NAME,),
-            options=(AGENT, JSON),
-        ),
+        _about_servers("trust", "Accept a server's tools as it describes them now.", "openclaw.commands.mcp:trust"),
     ),
 )
 
@@ -422,7 +367,7 @@ ROOT = Command(
         Command(
             "doctor",
             "Check everything and say how to fix what is wrong.",
-            handler="openclaw.commands.doctor:run",
+            handler="openclaw.gateway.doctor:run",
             options=(Option("probe", "Start every server and ask it."), JSON),
         ),
         _GATEWAY,

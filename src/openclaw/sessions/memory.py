@@ -39,12 +39,8 @@ class MemoryStore:
             session = self._sessions.get(key)
             if session is not None and session.info.agent != agent:
                 raise wrong_agent(session.info.agent, agent)
-            turn = Turn(key, agent, [e.event for e in session.entries] if session else [], write)
-            try:
+            async with Turn(key, agent, [e.event for e in session.entries] if session else [], write).taken() as turn:
                 yield turn
-                await turn.commit()
-            finally:
-                turn.end()
 
     async def list(self, *, agent: str | None = None, active_within: float | None = None) -> tuple[SessionInfo, ...]:
         since = None if active_within is None else self._clock() - active_within

@@ -48,12 +48,10 @@ class SqliteStore:
             await self._run(lambda: self._database.append(batch))
 
         async with self._locks.hold(key):
-            turn = Turn(key, agent, await self._run(lambda: self._database.recent(key, agent)), write)
-            try:
+            async with Turn(
+                key, agent, await self._run(lambda: self._database.recent(key, agent)), write
+            ).taken() as turn:
                 yield turn
-                await turn.commit()
-            finally:
-                turn.end()
 
     async def list(self, *, agent: str | None = None, active_within: float | None = None) -> tuple[SessionInfo, ...]:
         since = None if active_within is None else self._clock() - active_within

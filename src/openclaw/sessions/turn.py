@@ -4,7 +4,8 @@ A Turn exists while its session is locked for it (`async with store.turn(…)`).
 and is durable when `commit` returns; leaving the block commits too, and leaving it by an exception drops what was not committed.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from openclaw.content import Message
@@ -60,9 +61,14 @@ class Turn:
             raise
         self._stored += [event for event, _ in batch]
 
-    def end(self) -> None:
-        """For the store: the lock is about to be given up."""
-        self._ended = True
+    @asynccontextmanager
+    async def taken(self) -> AsyncIterator["Turn"]:
+        """For the store: committed when the block ends well, and over in any case, for the lock is given up after it."""
+        try:
+            yield self
+            await self.commit()
+        finally:
+            self._ended = True
 
     def _stage(self, *events: SessionEvent) -> None:
         if self._ended:
