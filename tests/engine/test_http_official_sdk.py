@@ -16,6 +16,7 @@ from openclaw.protocol.eras import Agreement
 from openclaw.security.egress import OPERATOR
 from openclaw.transport.base import Transport
 from openclaw.transport.connection import Connection
+from openclaw.transport.endpoint import Destination
 from openclaw.transport.handshake import shake_hands
 from openclaw.transport.http import HttpTransport
 from openclaw.transport.legacy_sse import LegacySseTransport
@@ -50,9 +51,9 @@ async def sdk_server(kind: str) -> AsyncIterator[int]:
 async def test_the_official_sdk_understands_us(kind: str, known: str, agreed: str) -> None:
     async with sdk_server(kind) as port:
         transport: Transport = (
-            LegacySseTransport(f"http://127.0.0.1:{port}/sse", options=LOCAL)
+            LegacySseTransport(Destination(f"http://127.0.0.1:{port}/sse", options=LOCAL))
             if kind == "sse"
-            else HttpTransport(f"http://127.0.0.1:{port}/mcp", options=LOCAL)
+            else HttpTransport(Destination(f"http://127.0.0.1:{port}/mcp", options=LOCAL))
         )
         progress: list[float] = []
         async with Connection(transport) as connection:

@@ -24,7 +24,7 @@ from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.protocol.authorizer import Authorizer, StaticAuthorizer
 from openclaw.protocol.sse import SseEvent, SseParser
 from openclaw.security.egress import OPERATOR
-from openclaw.transport.endpoint import retry_after
+from openclaw.transport.endpoint import Destination, retry_after
 from openclaw.transport.events import EventStream, single_message
 from openclaw.transport.http import HttpLink, HttpTransport
 from parts.chaos_proxy import Chaos, ChaosProxy
@@ -47,7 +47,9 @@ async def opened(
 ) -> AsyncIterator[HttpLink]:
     """A link; with a version, one that is past its negotiation."""
     transport = HttpTransport(
-        url, options=LOCAL, headers=headers, authorizer=authorizer, max_message_bytes=max_message_bytes
+        Destination(
+            url, options=LOCAL, headers=headers or {}, authorizer=authorizer, max_message_bytes=max_message_bytes
+        )
     )
     async with transport.open(sink) as link:
         if version == MODERN:

@@ -9,6 +9,7 @@ from aiohttp import web
 from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, OpenClawError, ProtocolError
 from openclaw.net.client import ClientOptions
 from openclaw.security.egress import OPERATOR
+from openclaw.transport.endpoint import Destination
 from openclaw.transport.legacy_sse import LegacySseTransport
 from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.http_faults import hold, raw, reset, status
@@ -33,7 +34,7 @@ def sink() -> Recorder:
 @pytest.mark.requirement("000-4.6-endpoint-event")
 @pytest.mark.requirement("000-4.6-stays")
 async def test_a_call_is_answered_on_the_stream(server: HttpServer, sink: Recorder) -> None:
-    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink) as link:
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
         await link.send(sink.initialize("2024-11-05"))
         await sink.until(lambda: 1 in sink.answers)
         link.established("2024-11-05")
@@ -46,7 +47,7 @@ async def test_a_call_is_answered_on_the_stream(server: HttpServer, sink: Record
 
 
 async def test_many_calls_share_the_stream(server: HttpServer, sink: Recorder) -> None:
-    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink) as link:
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
         messages = [sink.call("echo", text=str(number)) for number in range(50)]
         await asyncio.gather(*(link.send(message) for message in messages))
         await sink.until(lambda: not sink.waiting)
@@ -61,7 +62,7 @@ async def test_an_answer_ends_its_request_though_the_post_itself_is_never_answer
         await asyncio.Event().wait()
 
     server.fault("tools/call", answered_but_not_taken)
-    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink) as link:
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
         await link.send(sink.call("echo"))
         task = asyncio.current_task()
         assert task is not None
@@ -70,7 +71,7 @@ async def test_an_answer_ends_its_request_though_the_post_itself_is_never_answer
 
 async def test_what_the_server_says_unasked_arrives(server: HttpServer, sink: Recorder) -> None:
     note = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
-    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink):
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink):
         server.announce(note)
         await sink.until(lambda: bool(sink.others))
     assert sink.others == [(note, None)]
@@ -97,7 +98,7 @@ def stream_with(endpoint: str) -> bytes:
 async def test_an_endpoint_at_another_origin_is_refused(server: HttpServer, sink: Recorder, endpoint: str) -> None:
     server.fault("GET", raw(stream_with(endpoint)))
     with pytest.raises(ProtocolError, match="named an endpoint"):
-        async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink):
+        async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink):
             raise AssertionError("it must not open")
     assert [seen.verb for seen in server.seen] == ["GET"]
 
@@ -105,7 +106,7 @@ async def test_an_endpoint_at_another_origin_is_refused(server: HttpServer, sink
 @pytest.mark.parametrize("endpoint", ["messages?session=1", "/messages?session=1", "{origin}/messages?session=1"])
 async def test_an_endpoint_may_be_relative_or_whole(server: HttpServer, sink: Recorder, endpoint: str) -> None:
     server.fault("GET", raw(stream_with(endpoint.format(origin=server.origin))))
-    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink) as link:
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
         server.fault("tools/call", status(202))
         await link.send(sink.call("echo"))
     assert (server.seen[1].verb, server.seen[1].path) == ("POST", "/messages?session=1")
@@ -127,7 +128,7 @@ async def test_a_url_that_is_no_such_stream_is_told_at_once(
 ) -> None:
     server.fault("GET", fault)
     with pytest.raises(error):
-        async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink):
+        async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink):
             raise AssertionError("it must not open")
     assert sink.ended == []
 
@@ -136,12 +137,12 @@ async def test_a_stream_that_names_no_endpoint_is_given_up(server: HttpServer, s
     server.fault("GET", hold())
     options = ClientOptions(rules=OPERATOR, connect_timeout=0.2)
     with pytest.raises(ConnectError, match=r"did not name its endpoint within 0\.2 s"):
-        async with LegacySseTransport(server.sse_url, options=options).open(sink):
+        async with LegacySseTransport(Destination(server.sse_url, options=options)).open(sink):
             raise AssertionError("it must not open")
 
 
 async def test_the_end_of_the_stream_is_the_end_of_the_link(server: HttpServer, sink: Recorder) -> None:
-    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink):
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink):
         server.end_legacy_streams()
         await sink.until(lambda: bool(sink.ended))
     [error] = sink.ended
@@ -150,14 +151,14 @@ async def test_the_end_of_the_stream_is_the_end_of_the_link(server: HttpServer, 
 
 async def test_a_cut_stream_is_the_end_of_the_link(server: HttpServer, sink: Recorder) -> None:
     async with ChaosProxy(server.port) as proxy:
-        async with LegacySseTransport(f"http://127.0.0.1:{proxy.port}/sse", options=LOCAL).open(sink):
+        async with LegacySseTransport(Destination(f"http://127.0.0.1:{proxy.port}/sse", options=LOCAL)).open(sink):
             proxy.cut()
             await sink.until(lambda: bool(sink.ended))
     assert [type(error) for error in sink.ended] == [LinkLostError]
 
 
 async def test_a_message_the_server_refuses_fails_alone(server: HttpServer, sink: Recorder) -> None:
-    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink) as link:
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
         server.fault("tools/call", status(500), reset())
         await link.send(sink.call("echo"))
         await link.send(sink.call("echo"))
@@ -170,7 +171,7 @@ async def test_a_message_the_server_refuses_fails_alone(server: HttpServer, sink
 async def test_a_forgotten_session_ends_the_link_and_the_message_was_not_processed(
     server: HttpServer, sink: Recorder
 ) -> None:
-    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink) as link:
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
         server.fault("tools/call", status(404))
         await link.send(sink.call("echo"))
     error = sink.failures[1]
@@ -179,14 +180,14 @@ async def test_a_forgotten_session_ends_the_link_and_the_message_was_not_process
 
 
 async def test_a_notification_that_cannot_be_sent_raises(server: HttpServer, sink: Recorder) -> None:
-    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink) as link:
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
         server.fault("notifications/initialized", status(500))
         with pytest.raises(HttpStatusError):
             await link.send(notification("notifications/initialized"))
 
 
 async def test_a_cancelled_request_is_left_to_a_notification(server: HttpServer, sink: Recorder) -> None:
-    async with LegacySseTransport(server.sse_url, options=LOCAL).open(sink) as link:
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
         assert link.cancel(1) is False
 
 
@@ -202,7 +203,9 @@ async def test_credentials_go_with_the_stream_and_with_every_message(server: Htt
             return True
 
     server.fault("GET", status(401))
-    transport = LegacySseTransport(server.sse_url, options=LOCAL, headers={"X-Team": "blue"}, authorizer=Challenged())
+    transport = LegacySseTransport(
+        Destination(server.sse_url, options=LOCAL, headers={"X-Team": "blue"}, authorizer=Challenged())
+    )
     async with transport.open(sink) as link:
         server.fault("tools/call", status(401))
         await link.send(sink.call("echo"))
@@ -218,7 +221,9 @@ async def test_credentials_go_with_the_stream_and_with_every_message(server: Htt
 
 async def test_a_large_answer_arrives_one_sliver_at_a_time(server: HttpServer, sink: Recorder) -> None:
     async with ChaosProxy(server.port, Chaos(sliver=1000)) as proxy:
-        async with LegacySseTransport(f"http://127.0.0.1:{proxy.port}/sse", options=LOCAL).open(sink) as link:
+        async with LegacySseTransport(Destination(f"http://127.0.0.1:{proxy.port}/sse", options=LOCAL)).open(
+            sink
+        ) as link:
             await link.send(sink.call("big", size=2_000_000))
             await sink.until(lambda: not sink.waiting)
     assert len(text_of(sink.answers[1])) == 2_000_000
@@ -226,7 +231,7 @@ async def test_a_large_answer_arrives_one_sliver_at_a_time(server: HttpServer, s
 
 async def test_a_reset_at_any_byte_of_the_stream_loses_nothing_silently() -> None:
     async with HttpServer() as server, ChaosProxy(server.port) as proxy:
-        transport = LegacySseTransport(f"http://127.0.0.1:{proxy.port}/sse", options=LOCAL)
+        transport = LegacySseTransport(Destination(f"http://127.0.0.1:{proxy.port}/sse", options=LOCAL))
         opened = ended = 0
         for cut in range(0, 600, 7):
             own = Recorder()

@@ -231,8 +231,9 @@ def _stdio(spec: ServerSpec, services: Services, listener: Listener) -> Transpor
 
 def _over_http(kind: TransportKind, spec: ServerSpec, services: Services) -> Transport:
     # Loaded when first needed: who runs stdio servers only does not pay for an HTTP client.
-    net, tls, proxy, egress = (
-        import_module(f"openclaw.{part}") for part in ("net.client", "net.tls", "net.proxy", "security.egress")
+    net, tls, proxy, egress, endpoint = (
+        import_module(f"openclaw.{part}")
+        for part in ("net.client", "net.tls", "net.proxy", "security.egress", "transport.endpoint")
     )
     module, name = _HTTP[kind]
     options = net.ClientOptions(
@@ -242,13 +243,10 @@ def _over_http(kind: TransportKind, spec: ServerSpec, services: Services) -> Tra
         connect_timeout=spec.connect_timeout,
         cookies=True,
     )
-    transport: Transport = getattr(import_module(module), name)(
-        spec.url,
-        options=options,
-        headers=dict(spec.headers),
-        authorizer=_authorizer(spec, services),
-        max_message_bytes=spec.max_message_bytes,
+    destination = endpoint.Destination(
+        spec.url, options, dict(spec.headers), _authorizer(spec, services), spec.max_message_bytes
     )
+    transport: Transport = getattr(import_module(module), name)(destination)
     return transport
 
 

@@ -12,8 +12,10 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
 from openclaw.errors import HttpStatusError, OpenClawError
-from openclaw.net.client import HttpClient
+from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.net.response import Response
 from openclaw.protocol.authorizer import Authorizer
 from openclaw.security.egress import parse_url
@@ -26,10 +28,28 @@ ERROR_BODY_PATIENCE: Final = 5.0
 MAX_RETRY_AFTER: Final = 60.0
 MAX_RATE_LIMIT_WAITS: Final = 3
 
+DEFAULT_MAX_MESSAGE: Final = 64 * 1024 * 1024
+
+POST_HEADERS: Final = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+# Compression would let a proxy or middleware hold events back until its buffer is full.
+GET_HEADERS: Final = {"Accept": "text/event-stream", "Accept-Encoding": "identity"}
 # Names that are ours to set; a configured header of the same name would only contradict.
 _OURS = frozenset(
     ("accept", "content-type", "mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id")
 )
+
+
+class Destination(msgspec.Struct, frozen=True):
+    """Where a server is, and what it takes to get there: the configured headers, and who knows the credentials, if there are any."""
+
+    url: str
+    options: ClientOptions
+    headers: Mapping[str, str] = {}
+    authorizer: Authorizer | None = None
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE
+
+    def endpoint(self, client: HttpClient) -> "Endpoint":
+        return Endpoint(client, self.url, headers=self.headers, authorizer=self.authorizer)
 
 
 class Endpoint:

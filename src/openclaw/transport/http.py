@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -21,12 +21,11 @@ from openclaw.errors import (
     ProtocolError,
     SessionExpiredError,
 )
-from openclaw.net.client import ClientOptions, HttpClient
+from openclaw.net.client import HttpClient
 from openclaw.net.response import Response
-from openclaw.protocol.authorizer import Authorizer
 from openclaw.protocol.headers import standard_headers
 from openclaw.transport.base import Outgoing, Sink, TransportKind
-from openclaw.transport.endpoint import Endpoint
+from openclaw.transport.endpoint import GET_HEADERS, POST_HEADERS, Destination, Endpoint
 from openclaw.transport.events import EVENT_STREAM, EventStream
 
 log = logging.getLogger(__name__)
@@ -40,42 +39,26 @@ HEAD_START: Final = 0.1
 CLOSE_PATIENCE: Final = 2.0
 # Connections in a row that may bring nothing before a broken call is given up.
 RESUME_ATTEMPTS: Final = 5
-DEFAULT_MAX_MESSAGE: Final = 64 * 1024 * 1024
 
-_POST: Final = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-# Compression would let a proxy or middleware hold events back until its buffer is full.
-_GET: Final = {"Accept": "text/event-stream", "Accept-Encoding": "identity"}
 _SESSION_UNKNOWN = re.compile(rb"session[ -]?id|no valid session|session not found|not initialized", re.IGNORECASE)
 # A session id has visible ASCII only; the bound keeps a hostile one out of every later request.
 _SESSION_ID = re.compile(r"[\x21-\x7e]{1,1024}")
 
 
 class HttpTransport:
-    """A recipe for links to one URL. `headers` are the configured ones; `authorizer` knows the credentials, if there are any."""
+    """A recipe for links to one server."""
 
     kind: TransportKind = "streamable-http"
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        options: ClientOptions,
-        headers: Mapping[str, str] | None = None,
-        authorizer: Authorizer | None = None,
-        max_message_bytes: int = DEFAULT_MAX_MESSAGE,
-    ) -> None:
-        self._url = url
-        self._options = options
-        self._headers = dict(headers or {})
-        self._authorizer = authorizer
-        self._max_message_bytes = max_message_bytes
+    def __init__(self, destination: Destination) -> None:
+        self._destination = destination
 
     @asynccontextmanager
     async def open(self, sink: Sink) -> AsyncIterator["HttpLink"]:
         """A link whose first message makes the first connection. Leaving it ends the MCP session within bounded time."""
-        async with HttpClient(self._options) as client:
-            endpoint = Endpoint(client, self._url, headers=self._headers, authorizer=self._authorizer)
-            link = HttpLink(endpoint, sink, self._max_message_bytes)
+        destination = self._destination
+        async with HttpClient(destination.options) as client:
+            link = HttpLink(destination.endpoint(client), sink, destination.max_message_bytes)
             try:
                 yield link
             finally:
@@ -176,8 +159,8 @@ class HttpLink:
         version = message.headers.get("MCP-Protocol-Version", self._version)
         if version >= MODERN:
             standard = standard_headers(message.method, message.name)
-            return {**_POST, "MCP-Protocol-Version": version, **standard, **message.headers}
-        return {**_POST, **self._session_headers(), **message.headers}
+            return {**POST_HEADERS, "MCP-Protocol-Version": version, **standard, **message.headers}
+        return {**POST_HEADERS, **self._session_headers(), **message.headers}
 
     async def _post(self, message: Outgoing) -> Response:
         headers = self._message_headers(message)
@@ -251,7 +234,7 @@ class HttpLink:
         )
 
     async def _get(self, stream: EventStream) -> Response:
-        headers = {**_GET, **self._session_headers()}
+        headers = {**GET_HEADERS, **self._session_headers()}
         if stream.last_event_id is not None:
             headers["Last-Event-ID"] = stream.last_event_id
         response = await self._endpoint.request("GET", headers)

@@ -6,7 +6,7 @@ is the session: when it ends the link is closed, and connecting again is the sup
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
 from urllib.parse import urljoin
@@ -20,43 +20,26 @@ from openclaw.errors import (
     ProtocolError,
     TransportError,
 )
-from openclaw.net.client import ClientOptions, HttpClient
+from openclaw.net.client import HttpClient
 from openclaw.net.response import Response
-from openclaw.protocol.authorizer import Authorizer
 from openclaw.security.egress import parse_url
 from openclaw.transport.base import Outgoing, Sink, TransportKind
-from openclaw.transport.endpoint import Endpoint
+from openclaw.transport.endpoint import GET_HEADERS, POST_HEADERS, Destination, Endpoint
 from openclaw.transport.events import EVENT_STREAM, EventStream
-from openclaw.transport.http import DEFAULT_MAX_MESSAGE
 
 log = logging.getLogger(__name__)
 
 # How long the response to a POST may come after the answer to its message.
 POST_PATIENCE: Final = 1.0
 
-_POST: Final = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-_GET: Final = {"Accept": "text/event-stream", "Accept-Encoding": "identity"}
-
 
 class LegacySseTransport:
-    """A recipe for links to one URL, as `HttpTransport` is."""
+    """A recipe for links to one server, as `HttpTransport` is."""
 
     kind: TransportKind = "sse"
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        options: ClientOptions,
-        headers: Mapping[str, str] | None = None,
-        authorizer: Authorizer | None = None,
-        max_message_bytes: int = DEFAULT_MAX_MESSAGE,
-    ) -> None:
-        self._url = url
-        self._options = options
-        self._headers = dict(headers or {})
-        self._authorizer = authorizer
-        self._max_message_bytes = max_message_bytes
+    def __init__(self, destination: Destination) -> None:
+        self._destination = destination
 
     @asynccontextmanager
     async def open(self, sink: Sink) -> AsyncIterator["LegacySseLink"]:
@@ -64,11 +47,11 @@ class LegacySseTransport:
 
         Raises HttpStatusError or ProtocolError when the URL is no such stream, ConnectError when it does not answer.
         """
-        async with HttpClient(self._options) as client:
-            endpoint = Endpoint(client, self._url, headers=self._headers, authorizer=self._authorizer)
-            link = LegacySseLink(endpoint, sink, self._max_message_bytes)
+        destination = self._destination
+        async with HttpClient(destination.options) as client:
+            link = LegacySseLink(destination.endpoint(client), sink, destination.max_message_bytes)
             try:
-                await link.start(self._options.connect_timeout)
+                await link.start(destination.options.connect_timeout)
                 yield link
             finally:
                 await link.close()
@@ -98,7 +81,7 @@ class LegacySseLink:
         """Open the stream and wait for its first event. Raises what open() of the transport says."""
         try:
             async with asyncio.timeout(patience):
-                response = await self._endpoint.request("GET", _GET)
+                response = await self._endpoint.request("GET", GET_HEADERS)
                 if response.media_type != EVENT_STREAM:
                     response.close()
                     raise ProtocolError(
@@ -135,7 +118,7 @@ class LegacySseLink:
                 self._answered.discard(message.id)
 
     async def _send(self, message: Outgoing) -> None:
-        headers = {**_POST, "MCP-Protocol-Version": self._version} if self._version else _POST
+        headers = {**POST_HEADERS, "MCP-Protocol-Version": self._version} if self._version else POST_HEADERS
         error: OpenClawError
         try:
             response = await self._endpoint.request("POST", headers, message.data, url=self._post_url.result())
