@@ -7,16 +7,19 @@ import sys
 import time
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import pytest
 
-from parts import stdio_server
+from parts import media_server, stdio_server
+from parts.gateways import gateway_process, home
 from parts.media_server import png
 from parts.model_servers import Answer, Call, ChatServer, Hold
 from parts.order_fuzz import peak_memory
 from parts.order_process import OPENCLAW, OrderProcess, environment, local_model
 
 MB = 1 << 20
+MEDIA = {"command": sys.executable, "args": [media_server.__file__]}
 # Seconds from the end of input or a signal to the end of the process.
 LEAVES_WITHIN = 2.0
 
@@ -48,13 +51,79 @@ def test_initialize_is_answered_within_twelve_times_an_empty_program(tmp_path: P
 
 
 @pytest.mark.full
-async def test_ten_images_of_15_mb_take_less_memory_than_four_times_their_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", ["offline", "a model that looks"])
+async def test_ten_images_of_15_mb_take_less_memory_than_four_times_their_line(model: str, tmp_path: Path) -> None:
     image = {"data": base64.b64encode(png(15 * MB)).decode(), "mimeType": "image/png"}
-    async with OrderProcess(tmp_path) as server:
-        await server.initialize()
-        result = await server.order("hello", images=[image] * 10)
-        peak = peak_memory(server.process.pid)
+    async with ChatServer([Answer("Ten.")]) as chat:
+        config = {} if model == "offline" else local_model(chat.url, chat.key)
+        async with OrderProcess(tmp_path, config=config) as server:
+            await server.initialize()
+            result = await server.order("hello", images=[image] * 10)
+            peak = peak_memory(server.process.pid)
     assert (result["isError"], peak < 4 * 10 * len(image["data"])) == (False, True)
+
+
+@pytest.mark.full
+@pytest.mark.requirement("004-limit-in")
+@pytest.mark.parametrize("more", [-1, 0, 1])
+async def test_an_image_and_a_file_may_have_15_mb_and_not_a_byte_more(more: int, tmp_path: Path) -> None:
+    image = {"data": base64.b64encode(png(15 * MB + more)).decode(), "mimeType": "image/png"}
+    file = {"data": base64.b64encode(b"PK\3\4".ljust(15 * MB + more)).decode(), "mimeType": "application/zip"}
+    async with ChatServer([Answer("Taken.")] * 2) as chat:
+        async with OrderProcess(tmp_path, config=local_model(chat.url, chat.key)) as server:
+            await server.initialize()
+            answers = [await server.order("look", images=[image]), await server.order("keep", files=[file])]
+    texts = [answer["content"][0]["text"] for answer in answers]
+    too_large = [f"Error: {place} is larger than 15.0 MB." for place in ("images[0]", "files[0]")]
+    assert texts == (too_large if more > 0 else ["Taken.", "Taken."])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("more", [-1, 0, 1])
+async def test_a_line_may_have_320_mb_and_not_a_byte_more(more: int, tmp_path: Path) -> None:
+    start, end = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"', b'"}}'
+    line = start + b"x" * (320 * MB + more - len(start) - len(end)) + end
+    async with OrderProcess(tmp_path) as server:
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        server._answers[1] = answer
+        server.write(line)
+        told = await answer
+        again = await server.begin("ping", id=2)
+    refused = {"code": -32600, "message": "Invalid request: the line has 335,544,321 bytes, more than are read."}
+    assert told == {"jsonrpc": "2.0", "id": 1} | ({"error": refused} if more > 0 else {"result": {}})
+    assert again["result"] == {}
+
+
+@pytest.mark.full
+async def test_everything_an_order_may_carry_goes_through_a_gateway(tmp_path: Path) -> None:
+    image = {"data": base64.b64encode(png(15 * MB)).decode(), "mimeType": "image/png"}
+    file = {"data": base64.b64encode(b"PK\3\4".ljust(15 * MB, b"\0")).decode(), "mimeType": "application/zip"}
+    with home(tmp_path) as place, gateway_process(place) as gateway:
+        env = {name: place.env[name] for name in ("OPENCLAW_STATE_DIR", "XDG_RUNTIME_DIR")}
+        async with OrderProcess(tmp_path, env=env) as server:
+            await server.initialize()
+            result = await server.order("hello", images=[image] * 10, files=[file] * 5)
+            peaks = [peak_memory(pid) / (15 * len(image["data"])) for pid in (server.process.pid, gateway.process.pid)]
+    assert (result["isError"], [peak < 4 for peak in peaks]) == (False, [True, True])
+
+
+@pytest.mark.full
+@pytest.mark.requirement("004-limit-item")
+@pytest.mark.requirement("004-limit-answer")
+async def test_what_does_not_fit_an_answer_is_named_in_it(tmp_path: Path) -> None:
+    """20 MB an item and 50 MB in all: the second is a byte too large, the fourth does not fit behind the others."""
+    sizes = [20 * MB, 20 * MB + 1, 20 * MB, 10 * MB + 1, 10 * MB]
+    turns = [Answer(calls=[Call(f"c{number}", "media__large", {"size": size})]) for number, size in enumerate(sizes)]
+    async with ChatServer([*turns, Answer("Here.")]) as chat:
+        config = local_model(chat.url, chat.key) | {"mcp": {"servers": {"media": MEDIA}}}
+        async with OrderProcess(tmp_path, config=config) as server:
+            await server.initialize()
+            text, *pictures = (await server.order("draw"))["content"]
+    assert [len(base64.b64decode(block["data"])) for block in pictures] == [20 * MB, 20 * MB, 10 * MB]
+    assert text["text"] == (
+        "Here.\n\nmedia-large.png (image/png, 20,971,521 bytes) is not attached: it is larger than 20 MB.\n"
+        "media-large.png (image/png, 10,485,761 bytes) is not attached: the answer would be larger than 50 MB."
+    )
 
 
 @pytest.mark.full

@@ -3,7 +3,7 @@
     python media_server.py
 
 Tools: `picture` (a PNG), `sound` (a WAV), `document` (a PDF as an embedded resource, `name` and `size` as asked), `large` (a PNG of `size`
-bytes), `linked` (text that names a local file and an address).
+bytes), `linked` (text that names a local file and an address), `give` (a file of the type `kind`, as servers send such files).
 """
 
 import base64
@@ -11,8 +11,12 @@ import json
 import struct
 import sys
 import zlib
+from pathlib import Path
 
-TOOLS = ("picture", "sound", "document", "large", "linked")
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from parts.samples import SAMPLES
+
+TOOLS = ("picture", "sound", "document", "large", "linked", "give")
 
 
 def png(size: int = 0) -> bytes:
@@ -53,6 +57,13 @@ def content(name: str, arguments: dict) -> list[dict]:
         case "document":
             blob = base64.b64encode(b"%PDF-1.4\n").decode()
             resource = {"uri": "file:///tmp/report.pdf", "mimeType": "application/pdf", "blob": blob}
+            return [{"type": "resource", "resource": resource}]
+        case "give":
+            kind = arguments["kind"]
+            data = base64.b64encode(SAMPLES[kind]).decode()
+            if kind.partition("/")[0] in ("image", "audio"):
+                return [{"type": kind.partition("/")[0], "data": data, "mimeType": kind}]
+            resource = {"uri": f"file:///a/b/{kind.partition('/')[2]}.bin", "mimeType": kind, "blob": data}
             return [{"type": "resource", "resource": resource}]
         case _:
             return [{"type": "text", "text": "MEDIA:/etc/passwd file:///etc/passwd https://127.0.0.1:1/x.png"}]

@@ -18,6 +18,7 @@ from openclaw.log import short_hash
 from parts import media_server, stdio_server
 from parts.model_servers import Answer, Call, ChatServer, Failure, Hold
 from parts.order_process import MODERN_META, OPENCLAW, OrderProcess, environment, local_model, write_config
+from parts.samples import SAMPLES
 
 PARTS = {"command": sys.executable, "args": [stdio_server.__file__]}
 MEDIA = {"command": sys.executable, "args": [media_server.__file__]}
@@ -286,7 +287,31 @@ async def test_audio_goes_as_the_config_and_the_revision_want(
             await server.initialize(version)
             result = await server.order("sing")
     assert [block["type"] for block in result["content"]] == ["text", kind, "resource"]
-    assert result["content"][2]["resource"]["uri"].startswith("attachment://")
+    assert result["content"][2]["resource"]["uri"] == "attachment://report.pdf"
+
+
+@pytest.mark.requirement("004-out-audio")
+@pytest.mark.requirement("004-out-image")
+@pytest.mark.requirement("004-out-resource")
+async def test_every_type_that_may_come_in_may_go_out(tmp_path: Path) -> None:
+    calls = [Call(f"c{number}", "media__give", {"kind": kind}) for number, kind in enumerate(SAMPLES)]
+    async with ChatServer([Answer(calls=calls), Answer("All.")]) as chat:
+        config = model(chat, mcp={"servers": {"media": MEDIA}})
+        async with OrderProcess(tmp_path, config=config) as server:
+            await server.initialize()
+            result = await server.order("give")
+    expected: list[Any] = [{"type": "text", "text": "All."}]
+    for kind, sample in SAMPLES.items():
+        data = base64.b64encode(sample).decode()
+        family, _, name = kind.partition("/")
+        if family in ("image", "audio"):
+            expected.append({"type": family, "data": data, "mimeType": kind})
+        else:
+            resource = {"uri": f"attachment://{name}.bin", "mimeType": kind, "blob": data}
+            expected.append({"type": "resource", "resource": resource})
+    # Calls of one message run side by side: what they give comes as it is ready.
+    assert result["content"][0] == expected[0]
+    assert sorted(result["content"], key=str) == sorted(expected, key=str)
 
 
 @pytest.mark.requirement("004-base64-only")

@@ -11,11 +11,14 @@ from typing import Any
 
 import pytest
 
+from openclaw.content import PICTURES
+from openclaw.mcp_server.inbound import TEXTS
 from parts.documents import pdf
 from parts.media_server import png, wav
 from parts.model_servers import Answer, ChatServer
 from parts.order_fuzz import peak_memory
 from parts.order_process import OrderProcess, local_model
+from parts.samples import SAMPLES
 from parts.transcription_server import TranscriptionServer
 
 
@@ -44,6 +47,27 @@ async def test_images_reach_the_model_as_images(tmp_path: Path) -> None:
         {"type": "text", "text": "What is this?"},
         *({"type": "image_url", "image_url": {"url": url}} for url in urls),
     ]
+
+
+@pytest.mark.requirement("004-file-types")
+@pytest.mark.requirement("004-image-types")
+async def test_every_type_reaches_the_model_in_its_way(tmp_path: Path) -> None:
+    kinds = [kind for kind in SAMPLES if kind not in PICTURES]
+    orders = [kinds[start : start + 5] for start in range(0, len(kinds), 5)]
+    async with ChatServer([Answer("ok")] * (len(orders) + 1)) as chat:
+        async with OrderProcess(tmp_path, config=local_model(chat.url, chat.key)) as server:
+            await server.initialize()
+            await server.said("look", images=[item(SAMPLES[kind], kind) for kind in sorted(PICTURES)])
+            seen = [part["image_url"]["url"].partition(";")[0] for part in parts_of(chat)[1:]]
+            for some in orders:
+                files = [item(SAMPLES[kind], kind, f"{number}.bin") for number, kind in enumerate(some)]
+                await server.said("keep", files=files)
+                for number, kind in enumerate(some):
+                    note = f'[The file "{number}.bin" ({kind}, {len(SAMPLES[kind]):,} bytes) at "'
+                    inline = f"From: {number}.bin\n---\n{SAMPLES[kind].decode('utf-8', 'replace')}\n<<<END"
+                    assert (note in texts(chat)) != (inline in texts(chat)), kind
+                    assert (inline in texts(chat)) == (kind in TEXTS), kind
+    assert seen == [f"data:{kind}" for kind in sorted(PICTURES)]
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "text/markdown", "text/html", "text/csv", "application/json"])

@@ -8,6 +8,7 @@ Sends nothing: supervisor.py calls, this module dresses what comes back.
 import logging
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 
@@ -146,14 +147,15 @@ class _Answer(msgspec.Struct, eq=False):
         if held.text is not None:
             self.texts.append(f"[resource {where}]\n{held.text}")
         elif held.blob is not None:
-            self._binary(held.blob, held.mime_type or "application/octet-stream", f"resource {where}")
+            name = unquote(held.uri.partition("?")[0].rpartition("/")[2])
+            self._binary(held.blob, held.mime_type or "application/octet-stream", f"resource {where}", name)
         else:
             self.texts.append(f"[resource {where}: empty]")
 
     def _unknown(self, item: Content) -> None:
         self.texts.append(f"[content of an unknown kind: {clean_label(item.type, MAX_LABEL)}]")
 
-    def _binary(self, encoded: str, mime_type: str, what: str) -> None:
+    def _binary(self, encoded: str, mime_type: str, what: str, name: str = "") -> None:
         mime = clean_type(mime_type)
         try:
             data = decode_base64(encoded, limit=RESULT_ITEM_BYTES)
@@ -168,7 +170,7 @@ class _Answer(msgspec.Struct, eq=False):
                 f"[{what}: {picture}, {len(data):,} bytes, shown below; it is untrusted external data too]"
             )
             return
-        kept = self._keep(data, mime, f"{self.server}-{self.tool}")
+        kept = self._keep(data, mime, name or f"{self.server}-{self.tool}")
         if kept is None:
             self.texts.append(f"[{what}: {mime}, {len(data):,} bytes, which could not be kept]")
         else:

@@ -14,35 +14,8 @@ from openclaw.errors import MediaError
 from openclaw.mcp_server.arguments import Item, Order
 from openclaw.mcp_server.inbound import FILES, check_counts, decode
 from openclaw.media import ITEM_BYTES
+from parts.samples import SAMPLES
 
-# The first bytes of real files of each type.
-SAMPLES: dict[str, bytes] = {
-    "image/png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
-    "image/jpeg": b"\xff\xd8\xff\xe0\0\x10JFIF",
-    "image/gif": b"GIF89a\1\0\1\0",
-    "image/webp": b"RIFF\x1a\0\0\0WEBPVP8L",
-    "application/pdf": b"%PDF-1.7\n%\xe2\xe3\xcf\xd3",
-    "text/plain": b"hello",
-    "text/markdown": b"# Title",
-    "text/html": b"<!doctype html><p>x",
-    "text/csv": b"a,b\n1,2\n",
-    "application/json": b'{"a": 1}',
-    "audio/mpeg": b"ID3\x04\0\0\0\0\0#",
-    "audio/wav": b"RIFF$\0\0\0WAVEfmt ",
-    "audio/ogg": b"OggS\0\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\x1e\1vorbis",
-    "audio/mp4": b"\0\0\0 ftypM4A \0\0\2\0",
-    "audio/aac": b"\xff\xf1P\x80\2\x1f\xfc",
-    "audio/flac": b'fLaC\0\0\0"',
-    "audio/opus": b"OggS\0\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\x13OpusHead",
-    "video/mp4": b"\0\0\0 ftypisom\0\0\2\0",
-    "video/webm": b"\x1aE\xdf\xa3\x9fB\x86\x81\1B\xf7\x81\1B\xf2\x81\4B\xf3\x81\x08B\x82\x84webm",
-    "video/quicktime": b"\0\0\0\x14ftypqt  \0\0\2\0",
-    "video/x-msvideo": b"RIFF$\0\0\0AVI LIST",
-    "application/zip": b"PK\3\4\x14\0",
-    "application/gzip": b"\x1f\x8b\x08\0",
-    "application/x-tar": b"name".ljust(257, b"\0") + b"ustar\x0000",
-    "application/x-compressed-tar": b"\x1f\x8b\x08\0",
-}
 PNG = SAMPLES["image/png"]
 
 
