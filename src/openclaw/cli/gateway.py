@@ -8,11 +8,11 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from openclaw.commands.console import duration
 from openclaw.commands.dispatch import Context
@@ -21,12 +21,13 @@ from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
 from openclaw.config.sections import Logging
 from openclaw.errors import OpenClawError
+from openclaw.files import make_directory
 from openclaw.gateway import wire
 from openclaw.gateway.client import ask
 from openclaw.gateway.instance import AlreadyRunningError, holder, lock_file
 from openclaw.gateway.service import LABEL, UNIT, launchd_job, systemd_unit
 from openclaw.log import configure
-from openclaw.process.detach import Detached, start_detached
+from openclaw.process.detach import start_detached
 from openclaw.security.external import clean_label, clean_terminal
 
 if TYPE_CHECKING:
@@ -99,11 +100,14 @@ async def start(context: Context, parsed: Parsed) -> int:
         raise AlreadyRunningError(running)
     load_config(context.paths, context.env)
     log = context.paths.logs_dir / "gateway.log"
-    process = _detach([*_program(), "gateway", "run", "--config", str(context.paths.config_file)], context.env, log)
+    argv = [*_program(), "gateway", "run", "--config", str(context.paths.config_file)]
+    with _opened(log) as output:
+        said_before = output.tell()
+        process = start_detached(argv, env=context.env, output=output.fileno(), cwd=Path(log.anchor))
     deadline = time.monotonic() + START_TIMEOUT
     while time.monotonic() < deadline:
         if process.ended() is not None:
-            raise OpenClawError(f"The gateway did not start. The end of {log}:\n{_tail(log)}")
+            raise OpenClawError(f"The gateway did not start. In {log}:\n{_said(log, said_before)}")
         answer = await ask(context.paths.control_socket, wire.STATUS)
         if answer is not None:
             context.console.line(f"The gateway runs: pid {answer['pid']}, {answer['url']}")
@@ -118,17 +122,19 @@ def _program() -> list[str]:
     return [sys.executable, "-P", "-m", "openclaw.cli.main"]
 
 
-def _detach(argv: list[str], env: Mapping[str, str], log: Path) -> Detached:
-    """Start a program that outlives us: a session of its own, no terminal, output to `log`."""
-    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+def _opened(log: Path) -> BinaryIO:
+    """The log, to append to. One that has grown too long is put aside."""
+    make_directory(log.parent)
     if log.exists() and log.stat().st_size > _LARGEST_LOG:
         log.replace(log.with_name(f"{log.name}.1"))
-    with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
-        return start_detached(argv, env=env, output=output.fileno(), cwd=Path(log.anchor))
+    return open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
 
 
-def _tail(log: Path) -> str:
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_SHOWN_LINES:]
+def _said(log: Path, start: int) -> str:
+    """The last of what was written to a log from `start` on."""
+    with log.open("rb") as file:
+        file.seek(start)
+        lines = file.read(_LARGEST_LOG).decode("utf-8", "replace").splitlines()[-_SHOWN_LINES:]
     return clean_terminal("\n".join(f"  {line}" for line in lines))
 
 
@@ -221,7 +227,7 @@ async def install(context: Context, parsed: Parsed) -> int:
         raise OpenClawError("There is no service to install on this system.", hint="Use `openclaw gateway start`.")
     existed = file.exists()
     try:
-        context.paths.logs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_directory(context.paths.logs_dir)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
     except OSError as error:

@@ -23,8 +23,8 @@ def mcp_manage(context: Context) -> Tool:
     async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
         try:
             words = shlex.split(arguments["command"])
-        except ValueError as error:
-            return ToolResult.error(f"/mcp: {error}: a quote is not closed.")
+        except ValueError:
+            return ToolResult.error("error: /mcp: a quote is not closed.")
         printed: list[str] = []
         console = context.console
         collecting = Console(

@@ -4,12 +4,13 @@ Prints names and places, never a value.
 """
 
 import asyncio
+from collections.abc import Mapping
 
 import msgspec
 
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
-from openclaw.config.load import load_config
+from openclaw.config.load import Config, load_config
 from openclaw.errors import SecretError
 from openclaw.redact import redact
 from openclaw.secrets.inventory import references
@@ -28,8 +29,25 @@ class Checked(msgspec.Struct, frozen=True):
 
 async def check(context: Context, parsed: Parsed) -> int:
     """Resolve every reference of the config. Exit code 1 when one fails."""
-    config = load_config(context.paths, context.env)
-    resolver = Resolver.of(config, context.env)
+    found = await checked(load_config(context.paths, context.env), context.env)
+    ok = all(one.ok for one in found)
+    console = context.console
+    if parsed.flag("json"):
+        console.data({"ok": ok, "references": found})
+        return 0 if ok else 1
+    if not found:
+        console.line("The config holds no secret references.")
+    for one in found:
+        mark = console.good("ok    ") if one.ok else console.bad("failed")
+        console.line(f"{mark}  {one.reference if one.ok else one.error}")
+        for place in one.used:
+            console.line(console.dim(f"        used at {place}"))
+    return 0 if ok else 1
+
+
+async def checked(config: Config, env: Mapping[str, str]) -> list[Checked]:
+    """Every reference of a config, tried."""
+    resolver = Resolver.of(config, env)
 
     async def one(reference: str, used: tuple[str, ...]) -> Checked:
         try:
@@ -38,20 +56,7 @@ async def check(context: Context, parsed: Parsed) -> int:
             return Checked(reference, False, used, redact(str(error)))
         return Checked(reference, True, used)
 
-    found = await asyncio.gather(*(one(reference, used) for reference, used in references(config).items()))
-    ok = all(checked.ok for checked in found)
-    console = context.console
-    if parsed.flag("json"):
-        console.data({"ok": ok, "references": found})
-        return 0 if ok else 1
-    if not found:
-        console.line("The config holds no secret references.")
-    for checked in found:
-        mark = console.good("ok    ") if checked.ok else console.bad("failed")
-        console.line(f"{mark}  {checked.reference if checked.ok else checked.error}")
-        for place in checked.used:
-            console.line(console.dim(f"        used at {place}"))
-    return 0 if ok else 1
+    return list(await asyncio.gather(*(one(reference, used) for reference, used in references(config).items())))
 
 
 async def audit(context: Context, parsed: Parsed) -> int:

@@ -1,0 +1,107 @@
+"""`openclaw doctor`: what it finds, and what it says to do about it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw import __version__
+from openclaw.commands.doctor import Check
+from openclaw.gateway.doctor import judge
+from openclaw.gateway.instance import Holder
+from openclaw.process.guardian import VARIABLE
+from parts.gateways import Home, gateway_process, home, stdio_server
+
+
+def checks(place: Home, *words: str) -> dict[str, dict[str, Any]]:
+    run = place.run("doctor", "--json", *words)
+    found = json.loads(run.stdout)
+    assert (run.returncode == 0) == found["ok"]
+    return {check["what"]: check for check in found["checks"]}
+
+
+def test_a_fresh_home_is_well_with_and_without_a_gateway(tmp_path: Path) -> None:
+    with home(tmp_path, {"mcp": {"servers": {"part": stdio_server()}}}) as place:
+        place.config_file.chmod(0o600)
+        alone = checks(place, "--probe")
+        with gateway_process(place) as gateway:
+            gateway.wait_until("'part' is ready")
+            asked = checks(place)
+
+    assert {check["state"] for name, check in (alone | asked).items() if name != "Processes"} == {"ok"}
+    assert alone["Gateway"]["message"].startswith("none runs")
+    assert asked["Gateway"]["message"] == f"runs (pid {gateway.process.pid}), and answers this"
+    assert alone["Server part"]["message"].startswith("Running (PID ")
+
+
+def test_a_reference_that_leads_nowhere_is_named_with_its_place(tmp_path: Path) -> None:
+    entry = {"url": "http://127.0.0.1:9/mcp", "apiKey": "secret://env/NO_SUCH_VARIABLE"}
+    with home(tmp_path, {"mcp": {"servers": {"far": entry}}}) as place:
+        found = checks(place)["Secrets"]
+
+    assert (found["state"], found["fix"]) == ("failed", "Look: openclaw secrets check")
+    assert "NO_SUCH_VARIABLE" in found["message"]
+    assert "mcp.servers.far.apiKey" in found["message"]
+
+
+def test_a_process_that_was_left_behind_is_found(tmp_path: Path) -> None:
+    left = subprocess.Popen(
+        [sys.executable, "-I", "-c", "print(flush=True); input()"],
+        env={**os.environ, VARIABLE: "00112233445566ff.1;"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert left.stdout is not None
+        left.stdout.readline()
+        with home(tmp_path) as place:
+            said = place.run("doctor").stdout
+    finally:
+        left.kill()
+        left.communicate()
+
+    assert f"(pid {left.pid}) was left behind by a gateway that was killed\n      Run: kill {left.pid}\n" in said
+
+
+HOLDER = Holder(7, __version__, 0.0, "/a/openclaw.json")
+ANSWER = {"version": __version__, "url": "http://127.0.0.1:1", "configProblem": "", "restartNeeded": []}
+
+
+@pytest.mark.parametrize(
+    ("answer", "config", "expected"),
+    [
+        (ANSWER, "/a/openclaw.json", Check("Gateway", "ok", "runs (pid 7, http://127.0.0.1:1)")),
+        (
+            None,
+            "/b/openclaw.json",
+            Check(
+                "Gateway",
+                "warning",
+                "pid 7 serves another config, /a/openclaw.json",
+                "Use that config, or another OPENCLAW_STATE_DIR.",
+            ),
+        ),
+        (None, "/a/openclaw.json", Check("Gateway", "failed", "pid 7 does not answer", "Run: kill 7")),
+        (
+            {**ANSWER, "version": "0.0.1"},
+            "/a/openclaw.json",
+            Check("Gateway", "warning", f"pid 7 is version 0.0.1, not {__version__}", "Run: openclaw gateway restart"),
+        ),
+        (
+            {**ANSWER, "configProblem": "openclaw.json:2: no\nmore"},
+            "/a/openclaw.json",
+            Check("Gateway", "warning", "the config is not in use as saved: openclaw.json:2: no", "Mend the file."),
+        ),
+        (
+            {**ANSWER, "restartNeeded": ["session.store"]},
+            "/a/openclaw.json",
+            Check("Gateway", "warning", "a restart is needed for: session.store", "Run: openclaw gateway restart"),
+        ),
+    ],
+)
+def test_each_way_a_gateway_can_stand_is_told(answer: Any, config: str, expected: Check) -> None:
+    assert judge(HOLDER, answer, config=config) == expected
