@@ -2,10 +2,10 @@
 
 import asyncio
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from openclaw.config.servers import AuthSpec, EngineOptions, ServerSpec
 from openclaw.errors import SecretError, UsageError
@@ -215,7 +215,9 @@ async def test_reconciling_touches_only_what_changed(tmp_path: Path) -> None:
         await asyncio.gather(running, return_exceptions=True)
 
 
-async def test_a_replaced_server_begins_when_the_old_one_has_ended_and_never_waits_for_the_limit(tmp_path: Path) -> None:
+async def test_a_replaced_server_begins_when_the_old_one_has_ended_and_never_waits_for_the_limit(
+    tmp_path: Path,
+) -> None:
     sites = [Site("stdio", tmp_path, name) for name in ("one", "two")]
     one, two = (site.spec() for site in sites)
     options = EngineOptions(max_concurrent_servers=2)

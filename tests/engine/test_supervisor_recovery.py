@@ -5,11 +5,11 @@ import logging
 import os
 import signal
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from aiohttp import web
+from msgspec.structs import replace
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import AuthError, SignInNeededError

@@ -1,9 +1,10 @@
 """A program that holds credentials for a protected server: signs in, calls, restarts with nothing but the disk."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from openclaw.auth.bearer import BearerAuthorizer, SignIn
 from openclaw.auth.credentials import Credentials

@@ -8,8 +8,8 @@ objects become `secret://ref/SOURCE/PROVIDER/ID`. Times are seconds from here on
 import json
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path as FilePath
 from typing import Any, Literal, TypeVar
 
@@ -52,14 +52,13 @@ class AuthSpec(msgspec.Struct, frozen=True):
     idp_id_token: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerSpec:
+class ServerSpec(msgspec.Struct, frozen=True, eq=False):
     """One server as configured. Equal specs (and equal credentials) share one process or connection."""
 
     name: str
     section: Section = "mcp"
-    # File, line and path of the entry, for messages: "openclaw.json:12 mcp.servers.github".
-    where: str = field(default="", compare=False)
+    # File, line and path of the entry, for messages: "openclaw.json:12 mcp.servers.github". The same entry elsewhere is the same server.
+    where: str = ""
     # The agent whose own section names it; empty when it is shared by all.
     owner: str = ""
     enabled: bool = True
@@ -105,6 +104,15 @@ class ServerSpec:
     tool_exclude: tuple[str, ...] = ()
     inject_resources: tuple[str, ...] = ()
     resources_max_bytes: int = 64 * 1024
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ServerSpec) and _compared(self) == _compared(other)
+
+    def __hash__(self) -> int:
+        return hash(_compared(self))
+
+
+_compared = attrgetter(*(name for name in ServerSpec.__struct_fields__ if name != "where"))
 
 
 class EngineOptions(msgspec.Struct, frozen=True):
@@ -162,7 +170,7 @@ def server_specs(config: Config, agent_id: str) -> tuple[ServerSpec, ...]:
         for name, (place, entry) in chosen.items()
         if entry.enabled or entry.command or entry.url
     )
-    return tuple(specs if engine_enabled(config) else (replace(spec, enabled=False) for spec in specs))
+    return tuple(specs if engine_enabled(config) else (structs.replace(spec, enabled=False) for spec in specs))
 
 
 def engine_enabled(config: Config) -> bool:
@@ -197,7 +205,7 @@ def read_server(name: str, value: Mapping[str, Any]) -> ServerSpec:
     if problems:
         raise ConfigError([structs.replace(problem, line=0, column=0) for problem in problems])
     nowhere = Config(Root(), PluginConfig(), {}, FilePath())
-    return replace(_spec(nowhere, _Place(path[:-1], _MCP, {}), name, entry), where="")
+    return structs.replace(_spec(nowhere, _Place(path[:-1], _MCP, {}), name, entry), where="")
 
 
 def spec_key(spec: ServerSpec) -> str:
@@ -221,7 +229,7 @@ def map_secrets(spec: ServerSpec, change: Callable[[str], str]) -> ServerSpec:
         changed: dict[str, Any] = {name: change(getattr(auth, name)) for name in _AUTH_TEXTS}
         scopes = None if auth.scopes is None else tuple(change(scope) for scope in auth.scopes)
         auth = structs.replace(auth, scopes=scopes, **changed)
-    return replace(
+    return structs.replace(
         spec,
         args=tuple(change(arg) for arg in spec.args),
         env=tuple((name, change(value)) for name, value in spec.env),

@@ -10,11 +10,11 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from openclaw.config.servers import ServerSpec, map_secrets
 from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, SecretError

@@ -5,9 +5,9 @@ A spec has two halves. The *link* decides which process or connection serves it:
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from openclaw.config.servers import ServerSpec
 

@@ -7,11 +7,11 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from aiohttp import web
+from msgspec.structs import replace
 
 from openclaw.auth.exchange import Exchange
 from openclaw.auth.login import safe_address

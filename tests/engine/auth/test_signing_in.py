@@ -1,11 +1,11 @@
 """The whole way from the first call to a server that knows who is calling."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from aiohttp import web
+from msgspec.structs import replace
 
 from openclaw.auth.bearer import AuthStatus
 from openclaw.auth.exchange import Exchange

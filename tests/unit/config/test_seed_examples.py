@@ -1,8 +1,7 @@
 """Every config example of the requirement documents, verbatim: it loads, and means what its document says."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from openclaw.config.agents import agent
 from openclaw.config.load import parse_config

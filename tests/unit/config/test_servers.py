@@ -1,7 +1,6 @@
 """Servers: three dialects, one spec, and which of them an agent gets."""
 
 import logging
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -189,7 +188,7 @@ def test_every_field_arrives_in_the_spec() -> None:
         resources_max_bytes=9,
     )
     assert entry(FULL) == expected
-    untouched = {field.name for field in fields(ServerSpec) if getattr(expected, field.name) == field.default}
+    untouched = {field.name for field in structs.fields(ServerSpec) if getattr(expected, field.name) == field.default}
     assert untouched == {"section", "where", "owner", "enabled", "fault", "transport"}
 
 
@@ -430,7 +429,7 @@ def test_every_text_that_may_hold_a_secret_is_mapped() -> None:
     )
     assert map_secrets(spec, lambda text: text) == spec
     assert (
-        replace(
+        structs.replace(
             mapped,
             args=spec.args,
             env=spec.env,
@@ -468,7 +467,7 @@ BASE = ServerSpec("s", transport="streamable-http", url="https://h", auth=AuthSp
     ],
 )
 def test_what_changes_the_link_changes_the_key(change: dict[str, Any]) -> None:
-    assert spec_key(replace(BASE, **change)) != spec_key(BASE)
+    assert spec_key(structs.replace(BASE, **change)) != spec_key(BASE)
 
 
 @pytest.mark.parametrize(
@@ -483,13 +482,13 @@ def test_what_changes_the_link_changes_the_key(change: dict[str, Any]) -> None:
     ],
 )
 def test_what_only_we_see_does_not(change: dict[str, Any]) -> None:
-    assert spec_key(replace(BASE, **change)) == spec_key(BASE)
+    assert spec_key(structs.replace(BASE, **change)) == spec_key(BASE)
 
 
 def test_a_program_is_the_same_for_every_owner_and_neighbouring_fields_never_run_together() -> None:
     program = ServerSpec("s", command="x", args=("a", "b"))
-    assert spec_key(program) == spec_key(replace(program, owner="me"))
-    assert spec_key(program) != spec_key(replace(program, args=("ab",)))
+    assert spec_key(program) == spec_key(structs.replace(program, owner="me"))
+    assert spec_key(program) != spec_key(structs.replace(program, args=("ab",)))
     assert len(spec_key(program)) == 64
 
 

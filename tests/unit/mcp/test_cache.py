@@ -1,11 +1,11 @@
 """What is remembered between runs: per server and account, in files that may be lost or damaged without harm."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from msgspec import Raw
+from msgspec.structs import replace
 
 from openclaw.config.servers import AuthSpec, ServerSpec
 from openclaw.mcp.cache import Cache, Pins, Remembered

@@ -1,9 +1,9 @@
 """The secret references of a spec, just before it is connected to."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from openclaw.config.servers import AuthSpec, ServerSpec
 from openclaw.errors import SecretError

@@ -1,6 +1,6 @@
 """Reconciling: only what changed is started or stopped, and equal links are one server."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from openclaw.config.servers import AuthSpec, ServerSpec
 from openclaw.mcp.reconcile import Plan, link_of, reconcile

@@ -1,9 +1,8 @@
 """The registry: who is offered under what name, who keeps it, and why others are absent."""
 
-from dataclasses import replace
-
 import pytest
 from msgspec import Raw
+from msgspec.structs import replace
 
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.mcp.definition import Definition, Refusal

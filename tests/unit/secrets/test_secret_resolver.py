@@ -4,10 +4,10 @@ import asyncio
 import base64
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
+from msgspec.structs import replace
 
 from openclaw.config.entry import SecretRef
 from openclaw.config.load import parse_config
