@@ -138,7 +138,7 @@ async def test_everything_an_order_may_carry_fits_one_line(tmp_path: Path) -> No
 
 @pytest.mark.full
 @pytest.mark.parametrize("what", ["idle", "a model that thinks", "a tool that hangs", "a stubborn server"])
-@pytest.mark.parametrize("how", ["eof", "SIGTERM", "SIGINT"])
+@pytest.mark.parametrize("how", ["eof", "SIGTERM", "SIGINT", "closed stdout"])
 async def test_it_leaves_within_two_seconds(how: str, what: str, tmp_path: Path) -> None:
     tool = [Answer(calls=[Call("c1", "parts__hang")])]
     options = ["--stubborn"] if what == "a stubborn server" else []
@@ -155,6 +155,10 @@ async def test_it_leaves_within_two_seconds(how: str, what: str, tmp_path: Path)
                 await server.until_told("Calling tool hang on server parts")
             started = time.monotonic()
             async with asyncio.timeout(30):
-                await server.end(how)
+                if how == "closed stdout":
+                    server.process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]
+                    await server.process.wait()
+                else:
+                    await server.end(how)
             took = time.monotonic() - started
     assert took < LEAVES_WITHIN

@@ -1,8 +1,8 @@
 """Standard input and output, taken away from everybody else: from here on stdout carries protocol lines and nothing but them.
 
-Owns the two descriptors and a thread for each. Whatever is printed, by us, a library or a child, goes to stderr; whoever reads standard
-input finds it empty. Threads, because the other side may give us a pipe, a socket, a file or a terminal, may read nothing for minutes, and
-shares its descriptors' modes with us: an event loop can wait for none of them all.
+Owns the two descriptors and the threads that wait for them. Whatever is printed, by us, a library or a child, goes to stderr; whoever
+reads standard input finds it empty. Threads, because the other side may give us a pipe, a socket, a file or a terminal, may read nothing
+for minutes, and shares its descriptors' modes with us: an event loop can wait for none of them all.
 """
 
 import os
@@ -59,6 +59,8 @@ class Writer:
         self._when_room: list[Callable[[], None]] = []
         self._thread = threading.Thread(target=self._write_all, name="stdout", daemon=True)
         self._thread.start()
+        if hasattr(select, "poll"):
+            threading.Thread(target=self._watch, name="stdout-watch", daemon=True).start()
 
     def write(self, line: bytes) -> None:
         """Never waits."""
@@ -78,6 +80,14 @@ class Writer:
         """Wait for what was written to be read, so many seconds at most."""
         self._lines.put(None)
         self._thread.join(patience)
+
+    def _watch(self) -> None:
+        """Notice that nobody reads any more while there is nothing to write: an order may run for minutes in between."""
+        poll = select.poll()
+        # For errors alone, which are reported unasked. A file or a terminal has none: this waits until the end then.
+        poll.register(self._descriptor, 0)
+        if any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll()):
+            _call(self._loop, self._on_broken)
 
     def _write_all(self) -> None:
         broken = False
