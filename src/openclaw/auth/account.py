@@ -6,7 +6,6 @@ found by the address in the config, the owner, the issuer and the resource, and 
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from secrets import token_urlsafe
 from time import time
 from typing import Any, Final
@@ -39,15 +38,14 @@ _CHOICES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Around:
+class Around(msgspec.Struct, frozen=True):
     """What all accounts of a program share."""
 
     store: TokenStore
     resolve: Resolve
-    network: ClientOptions = field(default_factory=ClientOptions)
+    network: ClientOptions = msgspec.field(default_factory=ClientOptions)
     clock: Callable[[], float] = time
-    flights: Flights = field(default_factory=Flights)
+    flights: Flights = msgspec.field(default_factory=Flights)
 
 
 class Account:

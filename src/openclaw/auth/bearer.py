@@ -6,7 +6,6 @@ ends in an error which names the command to run. What calls turned out to need i
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Final, Literal
 
 import msgspec
@@ -33,8 +32,7 @@ RENEWAL_PAUSE: Final = 10.0
 SignIn = Callable[[], Awaitable[object]]
 
 
-@dataclass(frozen=True, slots=True)
-class AuthStatus:
+class AuthStatus(msgspec.Struct, frozen=True):
     """How it stands with a server. `expires_at` is of the access token; with `renewable` nobody has to care."""
 
     state: Literal["none", "signed-in", "expired"]
@@ -203,14 +201,16 @@ class BearerAuthorizer:
         return await self._ask(account, StepUpNeededError(needed.message, hint=needed.hint))
 
 
-@dataclass(frozen=True, slots=True)
-class _Met:
+class _Met(msgspec.Struct, frozen=True):
     """A 401: what it asks for, the token that was turned down, the revision that was spoken, and whether it speaks of bearer tokens."""
 
     challenge: Challenge
-    token: str = field(repr=False)
+    token: str
     revision: str
     oauth: bool
+
+    def __repr__(self) -> str:
+        return "_Met()"
 
 
 def revision_of(sent: Mapping[str, str]) -> str:

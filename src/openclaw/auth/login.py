@@ -8,7 +8,6 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from secrets import randbelow, token_urlsafe
 from typing import Final
 
@@ -57,19 +56,20 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9\-._~:/?&=+,%@\[\]]")
 _NUMERIC: Final = re.compile(r"(?:.*\.)?(?:0x[0-9a-f]*|[0-9]+)\.?")
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(msgspec.Struct, frozen=True):
     """Show `authorization_url` whole. `host` is where the person will type a password; `warning` says what is odd about it."""
 
-    authorization_url: str = field(repr=False)
+    authorization_url: str
     host: str
     redirect_uri: str
     expires_at: float
     warning: str = ""
 
+    def __repr__(self) -> str:
+        return f"Started({self.host})"
 
-@dataclass(frozen=True, slots=True)
-class SignedIn:
+
+class SignedIn(msgspec.Struct, frozen=True):
     """`expires_at` is of the access token, None when the server does not say; `renewable` says that it is renewed silently."""
 
     server: str
@@ -78,8 +78,7 @@ class SignedIn:
     renewable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SignedOut:
+class SignedOut(msgspec.Struct, frozen=True):
     """`was_signed_in` is False when there was nothing to forget; `revoked` says that the authorization server was told and agreed."""
 
     was_signed_in: bool

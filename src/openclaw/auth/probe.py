@@ -4,8 +4,10 @@ The one thing here that goes to the MCP server and not to its authorization serv
 URL. Reads a status and a single header, the header from the configured origin alone; and says what a status means for who wants to sign in.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
+
+import msgspec
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import AuthError, ConnectError, OpenClawError
@@ -23,8 +25,7 @@ _GET: Final = {"Accept": "text/event-stream"}
 _NOT_THIS_WAY: Final = (404, 405)
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(msgspec.Struct, frozen=True):
     """`challenge` is the WWW-Authenticate header of a 401. A status from another origin, after a redirect, is told as 0."""
 
     status: int

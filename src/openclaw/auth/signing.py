@@ -5,9 +5,10 @@ The only place of `auth` that touches private keys of the operator. Errors never
 
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
+
+import msgspec
 
 from openclaw.errors import AuthError
 
@@ -15,8 +16,7 @@ ALGORITHMS: Final = ("ES256", "RS256")
 _COORDINATE_BYTES: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Signer:
+class Signer(msgspec.Struct, frozen=True):
     algorithm: str
     sign: Callable[[bytes], bytes]
     # The public half as a JSON Web Key, for a client metadata document.

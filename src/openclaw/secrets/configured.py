@@ -5,7 +5,8 @@ without any entry; files and programs cannot.
 """
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from openclaw.config.sections import SecretProvider, Secrets
 from openclaw.errors import SecretError
@@ -16,8 +17,7 @@ _DEFAULT = "default"
 ALIAS = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(msgspec.Struct, frozen=True):
     """An object reference: the kind of place, the configured entry's name, and the secret's name there."""
 
     source: str

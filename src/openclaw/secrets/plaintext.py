@@ -7,9 +7,10 @@ Nothing found here is ever shown: a finding is a place.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
+
+import msgspec
 
 from openclaw.config.check import server_of
 from openclaw.config.dotted import Path, format_path
@@ -33,8 +34,7 @@ _PARAMETERS = frozenset({"key", "sig", "auth", "code"})
 _SECTIONS = tuple(field for field in Root.__struct_encode_fields__ if field != "$schema")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """A credential in plain sight: whose it is, and where it stands. `line` starts at 1."""
 
     kind: Kind

@@ -7,10 +7,11 @@ What a provider makes of a name is the provider's business: each has a module of
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 from urllib.parse import unquote
+
+import msgspec
 
 from openclaw.errors import SecretError
 from openclaw.log import one_line
@@ -26,8 +27,7 @@ _INSIDE = re.compile(r"secret://\S*")
 _SHAPE = re.compile(r"secret://([A-Za-z0-9_.-]*)(?:/(.*))?", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(msgspec.Struct, frozen=True):
     """`text` as written; `rest` is what stands behind the provider's name, still encoded."""
 
     text: str

@@ -8,9 +8,10 @@ for none. The grammar is in `reference.py`, what providers get and must keep in 
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+
+import msgspec
 
 from openclaw.config.entry import SecretRef
 from openclaw.config.loaded import Config
@@ -44,8 +45,7 @@ _PROVIDERS = {
 }
 
 
-@dataclass(slots=True)
-class _Flight:
+class _Flight(msgspec.Struct):
     """A look-up under way, and how many wait for it."""
 
     task: "asyncio.Task[str]"

@@ -6,8 +6,9 @@ that is not a success is never part of an error: `explain` has words of our own 
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from openclaw.errors import ProtocolError, SecretError
 from openclaw.net.client import ClientOptions, HttpClient
@@ -19,11 +20,10 @@ from openclaw.security.egress import OPERATOR, Rules
 MAX_ANSWER = 4 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     status: int
     headers: Mapping[str, str]
-    body: bytes = field(repr=False)
+    body: bytes
 
     @property
     def data(self) -> dict[str, Any]:
@@ -38,9 +38,11 @@ class Answer:
             raise ProtocolError("The answer is not a JSON object.", hint="Check the address.")
         return found
 
+    def __repr__(self) -> str:
+        return f"Answer({self.status})"
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+
+class Endpoint(msgspec.Struct, frozen=True):
     """How a store is reached. The address is the operator's, or a cloud's own: never one that somebody typed in chat."""
 
     env: Mapping[str, str]

@@ -6,10 +6,11 @@ puts a value into an error, and never asks another provider instead.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
+
+import msgspec
 
 from openclaw.config.sections import Secrets
 
@@ -23,8 +24,7 @@ def is_installed(module: str) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(msgspec.Struct, frozen=True):
     settings: Secrets
     env: Mapping[str, str]
     # A path that the config names: `~` and names relative to the config file.

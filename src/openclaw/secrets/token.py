@@ -3,7 +3,8 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from openclaw.redact import remember
 
@@ -11,11 +12,13 @@ from openclaw.redact import remember
 MARGIN = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(msgspec.Struct, frozen=True):
     text: str
     # Seconds it is good for; None is for as long as it is accepted.
     seconds: float | None = None
+
+    def __repr__(self) -> str:
+        return "Token()"
 
 
 class KeptToken:

@@ -6,10 +6,11 @@ only an address that passed. Addresses that carry an IPv4 address inside an IPv6
 """
 
 import re
-from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Literal
+
+import msgspec
 
 from openclaw.errors import AddressError
 
@@ -21,8 +22,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 MAX_URL = 16 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(msgspec.Struct, frozen=True):
     """What a caller may reach besides public addresses over TLS.
 
     The default suits a URL that came from outside (metadata, redirects): public addresses only. Plain http is for loopback alone
@@ -41,8 +41,7 @@ class Rules:
 OPERATOR = Rules(allow_loopback=True, allow_private=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """A URL taken apart. `host` is ASCII, lower case, without brackets; `path` starts with a slash and holds the query."""
 
     scheme: str
@@ -50,15 +49,15 @@ class Target:
     port: int
     path: str
     # What the Host header says: the port only when it is not the scheme's own.
-    authority: str = field(init=False)
+    authority: str = ""
     # Scheme, host and port: all of a URL that may be shown, since paths and queries can hold secrets.
-    origin: str = field(init=False)
+    origin: str = ""
 
     def __post_init__(self) -> None:
         host = f"[{self.host}]" if ":" in self.host else self.host
         authority = host if DEFAULT_PORTS[self.scheme] == self.port else f"{host}:{self.port}"
-        object.__setattr__(self, "authority", authority)
-        object.__setattr__(self, "origin", f"{self.scheme}://{authority}")
+        msgspec.structs.force_setattr(self, "authority", authority)
+        msgspec.structs.force_setattr(self, "origin", f"{self.scheme}://{authority}")
 
     @property
     def url(self) -> str:

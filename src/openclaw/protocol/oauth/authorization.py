@@ -9,7 +9,6 @@ import hmac
 import re
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
@@ -30,8 +29,7 @@ _MAX_PARAMETERS: Final = 50
 _AGAIN = "Start the sign-in again."
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(msgspec.Struct, frozen=True):
     """Where the scopes of a request may come from, in this order; `wanted` was asked for by calls since."""
 
     configured: tuple[str, ...] | None = None
@@ -56,11 +54,13 @@ class Question(msgspec.Struct, frozen=True):
         return "Question()"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    code: str = field(repr=False)
+class Answer(msgspec.Struct, frozen=True):
+    code: str
     # Whether the server said who it is; from then on it has to.
     iss_sent: bool = False
+
+    def __repr__(self) -> str:
+        return "Answer()"
 
 
 def choose_scopes(sources: Sources, server: ServerMetadata) -> tuple[str, ...]:

@@ -5,8 +5,9 @@ Owns the grammar and the choice of the Bearer challenge. A header that cannot be
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from openclaw.protocol.oauth.wire import scopes_of
 
@@ -24,8 +25,7 @@ _PIECE: Final = re.compile(
 _ESCAPE: Final = re.compile(r"\\(.)")
 
 
-@dataclass(frozen=True, slots=True)
-class Challenge:
+class Challenge(msgspec.Struct, frozen=True):
     """What the server said. `scopes` is None when it named none."""
 
     resource_metadata: str = ""

@@ -6,9 +6,10 @@ discovery: there is no second choice behind it. `metadata.py` has the checks.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
+
+import msgspec
 
 from openclaw.errors import AuthError, ConnectError, OpenClawError
 from openclaw.protocol.oauth.challenge import Challenge
@@ -40,8 +41,7 @@ class NothingPublishedError(AuthError):
     """The server publishes nothing about its authorization, and is not one of those that are known not to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Acquaintance:
+class Acquaintance(msgspec.Struct, frozen=True):
     """What has been seen of a server: whether it ever asked for credentials (401), whether it ever published metadata about itself, and
     the newest revision that was spoken with it, empty when none was."""
 

@@ -3,7 +3,6 @@
 Owns what counts as the same resource and which authorization server may be used at all. Identifiers are compared byte for byte.
 """
 
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -43,8 +42,7 @@ class ServerMetadata(msgspec.Struct, frozen=True):
     client_id_metadata_document_supported: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Discovery:
+class Discovery(msgspec.Struct, frozen=True):
     """Where to sign in, for what. `resource` is spelled as the server `published` it, if it did; `guessed` means a 2025-03-26 server
     without any metadata."""
 

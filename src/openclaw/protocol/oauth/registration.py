@@ -5,7 +5,6 @@ client belongs to the issuer it was registered with, and is never shown to anoth
 """
 
 import re
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -49,8 +48,7 @@ class Client(msgspec.Struct, frozen=True):
         return f"Client({self.source})"
 
 
-@dataclass(frozen=True, slots=True)
-class Configured:
+class Configured(msgspec.Struct, frozen=True):
     """What the operator says about the client; all of it may be empty."""
 
     client_id: str = ""
@@ -60,8 +58,7 @@ class Configured:
     metadata_url: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(msgspec.Struct, frozen=True):
     """What a client is wanted for."""
 
     redirect_uri: str

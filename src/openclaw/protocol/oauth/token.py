@@ -8,7 +8,6 @@ import math
 import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -32,34 +31,37 @@ _ID_TOKEN: Final = "urn:ietf:params:oauth:token-type:id_token"
 _ID_JAG: Final = "urn:ietf:params:oauth:token-type:id-jag"
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(msgspec.Struct, frozen=True):
     """What a client needs to prove itself once. `sign` and `algorithm` are for private_key_jwt only."""
 
     now: float
     # A random name for the assertion, used once.
     nonce: str = ""
-    secret: str = field(default="", repr=False)
+    secret: str = ""
     algorithm: str = ""
     sign: Callable[[bytes], bytes] | None = None
 
+    def __repr__(self) -> str:
+        return "Proof()"
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+
+class Endpoint(msgspec.Struct, frozen=True):
     """Where tokens come from. The issuer is the audience of assertions."""
 
     issuer: str
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    access_token: str = field(repr=False)
-    refresh_token: str = field(default="", repr=False)
+class Tokens(msgspec.Struct, frozen=True):
+    access_token: str
+    refresh_token: str = ""
     # Seconds; None when the server does not say.
     expires_in: float | None = None
     # None when the server does not say: it granted what was asked.
     scopes: tuple[str, ...] | None = None
+
+    def __repr__(self) -> str:
+        return "Tokens()"
 
 
 class _Answer(msgspec.Struct):
@@ -98,13 +100,15 @@ def client_credentials(
     return _tokens(response, "the client's own sign-in")
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(msgspec.Struct, frozen=True):
     """A person's identity at a company's identity provider, to be exchanged there."""
 
     token_endpoint: str
     client_id: str
-    id_token: str = field(repr=False)
+    id_token: str
+
+    def __repr__(self) -> str:
+        return "Identity()"
 
 
 def enterprise(

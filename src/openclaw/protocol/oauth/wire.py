@@ -6,7 +6,6 @@ into it. `auth/exchange.py` drives flows over HTTP.
 
 import re
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, Literal, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -36,20 +35,24 @@ _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,256}")
 MAX_SCOPES: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """One HTTP request. Only a GET carries no credentials: no redirect of anything else may be followed."""
 
     method: Literal["GET", "POST", "DELETE"]
     url: str
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    body: bytes | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
+    body: bytes | None = None
+
+    def __repr__(self) -> str:
+        return f"Request({self.method} {self.url})"
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True):
     status: int
-    body: bytes = field(default=b"", repr=False)
+    body: bytes = b""
+
+    def __repr__(self) -> str:
+        return f"Response({self.status})"
 
 
 Flow = Generator[Request, Response, T]
