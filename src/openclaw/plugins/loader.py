@@ -8,10 +8,12 @@ block us: only the import of a plugin runs in a thread of its own.
 import asyncio
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from openclaw import __version__
 from openclaw.plugins.admit import Offer, admit
@@ -31,29 +33,30 @@ _log = logging.getLogger(__name__)
 State = Literal["loaded", "off", "missing", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
-class PluginSettings:
+class PluginSettings(msgspec.Struct, frozen=True):
     """`plugins.entries.<id>`, secrets resolved."""
 
     enabled: bool | None = None
-    config: Mapping[str, Any] = field(default_factory=dict)
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    api_key: str = field(default="", repr=False)
+    config: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    env: Mapping[str, str] = msgspec.field(default_factory=dict)
+    api_key: str = ""
+
+    def __repr__(self) -> str:
+        # Never the secrets: a value is shown in tracebacks and logs.
+        return f"PluginSettings(enabled={self.enabled})"
 
 
-@dataclass(frozen=True, slots=True)
-class PluginRules:
+class PluginRules(msgspec.Struct, frozen=True):
     """The `plugins` section as plain values. `enabled`, `allow` and `deny` are about plugins that are not built in."""
 
-    entries: Mapping[str, PluginSettings] = field(default_factory=dict)
+    entries: Mapping[str, PluginSettings] = msgspec.field(default_factory=dict)
     paths: Sequence[Path] = ()
     enabled: bool = True
     allow: Collection[str] | None = None
     deny: Collection[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PluginStatus:
+class PluginStatus(msgspec.Struct, frozen=True):
     """One line of `openclaw doctor`. `reason` says why it is not loaded, or what a loaded one did not take."""
 
     id: str
@@ -64,8 +67,7 @@ class PluginStatus:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(msgspec.Struct, frozen=True):
     """What plugins are given by us. `start_seconds` is how long each may take to be ready."""
 
     data_dir: Path
@@ -74,8 +76,7 @@ class Host:
     hook_seconds: float = HOOK_SECONDS
 
 
-@dataclass(frozen=True, slots=True)
-class _Running:
+class _Running(msgspec.Struct, frozen=True):
     plugin: ToolPlugin
     settings: PluginSettings
     handle: PluginHandle
@@ -308,8 +309,7 @@ class Plugins:
         return [(name, r.handle.source) for name, r in self._running.items() if r.handle.source is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Admitted:
+class _Admitted(msgspec.Struct, frozen=True):
     offers: list[Offer]
     tools: list[Tool]
     absences: list[Absence]
