@@ -24,7 +24,7 @@ def context_of(servers: Sequence[ServerStatus], supervisors: Sequence[Supervisor
         lines.append(f"  <!-- {len(servers) - MAX_SERVERS} more -->")
     parts = ["\n".join([*lines, "</available-mcp-servers>"])]
     for supervisor in supervisors:
-        parts += [part for part in (supervisor.instructions, supervisor.injection.text) if part]
+        parts += [part for part in (supervisor.instructions.text, supervisor.injection.text) if part]
     return "\n\n".join(parts)
 
 

@@ -1,15 +1,13 @@
-"""One connection of a server, from open to close: connect, list, keep fresh, notice the end.
+"""One connection of a server, from open to close: connect, keep up to date (discovery.py), notice the end.
 
-Owns what happens while a server is up: discovery again when it says so or time has passed, probes of a quiet link, the subscription of the
-newest revision, injected resources, stopping when idle. One task runs it and closes what it opened. What follows the end is decided by
-lifecycle.py and carried out by supervisor.py, which is the `Owner` here.
+Owns what happens while a server is up: probes of a quiet link, what the server says unasked, stopping when idle. One task runs it and
+closes what it opened. What follows the end is decided by lifecycle.py and carried out by supervisor.py, which is told the news.
 """
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Protocol
 
 import msgspec
 from msgspec import Raw
@@ -19,13 +17,11 @@ from openclaw.errors import (
     AddressError,
     AuthError,
     ConfigError,
-    DeadlineError,
     HttpStatusError,
     LinkLostError,
     OpenClawError,
     ProcessError,
     ProtocolError,
-    RpcError,
     SecretError,
     SignInNeededError,
     TransportError,
@@ -33,14 +29,13 @@ from openclaw.errors import (
 )
 from openclaw.mcp.catalog import Catalog, Learned
 from openclaw.mcp.chatter import Chatter
-from openclaw.mcp.client import Client, offers
+from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Listener, Services, connect
-from openclaw.mcp.handlers import METHOD_NOT_FOUND
-from openclaw.mcp.paging import Pages
+from openclaw.mcp.discovery import Discovery
 from openclaw.mcp.resources import Injection
 from openclaw.mcp.status import EngineEvent, PromptsChanged, ResourceChanged, auth_of
-from openclaw.mcp.subscription import Subscription
 from openclaw.mcp.turnstile import Turnstile
+from openclaw.mcp.workload import Workload
 from openclaw.protocol.jsonrpc import parse
 from openclaw.protocol.lifecycle import Event
 from openclaw.security.external import clean_label
@@ -54,8 +49,6 @@ STARTER_YIELDS = 1.0
 PROBE_TIMEOUT = 10.0
 # After a failed connection or probe while calls still run.
 SUSPICION_PAUSE = 1.0
-# A server that announces changes without end is listed no more often than this.
-DISCOVERY_PAUSE = 1.0
 _NEVER = float("inf")
 
 OnStderr = Callable[[str], None]
@@ -86,20 +79,7 @@ class Over(msgspec.Struct, frozen=True):
 News = CameUp | Settled | Queued | Over | Learned | EngineEvent
 
 
-class Owner(Protocol):
-    """Who decides about a connection, and is told what becomes of it."""
-
-    # Loop time of the last call's end, or of coming up.
-    last_call: float
-    # Seconds that a call may stay without a sign of life: the most that any had.
-    longest_call: float
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether calls are running."""
-        ...
-
-    def told(self, news: News) -> None: ...
+Tell = Callable[[News], None]
 
 
 class Places(msgspec.Struct, frozen=True):
@@ -133,37 +113,38 @@ class _Updated(msgspec.Struct):
 
 
 class Life:
+    """`tell` hears what becomes of the connection. `workload` are the calls on it."""
+
     def __init__(
-        self, spec: ServerSpec, owner: Owner, catalog: Catalog, injection: Injection, chatter: Chatter
+        self,
+        spec: ServerSpec,
+        tell: Tell,
+        workload: Workload,
+        catalog: Catalog,
+        injection: Injection,
+        chatter: Chatter,
     ) -> None:
         self._spec = spec
-        self._owner = owner
+        self._tell = tell
+        self._workload = workload
         self._catalog = catalog
-        self._injection = injection
         self._chatter = chatter
         self._time = asyncio.get_running_loop().time
         self._wake = asyncio.Event()
-        self._tools_are_stale = True
-        self._resources_are_stale = True
+        self.discovery = Discovery(spec, catalog, injection, chatter, wake=self._wake.set, learned=tell)
         self._is_suspect = False
         # When the first question was asked since which nothing was heard.
         self._silent_since = 0.0
-        self._next_discovery: float | None = None
-        self._not_before = 0.0
-        self._waiters: list[asyncio.Future[None]] = []
-        # How changes are heard of: the newest revision holds a stream open, older ones are asked for each resource.
-        self._subscription: Subscription | None = None
-        self._subscribed: set[str] = set()
 
     async def run(self, services: Services, places: Places, on_stderr: OnStderr) -> None:
-        """The whole of it. Never raises but CancelledError; tells the owner how it ended, before it closes what was opened."""
+        """The whole of it. Never raises but CancelledError; tells how it ended, before it closes what was opened."""
         try:
             async with self._place(places), AsyncExitStack() as stack:
-                self._owner.told(Over(await self._until_over(stack, services, places, on_stderr)))
+                self._tell(Over(await self._until_over(stack, services, places, on_stderr)))
         except Exception:
             _log.exception("MCP server '%s' could not be closed properly.", self._spec.name)
         finally:
-            _fail(self._waiters, LinkLostError("The connection ended before the lists were read.", maybe_sent=False))
+            self.discovery.end()
 
     async def _until_over(
         self, stack: AsyncExitStack, services: Services, places: Places, on_stderr: OnStderr
@@ -176,28 +157,9 @@ class Life:
             _log.exception("The engine's own fault with MCP server '%s'.", self._spec.name)
             return Event("lost", f"An internal error: {type(error).__name__}.")
 
-    def refresh(self) -> asyncio.Future[None]:
-        """List everything again; done when that has happened."""
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters.append(waiter)
-        self._tools_are_stale = self._resources_are_stale = True
-        self._not_before = 0.0
-        self._wake.set()
-        return waiter
-
     def suspect(self) -> None:
         """A call could not reach the server: look whether it is still there."""
         self._is_suspect = True
-        self._wake.set()
-
-    def tools_changed(self) -> None:
-        self._tools_are_stale = True
-        self._wake.set()
-
-    def _renewed(self) -> None:
-        """The server has forgotten us and was told again: what it offers may be something else now."""
-        self._tools_are_stale = self._resources_are_stale = True
-        self._subscribed.clear()
         self._wake.set()
 
     # Coming up
@@ -205,16 +167,16 @@ class Life:
     @asynccontextmanager
     async def _place(self, places: Places) -> AsyncIterator[None]:
         if not places.servers.try_enter():
-            self._owner.told(Queued(True))
+            self._tell(Queued(True))
             await places.servers.enter()
-            self._owner.told(Queued(False))
+            self._tell(Queued(False))
         try:
             yield
         finally:
             places.servers.leave()
 
     async def _connect(self, stack: AsyncExitStack, services: Services, places: Places, on_stderr: OnStderr) -> Client:
-        listener = Listener(self._heard, self._dropped, on_stderr, self._renewed)
+        listener = Listener(self._heard, self._dropped, on_stderr, self.discovery.renewed)
         known = {"revision": self._catalog.revision, "kind": self._catalog.transport}
         began = self._time()
         try:
@@ -229,13 +191,12 @@ class Life:
 
     async def _live(self, client: Client) -> Event:
         """Until the link breaks or the server is found to be gone, or idle."""
-        self._owner.told(CameUp(client))
+        self._tell(CameUp(client))
         lost = asyncio.create_task(client.connection.wait_lost())
         kept = asyncio.create_task(self._keep(client))
         others: list[asyncio.Task[None]] = []
         if client.agreement.modern:
-            self._subscription = Subscription(client, self._chatter, lambda: self._injection.uris, self.tools_changed)
-            others.append(asyncio.create_task(self._subscription.run()))
+            others.append(asyncio.create_task(self.discovery.listener(client).run()))
         try:
             await asyncio.wait((lost, kept), return_when=asyncio.FIRST_COMPLETED)
             if not lost.done():
@@ -252,68 +213,11 @@ class Life:
 
     async def _keep(self, client: Client) -> Event:
         while True:
-            await self._freshen(client)
-            self._owner.told(Settled())
+            await self.discovery.freshen(client, self._workload)
+            self._tell(Settled())
             verdict = await self._rest(client)
             if verdict is not None:
                 return verdict
-
-    async def _freshen(self, client: Client) -> None:
-        waiters, self._waiters = self._waiters, []
-        try:
-            if self._tools_are_stale:
-                await self._discover(client)
-            if self._resources_are_stale and self._injection.is_wanted:
-                await self._inject(client)
-        except (ProtocolError, DeadlineError) as error:
-            # An old list is better than none; but one that does not come at all, from a server with nothing else to do, is no server.
-            if isinstance(error, DeadlineError) and not self._owner.is_busy:
-                raise
-            self._chatter.note(logging.WARNING, f"its lists cannot be read: {error}")
-            _fail(waiters, error)
-        except BaseException as error:
-            gone = LinkLostError("The connection ended before the lists were read.", maybe_sent=False)
-            _fail(waiters, error if isinstance(error, OpenClawError) else gone)
-            raise
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
-
-    async def _discover(self, client: Client) -> None:
-        self._tools_are_stale = False
-        now = self._time()
-        self._not_before = now + DISCOVERY_PAUSE
-        interval = self._spec.discovery_interval
-        self._next_discovery = now + interval if interval else None
-        pages = await self._tools(client)
-        if pages.ttl:
-            # The server says how long its list is good; never more often than our own bound.
-            due = self._time() + max(pages.ttl, DISCOVERY_PAUSE)
-            self._next_discovery = due if self._next_discovery is None else min(due, self._next_discovery)
-        self._owner.told(await self._catalog.take(pages, client))
-
-    async def _tools(self, client: Client) -> Pages:
-        if not offers(client.agreement, "tools"):
-            return Pages("tools")
-        try:
-            return await client.collect("tools")
-        except RpcError as error:
-            if error.code != METHOD_NOT_FOUND:
-                raise
-            return Pages("tools")
-
-    async def _inject(self, client: Client) -> None:
-        self._resources_are_stale = False
-        before = self._injection.uris
-        await self._injection.refresh(client)
-        if self._subscription is not None:
-            if self._injection.uris != before:
-                self._subscription.change()
-        elif offers(client.agreement, "resources", "subscribe"):
-            for uri in self._injection.uris:
-                if uri not in self._subscribed:
-                    self._subscribed.add(uri)
-                    await client.subscribe(uri)
 
     async def _rest(self, client: Client) -> Event | None:
         """Wait until something is due, and do what is not listing. An event ends the connection."""
@@ -321,17 +225,12 @@ class Life:
         now = self._time()
         if self._idle_at() <= now:
             return Event("stop", "idle")
-        if self._next_discovery is not None and self._next_discovery <= now:
-            self._tools_are_stale = True
         if self._is_suspect or self._probe_at(client) <= now:
             return await self._probe(client)
         return None
 
     async def _wait(self, client: Client) -> None:
-        stale = self._tools_are_stale or (self._resources_are_stale and self._injection.is_wanted)
-        dues = [self._probe_at(client), self._idle_at(), self._next_discovery]
-        if stale:
-            dues.append(self._not_before)
+        dues = [self._probe_at(client), self._idle_at(), self.discovery.due()]
         due = min((moment for moment in dues if moment is not None and moment != _NEVER), default=None)
         try:
             async with asyncio.timeout_at(due):
@@ -339,9 +238,8 @@ class Life:
         except TimeoutError:
             return
         self._wake.clear()
-        if self._not_before > self._time() and not self._is_suspect:
-            # Asked to hurry by a server that always does.
-            await asyncio.sleep(self._not_before - self._time())
+        if not self._is_suspect:
+            await self.discovery.pace()
 
     def _probe_at(self, client: Client) -> float:
         interval = self._spec.health_interval
@@ -349,9 +247,9 @@ class Life:
 
     def _idle_at(self) -> float:
         timeout = self._spec.idle_timeout if self._spec.command else None
-        if not timeout or self._owner.is_busy:
+        if not timeout or self._workload.is_busy:
             return _NEVER
-        return self._owner.last_call + timeout
+        return self._workload.last_call + timeout
 
     async def _probe(self, client: Client) -> Event | None:
         """Whether a quiet or suspect server still answers. While calls run, silence is no verdict: it may be busy with them.
@@ -367,8 +265,8 @@ class Life:
             event = event_of(error, self._spec)
             if client.connection.last_heard > self._silent_since:
                 self._silent_since = asked
-            is_dead = self._time() - self._silent_since > self._owner.longest_call
-            if event.name != "lost" or is_dead or not self._owner.is_busy:
+            is_dead = self._time() - self._silent_since > self._workload.longest_call
+            if event.name != "lost" or is_dead or not self._workload.is_busy:
                 return event
             await asyncio.sleep(SUSPICION_PAUSE)
             return None
@@ -381,7 +279,7 @@ class Life:
         name = self._spec.name
         match method:
             case "notifications/tools/list_changed":
-                self.tools_changed()
+                self.discovery.tools_changed()
             case "notifications/resources/list_changed":
                 self._resources_changed(ResourceChanged(name))
             case "notifications/resources/updated":
@@ -390,23 +288,15 @@ class Life:
                 except ProtocolError as error:
                     self._dropped(f"a notice that cannot be read: {error}")
             case "notifications/prompts/list_changed":
-                self._owner.told(PromptsChanged(name))
+                self._tell(PromptsChanged(name))
             case "notifications/message":
                 self._chatter.log_message(params)
             case _:
                 self._chatter.note(logging.DEBUG, f"a notice nobody here waits for: {method}")
 
     def _resources_changed(self, event: ResourceChanged) -> None:
-        self._owner.told(event)
-        if self._injection.is_wanted:
-            self._resources_are_stale = True
-            self._wake.set()
+        self._tell(event)
+        self.discovery.resources_changed()
 
     def _dropped(self, reason: str) -> None:
         self._chatter.note(logging.DEBUG, f"dropped {reason}")
-
-
-def _fail(waiters: list[asyncio.Future[None]], error: OpenClawError) -> None:
-    for waiter in waiters:
-        if not waiter.done():
-            waiter.set_exception(error)

@@ -85,9 +85,9 @@ class Roster:
         await self._end_private([key for key in self._private if key[1] == session])
 
     async def _make_room(self) -> None:
-        idle = [key for key, supervisor in self._private.items() if not supervisor.is_busy]
+        idle = [key for key, supervisor in self._private.items() if not supervisor.workload.is_busy]
         if idle:
-            await self._end_private([min(idle, key=lambda key: self._private[key].last_call)])
+            await self._end_private([min(idle, key=lambda key: self._private[key].workload.last_call)])
 
     def keep_for(self, idle_ttl: float | None) -> None:
         """Another time for which a conversation keeps its own servers; None for ever."""
@@ -105,7 +105,11 @@ class Roster:
                 async with asyncio.timeout(ttl / 2 if ttl else None):
                     await self._ttl_changed.wait()
             except TimeoutError:
-                idle = [k for k, s in self._private.items() if not s.is_busy and ttl and now() - s.last_call > ttl]
+                idle = [
+                    k
+                    for k, s in self._private.items()
+                    if not s.workload.is_busy and ttl and now() - s.workload.last_call > ttl
+                ]
                 await self._end_private(idle)
 
     async def _end_private(self, keys: Sequence[tuple[ServerSpec, str]]) -> None:

@@ -20,7 +20,8 @@ Auth = Literal["none", "api-key", "headers", "oauth"]
 class ServerStatus(msgspec.Struct, frozen=True):
     """`next_attempt` is in seconds from now; `last_heard`, `ready_for` and `last_error_ago` are seconds ago.
 
-    `mcp_session_id` is a short hash. Latencies are seconds, of the calls that were answered lately. `last_error` stays when the server is well again.
+    `mcp_session_id` is a short hash. Latencies are seconds, of the calls that were answered lately. `last_error` stays when the
+    server is well again.
     `auth_expires_at` (seconds since the epoch) and `auth_renews` are of a sign-in; the engine leaves them to whoever keeps tokens.
     """
 

@@ -24,26 +24,23 @@ from openclaw.mcp.catalog import Catalog, Learned
 from openclaw.mcp.chatter import Chatter, Progress
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Services
+from openclaw.mcp.instructions import Instructions
 from openclaw.mcp.life import CameUp, Life, News, Over, Places, Queued, Settled, event_of
 from openclaw.mcp.logbook import Logbook
 from openclaw.mcp.record import Record
 from openclaw.mcp.resources import Injection
 from openclaw.mcp.results import CallResult
 from openclaw.mcp.status import DefinitionChanged, EngineEvent, ServerStatus, StateChanged, auth_of, target_of
-from openclaw.mcp.turnstile import Turnstile
 from openclaw.mcp.wording import refusal, report
+from openclaw.mcp.workload import Workload
 from openclaw.protocol.lifecycle import Action, Event, Policy, Status, step
-from openclaw.security.external import clean_label, clean_text, frame
+from openclaw.security.external import clean_label
 
 _log = logging.getLogger(__name__)
 
-# Calls that may wait for a server that already runs as many as it may.
-MAX_QUEUED = 1_000
 # A server that comes up and dies again at once is not tried for ever by one call.
 MAX_TRIES = 3
 MAX_LABEL = 200
-# Of a server's instructions in the prompt: a page.
-MAX_INSTRUCTIONS = 2_000
 # Events of a server's life that tell of something wrong.
 _FAILURES = frozenset({"lost", "broken", "sign-in"})
 
@@ -85,10 +82,8 @@ class Supervisor:
         self.catalog = catalog or Catalog(spec, workshop.cache)
         self.injection = Injection(spec.name, spec.inject_resources, spec.resources_max_bytes)
         self.chatter = Chatter(spec.name)
-        # What the server says about how to use it, framed; and the same as it came.
-        self.instructions = ""
-        self._instructions = ""
-        self.calls = Turnstile(spec.max_in_flight if spec.parallel_calls else 1, queue=MAX_QUEUED)
+        self.instructions = Instructions(spec.name)
+        self.workload = Workload(spec)
         self.status = Status()
         self._workshop = workshop
         self._after = after
@@ -106,8 +101,6 @@ class Supervisor:
         self._changed: asyncio.Future[None] = self._loop.create_future()
         self._due: float | None = None
         self._ready_at: float | None = None
-        self.last_call = self._loop.time()
-        self.longest_call = 0.0
         # Callers that wait for a connection, and attempts that brought none.
         self._demand = 0
         self._failures = 0
@@ -128,17 +121,17 @@ class Supervisor:
         show_progress: Callable[[str], None] | None = None,
     ) -> CallResult:
         """Call a tool by its own name. Never raises but CancelledError."""
-        calls = self.calls
-        if timeout > self.longest_call:
-            self.longest_call = timeout
-        if not calls.try_enter():
-            if calls.is_full:
+        workload, turns = self.workload, self.workload.turns
+        if timeout > workload.longest_call:
+            workload.longest_call = timeout
+        if not turns.try_enter():
+            if turns.is_full:
                 return CallResult.failed(
-                    f"The server is busy: {calls.inside} calls run and {calls.waiting} wait. Try again later."
+                    f"The server is busy: {turns.inside} calls run and {turns.waiting} wait. Try again later."
                 )
             try:
                 async with asyncio.timeout(timeout):
-                    await calls.enter()
+                    await turns.enter()
             except TimeoutError:
                 return CallResult.failed(f"Tool call timed out after {round(timeout * 1000)}ms waiting for its turn.")
         began = self._loop.time()
@@ -151,8 +144,8 @@ class Supervisor:
             _log.exception("The engine's own fault in a call to MCP server '%s'.", self.spec.name)
             result = CallResult.failed(f"An internal error: {type(error).__name__}.")
         finally:
-            calls.leave()
-            ended = self.last_call = self._loop.time()
+            turns.leave()
+            ended = workload.last_call = self._loop.time()
         if result.fault:
             self._record.failed(result.fault, ended)
         else:
@@ -207,7 +200,7 @@ class Supervisor:
         if self.catalog.forget(tool):
             self._workshop.tools_changed(self)
         if self._life is not None:
-            self._life.tools_changed()
+            self._life.discovery.tools_changed()
 
     # For whoever manages servers
 
@@ -243,7 +236,7 @@ class Supervisor:
                 await asyncio.shield(self._changed)
         await self.client()
         if self._life is not None:
-            await self._life.refresh()
+            await self._life.discovery.refresh()
 
     async def restart(self) -> None:
         """End the server and start it again. Raises OpenClawError when it does not come back."""
@@ -299,8 +292,8 @@ class Supervisor:
             next_attempt=self._next_attempt(),
             last_heard=now - client.connection.last_heard if client else None,
             ready_for=None if self._ready_at is None else now - self._ready_at,
-            in_flight=self.calls.inside,
-            queued=self.calls.waiting,
+            in_flight=self.workload.turns.inside,
+            queued=self.workload.turns.waiting,
             mcp_session_id=short_hash(link.mcp_session_id) if link and link.mcp_session_id else "",
             server_name=clean_label(str(info.get("name", "")), MAX_LABEL),
             server_version=clean_label(str(info.get("version", "")), MAX_LABEL),
@@ -311,18 +304,14 @@ class Supervisor:
             last_error_ago=now - record.error_at if record.error else None,
         )
 
-    # What a connection tells (life.Owner)
+    # What a connection tells
 
-    @property
-    def is_busy(self) -> bool:
-        return self.calls.inside > 0
-
-    def told(self, news: News) -> None:
+    def _told(self, news: News) -> None:
         match news:
             case CameUp(client):
                 self._client = client
-                self.last_call = self._loop.time()
-                self._instructed(client.agreement.instructions)
+                self.workload.last_call = self._loop.time()
+                self.instructions.take(client.agreement.instructions)
                 self._announce()
             case Settled():
                 if self.status.state == "starting":
@@ -339,15 +328,6 @@ class Supervisor:
                 self._over(event)
             case _:
                 self._workshop.emit(news)
-
-    def _instructed(self, text: str) -> None:
-        # A frame has a fresh id each time: unchanged words keep theirs, so that prompts stay cacheable.
-        if text != self._instructions:
-            self._instructions = text
-            cut = clean_text(text, MAX_INSTRUCTIONS)
-            self.instructions = (
-                frame(cut, source="mcp_server", sender=self.spec.name, subject="instructions") if cut else ""
-            )
 
     def _learned(self, learned: Learned) -> None:
         if learned.is_new:
@@ -413,7 +393,7 @@ class Supervisor:
         return actions
 
     def _begin_life(self) -> None:
-        life = Life(self.spec, self, self.catalog, self.injection, self.chatter)
+        life = Life(self.spec, self._told, self.workload, self.catalog, self.injection, self.chatter)
         self._life = life
         self._life_is_over = False
         self._tried_at = time.time()

@@ -1,0 +1,166 @@
+"""What a server offers, kept up to date over one connection: listed at first, when it says so, when time has passed, when somebody asks.
+
+Owns what is out of date and when to look again (never more often than DISCOVERY_PAUSE, whatever the server announces), reading tools and
+injected resources, and subscribing to the latter. life.py runs it; what a list means is catalog.py's and resources.py's business.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from openclaw.config.servers import ServerSpec
+from openclaw.errors import DeadlineError, LinkLostError, OpenClawError, ProtocolError, RpcError
+from openclaw.mcp.catalog import Catalog, Learned
+from openclaw.mcp.chatter import Chatter
+from openclaw.mcp.client import Client, offers
+from openclaw.mcp.handlers import METHOD_NOT_FOUND
+from openclaw.mcp.paging import Pages
+from openclaw.mcp.resources import Injection
+from openclaw.mcp.subscription import Subscription
+from openclaw.mcp.workload import Workload
+
+# A server that announces changes without end is listed no more often than this.
+DISCOVERY_PAUSE = 1.0
+
+
+class Discovery:
+    """`wake` is called when there is something to do before it is due; `learned` with what a list brought."""
+
+    def __init__(
+        self,
+        spec: ServerSpec,
+        catalog: Catalog,
+        injection: Injection,
+        chatter: Chatter,
+        *,
+        wake: Callable[[], None],
+        learned: Callable[[Learned], None],
+    ) -> None:
+        self._interval = spec.discovery_interval
+        self._catalog = catalog
+        self._injection = injection
+        self._chatter = chatter
+        self._wake = wake
+        self._learned = learned
+        self._time = asyncio.get_running_loop().time
+        self._tools_are_stale = True
+        self._resources_are_stale = True
+        self._next: float | None = None
+        self._not_before = 0.0
+        self._waiters: list[asyncio.Future[None]] = []
+        # How changes are heard of: the newest revision holds a stream open, older ones are asked for each resource.
+        self._subscription: Subscription | None = None
+        self._subscribed: set[str] = set()
+
+    def listener(self, client: Client) -> Subscription:
+        """What holds the stream of the newest revision open; to be run for as long as the connection lives."""
+        self._subscription = Subscription(client, self._chatter, lambda: self._injection.uris, self.tools_changed)
+        return self._subscription
+
+    def refresh(self) -> asyncio.Future[None]:
+        """List everything again; done when that has happened."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        self._tools_are_stale = self._resources_are_stale = True
+        self._not_before = 0.0
+        self._wake()
+        return waiter
+
+    def tools_changed(self) -> None:
+        self._tools_are_stale = True
+        self._wake()
+
+    def resources_changed(self) -> None:
+        if self._injection.is_wanted:
+            self._resources_are_stale = True
+            self._wake()
+
+    def renewed(self) -> None:
+        """The server has forgotten us and was told again: what it offers may be something else now."""
+        self._tools_are_stale = self._resources_are_stale = True
+        self._subscribed.clear()
+        self._wake()
+
+    def due(self) -> float | None:
+        """When to look again, by the loop's time; None: when told."""
+        stale = self._tools_are_stale or (self._resources_are_stale and self._injection.is_wanted)
+        dues = [moment for moment in (self._next, self._not_before if stale else None) if moment is not None]
+        return min(dues, default=None)
+
+    async def pace(self) -> None:
+        """Wait until it is not too soon to look again: for a server that always asks to hurry."""
+        if self._not_before > self._time():
+            await asyncio.sleep(self._not_before - self._time())
+
+    async def freshen(self, client: Client, workload: Workload) -> None:
+        """Read what is out of date. Raises OpenClawError when the server does not answer though it has nothing else to do."""
+        if self._next is not None and self._next <= self._time():
+            self._tools_are_stale = True
+        waiters, self._waiters = self._waiters, []
+        try:
+            if self._tools_are_stale:
+                await self._discover(client)
+            if self._resources_are_stale and self._injection.is_wanted:
+                await self._inject(client)
+        except (ProtocolError, DeadlineError) as error:
+            # An old list is better than none; but one that does not come at all, from a server with nothing else to do, is no server.
+            if isinstance(error, DeadlineError) and not workload.is_busy:
+                raise
+            self._chatter.note(logging.WARNING, f"its lists cannot be read: {error}")
+            _fail(waiters, error)
+        except BaseException as error:
+            _fail(waiters, error if isinstance(error, OpenClawError) else _ended())
+            raise
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def end(self) -> None:
+        """The connection is over: whoever still waits is told so."""
+        _fail(self._waiters, _ended())
+
+    async def _discover(self, client: Client) -> None:
+        self._tools_are_stale = False
+        now = self._time()
+        self._not_before = now + DISCOVERY_PAUSE
+        self._next = now + self._interval if self._interval else None
+        pages = await _tools(client)
+        if pages.ttl:
+            # The server says how long its list is good; never more often than our own bound.
+            due = self._time() + max(pages.ttl, DISCOVERY_PAUSE)
+            self._next = due if self._next is None else min(due, self._next)
+        self._learned(await self._catalog.take(pages, client))
+
+    async def _inject(self, client: Client) -> None:
+        self._resources_are_stale = False
+        before = self._injection.uris
+        await self._injection.refresh(client)
+        if self._subscription is not None:
+            if self._injection.uris != before:
+                self._subscription.change()
+        elif offers(client.agreement, "resources", "subscribe"):
+            for uri in self._injection.uris:
+                if uri not in self._subscribed:
+                    self._subscribed.add(uri)
+                    await client.subscribe(uri)
+
+
+async def _tools(client: Client) -> Pages:
+    if not offers(client.agreement, "tools"):
+        return Pages("tools")
+    try:
+        return await client.collect("tools")
+    except RpcError as error:
+        if error.code != METHOD_NOT_FOUND:
+            raise
+        return Pages("tools")
+
+
+def _ended() -> LinkLostError:
+    return LinkLostError("The connection ended before the lists were read.", maybe_sent=False)
+
+
+def _fail(waiters: list[asyncio.Future[None]], error: OpenClawError) -> None:
+    for waiter in waiters:
+        if not waiter.done():
+            waiter.set_exception(error)
