@@ -5,6 +5,7 @@ workspace are not ours: `tools/confine.py`. One holder at a time is `lock.py`.
 """
 
 import contextlib
+import itertools
 import os
 import stat
 from pathlib import Path
@@ -19,8 +20,8 @@ _NAME_BYTES = 8
 def make_directory(path: Path) -> None:
     """`path` and every directory missing above it, whatever the umask says. Those that exist keep their mode: they may be shared on
     purpose."""
-    missing = [directory for directory in (path, *path.parents) if not directory.exists()]
-    for directory in reversed(missing):
+    missing = itertools.takewhile(lambda directory: not os.path.exists(directory), (path, *path.parents))
+    for directory in reversed(list(missing)):
         directory.mkdir(mode=0o700, exist_ok=True)
 
 
