@@ -127,7 +127,8 @@ class _Answer(msgspec.Struct, eq=False):
         kept = self._keep(text.encode("utf-8", "replace"), "text/plain", f"{self.server}-{self.tool}.txt")
         rest = f"{len(text) - MAX_TEXT:,} more of {len(text):,} characters"
         place = f"the whole text is in {kept.path}" if kept else "the whole text could not be kept"
-        return f"{text[:MAX_TEXT]}\n[… {rest}; {place}]"
+        # In plain ASCII: one other character would send all of an ASCII text the slow way through the frame.
+        return f"{text[:MAX_TEXT]}\n[cut: {rest}; {place}]"
 
     def _media(self, item: Content) -> None:
         self._binary(item.data or "", item.mime_type or "application/octet-stream", item.type)

@@ -175,11 +175,10 @@ class StdioLink:
         try:
             self._writer.write(data)
         except OSError:
-            error = self._deaf()
             failed = [id for end, id in self._recent if end > before]
             self._recent = deque(one for one in self._recent if one[0] <= before)
             for id in failed:
-                self._sink.failed(id, error)
+                self._sink.failed(id, self._deaf())
 
     def _end_turn(self) -> None:
         self._let_go()
@@ -205,7 +204,7 @@ class StdioLink:
     def _deaf(self) -> LinkLostError:
         """The server takes nothing more."""
         if not self._lost:
-            # Mostly it is dying, and its exit code will say more; one that only stopped reading is lost as well.
+            # Mostly it is dying, and its exit code will say more; one that only stopped reading is lost as well. The first to say so counts.
             self._loop.call_later(_EXIT_CODE_PATIENCE, self.lost, LinkLostError("The server closed its input."))
         return LinkLostError("The server no longer reads its input.", maybe_sent=False)
 
