@@ -100,6 +100,24 @@ async def test_a_waiting_client_is_told_which_tool_runs_on_which_server(tmp_path
     assert {params["message"] for params in told} <= {"Starting", "Thinking", "Calling tool hang on server parts"}
 
 
+async def test_what_a_slow_tool_tells_of_itself_is_passed_on_with_its_name(tmp_path: Path) -> None:
+    slow = Call("c1", "parts__slow", {"seconds": 1, "every": 0.02})
+    async with ChatServer([Answer(calls=[slow]), Answer("Done.")]) as chat:
+        config = model(chat, mcp={"servers": {"parts": PARTS}})
+        async with OrderProcess(tmp_path, config=config) as server:
+            await server.initialize()
+            await server.order("wait", meta={"progressToken": "p"})
+    told = [re.sub(r"\d+", "N", message["params"]["message"]) for message in server.messages]
+    assert "Tool slow on server parts: N" in told
+    assert set(told) <= {
+        "Starting",
+        "Thinking",
+        "Calling tool slow on server parts",
+        "Tool slow on server parts: N",
+        "Writing the answer",
+    }
+
+
 def test_a_person_at_a_terminal_is_told_what_this_is(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(
@@ -140,6 +158,15 @@ def test_a_client_config_has_the_absolute_command_and_the_options(tmp_path: Path
     arguments = ["mcp-server", "--verbose", "--local", "--agent", "work", "--config", str(tmp_path / "x.json")]
     assert entry == {"command": OPENCLAW[0], "args": arguments}
     assert done.stderr.startswith("For ~/.cursor/mcp.json")
+
+
+def test_a_client_config_names_the_module_where_there_is_no_program(tmp_path: Path) -> None:
+    module = [sys.executable, "-m", "openclaw.cli.main", "mcp-server"]
+    done = subprocess.run(
+        [*module, "--print-config", "cursor"], capture_output=True, text=True, env=environment(tmp_path), cwd=tmp_path
+    )
+    command, *arguments = module
+    assert json.loads(done.stdout) == {"mcpServers": {"openclaw": {"command": command, "args": arguments}}}
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ async def run(context: "Context", parsed: "Parsed") -> int:
 
 def _print_config(context: "Context", parsed: "Parsed", client: str) -> int:
     clients = import_module("openclaw.mcp_server.clients")
-    command, arguments = _command(sys.argv[0]), ["mcp-server"]
+    command, *arguments = *_command(sys.argv[0]), "mcp-server"
     arguments += ["--verbose"] if parsed.flag("verbose") else []
     arguments += ["--local"] if parsed.flag("local") else []
     for name in ("agent", "config"):
@@ -82,7 +82,8 @@ def _print_config(context: "Context", parsed: "Parsed", client: str) -> int:
     return 0
 
 
-def _command(program: str) -> str:
-    """The absolute path of this program, as another one can start it."""
-    found = program if os.sep in program else shutil.which(program) or program
-    return os.path.abspath(found)
+def _command(program: str) -> list[str]:
+    """This program with its absolute path, as another one can start it."""
+    found = os.path.abspath(program if os.sep in program else shutil.which(program) or program)
+    # Started as a module, it is a file of ours that nobody can execute.
+    return [sys.executable, "-m", "openclaw.cli.main"] if found.endswith(".py") else [found]

@@ -23,7 +23,7 @@ from openclaw.log import short_hash
 from openclaw.mcp_server.aggregate import NOTHING_SAID, aggregate
 from openclaw.mcp_server.arguments import Order
 from openclaw.mcp_server.inbound import check_counts, decode
-from openclaw.mcp_server.narrate import narrate
+from openclaw.mcp_server.narrate import Narrator
 from openclaw.mcp_server.outbound import content
 from openclaw.mcp_server.public import clean, sentence
 from openclaw.mcp_server.server import Listener, failure
@@ -83,10 +83,12 @@ def private_places(paths: Paths, workspace: Path) -> dict[str, str]:
 
 
 def _collector(events: list[Event], tell: Callable[[str], None]) -> Callable[[Event], None]:
+    narrator = Narrator()
+
     def take(event: Event) -> None:
         if isinstance(event, MessageEnd | ToolEnd):
             events.append(event)
-        if told := narrate(event):
+        if told := narrator.words(event):
             tell(told)
 
     return take

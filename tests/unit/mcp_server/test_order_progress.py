@@ -21,7 +21,7 @@ from openclaw.agent.events import (
     TurnStart,
 )
 from openclaw.content import AssistantMessage, ToolCall
-from openclaw.mcp_server.narrate import narrate
+from openclaw.mcp_server.narrate import Narrator
 from openclaw.mcp_server.progress import LEAST_PAUSE, LONGEST_SILENCE, Progress
 from openclaw.tool import ToolResult
 
@@ -138,4 +138,10 @@ def test_nothing_is_said_after_the_end() -> None:
     ],
 )
 def test_events_are_told_in_words(event: Event, words: str) -> None:
-    assert narrate(event) == words
+    assert Narrator().words(event) == words
+
+
+def test_what_a_tool_says_of_itself_is_told_with_its_name() -> None:
+    narrator = Narrator()
+    narrator.words(ToolStart(CALL, "MCP: files/read"))
+    assert narrator.words(ToolProgress(CALL.id, "3 of 10")) == "Tool read on server files: 3 of 10"
