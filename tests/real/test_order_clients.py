@@ -98,6 +98,21 @@ async def test_the_inspector_orders_from_the_offline_model(tmp_path: Path) -> No
     assert ("notes.txt" in text, OFFLINE_NOTE in text) == (True, True)
 
 
+@pytest.mark.parametrize("keys", [["sessionKey=trip"], []])
+async def test_two_inspectors_share_a_conversation_by_its_key_and_nothing_without_one(
+    keys: list[str], tmp_path: Path
+) -> None:
+    words = [word for key in keys for word in ("--tool-arg", key)]
+    async with ChatServer([Answer("Noted."), Answer("Blue.")]) as chat:
+        write_config(tmp_path, local_model(chat.url, chat.key))
+        for message in ("message=It is blue.", "message=Which?"):
+            call = inspector("tools/call", "--tool-name", "order_openclaw", "--tool-arg", message, *words)
+            told = json.loads(await output_of(tmp_path, *call))
+    assert told["content"] == [{"type": "text", "text": "Blue."}]
+    contents = [message["content"] for message in chat.requests[-1]["messages"] if message["role"] != "system"]
+    assert contents == (["It is blue.", "Noted.", "Which?"] if keys else ["Which?"])
+
+
 async def test_mcporter_orders(home: Path) -> None:
     command, *arguments = SERVER
     words = [word for argument in arguments for word in ("--stdio-arg", argument)]
