@@ -95,6 +95,7 @@ async def test_a_server_that_wants_a_sign_in_gets_one_over_http(gateway: Running
         status, answer = await gateway.post("/v1/tools/invoke", {"tool": "guarded__read", "arguments": {}})
         assert (status, answer["isError"]) == (200, False)
         assert (await gateway.post("/v1/mcp/servers/guarded/auth", {"logout": True}))[1]["wasSignedIn"]
+        assert (await states(gateway))["guarded"] == "needs-auth"
 
 
 def pid_of(gateway: GatewayProcess, name: str) -> int:

@@ -95,7 +95,8 @@ def _milliseconds(seconds: float) -> str:
 
 
 def _last_error(status: ServerStatus) -> str:
-    if status.last_error_ago is None:
+    if status.last_error_ago is None or status.last_error == status.reason:
+        # What is wrong now is told with the state.
         return ""
     return f"{duration(status.last_error_ago)} ago: {status.last_error}"
 

@@ -29,7 +29,7 @@ async def auth(context: Context, parsed: Parsed) -> int:
         if parsed.flag("print-client-metadata"):
             await _print_metadata(context, engine, spec)
         elif parsed.flag("logout"):
-            await _logout(context, parsed, engine, spec)
+            await _logout(context, parsed, engine, spec, agent)
         else:
             await _sign_in(context, parsed, engine, spec, agent)
     return 0
@@ -86,6 +86,11 @@ async def _spec(engine: Engine, name: str, agent: str) -> ServerSpec:
     spec = (await engine.manager()).server(name, agent).spec
     if not spec.url:
         raise UsageError(f"{name} is a program on this machine: there is nothing to sign in to.")
+    if engine.credentials.authorizer(spec) is None:
+        raise UsageError(
+            f"{name} is used with the credential in its config: there is nothing to sign in to.",
+            hint="Take out its `apiKey` or Authorization header to sign in instead.",
+        )
     return spec
 
 
@@ -148,8 +153,9 @@ async def _recover(engine: Engine, name: str, agent: str) -> None:
         return
 
 
-async def _logout(context: Context, parsed: Parsed, engine: Engine, spec: ServerSpec) -> None:
+async def _logout(context: Context, parsed: Parsed, engine: Engine, spec: ServerSpec, agent: str) -> None:
     done = await engine.credentials.logout(spec)
+    await _leave(engine, spec.name, agent)
     if parsed.flag("json"):
         context.console.data({"wasSignedIn": done.was_signed_in, "revoked": done.revoked})
     elif not done.was_signed_in:
@@ -157,6 +163,18 @@ async def _logout(context: Context, parsed: Parsed, engine: Engine, spec: Server
     else:
         told = "revoked and forgotten" if done.revoked else "forgotten here; the authorization server could not be told"
         context.console.line(f"Signed out of {spec.name}: its tokens are {told}.")
+
+
+async def _leave(engine: Engine, name: str, agent: str) -> None:
+    """A link that was made with what is forgotten now does not go on."""
+    supervisor = (await engine.manager()).server(name, agent)
+    if supervisor.live is None:
+        return
+    try:
+        await supervisor.restart()
+    except OpenClawError:
+        # It wants a sign-in again, as it should.
+        return
 
 
 def _as_json(done: SignedIn) -> dict[str, Any]:
