@@ -34,12 +34,13 @@ State = Literal["loaded", "off", "missing", "failed"]
 
 
 class PluginSettings(msgspec.Struct, frozen=True):
-    """`plugins.entries.<id>`, secrets resolved."""
+    """`plugins.entries.<id>`, secrets resolved. `fault` says what is wrong with an entry that cannot be used."""
 
     enabled: bool | None = None
     config: Mapping[str, Any] = msgspec.field(default_factory=dict)
     env: Mapping[str, str] = msgspec.field(default_factory=dict)
     api_key: str = ""
+    fault: str = ""
 
     def __repr__(self) -> str:
         # Never the secrets: a value is shown in tracebacks and logs.
@@ -233,6 +234,8 @@ class Plugins:
         return status
 
     async def _start(self, name: str, plugin: ToolPlugin, settings: PluginSettings) -> None:
+        if settings.fault:
+            raise PluginFault(settings.fault)
         check_host(plugin, self._host.version)
         check_config(plugin, settings.config)
         context = PluginContext(
@@ -254,6 +257,8 @@ class Plugins:
         if settings == running.settings:
             return ""
         try:
+            if settings.fault:
+                raise PluginFault(settings.fault)
             check_config(running.plugin, settings.config)
         except PluginFault as fault:
             return f"the new config was not taken: {fault}"

@@ -10,8 +10,11 @@ import pytest
 from msgspec.structs import replace
 
 from openclaw.config import json5
+from openclaw.config.load import parse_config
 from openclaw.content import Text
+from openclaw.errors import SecretError
 from openclaw.plugins import PluginContext, PluginHandle, ToolPlugin
+from openclaw.plugins.configured import plugin_rules
 from openclaw.plugins.loader import Host, PluginRules, Plugins, PluginSettings, PluginStatus, load_plugins, why_off
 from openclaw.tool import Absence, Invocation, Tool, ToolResult, parameters
 
@@ -462,6 +465,35 @@ async def test_config_that_does_not_fit_leaves_the_plugin_running_as_it_was(tmp_
     (status,) = plugins.statuses()
     assert status.state == "loaded"
     assert status.reason.startswith("the new config was not taken: its config does not fit: ")
+
+
+async def test_a_secret_that_cannot_be_had_is_the_trouble_of_the_plugin_that_names_it(tmp_path: Path) -> None:
+    config = parse_config("""{plugins: {entries: {
+        good: {env: {A: "plain"}}, bad: {apiKey: "secret://env/NO_SUCH_VARIABLE"}}}}""")
+
+    async def resolve(value: str) -> str:
+        if value.startswith("secret://"):
+            raise SecretError("There is no such secret.")
+        return value
+
+    rules = await plugin_rules(config, resolve)
+    good, bad = Diary(), Diary()
+    plugins = await loaded(tmp_path, rules, built_in={"good": good.plugin(), "bad": bad.plugin()})
+
+    assert [(status.id, status.state, status.reason) for status in plugins.statuses()] == [
+        ("bad", "failed", "There is no such secret."),
+        ("good", "loaded", ""),
+    ]
+    assert (good.pages, bad.pages) == ([("start", {})], [])
+
+
+async def test_a_secret_that_is_gone_leaves_a_running_plugin_as_it_was(tmp_path: Path) -> None:
+    diary = Diary()
+    plugins = await loaded(tmp_path, with_config(a=1), built_in={"p": diary.plugin()})
+    await plugins.apply(PluginRules({"p": PluginSettings(fault="There is no such secret.")}))
+
+    assert diary.pages == [("start", {"a": 1})]
+    assert reasons(plugins) == {"p": "the new config was not taken: There is no such secret."}
 
 
 async def test_a_plugin_that_fails_on_its_new_config_is_stopped(tmp_path: Path) -> None:
