@@ -5,6 +5,7 @@ out from the first to the last, each seeing what the ones before it left. What b
 
     json5     A whole openclaw.json. It loads without a warning and is written to ~/.openclaw/openclaw.json.
     json      It is JSON.
+    toml      It is TOML.
     sh        bash runs it and ends with 0. `cd` stays in force for the blocks that follow.
     console   A terminal. Lines that start with `$ ` are run, as under `sh`; the other lines are what the reader sees: each stands
               in the output, in this order. `…` in them is anything, two blanks or more are blanks.
@@ -28,6 +29,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -182,6 +184,12 @@ class Stage:
         except ValueError as error:
             raise BadPage(f"{block.place}: this is not JSON: {error}") from None
 
+    def _toml(self, block: Block) -> None:
+        try:
+            tomllib.loads(block.text)
+        except ValueError as error:
+            raise BadPage(f"{block.place}: this is not TOML: {error}") from None
+
     def _sh(self, block: Block) -> None:
         self._shell(block.text, block.place, int(block.notes.get("exit", "0")))
 
@@ -232,6 +240,7 @@ class Stage:
 _RUNNERS = {
     "json5": Stage._json5,
     "json": Stage._json,
+    "toml": Stage._toml,
     "sh": Stage._sh,
     "console": Stage._console,
     "python": Stage._python,
