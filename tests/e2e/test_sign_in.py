@@ -331,6 +331,18 @@ async def test_tokens_that_cannot_be_opened_stop_the_server_and_everybody_is_tol
     assert [seen.bearer for seen in server.seen[before:]] == []
 
 
+async def test_a_server_with_a_key_in_its_config_is_not_signed_in_to(server: AuthServer, tmp_path: Path) -> None:
+    home = Home(tmp_path, mcp={"servers": {"files": {"url": server.url, "apiKey": "secret://env/KEY"}}})
+    refused = await home.openclaw("mcp", "auth", "files")
+    assert (refused.code, refused.err) == (
+        2,
+        "error: files is used with the credential in its config: there is nothing to sign in to. "
+        "Take out its `apiKey` or Authorization header to sign in instead.\n",
+    )
+    assert (await home.openclaw("mcp", "auth", "files", "--logout")).out == "Nobody was signed in to files.\n"
+    assert server.seen == []
+
+
 async def test_the_document_to_host_is_printed_before_its_address_is_known(home: Home) -> None:
     printed = await home.openclaw("mcp", "auth", "files", "--print-client-metadata")
     assert (printed.code, json.loads(printed.out)["client_id"]) == (0, "https://your-host.example/openclaw.json")

@@ -36,6 +36,7 @@ async def auth(context: Context, parsed: Parsed) -> int:
 
 
 async def _sign_in(context: Context, parsed: Parsed, engine: Engine, spec: ServerSpec, agent: str) -> None:
+    _check(engine, spec)
     if parsed.text("code"):
         await _finish(context, parsed, engine, spec, agent)
     elif parsed.flag("json") or context.surface == "http":
@@ -86,12 +87,16 @@ async def _spec(engine: Engine, name: str, agent: str) -> ServerSpec:
     spec = (await engine.manager()).server(name, agent).spec
     if not spec.url:
         raise UsageError(f"{name} is a program on this machine: there is nothing to sign in to.")
+    return spec
+
+
+def _check(engine: Engine, spec: ServerSpec) -> None:
+    """A sign-in that nothing would use is not begun. Signing out is always possible: there may be tokens from before."""
     if engine.credentials.authorizer(spec) is None:
         raise UsageError(
-            f"{name} is used with the credential in its config: there is nothing to sign in to.",
+            f"{spec.name} is used with the credential in its config: there is nothing to sign in to.",
             hint="Take out its `apiKey` or Authorization header to sign in instead.",
         )
-    return spec
 
 
 async def _print_metadata(context: Context, engine: Engine, spec: ServerSpec) -> None:

@@ -7,7 +7,7 @@ Nothing found here is ever shown: a finding is a place.
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
@@ -27,6 +27,8 @@ Kind = Literal["server", "provider", "setting"]
 _ELSEWHERE = re.compile(r"secret://|\$\{[^}]*\}|^\$[A-Za-z_][A-Za-z0-9_]*$")
 # Fields of ours that hold a credential and nothing else, however it looks.
 _CREDENTIALS = frozenset({"apiKey", "token", "password", "clientSecret", "privateKey", "secretId", "idpIdToken"})
+# The same, where the name alone does not say so.
+_PLACES: Final = frozenset({("tokenStore", "key")})
 # Ways to sign in, which stand under names such as `auth`.
 _WAYS = frozenset({"oauth", "oauth2", "basic", "bearer", "digest", "token", "apikey", "api-key", "password"})
 # Parameters of an address that say nothing anywhere else.
@@ -95,7 +97,7 @@ def _credentials(value: Any, path: Path) -> Iterator[Path]:
                 yield from _credentials(item, (*path, str(index)))
             elif marked[index]:
                 yield (*path, str(index))
-    elif _is_credential(path[-1], value):
+    elif _is_credential("apiKey" if path in _PLACES else path[-1], value):
         yield path
 
 

@@ -66,6 +66,17 @@ def test_references_variables_and_harmless_settings_are_not_taken_for_credential
     assert found(server) == []
 
 
+def test_credentials_of_other_settings_are_found_too() -> None:
+    config = parse_config(
+        '{tokenStore: {key: "my passphrase"}, secrets: {vault: {token: "abc", roleId: "r", secretId: "s"}}}', env={}
+    )
+    assert [finding.path for finding in plaintext_findings(config)] == [
+        "secrets.vault.token",
+        "secrets.vault.secretId",
+        "tokenStore.key",
+    ]
+
+
 def test_a_variable_is_judged_as_written_and_not_by_its_value() -> None:
     config = parse_config(
         '{mcp: {servers: {s: {command: "x", env: {A: "${A}"}}}}}', env={"A": "ghp_0123456789abcdefghij"}
