@@ -56,6 +56,21 @@ async def test_a_state_without_questions_is_simply_sent_back(modern: Site) -> No
         assert answer(await manager.call("shop__ask", {})) == {"inputResponses": None, "requestState": "s"}
 
 
+async def test_reading_a_resource_and_filling_in_a_prompt_may_ask_back_too(modern: Site) -> None:
+    modern.plan(
+        revisions=[MODERN],
+        resources={"note://1": "words"},
+        prompts=[{"name": "greet"}],
+        asks=["resources/read", "prompts/get"],
+    )
+    async with Manager([modern.spec()], services=modern.services) as manager:
+        server = manager.server("shop")
+        contents = await server.use(lambda client: client.read_resource("note://1"))
+        assert [content.text for content in contents] == ["words"]
+        filled = await server.use(lambda client: client.get_prompt("greet", {}))
+        assert [message.content.text for message in filled.messages] == ["greet {}"]
+
+
 async def test_a_question_nobody_can_answer_ends_the_call(modern: Site) -> None:
     async with Manager([modern.spec()], services=modern.services) as manager:
         result = await manager.call("shop__ask", {"requests": {"k": FORM}})

@@ -57,6 +57,17 @@ async def test_tools_come_and_go_when_the_server_says_its_list_changed(site: Sit
         assert names(manager) == ["shop__announce", "shop__new"]
 
 
+async def test_a_server_that_announces_changes_without_end_is_not_listed_without_end(tmp_path: Path) -> None:
+    count = 200
+    async with Site("streamable-http", tmp_path) as site, Manager([site.spec()]) as manager:
+        assert site.http
+        changed = {"method": "notifications/tools/list_changed"}
+        await asyncio.gather(*(manager.call("shop__announce", changed) for _ in range(count)))
+        assert site.http.methods().count("tools/call") == count
+        assert site.http.methods().count("tools/list") < count / 4
+        assert manager.status()[0].state == "ready"
+
+
 async def test_the_newest_revision_subscribes_to_changes(tmp_path: Path) -> None:
     for kind in ("memory", "stdio", "streamable-http"):
         async with Site(kind, tmp_path / kind) as site:

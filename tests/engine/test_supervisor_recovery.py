@@ -19,7 +19,7 @@ from openclaw.mcp.results import CallResult
 from openclaw.mcp.status import StateChanged
 from openclaw.protocol.lifecycle import Event
 from parts import workshop
-from parts.chaos_proxy import ChaosProxy
+from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.http_faults import hold, reset, status
 from parts.http_server import HttpServer, Message
 from parts.processes import handle_of, server_command, wait_until_gone
@@ -325,9 +325,37 @@ async def test_a_link_that_died_unnoticed_is_replaced_though_calls_never_cease(t
                 await asyncio.gather(*silent)
 
 
-async def calling_until_answered(manager: Manager) -> None:
-    while (await manager.call("shop__echo", {"text": "x"})).is_error:
+async def calling_until_answered(manager: Manager, server: str = "shop") -> None:
+    while (await manager.call(f"{server}__echo", {"text": "x"})).is_error:
         pass
+
+
+async def test_a_program_that_answers_a_byte_a_second_fails_its_call_and_is_replaced() -> None:
+    """Bytes are no sign of life: only a message is."""
+    spec = stdio("slow", call_timeout=0.5, connect_timeout=2.0, health_interval=0.1)
+    async with Manager([spec, stdio("other")]) as manager:
+        first = manager.status()[0].pid
+        result = await manager.call("slow__trickle", {"pause": 1.0})
+        assert result == CallResult.failed("Tool call timed out after 500ms")
+        assert words(await manager.call("other__echo", {"text": "fine"})) == "fine"
+        await calling_until_answered(manager, "slow")
+        assert manager.status()[0].pid != first
+
+
+@pytest.mark.parametrize("kind", ["streamable-http", "sse"])
+async def test_a_connection_of_a_byte_a_second_fails_its_call_and_the_next_one_works(tmp_path: Path, kind: str) -> None:
+    times = {"call_timeout": 0.5, "connect_timeout": 1.0, "health_interval": 0.1}
+    async with Site(kind, tmp_path) as site:
+        assert site.http
+        async with ChaosProxy(site.http.port) as proxy:
+            url = f"http://127.0.0.1:{proxy.port}/{'sse' if kind == 'sse' else 'mcp'}"
+            async with Manager([site.spec(url=url, **times)]) as manager:
+                proxy.plan = Chaos(sliver=1, pause=1.0)
+                proxy.cut()
+                await proxy.until_cut()
+                assert (await manager.call("shop__echo", {"text": "x"})).is_error
+                proxy.plan = Chaos()
+                await calling_until_answered(manager)
 
 
 @pytest.mark.requirement("001-NFR-1-idle")

@@ -25,6 +25,8 @@ class Chaos:
     stall_down: int | None = None
     # Bytes passed on at a time; 0 passes on what came.
     sliver: int = 0
+    # Seconds between them.
+    pause: float = 0.0
     # Reset a connection as soon as it is accepted.
     refuse: bool = False
 
@@ -132,7 +134,7 @@ class ChaosProxy:
                 await writer.drain()
                 if plan.sliver:
                     # Lets the other side read this much before more comes.
-                    await asyncio.sleep(0)
+                    await asyncio.sleep(plan.pause)
             passed += len(data)
             if up:
                 self.bytes_up += len(data)

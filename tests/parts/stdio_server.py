@@ -39,6 +39,7 @@ TOOLS = {
     "ask": "Sends the request `method` to the client and answers with what came back.",
     "batch": "Answers in a batch together with a notification.",
     "open": "Opens /dev/stdout by name and answers through that.",
+    "trickle": "Answers a byte at a time, `pause` seconds apart.",
     "log": "Answers with the methods received so far.",
     "restarted": "Closes standard output but goes on running.",
 }
@@ -131,6 +132,10 @@ def call(id: int, name: str, arguments: dict, meta: dict) -> None:
     elif name == "open":
         with open("/dev/stdout", "wb", buffering=0) as file:
             file.write(json.dumps({"jsonrpc": "2.0", "id": id, "result": text("by name")}).encode() + b"\n")
+    elif name == "trickle":
+        for byte in json.dumps({"jsonrpc": "2.0", "id": id, "result": text("slowly")}).encode() + b"\n":
+            write_raw(bytes([byte]))
+            time.sleep(arguments["pause"])
     elif name == "log":
         answer(id, text(json.dumps(HEARD)))
     elif name == "restarted":

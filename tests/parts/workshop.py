@@ -6,7 +6,8 @@ Standard library only: run as a program it speaks over standard input and output
     python workshop.py PLAN LOG
 
 The plan is JSON: {"tools": [...], "resources": {uri: text}, "templates": [...], "prompts": [...], "revisions": [...], "instructions": "…",
-"capabilities": {...}, "page": N}. See `Workshop.call` for the tools that do something; any other tool it lists echoes its arguments.
+"capabilities": {...}, "page": N, "asks": [methods that want input first]}. See `Workshop.call` for the tools that do something; any other
+tool it lists echoes its arguments.
 """
 
 import asyncio
@@ -73,6 +74,8 @@ class Workshop:
         about = {"serverInfo": {"name": "workshop", "version": "1"}, "capabilities": self.capabilities()}
         if "instructions" in plan:
             about["instructions"] = plan["instructions"]
+        if method in plan.get("asks", ()) and "requestState" not in params:
+            return {"resultType": "input_required", "requestState": f"state of {method}"}
         match method:
             case "server/discover" if MODERN in plan["revisions"]:
                 return {"supportedVersions": plan["revisions"], **about}
