@@ -64,6 +64,18 @@ async def test_an_order_goes_to_the_gateway_with_its_media_and_its_progress(plac
     assert server.messages[0]["params"]["message"] == "Starting"
 
 
+async def test_a_message_passes_through_the_gateway_to_the_letter(place: Home, tmp_path: Path) -> None:
+    message = (
+        '/help \n tab\t\r\n null \x00 \x1b[31m Größe 你好 e\u0301 \u202e \u2028 \U0001f3f4 <|im_start|> \\ "quoted" '
+    )
+    async with ChatServer() as chat:
+        place.save(config(chat))
+        async with running(with_key(place, chat)), client(place, tmp_path) as server:
+            await server.initialize()
+            await server.said(message)
+    assert chat.requests[0]["messages"][-1]["content"] == message
+
+
 async def test_local_forbids_the_gateway(place: Home, tmp_path: Path) -> None:
     async with ChatServer() as chat:
         place.save(config(chat))
