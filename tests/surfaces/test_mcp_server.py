@@ -18,6 +18,7 @@ from openclaw.log import short_hash
 from parts import media_server, stdio_server
 from parts.model_servers import Answer, Call, ChatServer, Failure, Hold
 from parts.order_process import MODERN_META, OPENCLAW, OrderProcess, environment, local_model, write_config
+from parts.processes import handle_of, wait_until_gone
 from parts.samples import SAMPLES
 
 PARTS = {"command": sys.executable, "args": [stdio_server.__file__]}
@@ -382,6 +383,44 @@ async def test_a_cancelled_order_ends_its_model_request_and_the_next_one_works(t
         assert await server.said("second") == "Second."
         assert not first.done()
         first.cancel()
+
+
+async def test_a_cancelled_order_ends_the_programs_its_agent_runs(tmp_path: Path) -> None:
+    program = ["/bin/sh", "-c", "sleep 1000 & echo $! > child; wait"]
+    replies = [Answer(calls=[Call("c1", "exec", {"command": program})]), Answer("Second.")]
+    os.mkfifo(tmp_path / "child")
+    async with (
+        ChatServer(replies) as chat,
+        OrderProcess(tmp_path, config=model(chat, tools={"allow": ["exec"]})) as server,
+    ):
+        await server.initialize()
+        first = server.begin_order("run it")
+        # Reading waits for the program to write.
+        child = int(await asyncio.to_thread((tmp_path / "child").read_text))
+        handle = handle_of(child)
+        server.notify("notifications/cancelled", {"requestId": 2})
+        await asyncio.to_thread(wait_until_gone, handle)
+        assert await server.said("second") == "Second."
+        first.cancel()
+
+
+async def test_a_cancelled_order_cancels_the_call_of_a_server(tmp_path: Path) -> None:
+    replies = [
+        Answer(calls=[Call("c1", "parts__hang")]),
+        Answer(calls=[Call("c2", "parts__log")]),
+        Answer("Second."),
+    ]
+    async with ChatServer(replies) as chat:
+        config = model(chat, mcp={"servers": {"parts": PARTS}})
+        async with OrderProcess(tmp_path, config=config) as server:
+            await server.initialize()
+            first = server.begin_order("hang", sessionKey="k", meta={"progressToken": "p"})
+            await server.until_told("Calling tool hang on server parts")
+            server.notify("notifications/cancelled", {"requestId": 2})
+            # Of the same conversation: it waits until the first is really over.
+            assert await server.said("what happened?", sessionKey="k") == "Second."
+            first.cancel()
+    assert "notifications/cancelled" in str(chat.requests[-1]["messages"][-1]["content"])
 
 
 @pytest.mark.requirement("004-response-error")
