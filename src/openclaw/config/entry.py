@@ -211,7 +211,7 @@ class PluginConfig(Part, frozen=True):
         Milliseconds | None, about("How often tools are listed again, in ms. 300,000; 0 never.")
     ] = None
     max_concurrent_servers: Annotated[Some | None, about("Servers that may run at the same time. 20.")] = None
-    debug: Annotated[bool, about("Log every message exchanged with servers, secrets masked.")] = False
+    debug: Annotated[bool, about("Log every call with its time, and each step of a server's life.")] = False
 
 
 class Mcp(Part, frozen=True):
@@ -239,4 +239,4 @@ class Mcp(Part, frozen=True):
         Milliseconds | None,
         about("Close the connections of a conversation idle for this long (`isolation: session`). Never by default."),
     ] = None
-    debug: Annotated[bool, about("Log every message exchanged with servers, secrets masked.")] = False
+    debug: Annotated[bool, about("Log every call with its time, and each step of a server's life.")] = False

@@ -359,7 +359,8 @@ async def _utility(supervisor: Supervisor, entry: Entry, arguments: Mapping[str,
 
 
 def _log_as(options: EngineOptions) -> None:
-    logging.getLogger("openclaw.mcp").setLevel(logging.DEBUG if options.debug else logging.NOTSET)
+    for part in ("openclaw.mcp", "openclaw.transport"):
+        logging.getLogger(part).setLevel(logging.DEBUG if options.debug else logging.NOTSET)
 
 
 def _origin(entry: Entry) -> tuple[str, str]:
