@@ -14,7 +14,7 @@ from openclaw.agent.attachments import Attachment
 from openclaw.agent.events import Event, MessageEnd, RunReason, TextDelta
 from openclaw.content import PICTURES, AssistantMessage, Block, Image, Message, Text, Usage, UserMessage
 from openclaw.errors import UsageError
-from openclaw.media import ITEM_BYTES, MAX_FILES, MAX_IMAGES, clean_type, decode_base64, sniff
+from openclaw.media import ITEM_BYTES, MAX_FILES, MAX_IMAGES, clean_type, decode_base64, safe_name, sniff
 
 MODEL: Final = "openclaw"
 DEFAULT: Final = "default"
@@ -136,7 +136,9 @@ def _said(one: _Message, counter: "_Counter") -> Message | None:
     blocks: list[Block] = [Text(_text(one))]
     for item in counter.attachments(one):
         kind = sniff(item.data)
-        blocks.append(Image(item.data, kind) if kind in PICTURES else Text(f"[{item.name} was sent here.]"))
+        blocks.append(
+            Image(item.data, kind) if kind in PICTURES else Text(f'["{safe_name(item.name)}" was sent here.]')
+        )
     return UserMessage(tuple(blocks))
 
 

@@ -90,7 +90,7 @@ def test_pictures_of_earlier_turns_stay_pictures_and_other_files_are_named() -> 
     parts = [{"type": "image_url", "image_url": {"url": PNG_URL}}, {"type": "file", "file": document}]
     asked = ask(user(parts), {"role": "assistant", "content": "seen"}, user("and?"))
 
-    assert asked.history[0] == UserMessage((Text(""), Image(PNG, "image/png"), Text("[a.txt was sent here.]")))
+    assert asked.history[0] == UserMessage((Text(""), Image(PNG, "image/png"), Text('["a.txt" was sent here.]')))
 
 
 @pytest.mark.parametrize(
