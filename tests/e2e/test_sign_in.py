@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import signal
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -197,6 +198,34 @@ async def test_adding_a_server_with_json_prints_nothing_but_json(server: AuthSer
     status = json.loads(done.out)
     assert (done.code, status["name"], status["state"], status["tools"]) == (0, "files", "ready", 3)
     assert "Signed in to files." in done.err
+
+
+async def test_a_server_whose_sign_in_is_declined_is_not_added(server: AuthServer, tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    Browser(home)
+    server.plan.authorize_error = "access_denied"
+    done = await home.openclaw("mcp", "connect", server.url, "--name", "files")
+    assert (done.code, done.out) == (1, "")
+    assert "error: files was not added: The authorization server refused the sign-in: access_denied." in done.err
+    assert (await home.openclaw("mcp", "servers", "--json")).out == "[]\n"
+
+
+async def test_a_server_whose_sign_in_is_interrupted_is_not_added(server: AuthServer, tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.environ["BROWSER"] = "true"
+    process = await asyncio.create_subprocess_exec(
+        *(*PROGRAM, "mcp", "connect", server.url, "--name", "files"),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=home.environ,
+    )
+    assert process.stderr is not None
+    while "/authorize" not in (line := (await process.stderr.readline()).decode()):
+        assert line
+    process.send_signal(signal.SIGINT)
+    await process.communicate()
+    assert process.returncode == 130
+    assert (await home.openclaw("mcp", "servers", "--json")).out == "[]\n"
 
 
 # Calls

@@ -24,7 +24,7 @@ from openclaw.config.load import Config
 from openclaw.config.servers import read_server
 from openclaw.config.variables import escape
 from openclaw.engine import Engine
-from openclaw.errors import OpenClawError, UsageError
+from openclaw.errors import AuthError, OpenClawError, UsageError
 from openclaw.log import one_line
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.status import ServerStatus
@@ -60,10 +60,14 @@ async def connect(context: Context, parsed: Parsed) -> int:
             return 1
         path = (*_section(engine.config, agent), name)
         await _change(context, engine, lambda source: set_value(source, path, entry))
-        status = await _try(context, parsed, engine, name, spec.id)
-        if status.state == "failed":
+        try:
+            status = await _try(context, parsed, engine, name, spec.id)
+            if status.state == "failed":
+                raise UsageError(f"{name} was not added: {status.reason}")
+        except BaseException:
+            # It can never work, or the person did not sign in after all: the file is as it was before.
             await _change(context, engine, lambda source: removed(source, path))
-            raise UsageError(f"{name} was not added: {status.reason}")
+            raise
         if parsed.flag("json"):
             context.console.data(status_json(status))
         else:
@@ -163,8 +167,11 @@ async def _try(context: Context, parsed: Parsed, engine: Engine, name: str, agen
     except OpenClawError:
         status = _status(manager, name, agent)
         if status.state == "needs-auth" and context.surface in ("terminal", "chat"):
-            console = context.console
-            await sign_in(context, engine, name, agent, console.note if parsed.flag("json") else console.line)
+            say = context.console.note if parsed.flag("json") else context.console.line
+            try:
+                await sign_in(context, engine, name, agent, say)
+            except AuthError as error:
+                raise AuthError(f"{name} was not added: {error.message}", hint=error.hint) from error
     return _status(manager, name, agent)
 
 
