@@ -161,6 +161,20 @@ def test_a_client_config_has_the_absolute_command_and_the_options(tmp_path: Path
     assert done.stderr.startswith("For ~/.cursor/mcp.json")
 
 
+def test_a_client_config_says_where_our_files_are_when_this_shell_does(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*OPENCLAW, "mcp-server", "--print-config", "cursor"],
+        capture_output=True,
+        text=True,
+        env=environment(tmp_path, OPENCLAW_HOME="", OPENCLAW_STATE_DIR="state", OPENCLAW_CONFIG_PATH="~/my.json"),
+        cwd=tmp_path,
+    )
+    assert json.loads(done.stdout)["mcpServers"]["openclaw"]["env"] == {
+        "OPENCLAW_STATE_DIR": str(tmp_path / "state"),
+        "OPENCLAW_CONFIG_PATH": str(tmp_path / "my.json"),
+    }
+
+
 def test_a_client_config_names_the_module_where_there_is_no_program(tmp_path: Path) -> None:
     module = [sys.executable, "-m", "openclaw.cli.main", "mcp-server"]
     done = subprocess.run(

@@ -5,11 +5,12 @@ command table like any other command, and ends in `run`.
 """
 
 import os
-import shlex
 import shutil
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+
+from openclaw.config import places
 
 # A plain name instead of typing.TYPE_CHECKING: type checkers know it, and importing typing costs milliseconds.
 TYPE_CHECKING = False
@@ -76,8 +77,16 @@ def _print_config(context: "Context", parsed: "Parsed", client: str) -> int:
     for name in ("agent", "config"):
         if value := parsed.text(name):
             arguments += [f"--{name}", os.path.join(context.cwd, value) if name == "config" else value]
-    context.console.line(clients.config_text(client, command, arguments))
-    place = clients.CLIENTS[client].replace("COMMAND ARGUMENTS", shlex.join([command, *arguments]))
+    # Where our files are is said by this shell, which the client does not know.
+    cwd = str(context.cwd)
+    known = {
+        "OPENCLAW_HOME": places.home(context.env),
+        "OPENCLAW_STATE_DIR": places.state_dir(context.env, cwd),
+        "OPENCLAW_CONFIG_PATH": places.config_file(context.env, "", cwd),
+    }
+    env = {name: value for name, value in known.items() if context.env.get(name)}
+    context.console.line(clients.config_text(client, command, arguments, env))
+    place = clients.place_text(client, command, arguments, env)
     context.console.note(context.console.dim(f"For {place}"))
     return 0
 

@@ -4,7 +4,8 @@ Pure. `openclaw mcp-server --print-config CLIENT` prints it with the absolute co
 """
 
 import json
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 
 from openclaw.errors import UsageError
 
@@ -13,7 +14,7 @@ ORDER_SECONDS = 600
 
 # The client, and where its config is.
 CLIENTS = {
-    "claude-code": "`.mcp.json` in a project; or run: claude mcp add openclaw -- COMMAND ARGUMENTS",
+    "claude-code": "`.mcp.json` in a project; or run: claude mcp add ENVIRONMENTopenclaw -- COMMAND ARGUMENTS",
     "claude-desktop": "claude_desktop_config.json (Settings → Developer → Edit Config)",
     "cursor": "~/.cursor/mcp.json, or .cursor/mcp.json in a project",
     "vscode": ".vscode/mcp.json in a project, or `MCP: Open User Configuration`",
@@ -21,30 +22,45 @@ CLIENTS = {
 }
 
 
-def config_text(client: str, command: str, arguments: Sequence[str]) -> str:
-    """What to write into the client's config. Raises UsageError for a client that is not known."""
+def config_text(client: str, command: str, arguments: Sequence[str], env: Mapping[str, str]) -> str:
+    """What to write into the client's config. `env` is what the client's own environment may lack. Raises UsageError for a client that is
+    not known."""
     if client not in CLIENTS:
         raise UsageError(f"--print-config: there is no client {client!r}.", hint=f"Known: {', '.join(CLIENTS)}.")
     if client == "codex":
-        return _toml(command, arguments)
+        return _toml(command, arguments, env)
     entry: dict[str, object] = {"command": command, "args": list(arguments)}
+    if env:
+        entry["env"] = dict(env)
     if client == "vscode":
         return _json({"servers": {"openclaw": {"type": "stdio", **entry}}})
     return _json({"mcpServers": {"openclaw": entry}})
+
+
+def place_text(client: str, command: str, arguments: Sequence[str], env: Mapping[str, str]) -> str:
+    """Where that belongs."""
+    settings = [word for name, value in env.items() for word in ("--env", f"{name}={value}")]
+    # `--env` takes as many words as follow it: another option ends them.
+    options = [*settings, "--transport", "stdio"] if settings else []
+    place = CLIENTS[client].replace("COMMAND ARGUMENTS", shlex.join([command, *arguments]))
+    return place.replace("ENVIRONMENT", f"{shlex.join(options)} " if options else "")
 
 
 def _json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def _toml(command: str, arguments: Sequence[str]) -> str:
+def _toml(command: str, arguments: Sequence[str], env: Mapping[str, str]) -> str:
+    lines = [
+        "[mcp_servers.openclaw]",
+        f"command = {_string(command)}",
+        f"args = [{', '.join(_string(word) for word in arguments)}]",
+        f"tool_timeout_sec = {ORDER_SECONDS}",
+    ]
+    settings = [f"{name} = {_string(value)}" for name, value in env.items()]
+    return "\n".join([*lines, "", "[mcp_servers.openclaw.env]", *settings] if settings else lines)
+
+
+def _string(text: str) -> str:
     # A basic string of TOML is a JSON string, as far as paths and options go.
-    words = ", ".join(json.dumps(word, ensure_ascii=False) for word in arguments)
-    return "\n".join(
-        [
-            "[mcp_servers.openclaw]",
-            f"command = {json.dumps(command, ensure_ascii=False)}",
-            f"args = [{words}]",
-            f"tool_timeout_sec = {ORDER_SECONDS}",
-        ]
-    )
+    return json.dumps(text, ensure_ascii=False)
