@@ -137,14 +137,19 @@ class App:
         """Say something to an agent and wait for its whole answer; `on_event` sees it come.
 
         Without a `session_key` a new conversation is started. `patience` is how long to wait for servers whose tools are not known yet;
-        None waits while they come up, and not for one that hangs. Raises UsageError, ConfigError, ModelError, StoreError or MediaError
-        before anything was said; what goes wrong later is in the reply. `instructions` are added to the agent's own; `workspace` is
-        where it works if it has none configured. `blocks` are content the person pointed at, already framed where it is not their own.
+        None waits while they come up, and not for one that hangs unless the message names it. Raises UsageError, ConfigError,
+        ModelError, StoreError or MediaError before anything was said; what goes wrong later is in the reply. `instructions` are added to
+        the agent's own; `workspace` is where it works if it has none configured. `blocks` are content the person pointed at, already
+        framed where it is not their own.
         """
         spec = agent_spec(self.config, agent)
         key = full_key(spec.id, session_key or _new_key(), namespace)
         one = await self.agent(spec, instructions=instructions, workspace=workspace)
-        (await self.engine.manager()).start(spec.id)
+        manager = await self.engine.manager()
+        manager.start(spec.id)
+        if patience is None:
+            # A server that a person names is waited for, however late it is.
+            await manager.meet(spec.id, text=message)
         sent = await incoming(attachments, self.engine.media, transcribe=self._transcribe())
         collector = Collector(on_event, one.settings.model)
         _log.debug("agent %s answers with %s in session %s", spec.id, one.settings.model, short_hash(key))

@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from openclaw.config.servers import AuthSpec, EngineOptions, ServerSpec
 from openclaw.errors import SecretError, UsageError
+from openclaw.mcp.arrivals import named_in
 from openclaw.mcp.connect import Services
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.reconcile import link_of
 from openclaw.mcp.results import CallResult
-from openclaw.mcp.status import ServerStatus, StateChanged
+from openclaw.mcp.status import Awaited, ServerStatus, StateChanged
 from parts.processes import handle_of, is_alive, server_command, wait_until_gone
 from parts.sites import Site
 from parts.workshop import tool
@@ -74,23 +75,56 @@ async def test_settling_waits_only_as_long_as_asked(tmp_path: Path) -> None:
         assert (absence.name, absence.reason) == ("hanging__*", "MCP server 'hanging' is starting.")
 
 
-async def test_a_turn_waits_for_new_servers_while_they_come_up_and_not_for_one_that_hangs(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_turn_waits_for_new_servers_while_they_come_up_and_not_for_one_that_hangs(tmp_path: Path) -> None:
     sites = [Site("stdio", tmp_path, f"s{n}") for n in range(4)]
     specs = [HANGING, *(site.spec() for site in sites)]
     state, turn = tmp_path / "state", float("inf")
     async with Manager(specs, state=state, patience=0) as manager:
+        told = waiting(manager)
         await manager.settle("", turn)
         states = {status.name: status.state for status in manager.status()}
         assert states == {"hanging": "starting", **{site.name: "ready" for site in sites}}
-        assert "Going on without MCP servers that are still connecting: hanging" in caplog.messages
-    caplog.clear()
+        assert told[-1] == Awaited(("hanging",), given_up=True)
     # It is remembered that waiting was in vain: nobody else is new here, so that this turn does not wait at all.
     async with Manager(specs, state=state, patience=0) as manager:
+        told = waiting(manager)
         await manager.settle("", turn)
         assert manager.status()[0].state == "starting"
-        assert caplog.messages == []
+        assert told == []
+
+
+def waiting(manager: Manager) -> list[Awaited]:
+    """What is told of waiting, as it comes."""
+    told: list[Awaited] = []
+    manager.events.subscribe(lambda event: told.append(event) if isinstance(event, Awaited) else None)
+    return told
+
+
+async def test_a_server_that_a_person_names_is_waited_for_as_long_as_it_may_take(tmp_path: Path) -> None:
+    hanging = replace(HANGING, connect_timeout=2.0)
+    async with Site("stdio", tmp_path) as site, Manager([hanging, site.spec()], patience=0) as manager:
+        told = waiting(manager)
+        await manager.meet(text="Ask the shop for a hangingly nice thing.")
+        assert [status.state for status in manager.status()] == ["starting", "ready"]
+        assert told == []
+        await manager.meet(text="What does Hanging say?")
+        assert [status.state for status in manager.status()] == ["restarting", "ready"]
+        assert told == [Awaited(("hanging",))]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("git__log please", {"git"}),
+        ("mcp_git_log", {"git"}),
+        ("ask Git, and my-notes.", {"git", "my-notes"}),
+        ("digital legit gits", set()),
+        ("a.b? or a-b", {"a.b"}),
+        ("", set()),
+    ],
+)
+def test_a_server_is_named_by_a_word_or_within_the_name_of_a_tool(text: str, names: set[str]) -> None:
+    assert named_in(text, ["git", "my-notes", "a.b"]) == names
 
 
 async def test_a_turn_waits_for_the_only_server_as_long_as_it_may_take_to_connect() -> None:

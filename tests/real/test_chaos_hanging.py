@@ -72,6 +72,15 @@ async def test_an_agent_turn_of_twenty_new_servers_goes_on_without_the_one_that_
     assert f'name="{HANGING}" tools="0" status="starting"' in told
 
 
+async def test_the_command_says_for_whom_it_waits_and_whom_it_does_without(tmp_path: Path) -> None:
+    mute(tmp_path)
+    home = Home(tmp_path, mcp=servers(tmp_path))
+    first = await home.openclaw("agent", "-m", "s3__echo text=hi")
+    assert (first.code, f"Going on without servers that are still connecting: {HANGING}" in first.err) == (0, True)
+    second = await home.openclaw("agent", "-m", "s3__echo text=hi")
+    assert (second.code, "still connecting" in second.err) == (0, False)
+
+
 async def test_a_turn_of_the_gateway_goes_on_without_a_server_that_was_never_seen(tmp_path: Path) -> None:
     mute(tmp_path)
     home = Home(tmp_path, mcp=servers(tmp_path))

@@ -6,6 +6,7 @@ Text goes to stdout; what happens on the way (tool calls, notices) to stderr. `-
 import asyncio
 import mimetypes
 import stat
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.content import File, Image
 from openclaw.errors import UsageError
+from openclaw.mcp.status import Awaited, EngineEvent
 from openclaw.media import ITEM_BYTES
 from openclaw.security.external import clean_terminal
 from openclaw.security.unframe import Unframer
@@ -36,22 +38,32 @@ async def run(context: Context, parsed: Parsed) -> int:
     attachments = [await asyncio.to_thread(_attachment, context.cwd, name) for name in parsed.many("attach")]
     progress = None if parsed.flag("json") else StreamPrinter(context.console)
     async with context.open_app() as app:
-        reply = await app.reply(
-            message,
-            agent=parsed.text("agent"),
-            session_key=parsed.text("session-key"),
-            attachments=attachments,
-            on_event=progress,
-            workspace=context.cwd,
-            timeout=timeout,
-            # A command may wait for servers it has never seen; a conversation may not.
-            patience=None,
-        )
+        unsubscribe = (await app.engine.manager()).events.subscribe(partial(_tell_of_waiting, context.console))
+        try:
+            reply = await app.reply(
+                message,
+                agent=parsed.text("agent"),
+                session_key=parsed.text("session-key"),
+                attachments=attachments,
+                on_event=progress,
+                workspace=context.cwd,
+                timeout=timeout,
+                # A command may wait for servers it has never seen; a conversation may not.
+                patience=None,
+            )
+        finally:
+            unsubscribe()
     if progress is None:
         context.console.data(as_json(reply))
     else:
         progress.end(reply)
     return 0 if reply.reason == "done" else 1
+
+
+def _tell_of_waiting(console: Console, event: EngineEvent) -> None:
+    if isinstance(event, Awaited):
+        what = "Going on without" if event.given_up else "Waiting for"
+        console.note(console.dim(f"{what} servers that are still connecting: {', '.join(event.servers)}"))
 
 
 async def _message(context: Context, parsed: Parsed) -> str:

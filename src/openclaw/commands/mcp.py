@@ -40,7 +40,7 @@ async def opened(
         manager = await engine.manager()
         if settle:
             manager.start(agent)
-            await manager.reach(agent, only_unseen=True)
+            await manager.meet(agent)
         yield engine, manager, agent
 
 

@@ -1,27 +1,29 @@
 """Waiting for servers to come up: for all that are starting, or for as long as a turn should.
 
 Owns how long a turn waits for servers whose tools are not known yet. One that hangs must not hold up the others, and nothing tells it from
-one that is slow but time: so once any server is up, the turn waits only while others follow it. Starts nothing; manager.py says
-who is waited for.
+one that is slow but time: so once any server is up, the turn waits only while others follow it, unless a person named the one that is
+late. Starts nothing; manager.py says who is waited for.
 """
 
 import asyncio
-import logging
+import re
 from collections.abc import Callable, Collection
 
+from openclaw.mcp.status import Awaited
 from openclaw.mcp.supervisor import Supervisor
-
-_log = logging.getLogger(__name__)
 
 # A person who waits this long wants to know for whom.
 SAY_AFTER = 1.0
+# After the last arrival: enough for a server on another continent, which takes a handful of round trips.
+SHORTEST_GRACE = 1.0
 
 
 class Arrivals:
-    """`grace` is how many seconds after the last arrival a turn still waits for another one."""
+    """`grace` is how many seconds after the last arrival a turn still waits for another one, at most. `tell` hears of waiting."""
 
-    def __init__(self, grace: float) -> None:
+    def __init__(self, grace: float, tell: Callable[[Awaited], None]) -> None:
         self.grace = grace
+        self._tell = tell
         self._changed = asyncio.Event()
 
     def noted(self) -> None:
@@ -33,11 +35,24 @@ class Arrivals:
             self._changed.clear()
             await self._changed.wait()
 
+    async def met(self, supervisors: Collection[Supervisor]) -> None:
+        """Wait until the tools of all these are known or will not be soon. Each attempt ends with its connect timeout."""
+
+        def is_over() -> bool:
+            return not any(one.is_settling for one in supervisors)
+
+        try:
+            async with asyncio.timeout(SAY_AFTER):
+                await self.until(is_over)
+        except TimeoutError:
+            self._say(supervisors, given_up=False)
+            await self.until(is_over)
+
     async def settle(self, supervisors: Collection[Supervisor], patience: float) -> None:
         """Wait until the tools of all these are known, will not be soon, or `patience` seconds have passed.
 
-        Ends sooner when a server is up and none has followed for `grace` seconds. Who was waited for in vain is not waited for
-        again before its tools were listed once; a call still is.
+        With more patience than `grace` it ends sooner: when a server is up, and none has followed for as long again as the last one took.
+        Who was waited for in vain is not waited for again before its tools were listed once; a call still is.
         """
         now = asyncio.get_running_loop().time
         awaited = [one for one in supervisors if one.is_settling and not one.catalog.was_outwaited]
@@ -45,8 +60,9 @@ class Arrivals:
         began = arrived_at = now()
         said = False
         while any(one.is_settling for one in awaited):
-            is_any_up = any(one.status.state == "ready" for one in supervisors)
-            due = min(began + patience, arrived_at + self.grace if is_any_up else float("inf"))
+            due = began + patience
+            if patience > self.grace and any(one.status.state == "ready" for one in supervisors):
+                due = min(due, arrived_at + min(self.grace, max(SHORTEST_GRACE, arrived_at - began)))
             if now() >= due:
                 break
             await self._change(due if said else min(due, began + SAY_AFTER))
@@ -55,8 +71,8 @@ class Arrivals:
                 starting, arrived_at = left, now()
             if not said and now() >= began + SAY_AFTER:
                 said = True
-                self._say("Waiting for MCP servers whose tools are not known yet", awaited)
-        self._say("Going on without MCP servers that are still connecting", awaited)
+                self._say(awaited, given_up=False)
+        self._say(awaited, given_up=True)
         for one in awaited:
             if one.is_settling:
                 one.catalog.outwait()
@@ -69,7 +85,11 @@ class Arrivals:
         except TimeoutError:
             return
 
-    @staticmethod
-    def _say(what: str, awaited: Collection[Supervisor]) -> None:
-        if names := ", ".join(one.spec.name for one in awaited if one.is_settling):
-            _log.warning("%s: %s", what, names)
+    def _say(self, awaited: Collection[Supervisor], *, given_up: bool) -> None:
+        if names := tuple(one.spec.name for one in awaited if one.is_settling):
+            self._tell(Awaited(names, given_up))
+
+
+def named_in(text: str, names: Collection[str]) -> set[str]:
+    """Which of these servers a text names: as a word of its own, or within the name of a tool."""
+    return {name for name in names if re.search(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", text, re.IGNORECASE)}

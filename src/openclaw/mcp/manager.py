@@ -21,7 +21,7 @@ from msgspec import structs
 
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.errors import OpenClawError, UsageError
-from openclaw.mcp.arrivals import Arrivals
+from openclaw.mcp.arrivals import Arrivals, named_in
 from openclaw.mcp.bridge import result_of
 from openclaw.mcp.broadcast import Broadcast
 from openclaw.mcp.cache import Cache
@@ -91,7 +91,7 @@ class Manager:
         self._places = Places(Turnstile(self._options.max_concurrent_servers), Turnstile(starters))
         self._roster: Roster
         self._views: dict[str, View] = {}
-        self._arrivals = Arrivals(self._options.startup_grace)
+        self._arrivals = Arrivals(self._options.startup_grace, self._emit)
         self._said_started = False
 
     async def __aenter__(self) -> Self:
@@ -114,7 +114,7 @@ class Manager:
         self._apply()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if self._patience == float("inf") else self._patience):
-                await self._met(_supervisors_of(self._views.values()))
+                await self._arrivals.met(_supervisors_of(self._views.values()))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -164,14 +164,16 @@ class Manager:
             return CallResult.failed(fault)
         return await self._call(view, entry, arguments, agent, session, show_progress)
 
-    async def reach(self, agent: str = ANY_AGENT, *, only_unseen: bool = False) -> None:
-        """Wait until no server of an agent is starting: each is up, or is known not to be. With `only_unseen`, for those alone whose
-        tools are not known yet."""
+    async def reach(self, agent: str = ANY_AGENT) -> None:
+        """Wait until no server of an agent is starting: each is up, or is known not to be."""
         supervisors = _supervisors_of([self._view(agent)])
-        if only_unseen:
-            await self._met(supervisors)
-        else:
-            await self._arrivals.until(lambda: not any(supervisor.is_starting for supervisor in supervisors))
+        await self._arrivals.until(lambda: not any(supervisor.is_starting for supervisor in supervisors))
+
+    async def meet(self, agent: str = ANY_AGENT, *, text: str | None = None) -> None:
+        """Wait until the tools of an agent's servers are known or will not be soon. With `text`, of the servers it names alone."""
+        supervisors = self._view(agent).supervisors
+        names = supervisors if text is None else named_in(text, supervisors)
+        await self._arrivals.met([supervisors[name] for name in names])
 
     def entries(self, agent: str = ANY_AGENT) -> list[Entry]:
         """The tools an agent is offered, each with its server and its definition."""
@@ -288,10 +290,6 @@ class Manager:
             if not any(supervisor.is_starting for supervisor in supervisors):
                 self._said_started = True
                 _log.info("MCP manager started: %d/%d servers ready", states.count("ready"), len(states))
-
-    async def _met(self, supervisors: Collection[Supervisor]) -> None:
-        """Wait until the tools of all these are known or will not be soon. Each attempt ends with its connect timeout."""
-        await self._arrivals.until(lambda: not any(supervisor.is_settling for supervisor in supervisors))
 
     # Calls
 

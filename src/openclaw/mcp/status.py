@@ -102,7 +102,14 @@ class PromptsChanged(msgspec.Struct, frozen=True):
     server: str
 
 
-EngineEvent = StateChanged | ToolsChanged | DefinitionChanged | ResourceChanged | PromptsChanged
+class Awaited(msgspec.Struct, frozen=True):
+    """A turn waits for servers whose tools are not known yet; `given_up` when it goes on without them."""
+
+    servers: tuple[str, ...]
+    given_up: bool = False
+
+
+EngineEvent = StateChanged | ToolsChanged | DefinitionChanged | ResourceChanged | PromptsChanged | Awaited
 # Called in the event loop; must neither block nor raise.
 EventSink = Callable[[EngineEvent], None]
 
