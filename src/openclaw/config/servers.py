@@ -8,7 +8,6 @@ objects become `secret://ref/SOURCE/PROVIDER/ID`. Times are seconds from here on
 import json
 import logging
 from collections.abc import Callable, Mapping
-from hashlib import sha256
 from operator import attrgetter
 from pathlib import Path as FilePath
 from typing import Any, Literal, TypeVar
@@ -206,20 +205,6 @@ def read_server(name: str, value: Mapping[str, Any]) -> ServerSpec:
         raise ConfigError([structs.replace(problem, line=0, column=0) for problem in problems])
     nowhere = Config(Root(), PluginConfig(), {}, FilePath())
     return structs.replace(_spec(nowhere, _Place(path[:-1], _MCP, {}), name, entry), where="")
-
-
-def spec_key(spec: ServerSpec) -> str:
-    """A stable name for what is at the other end: equal for specs that reach the same server in the same way, whatever they are called.
-
-    Leaves out what only we see (names, filters, timeouts). HTTP servers of different owners differ: so do their tokens.
-    """
-    link = (
-        *(spec.transport, spec.command, spec.args, spec.env, spec.pass_env, spec.cwd),
-        *(spec.url, spec.headers, spec.api_key, structs.astuple(spec.auth) if spec.auth else None),
-        *(spec.ssl_verify, spec.ca_cert, spec.client_cert, spec.client_key, spec.allow_private),
-        spec.owner if spec.transport != "stdio" else "",
-    )
-    return sha256(json.dumps(link).encode()).hexdigest()
 
 
 def map_secrets(spec: ServerSpec, change: Callable[[str], str]) -> ServerSpec:

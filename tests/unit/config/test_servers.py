@@ -17,7 +17,6 @@ from openclaw.config.servers import (
     map_secrets,
     read_server,
     server_specs,
-    spec_key,
 )
 from openclaw.errors import ConfigError
 
@@ -442,54 +441,7 @@ def test_every_text_that_may_hold_a_secret_is_mapped() -> None:
     )
 
 
-# ---- keys and options
-
-
-BASE = ServerSpec("s", transport="streamable-http", url="https://h", auth=AuthSpec())
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"url": "https://i"},
-        {"transport": "sse"},
-        {"api_key": "k"},
-        {"headers": (("A", "b"),)},
-        {"auth": None},
-        {"auth": AuthSpec(client_id="c")},
-        {"ssl_verify": False},
-        {"owner": "x"},
-        {"env": (("A", "b"),)},
-        {"args": ("a",)},
-        {"cwd": "/"},
-        {"command": "c"},
-        {"pass_env": ("A",)},
-    ],
-)
-def test_what_changes_the_link_changes_the_key(change: dict[str, Any]) -> None:
-    assert spec_key(structs.replace(BASE, **change)) != spec_key(BASE)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"name": "t"},
-        {"tool_prefix": "p"},
-        {"call_timeout": 1.0},
-        {"where": "x"},
-        {"tool_include": ("a",)},
-        {"section": "agents"},
-    ],
-)
-def test_what_only_we_see_does_not(change: dict[str, Any]) -> None:
-    assert spec_key(structs.replace(BASE, **change)) == spec_key(BASE)
-
-
-def test_a_program_is_the_same_for_every_owner_and_neighbouring_fields_never_run_together() -> None:
-    program = ServerSpec("s", command="x", args=("a", "b"))
-    assert spec_key(program) == spec_key(structs.replace(program, owner="me"))
-    assert spec_key(program) != spec_key(structs.replace(program, args=("ab",)))
-    assert len(spec_key(program)) == 64
+# ---- options
 
 
 @pytest.mark.requirement("000-12.2-limit")
