@@ -1,0 +1,80 @@
+"""A program at a terminal: it gets one end of a pseudo-terminal, the test types and reads at the other.
+
+with Terminal(["openclaw", "chat"], cwd=…, env=…) as terminal:
+    terminal.shows("> ")
+    terminal.type("hello\r")
+"""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+# A busy machine takes its time; only a program that hangs takes this long.
+HANG_GUARD = 60.0
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07|[()][A-Z0-9]|[=>])")
+
+
+class Terminal:
+    """80 columns, 24 lines. What is read is kept until `shows` or `ends` has found what it waits for."""
+
+    def __init__(self, words: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> None:
+        self._ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self._process = subprocess.Popen(
+            list(words),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            cwd=cwd,
+            env={**env, "TERM": "xterm"},
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        os.close(theirs)
+        self._seen = ""
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._ours)
+
+    def type(self, keys: str) -> None:
+        os.write(self._ours, keys.encode())
+
+    def shows(self, text: str) -> str:
+        """Everything since the last time up to this text, without styles and movements of the cursor."""
+        while text not in self._seen:
+            if not self._read():
+                raise AssertionError(f"the program ended before it showed {text!r}: {self._seen[-500:]!r}")
+        found, _, self._seen = self._seen.partition(text)
+        return found + text
+
+    def ends(self) -> tuple[int, str]:
+        """The exit code, and what was shown before."""
+        while self._read():
+            pass
+        return self._process.wait(HANG_GUARD), self._seen
+
+    def _read(self) -> bool:
+        ready = select.select([self._ours], [], [], HANG_GUARD)[0]
+        assert ready, f"nothing came after {self._seen[-500:]!r}"
+        try:
+            read = os.read(self._ours, 65536)
+        except OSError:
+            return False
+        # A character or a movement may be cut by the end of what was read: none that these tests wait for.
+        self._seen += _ESCAPES.sub("", read.decode("utf-8", "replace"))
+        return bool(read)
