@@ -174,7 +174,7 @@ def test_long_text_is_cut_and_kept_whole(tmp_path: Path) -> None:
     words = "x" * (MAX_TEXT + 7)
     inside = seen(result_of(call(text(words)), "web", "get", MediaStore(tmp_path)))
     (kept,) = tmp_path.rglob("*.txt")
-    assert inside == "x" * MAX_TEXT + f"\n[… 7 more of 100,007 characters; the whole text is in {kept}]"
+    assert inside == "x" * MAX_TEXT + f"\n[cut: 7 more of 100,007 characters; the whole text is in {kept}]"
     assert kept.read_text() == words
 
 
