@@ -20,7 +20,7 @@ MAX_BEHIND = 1_000
 MAX_WATCHERS = 64
 
 
-class Event(msgspec.Struct, frozen=True):
+class FeedEvent(msgspec.Struct, frozen=True):
     """`data` is JSON text, made once for all watchers."""
 
     kind: str
@@ -33,11 +33,11 @@ class Watch:
     def __init__(self, kinds: Collection[str]) -> None:
         self.is_closed = False
         self._kinds = kinds
-        self._waiting: deque[Event] = deque()
+        self._waiting: deque[FeedEvent] = deque()
         self._dropped = 0
         self._arrived = asyncio.Event()
 
-    def take(self, event: Event) -> None:
+    def take(self, event: FeedEvent) -> None:
         if self._kinds and event.kind not in self._kinds:
             return
         if len(self._waiting) >= MAX_BEHIND:
@@ -50,7 +50,7 @@ class Watch:
         self.is_closed = True
         self._arrived.set()
 
-    async def next(self, patience: float) -> Event | None:
+    async def next(self, patience: float) -> FeedEvent | None:
         """The next event; None when none comes within so many seconds, or none will come any more (`is_closed`)."""
         try:
             async with asyncio.timeout(patience):
@@ -61,7 +61,7 @@ class Watch:
             return None
         if self._dropped:
             missed, self._dropped = self._dropped, 0
-            return Event("dropped", msgspec.json.encode({"events": missed}))
+            return FeedEvent("dropped", msgspec.json.encode({"events": missed}))
         return self._waiting.popleft() if self._waiting else None
 
 
@@ -77,7 +77,7 @@ class Feed:
     def publish(self, kind: str, data: Mapping[str, Any]) -> None:
         """In the event loop only."""
         if self._watches:
-            event = Event(kind, msgspec.json.encode(data))
+            event = FeedEvent(kind, msgspec.json.encode(data))
             for watch in self._watches:
                 watch.take(event)
 

@@ -6,7 +6,7 @@ import msgspec
 from aiohttp import web
 
 from openclaw.errors import UsageError
-from openclaw.gateway.feed import MAX_WATCHERS, Event, Feed
+from openclaw.gateway.feed import MAX_WATCHERS, Feed, FeedEvent
 from openclaw.gateway.http import failure, json_response
 
 # The kinds of events a watcher may ask for.
@@ -56,7 +56,7 @@ class WatchRoutes:
         response.content_type = "text/event-stream"
         with self._feed.watch(kinds) as watch:
             await response.prepare(request)
-            await response.write(_sse(Event("snapshot", msgspec.json.encode(await self._snapshot()))))
+            await response.write(_sse(FeedEvent("snapshot", msgspec.json.encode(await self._snapshot()))))
             while True:
                 event = await watch.next(KEEP_ALIVE)
                 if event is None and watch.is_closed:
@@ -66,5 +66,5 @@ class WatchRoutes:
         return response
 
 
-def _sse(event: Event) -> bytes:
+def _sse(event: FeedEvent) -> bytes:
     return b"event: " + event.kind.encode() + b"\ndata: " + event.data + b"\n\n"

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 
-from openclaw.gateway.feed import MAX_BEHIND, Event, Feed, LogToFeed
+from openclaw.gateway.feed import MAX_BEHIND, Feed, FeedEvent, LogToFeed
 from openclaw.redact import remember
 
 HANG_GUARD = 60.0
@@ -17,7 +17,7 @@ async def test_watchers_see_what_happens_from_now_on_and_what_they_asked_for() -
         feed.publish("call", {"n": 2})
         seen = [await everything.next(HANG_GUARD), await everything.next(HANG_GUARD), await calls.next(HANG_GUARD)]
 
-    assert seen == [Event("server", b'{"n":1}'), Event("call", b'{"n":2}'), Event("call", b'{"n":2}')]
+    assert seen == [FeedEvent("server", b'{"n":1}'), FeedEvent("call", b'{"n":2}'), FeedEvent("call", b'{"n":2}')]
     assert feed.watchers == 0
 
 
@@ -28,7 +28,7 @@ async def test_a_watcher_that_falls_behind_is_told_how_much_it_missed_and_sees_t
             feed.publish("call", {"n": number})
         first, second = await watch.next(HANG_GUARD), await watch.next(HANG_GUARD)
 
-    assert (first, second) == (Event("dropped", b'{"events":5}'), Event("call", b'{"n":5}'))
+    assert (first, second) == (FeedEvent("dropped", b'{"events":5}'), FeedEvent("call", b'{"n":5}'))
 
 
 async def test_a_closed_feed_lets_watchers_see_what_is_left_and_then_the_end() -> None:
@@ -38,7 +38,7 @@ async def test_a_closed_feed_lets_watchers_see_what_is_left_and_then_the_end() -
         feed.close()
         first, second = await watch.next(HANG_GUARD), await watch.next(HANG_GUARD)
 
-    assert (first, second, watch.is_closed) == (Event("call", b"{}"), None, True)
+    assert (first, second, watch.is_closed) == (FeedEvent("call", b"{}"), None, True)
     with feed.watch() as late:
         assert await late.next(HANG_GUARD) is None
 
@@ -48,7 +48,7 @@ async def test_silence_ends_the_wait_and_not_the_watch() -> None:
     with feed.watch() as watch:
         assert await watch.next(0) is None
         feed.publish("call", {})
-        assert await watch.next(HANG_GUARD) == Event("call", b"{}")
+        assert await watch.next(HANG_GUARD) == FeedEvent("call", b"{}")
 
 
 async def test_log_lines_of_any_thread_arrive_masked() -> None:
