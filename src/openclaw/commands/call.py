@@ -17,7 +17,7 @@ from openclaw.commands.arguments import arguments_of
 from openclaw.commands.dispatch import Context
 from openclaw.commands.mcp import opened
 from openclaw.commands.parse import Parsed, nearest
-from openclaw.commands.render import result_lines
+from openclaw.commands.render import show_result
 from openclaw.content import File, Text, ToolCall, text_of
 from openclaw.engine import Engine
 from openclaw.errors import UsageError
@@ -51,8 +51,7 @@ async def call(context: Context, parsed: Parsed) -> int:
         if parsed.flag("json"):
             context.console.data(as_json(result))
         else:
-            for line in result_lines(result, engine.media, context.console):
-                context.console.line(line)
+            await show_result(result, engine.media, context.console)
     return 1 if result.is_error else 0
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from openclaw.commands.arguments import arguments_of
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed, nearest
-from openclaw.commands.render import resource_lines, result_lines, server_lines, status_lines
+from openclaw.commands.render import server_lines, show_resource, show_result, status_lines
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.agents import agent as agent_spec
 from openclaw.engine import Engine
@@ -218,8 +218,7 @@ async def read(context: Context, parsed: Parsed) -> int:
         if parsed.flag("json"):
             context.console.data({"contents": contents})
         else:
-            for line in resource_lines(contents, engine.media, context.console):
-                context.console.line(line)
+            await show_resource(contents, engine.media, context.console)
     return 0
 
 
@@ -262,8 +261,7 @@ async def prompt(context: Context, parsed: Parsed) -> int:
         else:
             for message in filled.messages:
                 context.console.line(context.console.bold(f"{clean_label(message.role, 20)}:"))
-                for line in result_lines(CallResult([message.content]), engine.media, context.console):
-                    context.console.line(line)
+                await show_result(CallResult([message.content]), engine.media, context.console)
     return 0
 
 

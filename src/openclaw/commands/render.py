@@ -4,6 +4,7 @@ Everything a server sent is cleaned of control characters here, at the last step
 named instead of printed.
 """
 
+import asyncio
 import time
 from collections.abc import Iterator, Sequence
 
@@ -20,6 +21,8 @@ from openclaw.security.external import clean_label, clean_terminal
 _AUTH = {"none": "None", "api-key": "API Key", "headers": "Headers", "oauth": "OAuth"}
 _RULE = "─" * 58
 _NAME_WIDTH = 14
+# Content that is a file on disk before it is a line on a terminal.
+_SAVED = frozenset({"image", "audio", "resource"})
 
 
 def server_lines(found: Sequence[ServerStatus], console: Console) -> Iterator[str]:
@@ -101,8 +104,22 @@ def _last_error(status: ServerStatus) -> str:
     return f"{duration(status.last_error_ago)} ago: {status.last_error}"
 
 
-def result_lines(result: CallResult, media: MediaStore, console: Console) -> Iterator[str]:
-    """A call's result as a person wants it."""
+async def show_result(result: CallResult, media: MediaStore, console: Console) -> None:
+    """Print a call's result as a person wants it. What has to be saved for that is written in a thread: it may be large."""
+    lines = _result_lines(result, media, console)
+    if any(item.type in _SAVED for item in result.content):
+        lines = iter(await asyncio.to_thread(list, lines))
+    for line in lines:
+        console.line(line)
+
+
+async def show_resource(contents: Sequence[ResourceContents], media: MediaStore, console: Console) -> None:
+    """Print what a resource holds, in the same way."""
+    for line in await asyncio.to_thread(list, _resource_lines(contents, media, console)):
+        console.line(line)
+
+
+def _result_lines(result: CallResult, media: MediaStore, console: Console) -> Iterator[str]:
     if result.fault:
         yield clean_terminal(result.fault)
     for item in result.content:
@@ -120,12 +137,12 @@ def _content(item: Content, media: MediaStore, console: Console) -> Iterator[str
         case "resource_link":
             yield clean_terminal(f"[{item.title or item.name or 'resource'}] {item.uri}")
         case "resource" if not is_null(item.resource):
-            yield from resource_lines([msgspec.json.decode(item.resource, type=ResourceContents)], media, console)
+            yield from _resource_lines([msgspec.json.decode(item.resource, type=ResourceContents)], media, console)
         case _:
             yield f"[{clean_label(item.type, 60)}]"
 
 
-def resource_lines(contents: Sequence[ResourceContents], media: MediaStore, console: Console) -> Iterator[str]:
+def _resource_lines(contents: Sequence[ResourceContents], media: MediaStore, console: Console) -> Iterator[str]:
     for held in contents:
         if held.text is not None:
             yield _pretty(clean_terminal(held.text), console)
