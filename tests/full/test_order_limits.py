@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import signal
 import subprocess
 import sys
 import time
@@ -134,6 +135,21 @@ async def test_everything_an_order_may_carry_fits_one_line(tmp_path: Path) -> No
         await server.initialize()
         result = await server.order("hello", images=[image] * 10, files=[file] * 5)
     assert not result["isError"]
+
+
+@pytest.mark.full
+async def test_a_gateway_that_hangs_is_passed_over_and_does_nothing_when_it_wakes(tmp_path: Path) -> None:
+    async with ChatServer([Answer("Done here."), Answer("Done there.")]) as chat:
+        with home(tmp_path, local_model(chat.url, chat.key)) as place, gateway_process(place) as gateway:
+            env = {name: place.env[name] for name in ("OPENCLAW_STATE_DIR", "XDG_RUNTIME_DIR")}
+            async with OrderProcess(tmp_path, env=env) as server:
+                await server.initialize()
+                gateway.process.send_signal(signal.SIGSTOP)
+                first = await server.said("one")
+                gateway.process.send_signal(signal.SIGCONT)
+                second = await server.said("two")
+    asked = [request["messages"][-1]["content"] for request in chat.requests]
+    assert (first, second, asked) == ("Done here.", "Done there.", ["one", "two"])
 
 
 @pytest.mark.full
