@@ -315,11 +315,12 @@ def test_status_says_which_model_and_whether_it_has_its_key(person: Program) -> 
     assert "OPENAI_API_KEY" in agent["problem"]
 
 
-def test_status_says_where_a_key_comes_from_and_never_the_key(person: Program) -> None:
+@pytest.mark.parametrize("command", ["status", "doctor"])
+def test_status_and_doctor_say_where_a_key_comes_from_and_never_the_key(person: Program, command: str) -> None:
     person.configure(
         '{models: {providers: {openai: {apiKey: "sk-plain-in-config-0123456789"}}}, agents: {defaults: {model: "openai/gpt-5"}}}'
     )
-    ran = person.run("status")
+    ran = person.run(command)
     assert "model openai/gpt-5, key from the config at models.providers.openai.apiKey" in ran.out
     assert "sk-plain" not in ran.out + ran.err
 

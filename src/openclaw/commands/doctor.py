@@ -124,7 +124,9 @@ async def _agent(app: App, name: str) -> AsyncIterator[Check]:
         if selection.problem:
             yield Check(what, "failed", selection.problem)
         else:
-            yield Check(what, "ok", f"model {selection.name}" + (f" ({selection.found})" if selection.found else ""))
+            key = f", key from {selection.key}" if selection.key else ""
+            found = f" ({selection.found})" if selection.found else ""
+            yield Check(what, "ok", f"model {selection.name}{key}{found}")
     except OpenClawError as error:
         yield Check(what, "failed", error.message, error.hint)
     workspace = app.workplace(spec).root
