@@ -156,6 +156,7 @@ async def test_a_broken_file_is_reported_and_changes_nothing_until_it_is_mended(
         gateway.home.config_file.write_text("{\n  mcp: {servers: {part: {command: 5}}}\n}")
         answer = await told
         status = await asyncio.to_thread(gateway.home.run, "gateway", "status")
+        glance = await asyncio.to_thread(gateway.home.run, "status")
 
         assert (answer["ok"], "openclaw.json:2:" in answer["problem"]) == (False, True)
         assert (await call(gateway, "part__echo", text="x"))[0] == 200
@@ -163,6 +164,7 @@ async def test_a_broken_file_is_reported_and_changes_nothing_until_it_is_mended(
         assert (await saved(gateway, config))["ok"]
         assert (await gateway.gateway.status())["configProblem"] == ""
     assert "not in use as saved" in status.stdout
+    assert (glance.returncode, "not in use as saved" in glance.stdout) == (2, True)
 
 
 async def test_a_file_that_is_taken_away_changes_nothing(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`openclaw status`: config, model, agents, servers and conversations at a glance."""
 
+import asyncio
 import os
 from typing import Any
 
@@ -10,6 +11,7 @@ from openclaw.commands.mcp import status_json
 from openclaw.commands.parse import Parsed
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.agents import agent, agent_ids
+from openclaw.config.load import load_config
 from openclaw.errors import ConfigError, OpenClawError
 from openclaw.models.configured import misnamed
 from openclaw.security.external import clean_label
@@ -17,8 +19,11 @@ from openclaw.security.external import clean_label
 
 async def run(context: Context, parsed: Parsed) -> int:
     async with context.open_app() as app:
-        # A command that came over the control socket runs in the gateway itself.
-        found = {**await collect(app), "gateway": os.getpid() if context.surface == "control" else None}
+        found = {**await collect(app), "gateway": None}
+    if context.surface == "control":
+        # It runs in the gateway itself, which goes by the last file that could be used.
+        found["gateway"] = os.getpid()
+        found["config"]["problems"] += await asyncio.to_thread(_unused, context)
     code = ConfigError.exit_code if found["config"]["problems"] else 0
     if parsed.flag("json"):
         context.console.data(found)
@@ -46,6 +51,15 @@ async def run(context: Context, parsed: Parsed) -> int:
     console.line(f"  Sessions  {found['sessions']} in {found['store']}")
     console.line(console.dim("Something wrong? openclaw doctor"))
     return code
+
+
+def _unused(context: Context) -> list[str]:
+    """Why the config as it is saved now cannot be used."""
+    try:
+        load_config(context.paths, context.env)
+    except ConfigError as error:
+        return [f"not in use as saved: {problem}" for problem in error.problems]
+    return []
 
 
 def _why(found: str) -> str:
