@@ -65,10 +65,10 @@ def decode(order: Order) -> Iterator[Attachment]:
 def _decoded(item: Item, known: frozenset[str], name: str) -> Attachment:
     kind = clean_type(item.mime_type)
     if kind not in known:
-        raise MediaError(
-            f"{item.place}: the type {_shown(item.mime_type)} is not supported.",
-            hint=f"Supported: {', '.join(sorted(known))}.",
-        )
+        hint = f"Supported: {', '.join(sorted(known))}."
+        if kind in PICTURES | FILES:
+            hint = "Send it in images." if kind in PICTURES else "Send it in files."
+        raise MediaError(f"{item.place}: the type {_shown(item.mime_type)} is not supported.", hint=hint)
     text, item.data = item.data, ""
     _check_prefix(text, kind, item.place)
     data = decode_base64(text, limit=ITEM_BYTES, what=item.place)
