@@ -21,12 +21,15 @@ async def main() -> None:
     ours = Ours()
     started = time.perf_counter()
     await ours.start({f"s{number}": stdio_server("--tools", str(tools)) for number in range(servers)})
-    await ours.manager.settle(ours.agent, float("inf"))
+    await ours.manager.reach(ours.agent)
     known = time.perf_counter() - started
     started = time.perf_counter()
     offered = ours.manager.tools(ours.agent)
     listed = time.perf_counter() - started
-    assert len(offered) == servers * tools, len(offered)
+    if len(offered) != servers * tools:
+        states = (ours.manager.server(f"s{number}", ours.agent).describe() for number in range(servers))
+        bad = [f"{status.name} is {status.state}: {status.reason}" for status in states if status.state != "ready"]
+        sys.exit(f"{len(offered)} of {servers * tools} tools are known; {'; '.join(bad)}")
     ours.offer()
     took = []
     for number in range(CALLS):

@@ -50,11 +50,11 @@ def test_a_call_slower_than_the_typescript_sdk_of_the_same_run_is_missed() -> No
     assert missed == ["the TypeScript SDK"]
 
 
-@pytest.mark.parametrize(("ratio", "ok"), [(1.25, True), (1.3, False)])
-def test_a_ratio_that_rises_with_the_size_is_not_linear(ratio: float, ok: bool) -> None:
+@pytest.mark.parametrize(("small", "large", "ok"), [(1.0, 1.25, True), (1.0, 1.3, False), (0.7, 1.1, True)])
+def test_a_ratio_that_rises_with_the_size_is_not_linear(small: float, large: float, ok: bool) -> None:
     figures = [
-        Figure("large", "stdio 10 MB", "ours", 1.0, "seconds", 1.0),
-        Figure("large", "stdio 50 MB", "ours", 5.0, "seconds", ratio),
+        Figure("large", "stdio 10 MB", "ours", 1.0, "seconds", small),
+        Figure("large", "stdio 50 MB", "ours", 5.0, "seconds", large),
     ]
     found = verdicts(Results({}, figures=figures), {"large"})
     assert [verdict.ok for verdict in found if verdict.target.title == "linear from 10 to 50 MB, stdio"] == [ok]
