@@ -98,22 +98,21 @@ class PipeWriter:
     async def room(self) -> None:
         """Until the other side has read enough for more to be taken, or the pipe is closed."""
         while self._open and self.is_full:
-            waiter = self._loop.create_future()
-            self._waiters.add(waiter)
-            try:
-                await waiter
-            finally:
-                self._waiters.discard(waiter)
+            await self._moved()
 
     async def drained(self) -> None:
         """Until everything written was taken, or the pipe is closed."""
         while self._open and self._pending:
-            waiter = self._loop.create_future()
-            self._waiters.add(waiter)
-            try:
-                await waiter
-            finally:
-                self._waiters.discard(waiter)
+            await self._moved()
+
+    async def _moved(self) -> None:
+        """Until something was taken, or the pipe is closed."""
+        waiter = self._loop.create_future()
+        self._waiters.add(waiter)
+        try:
+            await waiter
+        finally:
+            self._waiters.discard(waiter)
 
     def unread(self) -> int | None:
         """Bytes that nobody read, taken back out of the pipe so that nobody ever will. None where that cannot be told."""
