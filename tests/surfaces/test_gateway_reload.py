@@ -280,6 +280,7 @@ async def test_what_needs_a_restart_is_named_until_it_is_taken_back(
 ) -> None:
     async with up(tmp_path) as gateway:
         assert (await saved(gateway, {"session": {"store": "memory"}}))["ok"]
+        assert (await saved(gateway, {"session": {"store": "memory"}, "env": {"vars": {"A": "1"}}}))["ok"]
         told = [record.getMessage() for record in caplog.records if "restart" in record.getMessage()]
         shown = await asyncio.to_thread(gateway.home.run, "gateway", "status")
         glance = await asyncio.to_thread(gateway.home.run, "status")

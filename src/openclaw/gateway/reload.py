@@ -36,6 +36,8 @@ class Reloader:
     def __init__(self, app: App, http: "HttpServer", observer: Observer, *, log_as: LogAs) -> None:
         self.problem = ""
         self._log_as = log_as
+        # What was said to need a restart.
+        self._outdated: tuple[str, ...] = ()
         # One at a time: the last file that was saved is the one that stays.
         self._reading = asyncio.Lock()
         self._app = app
@@ -93,8 +95,10 @@ class Reloader:
         for warning in config.warnings:
             _log.warning("%s", warning)
         _log.info("The changed config is in use.")
-        if outdated := self._app.outdated(config):
+        outdated = self._app.outdated(config)
+        if outdated and outdated != self._outdated:
             _log.warning("A restart is needed for: %s.", ", ".join(outdated))
+        self._outdated = outdated
 
     def reload_soon(self) -> None:
         self._spawn(self.reload())
