@@ -308,7 +308,7 @@ async def test_a_server_busy_with_a_long_call_is_not_taken_for_dead() -> None:
         supervisor = manager.server("busy")
         call = asyncio.ensure_future(manager.call("busy__slow", {"seconds": 0.5}))
         assert words(await call) == "slowly"
-        assert supervisor.status.state == "ready"
+        assert supervisor.standing.status.state == "ready"
 
 
 @pytest.mark.parametrize("kind", ["streamable-http", "sse"])

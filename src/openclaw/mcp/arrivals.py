@@ -61,7 +61,7 @@ class Arrivals:
         said = False
         while any(one.is_settling for one in awaited):
             due = began + patience
-            if patience > self.grace and any(one.status.state == "ready" for one in supervisors):
+            if patience > self.grace and any(one.standing.status.state == "ready" for one in supervisors):
                 due = min(due, arrived_at + min(self.grace, max(SHORTEST_GRACE, arrived_at - began)))
             if now() >= due:
                 break

@@ -286,7 +286,7 @@ class Manager:
         self.events.send(event)
         if isinstance(event, StateChanged) and not self._said_started and self._is_eager:
             supervisors = self._roster.shared.values()
-            states = [supervisor.status.state for supervisor in supervisors]
+            states = [supervisor.standing.status.state for supervisor in supervisors]
             if not any(supervisor.is_starting for supervisor in supervisors):
                 self._said_started = True
                 _log.info("MCP manager started: %d/%d servers ready", states.count("ready"), len(states))

@@ -17,7 +17,6 @@ import msgspec
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import ConnectError, LinkLostError, OpenClawError
-from openclaw.log import short_hash
 from openclaw.mcp.cache import Cache
 from openclaw.mcp.call import Call, notice_loss
 from openclaw.mcp.catalog import Catalog, Learned
@@ -30,17 +29,17 @@ from openclaw.mcp.logbook import Logbook
 from openclaw.mcp.record import Record
 from openclaw.mcp.resources import Injection
 from openclaw.mcp.results import CallResult
-from openclaw.mcp.status import DefinitionChanged, EngineEvent, ServerStatus, StateChanged, auth_of, target_of
-from openclaw.mcp.wording import refusal, report
+from openclaw.mcp.standing import MAX_LABEL, Standing
+from openclaw.mcp.status import DefinitionChanged, EngineEvent, ServerStatus, StateChanged
+from openclaw.mcp.wording import report
 from openclaw.mcp.workload import Workload
-from openclaw.protocol.lifecycle import Action, Event, Policy, Status, step
+from openclaw.protocol.lifecycle import Action, Event, Policy, step
 from openclaw.security.external import clean_label
 
 _log = logging.getLogger(__name__)
 
 # A server that comes up and dies again at once is not tried for ever by one call.
 MAX_TRIES = 3
-MAX_LABEL = 200
 # Events of a server's life that tell of something wrong.
 _FAILURES = frozenset({"lost", "broken", "sign-in"})
 
@@ -84,12 +83,11 @@ class Supervisor:
         self.chatter = Chatter(spec.name)
         self.instructions = Instructions(spec.name)
         self.workload = Workload(spec)
-        self.status = Status()
+        self.standing = Standing(spec.name)
         self._workshop = workshop
         self._after = after
         self._policy = Policy(bool(spec.command), spec.restart_on_crash, spec.max_restarts)
         self._loop = asyncio.get_running_loop()
-        self._client: Client | None = None
         self._life: Life | None = None
         # What runs on our behalf: a life, or the wait for a sign-in.
         self._child: asyncio.Task[None] | None = None
@@ -98,16 +96,10 @@ class Supervisor:
         self._tried_at = 0.0
         self._inbox: deque[Event] = deque()
         self._wake = asyncio.Event()
-        self._changed: asyncio.Future[None] = self._loop.create_future()
-        self._due: float | None = None
-        self._ready_at: float | None = None
         # Callers that wait for a connection, and attempts that brought none.
         self._demand = 0
         self._failures = 0
         self._record = Record()
-        self._is_parked = False
-        self._is_closing = False
-        self._waits_for_place = False
 
     # For callers
 
@@ -169,7 +161,7 @@ class Supervisor:
     @property
     def live(self) -> Client | None:
         """The client, when there is one that works as far as we know."""
-        client = self._client
+        client = self.standing.client
         return client if client is not None and not client.connection.is_lost else None
 
     async def client(self) -> Client:
@@ -178,11 +170,11 @@ class Supervisor:
         self._demand += 1
         try:
             while (client := self.live) is None:
-                if reason := self._refusal(tried=self._failures > failures or tries > MAX_TRIES):
+                if reason := self.standing.refusal(tried=self._failures > failures or tries > MAX_TRIES):
                     raise UnavailableError(reason)
                 tries += 1
                 self.post(Event("call"))
-                await asyncio.shield(self._changed)
+                await self.standing.change()
             return client
         finally:
             self._demand -= 1
@@ -207,14 +199,14 @@ class Supervisor:
     async def run(self) -> None:
         """Keep the server as it should be until `close`. Only one task may run it."""
         try:
-            while not self._is_closing:
+            while not self.standing.is_closing:
                 await self._sleep()
-                while self._inbox and not self._is_closing:
+                while self._inbox and not self.standing.is_closing:
                     await self._advance(self._inbox.popleft())
         finally:
-            self._is_closing = True
-            self._client = None
-            self._announce()
+            self.standing.is_closing = True
+            self.standing.client = None
+            self.standing.announce()
             await self._end_child()
 
     def post(self, event: Event) -> None:
@@ -223,104 +215,68 @@ class Supervisor:
 
     def close(self) -> None:
         """End `run`, and the server with it."""
-        self._is_closing = True
+        self.standing.is_closing = True
         self._wake.set()
 
     async def refresh(self) -> None:
         """List again what the server offers, starting it if it is down. Raises OpenClawError when that fails."""
-        self._is_parked = False
-        if self.status.state in ("failed", "needs-auth", "stopped"):
+        self.standing.is_parked = False
+        if self.standing.status.state in ("failed", "needs-auth", "stopped"):
             self.post(Event("restart"))
             failures = self._failures
-            while self._client is None and self._failures == failures and not self._is_closing:
-                await asyncio.shield(self._changed)
+            while self.standing.client is None and self._failures == failures and not self.standing.is_closing:
+                await self.standing.change()
         await self.client()
         if self._life is not None:
             await self._life.discovery.refresh()
 
     async def restart(self) -> None:
         """End the server and start it again. Raises OpenClawError when it does not come back."""
-        before, self._is_parked = self._client, False
+        before, self.standing.is_parked = self.standing.client, False
         self.post(Event("restart"))
-        while before is not None and self._client is before and not self._is_closing:
-            await asyncio.shield(self._changed)
+        while before is not None and self.standing.client is before and not self.standing.is_closing:
+            await self.standing.change()
         await self.client()
 
     def stop(self, reason: str) -> None:
         """Stop the server until somebody starts it again."""
-        self._is_parked = True
+        self.standing.is_parked = True
         self.post(Event("stop", reason))
-
-    @property
-    def is_offering(self) -> bool:
-        """Whether the server's tools may be offered: it runs, or a call would bring it up."""
-        state = self.status.state
-        if state == "stopped":
-            return not self._is_parked and not self._waits_for_place
-        return state in ("starting", "ready", "restarting", "unreachable") and not self._waits_for_place
 
     @property
     def is_starting(self) -> bool:
         """Whether it is being started, or is about to be."""
-        about_to = self.status.state == "stopped" and bool(self._inbox) and not self._is_parked
-        return self.status.state == "starting" or about_to
+        about_to = self.standing.status.state == "stopped" and bool(self._inbox) and not self.standing.is_parked
+        return self.standing.status.state == "starting" or about_to
 
     @property
     def is_settling(self) -> bool:
         """Whether the first list of this server's tools, or what it puts into the context, may still come soon."""
         lacks_context = self.injection.is_wanted and not self.injection.was_read
         lacks = lacks_context or not self.catalog.is_known
-        return lacks and self.is_starting and not self._waits_for_place and not self._is_closing
+        return lacks and self.is_starting and not self.standing.waits_for_place and not self.standing.is_closing
 
     def describe(self) -> ServerStatus:
         """How the server is doing. Whoever knows the agent fills in its tools, owner and place."""
-        client, record, now = self._client, self._record, self._loop.time()
-        link = client.connection.link if client else None
-        info = client.agreement.server_info if client else {}
-        waiting = self._waits_for_place
-        return ServerStatus(
-            name=self.spec.name,
-            state="stopped" if waiting else self.status.state,
-            reason="limit" if waiting else self.status.reason,
-            transport=link.kind if link else self.catalog.transport or self.spec.transport,
-            target=target_of(self.spec),
-            revision=client.agreement.version if client else self.catalog.revision,
-            auth=auth_of(self.spec),
-            tools=len(self.catalog.toolset.offered),
-            pid=link.pid if link else None,
-            restarts=self.status.attempts,
-            next_attempt=self._next_attempt(),
-            last_heard=now - client.connection.last_heard if client else None,
-            ready_for=None if self._ready_at is None else now - self._ready_at,
-            in_flight=self.workload.turns.inside,
-            queued=self.workload.turns.waiting,
-            mcp_session_id=short_hash(link.mcp_session_id) if link and link.mcp_session_id else "",
-            server_name=clean_label(str(info.get("name", "")), MAX_LABEL),
-            server_version=clean_label(str(info.get("version", "")), MAX_LABEL),
-            changes=self.catalog.toolset.changes,
-            latency_p50=record.latency(0.5),
-            latency_p95=record.latency(0.95),
-            last_error=record.error,
-            last_error_ago=now - record.error_at if record.error else None,
-        )
+        return self.standing.describe(self.spec, self.catalog, self.workload, self._record)
 
     # What a connection tells
 
     def _told(self, news: News) -> None:
         match news:
             case CameUp(client):
-                self._client = client
+                self.standing.client = client
                 self.workload.last_call = self._loop.time()
                 self.instructions.take(client.agreement.instructions)
-                self._announce()
+                self.standing.announce()
             case Settled():
-                if self.status.state == "starting":
+                if self.standing.status.state == "starting":
                     self._step(Event("ready"))
                     # The decider sleeps until some other time than the one that counts now.
                     self._wake.set()
             case Queued(waits):
-                self._waits_for_place = waits
-                self._announce()
+                self.standing.waits_for_place = waits
+                self.standing.announce()
                 self._tell_state(tell=False)
             case Learned():
                 self._learned(news)
@@ -340,7 +296,7 @@ class Supervisor:
             self._workshop.emit(DefinitionChanged(name, change))
 
     def _over(self, event: Event) -> None:
-        was_up, self._client = self._client is not None, None
+        was_up, self.standing.client = self.standing.client is not None, None
         self._life_is_over = True
         self.post(event)
         if not was_up:
@@ -352,18 +308,18 @@ class Supervisor:
     # Deciding
 
     async def _sleep(self) -> None:
-        if not self._inbox and not self._is_closing:
+        if not self._inbox and not self.standing.is_closing:
             try:
-                async with asyncio.timeout_at(self._due):
+                async with asyncio.timeout_at(self.standing.due):
                     await self._wake.wait()
             except TimeoutError:
-                self._due = None
-                self._inbox.append(Event("healthy" if self.status.state == "ready" else "due"))
+                self.standing.due = None
+                self._inbox.append(Event("healthy" if self.standing.status.state == "ready" else "due"))
         self._wake.clear()
 
     async def _advance(self, event: Event) -> None:
         """One step of the server's life, and what it asks for."""
-        if event.name in ("call", "start") and self._is_parked:
+        if event.name in ("call", "start") and self.standing.is_parked:
             # Who stopped it by hand starts it by hand.
             return
         actions = self._step(event)
@@ -371,26 +327,22 @@ class Supervisor:
             await self._end_child()
         if "connect" in actions:
             self._begin_life()
-        elif actions and self.status.state == "needs-auth":
+        elif actions and self.standing.status.state == "needs-auth":
             self._child = self._loop.create_task(self._wait_for_sign_in(), name=f"mcp-sign-in-{self.spec.name}")
 
     def _step(self, event: Event) -> tuple[Action, ...]:
         """Take the next state, and tell everybody. What is left to do."""
-        before, self.status = self.status, step(self._policy, self.status, event, jitter=self._workshop.jitter())
-        actions, state = self.status.actions, self.status.state
+        before = self.standing.status
+        after = step(self._policy, before, event, jitter=self._workshop.jitter())
         if event.name in _FAILURES and event.reason:
             self._record.failed(event.reason, self._loop.time())
-        if not actions and state == before.state:
+        if not after.actions and after.state == before.state:
+            self.standing.status = after
             return ()
-        now = self._loop.time()
-        self._due = None if self.status.delay is None else now + self.status.delay
-        self._ready_at = None if state != "ready" else now if event.name == "ready" else self._ready_at
-        if "disconnect" in actions:
-            self._client = None
-        report(self.spec.name, before, self.status, event)
-        self._announce()
-        self._tell_state(tell="tell" in actions)
-        return actions
+        self.standing.enter(after, event)
+        report(self.spec.name, before, after, event)
+        self._tell_state(tell="tell" in after.actions)
+        return after.actions
 
     def _begin_life(self) -> None:
         life = Life(self.spec, self._told, self.workload, self.catalog, self.injection, self.chatter)
@@ -418,7 +370,7 @@ class Supervisor:
 
     async def _end_child(self) -> None:
         task, self._child, self._life = self._child, None, None
-        self._waits_for_place = False
+        self.standing.waits_for_place = False
         if task is not None:
             if not self._life_is_over:
                 task.cancel()
@@ -430,27 +382,7 @@ class Supervisor:
         _log.warning("MCP server '%s' stderr: %s", self.spec.name, line)
         self._workshop.logbook.add(self.spec, line)
 
-    def _announce(self) -> None:
-        changed, self._changed = self._changed, self._loop.create_future()
-        changed.set_result(None)
-
     def _tell_state(self, *, tell: bool) -> None:
         shown = self.describe()
         self._workshop.emit(StateChanged(shown.name, shown.state, shown.reason, shown.next_attempt, tell))
         self._workshop.tools_changed(self)
-
-    def _refusal(self, *, tried: bool) -> str:
-        """Why a call cannot be made now; empty when a connection may come."""
-        name = self.spec.name
-        if self._is_closing:
-            return f"MCP server '{name}' is being shut down."
-        if self._is_parked:
-            return f"MCP server '{name}' is stopped: {self.status.reason}."
-        if self._waits_for_place:
-            return f"MCP server '{name}' waits because as many servers run as maxConcurrentServers allows."
-        return refusal(name, self.status, self._next_attempt(), tried=tried)
-
-    def _next_attempt(self) -> float | None:
-        if self._due is None or self.status.state == "ready":
-            return None
-        return max(0.0, self._due - self._loop.time())

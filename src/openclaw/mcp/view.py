@@ -49,7 +49,7 @@ class View:
     def update(self, server: str) -> Difference:
         """Take over what a server offers now."""
         supervisor = self.supervisors[server]
-        toolset = supervisor.catalog.toolset if supervisor.is_offering else _NONE
+        toolset = supervisor.catalog.toolset if supervisor.standing.is_offering else _NONE
         if self._taken.get(server) is toolset:
             return Difference()
         self._taken[server] = toolset
@@ -81,7 +81,7 @@ class View:
         absent: list[Absence] = []
         for name, spec in self.specs.items():
             supervisor = self.supervisors.get(name)
-            if supervisor is not None and supervisor.is_offering:
+            if supervisor is not None and supervisor.standing.is_offering:
                 absent += self.registry.absences(name)
             if reason := self._missing(spec, supervisor):
                 absent.append(Absence(f"{self.registry.base(name, '')}*", reason, spec.where))
@@ -96,7 +96,7 @@ class View:
         """Why a server's tools are missing as a whole; empty when they are there, or would be."""
         if supervisor is None:
             return spec.fault or f"MCP server '{spec.name}' is disabled."
-        if supervisor.is_offering and supervisor.catalog.is_known:
+        if supervisor.standing.is_offering and supervisor.catalog.is_known:
             return ""
         shown = supervisor.describe()
         if shown.shown == "stopped (limit)":

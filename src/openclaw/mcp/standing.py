@@ -1,0 +1,112 @@
+"""Where one server stands: the state of its life, its live client, and what both mean for callers, tool lists and status.
+
+Runs nothing and decides nothing: protocol/lifecycle.py decides, supervisor.py acts and writes down here what came of it.
+"""
+
+import asyncio
+
+from openclaw.config.servers import ServerSpec
+from openclaw.log import short_hash
+from openclaw.mcp.catalog import Catalog
+from openclaw.mcp.client import Client
+from openclaw.mcp.record import Record
+from openclaw.mcp.status import ServerStatus, auth_of, target_of
+from openclaw.mcp.wording import refusal
+from openclaw.mcp.workload import Workload
+from openclaw.protocol.lifecycle import Event, Status
+from openclaw.security.external import clean_label
+
+MAX_LABEL = 200
+
+
+class Standing:
+    def __init__(self, server: str) -> None:
+        self.status = Status()
+        self.client: Client | None = None
+        # Stopped by hand: who did that starts it again by hand.
+        self.is_parked = False
+        self.is_closing = False
+        # As many servers run as may, and this one is not among them.
+        self.waits_for_place = False
+        # Loop time at which the state changes by itself: another attempt, or good health.
+        self.due: float | None = None
+        self._server = server
+        self._loop = asyncio.get_running_loop()
+        self._ready_at: float | None = None
+        self._changed: asyncio.Future[None] = self._loop.create_future()
+
+    def enter(self, status: Status, event: Event) -> None:
+        """Take the state that followed an event."""
+        now, self.status = self._loop.time(), status
+        self.due = None if status.delay is None else now + status.delay
+        if status.state != "ready":
+            self._ready_at = None
+        elif event.name == "ready":
+            self._ready_at = now
+        if "disconnect" in status.actions:
+            self.client = None
+        self.announce()
+
+    def announce(self) -> None:
+        """Wake whoever waits for a change."""
+        changed, self._changed = self._changed, self._loop.create_future()
+        changed.set_result(None)
+
+    async def change(self) -> None:
+        """Wait for the next change."""
+        await asyncio.shield(self._changed)
+
+    @property
+    def is_offering(self) -> bool:
+        """Whether the server's tools may be offered: it runs, or a call would bring it up."""
+        if self.status.state == "stopped" and self.is_parked:
+            return False
+        return self.status.state not in ("needs-auth", "failed", "disabled") and not self.waits_for_place
+
+    @property
+    def next_attempt(self) -> float | None:
+        """Seconds until the server is tried again by itself."""
+        if self.due is None or self.status.state == "ready":
+            return None
+        return max(0.0, self.due - self._loop.time())
+
+    def refusal(self, *, tried: bool) -> str:
+        """Why a call cannot be made now; empty when a connection may come. `tried` says that an attempt made for it has failed."""
+        if self.is_closing:
+            return f"MCP server '{self._server}' is being shut down."
+        if self.is_parked:
+            return f"MCP server '{self._server}' is stopped: {self.status.reason}."
+        if self.waits_for_place:
+            return f"MCP server '{self._server}' waits because as many servers run as maxConcurrentServers allows."
+        return refusal(self._server, self.status, self.next_attempt, tried=tried)
+
+    def describe(self, spec: ServerSpec, catalog: Catalog, workload: Workload, record: Record) -> ServerStatus:
+        """All of it, to be shown. Whoever knows the agent fills in its tools, owner and place."""
+        client, now = self.client, self._loop.time()
+        link = client.connection.link if client else None
+        info = client.agreement.server_info if client else {}
+        return ServerStatus(
+            name=spec.name,
+            state="stopped" if self.waits_for_place else self.status.state,
+            reason="limit" if self.waits_for_place else self.status.reason,
+            transport=link.kind if link else catalog.transport or spec.transport,
+            target=target_of(spec),
+            revision=client.agreement.version if client else catalog.revision,
+            auth=auth_of(spec),
+            tools=len(catalog.toolset.offered),
+            pid=link.pid if link else None,
+            restarts=self.status.attempts,
+            next_attempt=self.next_attempt,
+            last_heard=now - client.connection.last_heard if client else None,
+            ready_for=None if self._ready_at is None else now - self._ready_at,
+            in_flight=workload.turns.inside,
+            queued=workload.turns.waiting,
+            mcp_session_id=short_hash(link.mcp_session_id) if link and link.mcp_session_id else "",
+            server_name=clean_label(str(info.get("name", "")), MAX_LABEL),
+            server_version=clean_label(str(info.get("version", "")), MAX_LABEL),
+            changes=catalog.toolset.changes,
+            latency_p50=record.latency(0.5),
+            latency_p95=record.latency(0.95),
+            last_error=record.error,
+            last_error_ago=now - record.error_at if record.error else None,
+        )
