@@ -10,7 +10,7 @@ import logging
 import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from aiohttp import web
@@ -29,6 +29,7 @@ from openclaw.gateway.guard import (
     refusal,
     too_many,
 )
+from openclaw.gateway.lane import INVOKE, Lane, Plain
 from openclaw.gateway.meters import Counter, Histogram
 from openclaw.gateway.port import listen
 from openclaw.gateway.throttle import Throttle
@@ -46,6 +47,8 @@ HEAD_TIMEOUT = 20.0
 _LINGER = 2.0
 # What is still open when all is over is closed, not waited for.
 _CLOSE_TIMEOUT = 1.0
+# Connections that wait to be taken.
+_BACKLOG = 128
 _HEADERS = {"Server": "openclaw", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 # What each kind of failure is called on the wire; the first that fits counts.
 _STATUS: tuple[tuple[type[OpenClawError], int, str], ...] = (
@@ -60,12 +63,14 @@ _STATUS: tuple[tuple[type[OpenClawError], int, str], ...] = (
 )
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+# The body of a tool call in, status and JSON out. Raises OpenClawError.
+Invoke = Callable[[bytes], Awaitable[tuple[int, bytes]]]
 
 
 class HttpServer:
-    """`routes` are served under `rules`; both sockets and rules may be replaced while it runs."""
+    """`routes` are served under `rules`; both may be replaced while it runs, sockets too. `invoke` answers plain tool calls."""
 
-    def __init__(self, routes: Sequence[web.RouteDef], rules: Rules) -> None:
+    def __init__(self, routes: Sequence[web.RouteDef], rules: Rules, invoke: Invoke) -> None:
         self.requests = Counter("openclaw_http_requests_total", "HTTP requests by route and status.", "route", "status")
         self.seconds = Histogram("openclaw_http_request_seconds", "Time to answer an HTTP request.", "route")
         # Every method and path that is answered.
@@ -87,7 +92,9 @@ class HttpServer:
             handler_cancellation=True,
             shutdown_timeout=_CLOSE_TIMEOUT,
         )
-        self._sites: list[web.SockSite] = []
+        self._invoke = invoke
+        self._lanes: set[Lane] = set()
+        self._servers: list[asyncio.Server] = []
         self._place = ("", 0)
         self.port = 0
 
@@ -113,16 +120,21 @@ class HttpServer:
         await self._serve(sockets)
 
     async def _serve(self, sockets: "Sequence[socket.socket]") -> None:
-        self._sites = [web.SockSite(self._runner, one) for one in sockets]
-        for site in self._sites:
-            await site.start()
+        otherwise = self._runner.server
+        assert otherwise is not None  # set up by `start`
+        self._servers = [
+            await asyncio.get_running_loop().create_server(
+                lambda: Lane(self, otherwise, HEAD_TIMEOUT), sock=one, backlog=_BACKLOG
+            )
+            for one in sockets
+        ]
         self.port = int(sockets[0].getsockname()[1])
 
     async def leave(self) -> None:
         """Take no more connections; requests that run go on."""
-        sites, self._sites = self._sites, []
-        for site in sites:
-            await site.stop()
+        servers, self._servers = self._servers, []
+        for server in servers:
+            server.close()
 
     async def drain(self, patience: float) -> None:
         """Wait for the requests that run, then end those that still do."""
@@ -132,9 +144,14 @@ class HttpServer:
                 await self._idle.wait()
         except TimeoutError:
             _log.warning("%d requests did not end in time; they are cut off.", len(self._live))
-        for task in tuple(self._live):
+        late = tuple(self._live)
+        for task in late:
             task.cancel()
+        for lane in tuple(self._lanes):
+            lane.close()
         await self._runner.cleanup()
+        if late:
+            await asyncio.wait(late, timeout=_CLOSE_TIMEOUT)
 
     def change(self, rules: Rules) -> None:
         """Other rules, at once: who came with a token that is no longer good is cut off."""
@@ -169,18 +186,54 @@ class HttpServer:
                 response = failure(503, "stopping", "The gateway is stopping.")
                 response.force_close()
             else:
-                self._live[task] = presented(self._rules, knock.authorizations)
-                self._idle.clear()
+                self._begin(task, presented(self._rules, knock.authorizations))
                 response = await _answered(request, handler)
         finally:
-            self._live.pop(task, None)
-            if not self._live:
-                self._idle.set()
+            self._end(task)
         if not response.prepared:
             response.headers.update({**_HEADERS, **cors_headers(self._rules, knock.origins)})
         self.requests.add(route, str(response.status))
         self.seconds.observe(route, seconds=time.monotonic() - started)
         return response
+
+    def _begin(self, task: "asyncio.Task[Any]", token: str) -> None:
+        self._live[task] = token
+        self._idle.clear()
+
+    def _end(self, task: "asyncio.Task[Any]") -> None:
+        self._live.pop(task, None)
+        if not self._live:
+            self._idle.set()
+
+    # For plain tool calls (lane.House)
+
+    def welcomes(self, request: Plain, arrived_at: str) -> str:
+        knock = Knock("POST", INVOKE, (request.host,), (), (request.authorization,), arrived_at)
+        if self._is_stopping or refusal(self._rules, knock) is not None:
+            return ""
+        return presented(self._rules, knock.authorizations)
+
+    async def answer(self, token: str, body: bytes) -> tuple[int, bytes]:
+        started = time.monotonic()
+        task = asyncio.current_task()
+        assert task is not None
+        self._begin(task, token)
+        try:
+            status, data = await self._invoke(body)
+        except Exception as error:
+            response = _failed_response(error, INVOKE)
+            status, data = response.status, cast(bytes, response.body)
+        finally:
+            self._end(task)
+        self.requests.add(INVOKE, str(status))
+        self.seconds.observe(INVOKE, seconds=time.monotonic() - started)
+        return status, data
+
+    def opened(self, lane: Lane) -> None:
+        self._lanes.add(lane)
+
+    def closed(self, lane: Lane) -> None:
+        self._lanes.discard(lane)
 
     def _throttled(self, request: web.Request, knock: Knock, refused: Refusal, now: float) -> Refusal:
         """What is said to a refused request: something else to who tried too many tokens."""
@@ -225,24 +278,31 @@ async def _answered(request: web.Request, handler: Handler) -> web.StreamRespons
     except web.HTTPException as error:
         words = {404: "There is nothing here.", 405: "This route does not take that method.", 413: _TOO_LARGE}
         return failure(error.status, error.reason.lower().replace(" ", "_"), words.get(error.status, error.reason))
-    except OpenClawError as error:
-        return failed(error)
     except (ConnectionError, asyncio.CancelledError):
         raise
     except Exception as error:
-        # A fault of ours: the traceback is for the log.
-        _log.error("The gateway's own fault at %s: %s", _route(request), type(error).__name__)
-        _log.debug("the route failed", exc_info=error)
-        return failure(500, "internal", f"An internal error ({type(error).__name__}); the gateway's log says more.")
+        return _failed_response(error, _route(request))
+
+
+def _failed_response(error: Exception, route: str) -> web.Response:
+    if isinstance(error, OpenClawError):
+        return failed(error)
+    # A fault of ours: the traceback is for the log.
+    _log.error("The gateway's own fault at %s: %s", route, type(error).__name__)
+    _log.debug("the route failed", exc_info=error)
+    return failure(500, "internal", f"An internal error ({type(error).__name__}); the gateway's log says more.")
 
 
 _TOO_LARGE = f"The request is larger than {MAX_BODY:,} bytes."
 
 
 def failure(status: int, code: str, message: str) -> web.Response:
+    return web.Response(body=failure_bytes(status, code, message), status=status, content_type="application/json")
+
+
+def failure_bytes(status: int, code: str, message: str) -> bytes:
     kind = "server_error" if status >= 500 else "authentication_error" if status in (401, 403) else None
-    body = error_json(redact(message), code, kind or "invalid_request_error")
-    return json_response(body, status=status)
+    return json_bytes(error_json(redact(message), code, kind or "invalid_request_error"))
 
 
 def failed(error: OpenClawError) -> web.Response:
@@ -252,11 +312,15 @@ def failed(error: OpenClawError) -> web.Response:
 
 def json_response(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
     return web.Response(
-        body=msgspec.json.encode(value, enc_hook=_plain),
+        body=json_bytes(value),
         status=status,
         content_type="application/json",
         headers=headers,
     )
+
+
+def json_bytes(value: Any) -> bytes:
+    return msgspec.json.encode(value, enc_hook=_plain)
 
 
 def _plain(value: Any) -> Any:
@@ -276,9 +340,13 @@ async def read_body(request: web.Request) -> bytes:
 
 
 async def read_object(request: web.Request, type: type[Any]) -> Any:
-    """The JSON body as a struct. An empty body is an empty object. Raises UsageError."""
-    data = await read_body(request) or b"{}"
+    """The JSON body as a struct. Raises UsageError."""
+    return object_of(await read_body(request), type)
+
+
+def object_of(body: bytes, type: type[Any]) -> Any:
+    """A JSON body as a struct. An empty one is an empty object. Raises UsageError."""
     try:
-        return msgspec.json.decode(data, type=type)
+        return msgspec.json.decode(body or b"{}", type=type)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"The body is not what this route takes: {error}.") from None

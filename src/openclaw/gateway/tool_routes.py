@@ -11,7 +11,8 @@ from aiohttp import web
 
 from openclaw.app import App
 from openclaw.content import ToolCall, text_of
-from openclaw.gateway.http import failure, json_response, read_object
+from openclaw.gateway.http import failure_bytes, json_bytes, json_response, object_of, read_body
+from openclaw.gateway.lane import INVOKE
 from openclaw.tool import Tool
 from openclaw.tools.invoke import unknown
 
@@ -33,7 +34,7 @@ class ToolRoutes:
         self._app = app
 
     def routes(self) -> list[web.RouteDef]:
-        return [web.get("/v1/tools", self.list_tools), web.post("/v1/tools/invoke", self.invoke)]
+        return [web.get("/v1/tools", self.list_tools), web.post(INVOKE, self.invoke)]
 
     async def list_tools(self, request: web.Request) -> web.Response:
         """What the agent has now; servers that are still starting are not waited for."""
@@ -43,7 +44,12 @@ class ToolRoutes:
         return json_response({"agent": spec.id, "tools": [_tool(tool) for tool in one.tools()], "absent": absent})
 
     async def invoke(self, request: web.Request) -> web.Response:
-        call: _Call = await read_object(request, _Call)
+        status, body = await self.answer(await read_body(request))
+        return web.Response(body=body, status=status, content_type="application/json")
+
+    async def answer(self, body: bytes) -> tuple[int, bytes]:
+        """The status and the JSON that a call gave. Raises OpenClawError."""
+        call: _Call = object_of(body, _Call)
         spec = self._app.engine.agent(call.agent)
         arguments = call.arguments or call.args
         tool = await self._app.tool(call.tool, spec.id)
@@ -55,9 +61,10 @@ class ToolRoutes:
             one = await self._app.agent(spec)
             known = [tool.name for tool in one.tools()]
             missing = unknown(ToolCall("", call.tool[:_LONGEST_NAME], arguments), known, one.absences())
-            return failure(404, "tool_not_found", text_of(missing.content))
+            return 404, failure_bytes(404, "tool_not_found", text_of(missing.content))
         result = await self._app.call(spec.id, call.session_key, tool, arguments)
-        return json_response({"ok": not result.is_error, "content": result.content, "isError": result.is_error})
+        answer = {"ok": not result.is_error, "content": result.content, "isError": result.is_error}
+        return 200, json_bytes(answer)
 
 
 def _tool(tool: Tool) -> dict[str, Any]:
