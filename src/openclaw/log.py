@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from openclaw.errors import UsageError
+from openclaw.files import make_directory
 from openclaw.redact import redact
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
@@ -155,7 +156,7 @@ def _install(handler: logging.Handler, line: logging.Formatter) -> None:
 
 
 def _open_private(file: Path) -> TextIO:
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_directory(file.parent)
     descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     return open(descriptor, "a", encoding="utf-8", errors="backslashreplace")
 

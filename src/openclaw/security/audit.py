@@ -21,6 +21,7 @@ from typing import Any, Literal
 import msgspec
 
 from openclaw.content import ToolCall
+from openclaw.files import make_directory
 from openclaw.log import one_line, short_hash
 from openclaw.redact import known_forms, redact
 from openclaw.security.policy import Decision
@@ -298,7 +299,7 @@ class AuditLog:
         if self._descriptor is not None and (self._size >= self._max_bytes or self._unlooked >= _LOOK_EVERY):
             self._look(self._descriptor)
         while self._descriptor is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_directory(self._path.parent)
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
             self._descriptor = os.open(self._path, flags, 0o600)
             self._look(self._descriptor)

@@ -240,7 +240,7 @@ def test_a_trail_that_cannot_be_written_costs_one_warning(tmp_path: Path, caplog
         for _ in range(3):
             log.ended(call(), INVOCATION, TOOL, "ok", 0.0)
     assert [record.getMessage() for record in caplog.records] == [
-        f"The audit trail at {path} cannot be written: File exists."
+        f"The audit trail at {path} cannot be written: Not a directory."
     ]
 
 
