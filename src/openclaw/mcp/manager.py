@@ -13,18 +13,15 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from msgspec import structs
-
 from openclaw.config.servers import EngineOptions, ServerSpec
-from openclaw.errors import OpenClawError, UsageError
+from openclaw.errors import UsageError
 from openclaw.mcp.arrivals import Arrivals, named_in
-from openclaw.mcp.bridge import result_of
 from openclaw.mcp.broadcast import Broadcast
 from openclaw.mcp.cache import Cache
+from openclaw.mcp.calling import Calling
 from openclaw.mcp.connect import Services
 from openclaw.mcp.context import context_of
 from openclaw.mcp.glob import matches
@@ -33,17 +30,16 @@ from openclaw.mcp.logbook import Logbook
 from openclaw.mcp.pins import Change
 from openclaw.mcp.reconcile import is_wanted, link_of
 from openclaw.mcp.registry import Entry
-from openclaw.mcp.resources import run_utility
 from openclaw.mcp.results import CallResult
 from openclaw.mcp.roster import Roster
 from openclaw.mcp.running import Running
-from openclaw.mcp.status import EngineEvent, ServerStatus, StateChanged, ToolsChanged, auth_of, target_of
-from openclaw.mcp.supervisor import Supervisor, UnavailableError, Workshop
+from openclaw.mcp.status import EngineEvent, ServerStatus, StateChanged, ToolsChanged
+from openclaw.mcp.supervisor import Supervisor, Workshop
 from openclaw.mcp.turnstile import Turnstile
 from openclaw.mcp.view import View
 from openclaw.media import MediaStore
 from openclaw.protocol.lifecycle import Event
-from openclaw.tool import Absence, Invocation, Run, Tool, ToolResult
+from openclaw.tool import Absence, Tool
 
 _log = logging.getLogger(__name__)
 
@@ -90,6 +86,7 @@ class Manager:
         starters = STARTERS_PER_CORE * (os.cpu_count() or 1)
         self._places = Places(Turnstile(self._options.max_concurrent_servers), Turnstile(starters))
         self._roster: Roster
+        self._calling: Calling
         self._views: dict[str, View] = {}
         self._arrivals = Arrivals(self._options.startup_grace, self._emit)
         self._said_started = False
@@ -104,6 +101,7 @@ class Manager:
             tools_changed=self._tools_changed,
         )
         self._roster = Roster(workshop, self._options.session_idle_ttl)
+        self._calling = Calling(self._roster, self._arrivals, self.running, self._media)
         if self._options.debug:
             _log_as(self._options)
         for spec in _all(self._specs):
@@ -156,13 +154,13 @@ class Manager:
     ) -> CallResult:
         """Call a tool by the name agents know, starting its server if need be. Never raises but CancelledError."""
         view = self._view(agent)
-        entry = await self.find(name, agent)
+        entry = await self._calling.find(view, name)
         if entry is None:
             absence = next((a for a in view.absences() if matches(a.name, name)), None)
             return CallResult.failed(absence.reason if absence else f"There is no tool named {name}.")
         if fault := view.check(entry, arguments):
             return CallResult.failed(fault)
-        return await self._call(view, entry, arguments, agent, session, show_progress)
+        return await self._calling.call(view, entry, arguments, agent, session, show_progress)
 
     async def reach(self, agent: str = ANY_AGENT) -> None:
         """Wait until no server of an agent is starting: each is up, or is known not to be."""
@@ -181,8 +179,7 @@ class Manager:
 
     async def find(self, name: str, agent: str = ANY_AGENT) -> Entry | None:
         """A tool by the name agents know, starting servers whose tools are not known yet if it may be theirs."""
-        view = self._view(agent)
-        return view.registry.entry(name) or await self._find(view, name)
+        return await self._calling.find(self._view(agent), name)
 
     def status(self, agent: str | None = None) -> list[ServerStatus]:
         """Every server of an agent, or of all of them: in the order they are configured, each once."""
@@ -190,7 +187,7 @@ class Manager:
         found: dict[tuple[str, str], ServerStatus] = {}
         for view in views:
             for name, spec in view.specs.items():
-                found.setdefault((name, spec.owner), _status(view, spec))
+                found.setdefault((name, spec.owner), view.status(spec))
         return list(found.values())
 
     def server(self, name: str, agent: str = ANY_AGENT) -> Supervisor:
@@ -258,7 +255,7 @@ class Manager:
 
     def _make_view(self, specs: Sequence[ServerSpec]) -> View:
         supervisors = {spec.name: self._roster.shared[link_of(spec)] for spec in specs if is_wanted(spec)}
-        return View(specs, supervisors, self._options, self._reserved, self._make_run)
+        return View(specs, supervisors, self._options, self._reserved, self._calling.run_of)
 
     # What agents see
 
@@ -291,70 +288,6 @@ class Manager:
                 self._said_started = True
                 _log.info("MCP manager started: %d/%d servers ready", states.count("ready"), len(states))
 
-    # Calls
-
-    async def _find(self, view: View, name: str) -> Entry | None:
-        """A tool that is not known yet: of a server that is starting, away or was never asked, or that has it since last time."""
-        silent = {n: s for n, s in view.supervisors.items() if not s.catalog.was_listed}
-        likely = [s for n, s in silent.items() if name.startswith(view.registry.base(n, ""))]
-        await asyncio.gather(*map(self._ask, likely or [s for s in silent.values() if not s.catalog.is_known]))
-        return view.registry.entry(name)
-
-    async def _ask(self, supervisor: Supervisor) -> None:
-        """Have a server list its tools, connecting at once if need be. When it does not, its status says why."""
-        with contextlib.suppress(UnavailableError):
-            await supervisor.client()
-            await self._arrivals.until(lambda: not supervisor.is_starting)
-
-    def _make_run(self, view: View, name: str) -> Run:
-        return partial(self._run_tool, view, name)
-
-    async def _run_tool(self, view: View, name: str, arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
-        entry = view.registry.entry(name)
-        if entry is None:
-            return ToolResult.error(view.absence(name))
-        result = await self._call(view, entry, arguments, invocation.agent, invocation.session, invocation.progress)
-        return result_of(result, entry.spec.name, entry.definition.name, self._media)
-
-    async def _call(
-        self,
-        view: View,
-        entry: Entry,
-        arguments: Mapping[str, Any],
-        agent: str,
-        session: str,
-        show_progress: Callable[[str], None] | None,
-    ) -> CallResult:
-        spec = entry.spec
-        supervisor = view.supervisors[spec.name]
-        if spec.isolation == "session" and session:
-            supervisor = await self._roster.private(supervisor, session)
-        call = self.running.begin(agent, entry.name)
-        try:
-            if entry.is_utility:
-                return await _utility(supervisor, entry, arguments)
-            return await supervisor.call_tool(
-                entry.definition.name,
-                arguments,
-                timeout=spec.call_timeout,
-                max_total=spec.max_total_timeout,
-                show_progress=show_progress,
-            )
-        except asyncio.CancelledError:
-            if call.was_revoked():
-                return CallResult.failed("The tool was taken away while it ran; the call was cancelled.")
-            raise
-        finally:
-            self.running.end(call)
-
-
-async def _utility(supervisor: Supervisor, entry: Entry, arguments: Mapping[str, Any]) -> CallResult:
-    try:
-        return await supervisor.use(lambda client: run_utility(client, entry.definition.name, arguments))
-    except OpenClawError as error:
-        # May repeat the server's own words.
-        return CallResult.refused(str(error))
-
 
 def _log_as(options: EngineOptions) -> None:
     for part in ("openclaw.mcp", "openclaw.transport"):
@@ -378,21 +311,3 @@ def _supervisors_of(views: Iterable[View]) -> Collection[Supervisor]:
 
 def _all(specs: Mapping[str, Sequence[ServerSpec]]) -> list[ServerSpec]:
     return list(dict.fromkeys(spec for listed in specs.values() for spec in listed))
-
-
-def _status(view: View, spec: ServerSpec) -> ServerStatus:
-    supervisor = view.supervisors.get(spec.name)
-    if supervisor is not None:
-        shown = supervisor.describe()
-        tools = len(view.registry.entries(spec.name))
-        return structs.replace(shown, tools=tools, owner=spec.owner, where=spec.where)
-    return ServerStatus(
-        name=spec.name,
-        state="failed" if spec.enabled else "disabled",
-        reason=spec.fault,
-        transport=spec.transport,
-        target=target_of(spec),
-        auth=auth_of(spec),
-        owner=spec.owner,
-        where=spec.where,
-    )

@@ -8,9 +8,12 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
+from msgspec import structs
+
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.mcp.bridge import tool_of
 from openclaw.mcp.registry import Difference, Entry, Registry, Toolset
+from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.supervisor import Supervisor
 from openclaw.schema import Checker
 from openclaw.tool import Absence, Run, Tool
@@ -76,6 +79,23 @@ class View:
         if known is None or known[0] is not entry:
             known = self._checkers[entry.name] = (entry, Checker(self._tool(entry).parameters))
         return known[1].check(arguments)
+
+    def status(self, spec: ServerSpec) -> ServerStatus:
+        """How one of its servers is doing, with what belongs to the agent."""
+        supervisor = self.supervisors.get(spec.name)
+        if supervisor is None:
+            return ServerStatus(
+                name=spec.name,
+                state="failed" if spec.enabled else "disabled",
+                reason=spec.fault,
+                transport=spec.transport,
+                target=target_of(spec),
+                auth=auth_of(spec),
+                owner=spec.owner,
+                where=spec.where,
+            )
+        tools = len(self.registry.entries(spec.name))
+        return structs.replace(supervisor.describe(), tools=tools, owner=spec.owner, where=spec.where)
 
     def absences(self) -> list[Absence]:
         absent: list[Absence] = []

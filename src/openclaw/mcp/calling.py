@@ -1,0 +1,97 @@
+"""From the name agents know and arguments to a result: which server, shared or a conversation's own, and how the call may be taken away.
+
+Owns looking a tool up that is not known yet, the connection a call goes over, and its entry among the calls under way (running.py). Never
+raises but CancelledError. Policy, arguments and the audit line come before it (tools/invoke.py), at-most-once after it (call.py).
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from openclaw.errors import OpenClawError
+from openclaw.mcp.arrivals import Arrivals
+from openclaw.mcp.bridge import result_of
+from openclaw.mcp.registry import Entry
+from openclaw.mcp.resources import run_utility
+from openclaw.mcp.results import CallResult
+from openclaw.mcp.roster import Roster
+from openclaw.mcp.running import Running
+from openclaw.mcp.supervisor import Supervisor, UnavailableError
+from openclaw.mcp.view import View
+from openclaw.media import MediaStore
+from openclaw.tool import Invocation, Run, ToolResult
+
+
+class Calling:
+    def __init__(self, roster: Roster, arrivals: Arrivals, running: Running, media: MediaStore | None) -> None:
+        self._roster = roster
+        self._arrivals = arrivals
+        self._running = running
+        self._media = media
+
+    async def find(self, view: View, name: str) -> Entry | None:
+        """A tool by its name. One that is not known yet is asked for: its server may be starting, away, or have it since last time."""
+        if entry := view.registry.entry(name):
+            return entry
+        silent = {n: s for n, s in view.supervisors.items() if not s.catalog.was_listed}
+        likely = [s for n, s in silent.items() if name.startswith(view.registry.base(n, ""))]
+        await asyncio.gather(*map(self._ask, likely or [s for s in silent.values() if not s.catalog.is_known]))
+        return view.registry.entry(name)
+
+    async def _ask(self, supervisor: Supervisor) -> None:
+        """Have a server list its tools, connecting at once if need be. When it does not, its status says why."""
+        with contextlib.suppress(UnavailableError):
+            await supervisor.client()
+            await self._arrivals.until(lambda: not supervisor.is_starting)
+
+    def run_of(self, view: View, name: str) -> Run:
+        """What a Tool does when it is called."""
+        return partial(self._run, view, name)
+
+    async def _run(self, view: View, name: str, arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        entry = view.registry.entry(name)
+        if entry is None:
+            return ToolResult.error(view.absence(name))
+        result = await self.call(view, entry, arguments, invocation.agent, invocation.session, invocation.progress)
+        return result_of(result, entry.spec.name, entry.definition.name, self._media)
+
+    async def call(
+        self,
+        view: View,
+        entry: Entry,
+        arguments: Mapping[str, Any],
+        agent: str,
+        session: str,
+        show_progress: Callable[[str], None] | None,
+    ) -> CallResult:
+        spec = entry.spec
+        supervisor = view.supervisors[spec.name]
+        if spec.isolation == "session" and session:
+            supervisor = await self._roster.private(supervisor, session)
+        call = self._running.begin(agent, entry.name)
+        try:
+            if entry.is_utility:
+                return await _utility(supervisor, entry, arguments)
+            return await supervisor.call_tool(
+                entry.definition.name,
+                arguments,
+                timeout=spec.call_timeout,
+                max_total=spec.max_total_timeout,
+                show_progress=show_progress,
+            )
+        except asyncio.CancelledError:
+            if call.was_revoked():
+                return CallResult.failed("The tool was taken away while it ran; the call was cancelled.")
+            raise
+        finally:
+            self._running.end(call)
+
+
+async def _utility(supervisor: Supervisor, entry: Entry, arguments: Mapping[str, Any]) -> CallResult:
+    try:
+        return await supervisor.use(lambda client: run_utility(client, entry.definition.name, arguments))
+    except OpenClawError as error:
+        # May repeat the server's own words.
+        return CallResult.refused(str(error))
