@@ -7,7 +7,6 @@ checked. Rules between fields are in `rules.py`.
 
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
-from importlib import import_module
 from math import isfinite
 from typing import Any
 
@@ -16,9 +15,10 @@ from msgspec import inspect, structs
 
 from openclaw.config import variables
 from openclaw.config.dotted import Path, format_path
-from openclaw.config.entry import PluginConfig, SecretRef, ServerEntry, keys
+from openclaw.config.entry import PluginConfig, ServerEntry, keys
 from openclaw.config.json5 import Array, Member, Node, Object, Scalar
 from openclaw.config.sections import Env, Root
+from openclaw.config.wording import KEYS_SHOWN, alternatives, choice, is_plain_word, kind_of, nearest, words_for
 from openclaw.errors import Problem
 
 # The one plugin whose settings are ours to check: the MCP engine.
@@ -29,12 +29,8 @@ FOREIGN_SECTIONS = keys(
     "discovery hooks memory messages meta nodeHost proxy security surfaces talk telemetry transcripts tts ui update web wizard "
     "worktree worktrees"
 )
-# A longer list of known keys would not be read.
-_KEYS_SHOWN = 12
 # Enough of a number to recognise it.
 _FOUND_CHARACTERS = 40
-# Longer than any word that a setting takes.
-_WORD_CHARACTERS = 24
 # Looking for the nearest word takes a millisecond. A file with more unknown keys than this is not a config of ours.
 _HINTS = 100
 
@@ -159,11 +155,11 @@ class _Walk:
         return self.mismatch(node, kind, path)
 
     def mismatch(self, node: Node, kind: inspect.Type, path: Path) -> _Omitted:
-        hint, found = "", _kind_of(node)
+        hint, found = "", kind_of(node)
         if isinstance(kind, inspect.LiteralType) and isinstance(node, Scalar) and isinstance(node.value, str):
             hint = self.nearest(node.value, [str(value) for value in kind.values])
             # A slip of the keyboard is shown; a credential that strayed here is not.
-            found = f'"{node.value}"' if hint or _is_plain_word(node.value) else "another text"
+            found = f'"{node.value}"' if hint or is_plain_word(node.value) else "another text"
         elif isinstance(kind, inspect.IntType | inspect.FloatType) and isinstance(node, Scalar) and found == "a number":
             found = str(node.value)[:_FOUND_CHARACTERS]
         return self.problem(node, path, f"expected {words_for(kind)}, found {found}.", hint)
@@ -222,7 +218,7 @@ class _Walk:
             self.warning(member, path, "unknown key, ignored.", self.nearest(member.key, known))
         else:
             near = self.nearest(member.key, known)
-            listed = "" if near and len(known) > _KEYS_SHOWN else f"; expected {_choice(known)}"
+            listed = "" if near and len(known) > KEYS_SHOWN else f"; expected {choice(known)}"
             self.problem(member, path, f"unknown key{listed}.", near)
 
     def mapping(self, node: Object, kind: inspect.DictType, path: Path) -> dict[str, Any]:
@@ -265,7 +261,7 @@ class _Walk:
             ] or fitting[:1]
         if fitting:
             return self.value(node, fitting[0], path, secret=secret)
-        shown = _shown(kind)
+        shown = alternatives(kind)
         return self.mismatch(node, shown[0] if len(shown) == 1 else kind, path)
 
 
@@ -319,82 +315,6 @@ def _within(value: float, kind: inspect.IntType | inspect.FloatType) -> bool:
         # Beyond this msgspec takes no integer, and nothing that is counted here comes near.
         and abs(value) < 2**63
     )
-
-
-def words_for(kind: inspect.Type) -> str:
-    """What was expected, in words."""
-    match kind:
-        case inspect.Metadata():
-            return words_for(kind.type)
-        case inspect.StructType():
-            return "a secret reference" if kind.cls is SecretRef else "an object"
-        case inspect.DictType():
-            return "an object"
-        case inspect.VarTupleType():
-            item = words_for(kind.item_type)
-            return "a list of texts" if item == "a text" else f"a list, each item {item}"
-        case inspect.LiteralType():
-            return _choice([f'"{value}"' for value in sorted(map(str, kind.values))])
-        case inspect.BoolType():
-            return "true or false"
-        case inspect.StrType():
-            return "a text"
-        case inspect.UnionType():
-            return " or ".join(dict.fromkeys(words_for(option) for option in _shown(kind)))
-        case inspect.IntType() | inspect.FloatType():
-            return ("a whole number" if isinstance(kind, inspect.IntType) else "a number") + _bounds(kind)
-    return "a value"
-
-
-def _shown(kind: inspect.UnionType) -> list[inspect.Type]:
-    """The alternatives worth naming: null is leaving the key out, and where any text will do a number may stand without quotes."""
-    options = [option for option in kind.types if not isinstance(option, inspect.NoneType)]
-    if any(isinstance(option, inspect.StrType) for option in options):
-        loose = inspect.IntType | inspect.FloatType | inspect.BoolType
-        options = [option for option in options if not isinstance(option, loose)]
-    return options
-
-
-def _bounds(kind: inspect.IntType | inspect.FloatType) -> str:
-    if kind.le is not None:
-        return f" from {kind.ge} to {kind.le}"
-    if kind.gt is not None:
-        return f" above {kind.gt}"
-    return f" of at least {kind.ge}" if kind.ge is not None else ""
-
-
-def _kind_of(node: Node) -> str:
-    """The kind of a value, never the value itself: it could be a secret."""
-    if isinstance(node, Object):
-        return "an object"
-    if isinstance(node, Array):
-        return "a list"
-    match node.value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if node.value else "false"
-        case str():
-            return "a text"
-    return "a number"
-
-
-def _is_plain_word(text: str) -> bool:
-    return len(text) <= _WORD_CHARACTERS and text.replace("-", "").replace("_", "").isalpha()
-
-
-def _choice(words: Sequence[str]) -> str:
-    shown = sorted(words)
-    if len(shown) > _KEYS_SHOWN:
-        return f"one of {', '.join(shown[:_KEYS_SHOWN])}, …"
-    return f"{', '.join(shown[:-1])} or {shown[-1]}" if len(shown) > 1 else "".join(shown)
-
-
-def nearest(word: str, known: Sequence[str]) -> str:
-    """A hint that names the nearest known word, whatever its case and its underscores; empty when none is near."""
-    folded = {name.replace("_", "").replace("-", "").lower(): name for name in known}
-    found = import_module("difflib").get_close_matches(word[:80].replace("_", "").replace("-", "").lower(), folded, n=1)
-    return f'Did you mean "{folded[found[0]]}"?' if found else ""
 
 
 def _help(field: _Section | inspect.Field) -> str:

@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from openclaw.config.check import FOREIGN_SECTIONS, PLUGIN_CONFIG, words_for
+from openclaw.config.check import FOREIGN_SECTIONS, PLUGIN_CONFIG
 from openclaw.config.entry import Part, PluginConfig
 from openclaw.config.include import INCLUDE
 from openclaw.config.sections import Root
+from openclaw.config.wording import words_for
 
 _DEFINITIONS = "#/$defs/{name}"
 

@@ -7,7 +7,7 @@ the names in a config.
 from collections.abc import Mapping
 from typing import Final
 
-from openclaw.config.check import nearest
+from openclaw.config.wording import nearest
 from openclaw.errors import ModelError
 from openclaw.models.spec import ProviderSpec
 from openclaw.models.vendors import CHAT, MESSAGES, VENDORS
