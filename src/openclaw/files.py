@@ -5,7 +5,6 @@ workspace are not ours: `tools/confine.py`. One holder at a time is `lock.py`.
 """
 
 import contextlib
-import itertools
 import os
 import stat
 from pathlib import Path
@@ -20,8 +19,10 @@ _NAME_BYTES = 8
 def make_directory(path: Path) -> None:
     """`path` and every directory missing above it, whatever the umask says. Those that exist keep their mode: they may be shared on
     purpose."""
-    missing = itertools.takewhile(lambda directory: not os.path.exists(directory), (path, *path.parents))
-    for directory in reversed(list(missing)):
+    if os.path.exists(path):
+        return
+    missing = [directory for directory in (path, *path.parents) if not directory.exists()]
+    for directory in reversed(missing):
         directory.mkdir(mode=0o700, exist_ok=True)
 
 

@@ -4,6 +4,7 @@ Counters and histograms live here for as long as the process does; gauges are re
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -63,7 +64,7 @@ class Histogram:
         if row is None:
             row = self._rows[values] = _Row([0] * (len(BUCKETS) + 1))
         row.total += seconds
-        row.counts[next((i for i, bound in enumerate(BUCKETS) if seconds <= bound), len(BUCKETS))] += 1
+        row.counts[bisect_left(BUCKETS, seconds)] += 1
 
     def lines(self) -> Iterator[str]:
         yield from _head(self.name, self.help, "histogram")
