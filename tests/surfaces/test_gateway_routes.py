@@ -10,6 +10,7 @@ import pytest
 from openclaw import __version__
 from parts.gateways import Running, home, running, sse_events, stdio_server
 from parts.processes import HANG_GUARD
+from parts.stdio_server import TOOLS
 
 CONFIG = {
     "mcp": {"servers": {"part": stdio_server(), "off": stdio_server(enabled=False)}},
@@ -76,7 +77,7 @@ async def test_servers_are_listed_and_each_shows_its_state(gateway: Running) -> 
     status, part = await gateway.get("/v1/mcp/servers/part")
 
     assert states == {"part": "ready", "off": "disabled"}
-    assert (status, part["tools"], part["transport"]) == (200, 16, "stdio")
+    assert (status, part["tools"], part["transport"]) == (200, len(TOOLS), "stdio")
     assert (await gateway.get("/v1/mcp/servers/nobody"))[0] == 404
     assert (await gateway.get("/v1/mcp/servers?agent=nobody"))[0] == 400
 
@@ -84,7 +85,7 @@ async def test_servers_are_listed_and_each_shows_its_state(gateway: Running) -> 
 async def test_the_commands_for_one_server_work_over_http(gateway: Running) -> None:
     assert await gateway.post("/v1/mcp/servers/part/refresh") == (
         200,
-        [{"name": "part", "ok": True, "error": "", "tools": 16}],
+        [{"name": "part", "ok": True, "error": "", "tools": len(TOOLS)}],
     )
     status, tools = await gateway.get("/v1/mcp/servers/part/tools")
     assert (status, tools[0]["server"]) == (200, "part")
