@@ -204,7 +204,7 @@ class StdioLink:
     def _deaf(self) -> LinkLostError:
         """The server takes nothing more."""
         if not self._lost:
-            # Mostly it is dying, and its exit code will say more; one that only stopped reading is lost as well. The first to say so counts.
+            # Mostly it is dying, and its exit code will say more; one that only stopped reading is lost as well. Who says so first counts.
             self._loop.call_later(_EXIT_CODE_PATIENCE, self.lost, LinkLostError("The server closed its input."))
         return LinkLostError("The server no longer reads its input.", maybe_sent=False)
 
