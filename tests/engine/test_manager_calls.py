@@ -183,6 +183,14 @@ async def test_a_tool_that_does_not_exist_is_one_clear_sentence(site: Site) -> N
         assert await manager.call("shop__nothing", {}) == CallResult.failed("There is no tool named shop__nothing.")
 
 
+async def test_a_name_that_fits_no_server_starts_none(tmp_path: Path) -> None:
+    site = Site("memory", tmp_path)
+    async with Manager([site.spec()], services=site.services, eager=False) as manager:
+        result = await manager.call("shpo__echo", {})
+        assert result == CallResult.failed("There is no tool named shpo__echo.")
+        assert manager.status()[0].state == "stopped"
+
+
 @pytest.mark.requirement("001-2.1-sessions")
 async def test_an_isolated_server_gives_every_conversation_its_own_connection(tmp_path: Path) -> None:
     async with (

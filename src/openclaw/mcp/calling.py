@@ -35,9 +35,9 @@ class Calling:
         """A tool by its name. One that is not known yet is asked for: its server may be starting, away, or have it since last time."""
         if entry := view.registry.entry(name):
             return entry
-        silent = {n: s for n, s in view.supervisors.items() if not s.catalog.was_listed}
-        likely = [s for n, s in silent.items() if name.startswith(view.registry.base(n, ""))]
-        await asyncio.gather(*map(self._ask, likely or [s for s in silent.values() if not s.catalog.is_known]))
+        servers = view.supervisors.items()
+        likely = [one for server, one in servers if not one.catalog.was_listed and view.registry.may_have(server, name)]
+        await asyncio.gather(*map(self._ask, likely))
         return view.registry.entry(name)
 
     async def _ask(self, supervisor: Supervisor) -> None:

@@ -35,6 +35,12 @@ def base_name(form: Form, prefix: str, tool: str) -> str:
     return name[:MAX_NAME]
 
 
+def may_be_of(form: Form, prefix: str, name: str) -> bool:
+    """Whether `name` could be a tool's of the server with this prefix, whatever its tools are called."""
+    prefix = _OUTSIDE.sub("-", prefix)
+    return name.startswith((_join(form, prefix, "")[:MAX_NAME], _join(form, prefix[:MAX_PREFIX], "")))
+
+
 def _join(form: Form, prefix: str, tool: str) -> str:
     return f"mcp_{prefix}_{tool}" if form == "mcp_prefix_tool" else f"{prefix}__{tool}"
 

@@ -11,7 +11,7 @@ import msgspec
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.mcp.definition import Definition, Refusal
 from openclaw.mcp.glob import first_match
-from openclaw.mcp.names import Claims, base_name, form_for
+from openclaw.mcp.names import Claims, base_name, form_for, may_be_of
 from openclaw.mcp.pins import Change
 from openclaw.security.external import clean_label
 from openclaw.tool import Absence
@@ -102,6 +102,11 @@ class Registry:
         """The usual name of a tool, before collisions."""
         spec = self._shelves[server].spec
         return base_name(form_for(spec, self._options), spec.tool_prefix or spec.name, tool)
+
+    def may_have(self, server: str, name: str) -> bool:
+        """Whether a name that nobody has may be one of this server's tools."""
+        spec = self._shelves[server].spec
+        return may_be_of(form_for(spec, self._options), spec.tool_prefix or spec.name, name)
 
     def absences(self, server: str) -> list[Absence]:
         """Every tool of a server that is known and not offered."""

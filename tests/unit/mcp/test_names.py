@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.mcp.glob import first_match, matches
-from openclaw.mcp.names import Claims, base_name, form_for
+from openclaw.mcp.names import Claims, base_name, form_for, may_be_of
 
 
 @pytest.mark.requirement("000-6.5-names")
@@ -84,6 +84,17 @@ def test_a_released_name_is_free_again() -> None:
     assert not claims.claim_exactly("a")
     claims.release("A")
     assert claims.claim_exactly("a")
+
+
+@settings(max_examples=200)
+@given(st.sampled_from(["prefix__tool", "mcp_prefix_tool"]), st.text(max_size=80), st.text(max_size=80))
+def test_a_tools_usual_name_may_always_be_of_its_server(form, prefix, tool) -> None:
+    assert may_be_of(form, prefix, base_name(form, prefix, tool))
+
+
+def test_a_name_with_another_prefix_is_of_another_server() -> None:
+    assert not may_be_of("prefix__tool", "git", "gitlab__log")
+    assert not may_be_of("mcp_prefix_tool", "git", "git_log")
 
 
 @pytest.mark.parametrize(
