@@ -16,6 +16,7 @@ from parts.command_line import Home, browser, local_model, parts_server
 from parts.http_server import HttpServer, Plan
 from parts.model_servers import ChatServer
 from parts.sites import Site
+from parts.stdio_server import TOOLS
 from parts.workshop import tool
 
 SIGNED_IN = re.compile(
@@ -121,7 +122,7 @@ async def test_servers_are_listed_in_a_conversation_without_the_model(tmp_path: 
         "                  Status: Connected | Auth: API Key | Tools: 6",
         "",
         f"  local-fs        stdio://{program}",
-        "                  Status: Running (PID 1) | Auth: None | Tools: 16",
+        f"                  Status: Running (PID 1) | Auth: None | Tools: {len(TOOLS)}",
         rule,
     ]
 
@@ -131,7 +132,7 @@ async def test_tools_are_listed_of_all_servers_or_of_one(tmp_path: Path, web: Ht
     home = Home(tmp_path, mcp={"servers": {"web": {"url": web.url}, "parts": parts_server()}})
     everything, one = (await home.chat("/mcp tools")).out, (await home.chat("/mcp tools web")).out
     assert tools_in(one) == [f"web__{name}" for name in ("ask", "big", "count", "echo", "fail", "wait")]
-    assert [name.partition("__")[0] for name in tools_in(everything)] == ["web"] * 6 + ["parts"] * 16
+    assert [name.partition("__")[0] for name in tools_in(everything)] == ["web"] * 6 + ["parts"] * len(TOOLS)
 
 
 @pytest.mark.requirement("000-8.1-refresh")
