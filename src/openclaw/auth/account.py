@@ -14,7 +14,7 @@ import msgspec
 
 from openclaw.auth.exchange import Exchange, rules_for
 from openclaw.auth.flights import Flights
-from openclaw.auth.records import Grant, ServerRecord
+from openclaw.auth.records import Grant, Registration, ServerRecord
 from openclaw.auth.signing import make_signer
 from openclaw.auth.tokens import TokenStore
 from openclaw.config.servers import AuthSpec, ServerSpec
@@ -112,6 +112,14 @@ class Account:
         for secret in (grant.access_token, grant.refresh_token, grant.client.secret):
             remember(secret)
         await self.store.write(grant, grant.issuer, grant.resource, *self.identity)
+
+    async def forget_former(self, former: ServerRecord, grant: Grant) -> None:
+        """A server that has moved to another authorization server, or names itself anew, leaves nothing behind that no sign-out finds."""
+        if not former.issuer or (former.issuer, former.resource) == (grant.issuer, grant.resource):
+            return
+        await self.store.delete(Grant, former.issuer, former.resource, *self.identity)
+        if former.issuer != grant.issuer:
+            await self.store.delete(Registration, former.issuer, *self.identity)
 
     # The configured client
 

@@ -98,16 +98,17 @@ async def _obtain(account: Account, stale: str) -> Grant:
             scopes=scopes if tokens.scopes is None else tokens.scopes,
         )
         await account.keep(obtained)
-    await account.change(
-        lambda before: msgspec.structs.replace(
-            before,
-            issuer=discovery.issuer,
-            resource=discovery.resource,
-            client_id=client.id,
-            client_issuer=discovery.issuer,
-            published=before.published or discovery.published,
+        await account.change(
+            lambda before: msgspec.structs.replace(
+                before,
+                issuer=discovery.issuer,
+                resource=discovery.resource,
+                client_id=client.id,
+                client_issuer=discovery.issuer,
+                published=before.published or discovery.published,
+            )
         )
-    )
+        await account.forget_former(record, obtained)
     return obtained
 
 

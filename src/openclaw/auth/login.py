@@ -183,8 +183,10 @@ async def finish(account: Account, callback_url: str) -> SignedIn:
         scopes=question.scopes if tokens.scopes is None else tokens.scopes,
     )
     async with account.store.lock(Grant, *account.identity):
+        former = await account.record()
         await account.keep(grant)
         await account.change(lambda record: _settled(record, grant, question, iss_sent=answer.iss_sent))
+        await account.forget_former(former, grant)
     return SignedIn(account.spec.name, grant.scopes, grant.expires_at, bool(grant.refresh_token))
 
 
@@ -202,9 +204,10 @@ async def sign_in(account: Account, show: Show, *, patience: float = LISTEN_LIFE
 
 async def logout(account: Account) -> SignedOut:
     """Tell the authorization server to forget the tokens, and forget all that is stored about this server."""
-    grant = await account.grant()
-    revoked = grant is not None and await _revoked(account, grant)
     async with account.store.lock(Grant, *account.identity):
+        # Read under the lock: a renewal under way would leave a newer token behind that nobody revokes.
+        grant = await account.grant()
+        revoked = grant is not None and await _revoked(account, grant)
         record = await account.record()
         forgotten = await account.store.delete(Grant, record.issuer, record.resource, *account.identity)
         for issuer in {record.issuer, record.registered_at} - {""}:

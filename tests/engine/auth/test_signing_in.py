@@ -425,6 +425,45 @@ async def test_signing_out_revokes_and_forgets(server: AuthServer, program: Prog
     assert await program.credentials.logout(program.spec) == SignedOut(was_signed_in=False, revoked=False)
 
 
+async def test_signing_out_revokes_what_a_renewal_under_way_brings(
+    server: AuthServer, program: Program, clock: Clock
+) -> None:
+    await program.sign_in()
+    clock.ahead = 3600
+    renewed, let_go = asyncio.Event(), asyncio.Event()
+
+    async def slow(request: web.Request) -> web.StreamResponse:
+        del server.answers["/token"]
+        answer = server.token_answer(server.seen[-1].form, server.seen[-1].headers)
+        renewed.set()
+        await let_go.wait()
+        return answer
+
+    server.answers["/token"] = slow
+    call = asyncio.create_task(program.call())
+    await renewed.wait()
+    newest = list(server.refresh)[-1]
+    # In another process, which has begun before the renewal has ended here.
+    signing_out = asyncio.create_task(program.make().logout(program.spec))
+    await asyncio.sleep(0)
+    let_go.set()
+    assert await signing_out == SignedOut(was_signed_in=True, revoked=True)
+    await asyncio.wait([call])
+    assert server.at("/revoke")[0].form["token"] == newest
+
+
+async def test_signing_out_finds_nothing_left_of_an_authorization_server_used_before(
+    server: AuthServer, program: Program
+) -> None:
+    await program.sign_in()
+    async with AuthServer() as other:
+        server.plan.resource = {"authorization_servers": [other.issuer]}
+        program.browse = other.browse
+        await program.sign_in()
+        assert await program.credentials.logout(program.spec) == SignedOut(was_signed_in=True, revoked=True)
+    assert [file.name for file in program.folder.glob("*.json")] == ["store.json"]
+
+
 async def test_a_server_that_cannot_revoke_access_tokens_has_revoked_what_lasts(
     server: AuthServer, program: Program
 ) -> None:
