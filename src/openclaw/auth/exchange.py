@@ -5,8 +5,9 @@ redirected. Failures come back in words of ours: where a request went, and what 
 """
 
 import logging
-from dataclasses import replace
 from typing import Final, TypeVar
+
+from msgspec.structs import replace
 
 from openclaw.errors import AddressError, AuthError, ConnectError, DeadlineError, OpenClawError, ProtocolError
 from openclaw.net.client import ClientOptions, HttpClient

@@ -4,10 +4,10 @@ The one thing here that goes to the MCP server and not to its authorization serv
 URL. Reads a status and a single header, the header from the configured origin alone; and says what a status means for who wants to sign in.
 """
 
-from dataclasses import replace
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import AuthError, ConnectError, OpenClawError

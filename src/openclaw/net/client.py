@@ -15,8 +15,9 @@ import asyncio
 import ssl
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from openclaw.errors import ConnectError, DeadlineError, LinkLostError
 from openclaw.net.connection import NOTHING, Connection
@@ -43,8 +44,7 @@ _REPEATABLE = frozenset(("GET", "HEAD", "DELETE", "OPTIONS"))
 _WITH_BODY = frozenset(("POST", "PUT", "PATCH"))
 
 
-@dataclass(frozen=True, slots=True)
-class ClientOptions:
+class ClientOptions(msgspec.Struct, frozen=True):
     rules: Rules = Rules()
     tls: TlsOptions = TlsOptions()
     # None by default; `ProxyRules.from_environment(os.environ)` takes those of the environment.

@@ -5,23 +5,22 @@ Pure. Loopback is never proxied. Only http:// proxies are spoken; another kind i
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from urllib.parse import unquote
+
+import msgspec
 
 from openclaw.errors import AddressError, ConnectError
 from openclaw.security.egress import Target, classify, literal_address, parse_url
 
 
-@dataclass(frozen=True, slots=True)
-class Proxy:
+class Proxy(msgspec.Struct, frozen=True):
     target: Target
     # The value of Proxy-Authorization, or empty. A secret.
     authorization: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ProxyRules:
+class ProxyRules(msgspec.Struct, frozen=True):
     """Proxy URLs by scheme, and the hosts that are reached directly. The default is: no proxy at all."""
 
     http: str = ""

@@ -5,9 +5,10 @@ a nearer network than the one that sent us there.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urljoin
+
+import msgspec
 
 from openclaw.errors import AddressError, ProtocolError
 from openclaw.security.egress import Rules, Target, check_url, narrowed, parse_url
@@ -19,8 +20,7 @@ STATUSES: Final = frozenset((301, 302, 303, 307, 308))
 _PUBLIC_HEADERS = frozenset(("accept", "accept-encoding", "content-type", "user-agent"))
 
 
-@dataclass(slots=True)
-class Request:
+class Request(msgspec.Struct):
     method: str
     target: Target
     headers: Mapping[str, str]

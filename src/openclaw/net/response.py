@@ -5,7 +5,8 @@ Owns giving the connection back. `client.py` makes responses.
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from openclaw.errors import ProtocolError, TransportError
 from openclaw.net.body import Inflater, coding_of
@@ -15,8 +16,7 @@ from openclaw.net.pool import Pool
 from openclaw.security.egress import Target
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
+class Fetched(msgspec.Struct, frozen=True):
     """A response read whole."""
 
     status: int

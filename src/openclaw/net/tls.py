@@ -5,14 +5,14 @@ certificates takes tens of milliseconds.
 """
 
 import ssl
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from openclaw.errors import ConnectError
 
 
-@dataclass(frozen=True, slots=True)
-class TlsOptions:
+class TlsOptions(msgspec.Struct, frozen=True):
     """Paths are to PEM files. `ca_cert` adds to the system's authorities; `client_key` may be inside `client_cert`."""
 
     verify: bool = True

@@ -8,7 +8,8 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 _POSIX = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TZ", "TMPDIR")
 _POSIX_PREFIXES = ("LC_", "XDG_")
@@ -35,8 +36,7 @@ _REFUSED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ChildEnvironment:
+class ChildEnvironment(msgspec.Struct, frozen=True):
     """The variables, and the names that were asked for and refused."""
 
     variables: Mapping[str, str]

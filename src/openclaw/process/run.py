@@ -6,9 +6,10 @@ For the `exec` tool and for secret helpers. Servers, which live longer, use `spa
 import asyncio
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from openclaw.process.pipes import PipeReader, PipeWriter
 from openclaw.process.spawn import Process, spawn
@@ -21,8 +22,7 @@ _Verdict = Literal["ended", "late", "silent"]
 LEFTOVER_PATIENCE = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(msgspec.Struct, frozen=True):
     """`returncode` is minus the signal when one ended the program. `dropped` counts the bytes of output past the limit. `timed_out` says
     that its time was up, `silent` that it was so for want of output."""
 
