@@ -101,7 +101,7 @@ SECTIONS = (
     Section(
         "Processor time of the client, for each call",
         ("calls", "throughput"),
-        "What is left for everything else, the model's answer among it. One call at a time, and many at once.",
+        "What every call takes from whatever else the program does. One call at a time, and many at once.",
         (
             _ratio("stdio cpu", "stdio, 1"),
             _ratio("stdio x64 cpu", "stdio, 64"),
