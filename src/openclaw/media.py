@@ -102,14 +102,6 @@ class MediaStore:
             ) from None
         return File(str(path), basename, kind, len(data))
 
-    def contains(self, path: str | Path) -> bool:
-        """Whether `path` is, links followed, a file under the root."""
-        try:
-            real = Path(os.path.realpath(path))
-            return real.is_relative_to(os.path.realpath(self._root)) and real.is_file()
-        except (OSError, ValueError):
-            return False
-
     def prune(self, *, max_age: float = KEEP_SECONDS, max_bytes: int = KEEP_BYTES, now: float | None = None) -> int:
         """Remove what is older than `max_age` seconds, then the oldest until `max_bytes` are left. How many were removed."""
         kept = sorted(self._saved(), key=lambda saved: saved.time)

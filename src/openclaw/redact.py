@@ -2,7 +2,7 @@
 
 Owns the process-wide register (`remember`), the masking of text (`redact`) and the guess whether a config value is a credential in
 plain sight (`looks_secret`). Whoever resolves a secret remembers it before using it. Masks text only: it is no substitute for not
-writing a secret down. `log.py` masks every line; `commands/render.py` and error texts call `redact` themselves.
+writing a secret down. `log.py` masks every line, `commands/dispatch.py` every error; who shows or stores other text calls `redact`.
 """
 
 import base64

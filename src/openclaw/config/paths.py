@@ -24,12 +24,6 @@ class Paths(msgspec.Struct, frozen=True):
     sessions_file: Path
     logs_dir: Path
     audit_dir: Path
-    # Tool lists, negotiated eras: what may be deleted at any time.
-    cache_dir: Path
-    # Pinned tool definitions: what may not.
-    pins_file: Path
-    locks_dir: Path
-    skills_dir: Path
     # Where agents work when neither config nor the command names a workspace.
     workspace_dir: Path
     history_file: Path
@@ -55,10 +49,6 @@ class Paths(msgspec.Struct, frozen=True):
             sessions_file=data / "sessions.sqlite",
             logs_dir=data / "logs",
             audit_dir=data / "audit",
-            cache_dir=data / "cache",
-            pins_file=data / "pins.json",
-            locks_dir=data / "locks",
-            skills_dir=state / "skills",
             workspace_dir=data / "workspace",
             history_file=data / "history",
             gateway_token_file=data / "gateway.token",

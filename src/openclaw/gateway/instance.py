@@ -1,6 +1,6 @@
 """One gateway for each state directory, held by a lock that the system gives up when its holder dies.
 
-The locked file says who holds it: process id, port, when it started. It stays when the gateway ends, unlocked.
+The locked file says who holds it: process id, version, config, and when it started. It stays when the gateway ends, unlocked.
 """
 
 import os

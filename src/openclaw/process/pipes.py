@@ -71,10 +71,6 @@ class PipeWriter:
         os.set_blocking(fd, False)
 
     @property
-    def is_open(self) -> bool:
-        return self._open
-
-    @property
     def is_full(self) -> bool:
         return self.offered - self.written > HIGH_WATER
 

@@ -1,6 +1,6 @@
 """One program, run to its end: output captured within a bound, the whole group ended when time is up or the caller leaves.
 
-For the `exec` tool and for secret helpers. Servers, which live longer, use `spawn.py` itself.
+For the `exec` tool, secret helpers and the reader of PDFs. Servers, which live longer, use `spawn.py` itself.
 """
 
 import asyncio

@@ -17,7 +17,7 @@ def test_everything_is_under_the_state_directory_of_the_home() -> None:
     state = Path("/home/ada/.openclaw")
     assert (paths.home, paths.state_dir, paths.config_file) == (Path("/home/ada"), state, state / "openclaw.json")
     assert (paths.data_dir, paths.tokens_dir) == (state / "py", state / "mcp" / "tokens")
-    ours = [paths.media_dir, paths.sessions_file, paths.logs_dir, paths.audit_dir, paths.cache_dir, paths.pins_file]
+    ours = [paths.media_dir, paths.sessions_file, paths.logs_dir, paths.audit_dir]
     assert all(path.is_relative_to(state / "py") for path in ours)
     assert paths.runtime_dir == Path("/run/user/7/openclaw")
 

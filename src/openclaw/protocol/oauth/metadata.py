@@ -37,7 +37,6 @@ class ServerMetadata(msgspec.Struct, frozen=True):
     grant_types_supported: Strings = None
     code_challenge_methods_supported: Strings = None
     token_endpoint_auth_methods_supported: Strings = None
-    token_endpoint_auth_signing_alg_values_supported: Strings = None
     authorization_response_iss_parameter_supported: bool | None = None
     client_id_metadata_document_supported: bool | None = None
 
