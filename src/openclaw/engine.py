@@ -4,6 +4,7 @@ Owns the MCP manager and what it is given (secrets, sign-in, media), and who may
 asked for; no server starts by asking. app.py adds agents.
 """
 
+import asyncio
 import logging
 import os
 import threading
@@ -48,6 +49,7 @@ class Engine:
         self.env = dict(os.environ) if env is None else env
         self._through_gateway = through_gateway
         self._manager: Manager | None = None
+        self._opening = asyncio.Lock()
         self._policies: dict[str, Policy] = {}
         self._agents: dict[str, AgentSpec] = {}
         self._exit = AsyncExitStack()
@@ -63,23 +65,26 @@ class Engine:
     async def manager(self) -> Manager:
         """The MCP manager with the servers of every agent, none of them started by asking for it."""
         if self._manager is None:
-            self._warn()
-            self._manager = await self._exit.enter_async_context(
-                Manager(
-                    self._specs(),
-                    options=engine_options(self.config),
-                    services=Services(
-                        resolve=self.resolve, authorize=self._authorizer, signed_in=self._signed_in, environ=self.env
-                    ),
-                    state=self.paths.data_dir / "mcp",
-                    media=self.media,
-                    reserved=NATIVE_NAMES,
-                    # A gateway starts its servers at once and waits for none; a command starts those it needs.
-                    eager=self._through_gateway,
-                    patience=0.0,
-                )
-            )
+            async with self._opening:
+                if self._manager is None:
+                    self._warn()
+                    self._manager = await self._exit.enter_async_context(self._made_manager())
         return self._manager
+
+    def _made_manager(self) -> Manager:
+        return Manager(
+            self._specs(),
+            options=engine_options(self.config),
+            services=Services(
+                resolve=self.resolve, authorize=self._authorizer, signed_in=self._signed_in, environ=self.env
+            ),
+            state=self.paths.data_dir / "mcp",
+            media=self.media,
+            reserved=NATIVE_NAMES,
+            # A gateway starts its servers at once and waits for none; a command starts those it needs.
+            eager=self._through_gateway,
+            patience=0.0,
+        )
 
     def _warn(self) -> None:
         """One line for each server whose credentials stand in the config in plain sight."""

@@ -5,6 +5,7 @@ one the tokens were encrypted with, stops everything that needs it, with a sente
 random name for the keychain, a salt, and a check value by which a wrong key is told from a damaged file.
 """
 
+import asyncio
 import base64
 import binascii
 import hashlib
@@ -19,6 +20,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from openclaw.auth.flights import Flights
 from openclaw.auth.keychain import Keychain, KeychainError
 from openclaw.auth.lock import hold
 from openclaw.errors import StoreError
@@ -68,22 +70,27 @@ class StoreKey:
         self._configured = configured
         self._keychain = keychain
         self._key: bytes | None = None
+        self._flights = Flights()
 
     async def get(self) -> bytes:
         """The key, making one at the very first use. Raises StoreError or what the configured source raises."""
         if self._key is None:
-            info = self._info()
-            if info is None:
-                async with hold(self._directory / "store.lock", patience=_LOCK_PATIENCE):
-                    info = self._info() or await self._choose()
-            key = await self._fetch(info)
-            if not hmac.compare_digest(_check(key), info.check):
-                raise StoreError(
-                    f"The tokens in {self._directory} were encrypted with another key than the present one ({NAMES[info.source]}).",
-                    hint="Give the former key back, or remove that directory and sign in again.",
-                )
-            self._key = key
+            # Once for all servers that start together: a keychain asks its person once, a passphrase costs its memory once.
+            self._key = await self._flights.join("key", self._get)
         return self._key
+
+    async def _get(self) -> bytes:
+        info = self._info()
+        if info is None:
+            async with hold(self._directory / "store.lock", patience=_LOCK_PATIENCE):
+                info = self._info() or await self._choose()
+        key = await self._fetch(info)
+        if not hmac.compare_digest(_check(key), info.check):
+            raise StoreError(
+                f"The tokens in {self._directory} were encrypted with another key than the present one ({NAMES[info.source]}).",
+                hint="Give the former key back, or remove that directory and sign in again.",
+            )
+        return key
 
     def source(self) -> Source | None:
         """Where the key comes from; None while nothing has been stored."""
@@ -137,7 +144,7 @@ class StoreKey:
 
     async def _first_key(self, id: str, salt: str) -> tuple[bytes, Source]:
         if self._configured is not None:
-            return derive(await self._configured(), salt), "config"
+            return await asyncio.to_thread(derive, await self._configured(), salt), "config"
         key = token_bytes(KEY_BYTES)
         text = base64.b64encode(key).decode("ascii")
         if self._keychain is not None:
@@ -156,7 +163,7 @@ class StoreKey:
         if info.source == "config":
             if self._configured is None:
                 raise self._gone(info, "it is no longer set")
-            return derive(await self._configured(), info.salt)
+            return await asyncio.to_thread(derive, await self._configured(), info.salt)
         if self._configured is not None:
             raise StoreError(
                 f"The tokens in {self._directory} are encrypted with {NAMES[info.source]}, but `tokenStore.key` is set now.",

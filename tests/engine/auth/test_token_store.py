@@ -248,6 +248,21 @@ async def open_with(folder: Path, **options: Any) -> str:
     return str(caught.value).replace(str(folder), "DIR")
 
 
+async def test_servers_that_start_together_fetch_the_key_once(tmp_path: Path) -> None:
+    fetched: list[str] = []
+
+    async def configured() -> str:
+        fetched.append("correct horse battery staple")
+        return fetched[-1]
+
+    key = StoreKey(tmp_path, configured=configured, keychain=None)
+    first = await key.get()
+    fetched.clear()
+    again = StoreKey(tmp_path, configured=configured, keychain=None)
+    assert await asyncio.gather(again.get(), again.get(), again.get()) == [first] * 3
+    assert len(fetched) == 1
+
+
 async def test_a_wrong_key_is_told_from_a_damaged_file(tmp_path: Path) -> None:
     await store(tmp_path, key="the right one").write(RECORD, "x")
     assert await open_with(tmp_path, key="a wrong one") == (
