@@ -16,7 +16,8 @@ from openclaw.errors import AuthError, SignInNeededError
 from openclaw.mcp.connect import Services
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.results import CallResult
-from openclaw.mcp.status import StateChanged
+from openclaw.mcp.status import EngineEvent, StateChanged
+from openclaw.mcp.supervisor import UnavailableError
 from openclaw.protocol.lifecycle import Event
 from parts import workshop
 from parts.chaos_proxy import Chaos, ChaosProxy
@@ -146,6 +147,19 @@ async def test_a_server_that_may_not_restart_has_failed_until_it_is_refreshed(
         assert refused.fault == "MCP server 'shop' is failed: The server was ended by SIGKILL."
         await manager.server("shop").refresh()
         assert words(await manager.call("shop__echo", {"text": "again"})) == "again"
+
+
+async def test_a_refresh_of_a_server_that_does_not_answer_tries_it_once() -> None:
+    silent = ServerSpec(
+        "silent", command=sys.executable, args=("-c", "import sys; sys.stdin.read()"), connect_timeout=0.2
+    )
+    async with Manager([silent], eager=False) as manager:
+        events: list[EngineEvent] = []
+        manager.events.subscribe(events.append)
+        with pytest.raises(UnavailableError, match="did not answer within 200 ms"):
+            await manager.server("silent").refresh()
+        states = [event.state for event in events if isinstance(event, StateChanged)]
+        assert states == ["starting", "restarting"]
 
 
 async def test_a_program_that_does_not_exist_fails_at_once_and_says_so() -> None:

@@ -422,6 +422,24 @@ def test_help_is_there_for_every_group(person: Program, line: str) -> None:
     assert ran.out.startswith("Usage: openclaw")
 
 
+def test_resources_and_prompts_are_listed_though_another_server_is_away(person: Program) -> None:
+    plan = person.home / "plan.json"
+    plan.write_text(json.dumps({"resources": {"notes://today": "buy milk"}, "prompts": [{"name": "greet"}]}))
+    script = str(Path(__file__).parent.parent / "parts" / "workshop.py")
+    shop = {"command": sys.executable, "args": [script, str(plan), str(person.home / "log")]}
+    away = {"command": sys.executable, "args": ["-c", "pass"]}
+    person.configure(json.dumps({"mcp": {"servers": {"away": away, "shop": shop}}}))
+    resources, prompts = person.run("mcp", "resources", "--json"), person.run("mcp", "prompts", "--json")
+    assert [(row["server"], row["uri"]) for row in resources.data] == [("shop", "notes://today")]
+    assert [(row["server"], row["name"]) for row in prompts.data] == [("shop", "greet")]
+    for ran in (resources, prompts):
+        assert "away: MCP server 'away' is not available" in ran.err
+        assert ran.code == 0
+    unknown = person.run("mcp", "prompt", "shop", "zzz")
+    assert (unknown.code, unknown.err) == (2, "error: There is no prompt zzz. Try: openclaw mcp prompts shop\n")
+    assert "description" not in person.run("mcp", "prompt", "shop", "greet", "--json").data
+
+
 def test_a_resource_pointed_at_and_a_prompt_typed_join_the_conversation_framed(person: Program) -> None:
     plan = person.home / "plan.json"
     plan.write_text(

@@ -5,7 +5,7 @@ a server says is printed before it was cleaned.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -165,15 +165,7 @@ async def refresh(context: Context, parsed: Parsed) -> int:
     name = parsed.text("name")
     async with opened(context, parsed) as (_, manager, agent):
         names = [name] if name else [one.name for one in manager.status(agent) if one.state != "disabled"]
-        failed = 0
-        rows: list[dict[str, Any]] = []
-        for one in names:
-            try:
-                await manager.server(one, agent).refresh()
-                rows.append({"name": one, "ok": True, "error": ""})
-            except OpenClawError as error:
-                failed += 1
-                rows.append({"name": one, "ok": False, "error": str(error)})
+        rows = await asyncio.gather(*(_refreshed(manager, one, agent) for one in names))
         counts = {found.name: found.tools for found in manager.status(agent)}
     for row in rows:
         row["tools"] = counts.get(row["name"], 0)
@@ -183,25 +175,20 @@ async def refresh(context: Context, parsed: Parsed) -> int:
         for row in rows:
             said = f"{row['tools']} tools" if row["ok"] else clean_terminal(row["error"])
             context.console.line(f"{clean_label(row['name'], 100)}: {said}")
-    return 1 if failed else 0
+    return 0 if all(row["ok"] for row in rows) else 1
+
+
+async def _refreshed(manager: Manager, name: str, agent: str) -> dict[str, Any]:
+    try:
+        await manager.server(name, agent).refresh()
+    except OpenClawError as error:
+        return {"name": name, "ok": False, "error": str(error)}
+    return {"name": name, "ok": True, "error": ""}
 
 
 async def resources(context: Context, parsed: Parsed) -> int:
-    rows: list[dict[str, Any]] = []
     async with opened(context, parsed) as (_, manager, agent):
-        for name, supervisor in _chosen(manager, agent, parsed.text("server")):
-            listed = await supervisor.use(list_resources)
-            templates = await supervisor.use(list_templates)
-            rows += [
-                {
-                    "server": name,
-                    "uri": entry.uri or entry.uri_template,
-                    "template": not entry.uri,
-                    "name": clean_label(entry.title or entry.name or "", 200),
-                    "mimeType": clean_label(entry.mime_type or "", 100),
-                }
-                for entry in (*listed, *templates)
-            ]
+        rows = await _from_each(context, manager, agent, parsed.text("server"), _resource_rows)
     if parsed.flag("json"):
         context.console.data(rows)
     else:
@@ -209,6 +196,21 @@ async def resources(context: Context, parsed: Parsed) -> int:
             ("server", "uri", "name"), [(row["server"], clean_label(row["uri"], 300), row["name"]) for row in rows]
         )
     return 0
+
+
+async def _resource_rows(name: str, supervisor: Supervisor) -> list[dict[str, Any]]:
+    listed = await supervisor.use(list_resources)
+    templates = await supervisor.use(list_templates)
+    return [
+        {
+            "server": name,
+            "uri": entry.uri or entry.uri_template,
+            "template": not entry.uri,
+            "name": clean_label(entry.title or entry.name or "", 200),
+            "mimeType": clean_label(entry.mime_type or "", 100),
+        }
+        for entry in (*listed, *templates)
+    ]
 
 
 async def read(context: Context, parsed: Parsed) -> int:
@@ -223,16 +225,18 @@ async def read(context: Context, parsed: Parsed) -> int:
 
 
 async def prompts(context: Context, parsed: Parsed) -> int:
-    rows: list[dict[str, Any]] = []
     async with opened(context, parsed) as (_, manager, agent):
-        for name, supervisor in _chosen(manager, agent, parsed.text("server")):
-            rows += [_prompt_json(name, entry) for entry in await supervisor.use(list_prompts)]
+        rows = await _from_each(context, manager, agent, parsed.text("server"), _prompt_rows)
     if parsed.flag("json"):
         context.console.data(rows)
     else:
         shown = [(f"/{row['server']}:{row['name']}", " ".join(row["arguments"]), row["description"]) for row in rows]
         context.console.table(("prompt", "arguments", "what it is for"), shown)
     return 0
+
+
+async def _prompt_rows(name: str, supervisor: Supervisor) -> list[dict[str, Any]]:
+    return [_prompt_json(name, entry) for entry in await supervisor.use(list_prompts)]
 
 
 def _prompt_json(server: str, entry: PromptEntry) -> dict[str, Any]:
@@ -252,9 +256,8 @@ async def prompt(context: Context, parsed: Parsed) -> int:
         listed = {entry.name: entry for entry in await supervisor.use(list_prompts)}
         entry = listed.get(parsed.text("name"))
         if entry is None:
-            raise UsageError(
-                f"There is no prompt {parsed.text('name')}.", hint=nearest(parsed.text("name"), list(listed))
-            )
+            hint = nearest(parsed.text("name"), list(listed)) or f"Try: openclaw mcp prompts {parsed.text('server')}"
+            raise UsageError(f"There is no prompt {parsed.text('name')}.", hint=hint)
         filled = await supervisor.use(lambda client: get_prompt(client, entry, given))
         if parsed.flag("json"):
             context.console.data(filled)
@@ -265,9 +268,31 @@ async def prompt(context: Context, parsed: Parsed) -> int:
     return 0
 
 
-def _chosen(manager: Manager, agent: str, name: str) -> list[tuple[str, Supervisor]]:
-    names = [name] if name else [one.name for one in manager.status(agent) if one.state not in ("disabled", "failed")]
-    return [(one, manager.server(one, agent)) for one in names]
+async def _from_each(
+    context: Context,
+    manager: Manager,
+    agent: str,
+    name: str,
+    rows_of: Callable[[str, Supervisor], Awaitable[list[dict[str, Any]]]],
+) -> list[dict[str, Any]]:
+    """The rows of one server; without a name, of every server that can be had, with a word about each that cannot."""
+    if name:
+        return await rows_of(name, manager.server(name, agent))
+    listed = manager.status(agent)
+    for status in listed:
+        if status.state == "failed":
+            context.console.note(f"{clean_label(status.name, 100)}: {clean_label(status.shown, 300)}")
+    names = [status.name for status in listed if status.state not in ("disabled", "failed")]
+    asked = [rows_of(one, manager.server(one, agent)) for one in names]
+    rows: list[dict[str, Any]] = []
+    for one, outcome in zip(names, await asyncio.gather(*asked, return_exceptions=True), strict=True):
+        if isinstance(outcome, OpenClawError):
+            context.console.note(f"{clean_label(one, 100)}: {clean_label(str(outcome), 500)}")
+        elif isinstance(outcome, BaseException):
+            raise outcome
+        else:
+            rows += outcome
+    return rows
 
 
 async def logs(context: Context, parsed: Parsed) -> int:

@@ -75,7 +75,7 @@ class InputRequired(msgspec.Struct, rename="camel"):
     request_state: str | None = None
 
 
-class Prompt(msgspec.Struct, rename="camel"):
+class Prompt(msgspec.Struct, rename="camel", omit_defaults=True):
     messages: list["PromptMessage"]
     description: str | None = None
 

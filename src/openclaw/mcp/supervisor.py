@@ -166,7 +166,11 @@ class Supervisor:
 
     async def client(self) -> Client:
         """The live client. Waits for one attempt to connect if there is none; raises UnavailableError when that fails."""
-        failures, tries = self._failures, 0
+        return await self._client(self._failures)
+
+    async def _client(self, failures: int) -> Client:
+        """With one attempt since there were so many that had failed."""
+        tries = 0
         self._demand += 1
         try:
             while (client := self.live) is None:
@@ -221,12 +225,12 @@ class Supervisor:
     async def refresh(self) -> None:
         """List again what the server offers, starting it if it is down. Raises OpenClawError when that fails."""
         self.standing.is_parked = False
+        failures = self._failures
         if self.standing.status.state in ("failed", "needs-auth", "stopped"):
             self.post(Event("restart"))
-            failures = self._failures
             while self.standing.client is None and self._failures == failures and not self.standing.is_closing:
                 await self.standing.change()
-        await self.client()
+        await self._client(failures)
         if self._life is not None:
             await self._life.discovery.refresh()
 
