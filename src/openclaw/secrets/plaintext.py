@@ -31,6 +31,13 @@ _CREDENTIALS = frozenset({"apiKey", "token", "password", "clientSecret", "privat
 _PLACES: Final = frozenset({("tokenStore", "key")})
 # Ways to sign in, which stand under names such as `auth`.
 _WAYS = frozenset({"oauth", "oauth2", "basic", "bearer", "digest", "token", "apikey", "api-key", "password"})
+# Variables and headers say more by their names than other settings do: `STRIPE_KEY`, `X-Shop-Key`, `PGPASSWORD`.
+_TELLING = frozenset({"env", "headers"})
+_TELLING_NAME = re.compile(r"(?:.*[_-])?key|.*(?:password|passwd|passphrase|secret|token|apikey)", re.IGNORECASE)
+# Where something is, a switch, or a number: no credential.
+_NO_CREDENTIAL = re.compile(
+    r"(?:~|\.{1,2})?/.*|[a-z][a-z0-9+.-]*://.*|[0-9.]+|true|false|yes|no|on|off|none|null", re.IGNORECASE
+)
 # Parameters of an address that say nothing anywhere else.
 _PARAMETERS = frozenset({"key", "sig", "auth", "code"})
 _SECTIONS = tuple(field for field in Root.__struct_encode_fields__ if field != "$schema")
@@ -97,8 +104,14 @@ def _credentials(value: Any, path: Path) -> Iterator[Path]:
                 yield from _credentials(item, (*path, str(index)))
             elif marked[index]:
                 yield (*path, str(index))
-    elif _is_credential("apiKey" if path in _PLACES else path[-1], value):
+    elif _is_credential("apiKey" if path in _PLACES or _is_told(path, value) else path[-1], value):
         yield path
+
+
+def _is_told(path: Path, value: Any) -> bool:
+    """Whether the name of a variable or header says that it holds a credential."""
+    named = len(path) > 1 and path[-2] in _TELLING and _TELLING_NAME.fullmatch(path[-1])
+    return bool(named) and isinstance(value, str) and not _NO_CREDENTIAL.fullmatch(value.strip())
 
 
 def _is_credential(key: str, value: Any) -> bool:
