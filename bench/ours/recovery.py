@@ -38,6 +38,8 @@ async def kill(ours: Ours, name: str) -> tuple[float, float]:
     supervisor = ours.manager.server(name, ours.agent)
     while supervisor.describe().in_flight < CALLERS:
         await asyncio.sleep(0)
+    # Answered after they have arrived: a call that surely never did would be sent again, to a server that never answers it.
+    await ours.call(name, "echo", {"text": "behind them"})
     pid = supervisor.describe().pid
     assert pid is not None
     killed = time.perf_counter()
