@@ -48,6 +48,24 @@ def test_a_reference_that_leads_nowhere_is_named_with_its_place(tmp_path: Path) 
     assert "mcp.servers.far.apiKey" in found["message"]
 
 
+def test_conversations_that_are_kept_in_memory_are_not_said_to_be_in_a_file(tmp_path: Path) -> None:
+    with home(tmp_path, {"session": {"store": "memory"}}) as place:
+        assert checks(place)["Sessions"]["message"] == "0 in memory"
+        assert json.loads(place.run("status", "--json").stdout)["store"] == "memory"
+
+
+def test_the_author_of_a_skill_is_told_what_is_ignored_in_it(tmp_path: Path) -> None:
+    skill = tmp_path / "work" / "skills" / "deploy" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: deploy\ndescription: d\ncommand-dispatch: tool\ncommand-tool: exec\n---\nGo.\n")
+    with home(tmp_path, {"agents": {"defaults": {"workspace": str(tmp_path / "work")}}}) as place:
+        found = json.loads(place.run("doctor", "--json").stdout)["checks"]
+
+    told = [check for check in found if "command-dispatch" in check["message"]]
+    assert [(check["what"], check["state"]) for check in told] == [("Agent main", "warning")]
+    assert told[0]["message"].startswith(f"skill {skill}: ")
+
+
 def test_a_process_that_was_left_behind_is_found(tmp_path: Path) -> None:
     left = subprocess.Popen(
         [sys.executable, "-I", "-c", "print(flush=True); input()"],

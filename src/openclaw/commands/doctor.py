@@ -21,6 +21,7 @@ from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.commands.secrets import checked
+from openclaw.commands.status import store_place
 from openclaw.config.agents import agent, agent_ids
 from openclaw.config.load import load_config
 from openclaw.errors import ConfigError, OpenClawError
@@ -28,6 +29,7 @@ from openclaw.process.stale import stale
 from openclaw.secrets.plaintext import plaintext_findings
 from openclaw.security.external import clean_label
 from openclaw.security.policy import problems
+from openclaw.sessions.sqlite import SqliteStore
 
 # Config and state hold credentials: nobody else may read them.
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -134,9 +136,12 @@ async def _agent(app: App, name: str) -> AsyncIterator[Check]:
         yield Check(what, "failed", f"its workspace {workspace} is not a directory", f"Run: mkdir -p {workspace}")
     for problem in problems(app.engine.policy_layers(spec)):
         yield Check(what, "warning", str(problem))
-    skills = app.workplace(spec).skills()
+    skills = await asyncio.to_thread(app.workplace(spec).skills)
     if skills.skills:
         yield Check(what, "ok", f"skills {', '.join(skill.name for skill in skills.skills)}")
+    for skill in skills.skills:
+        if skill.note:
+            yield Check(what, "warning", f"skill {skill.path}: {skill.note}")
     for skipped in skills.skipped:
         yield Check(what, "warning" if skipped.malformed else "ok", f"without skill {skipped.path}: {skipped.reason}")
 
@@ -193,4 +198,5 @@ async def _store(app: App) -> Check:
         count = len(await app.store.list())
     except OpenClawError as error:
         return Check("Sessions", "failed", error.message, error.hint)
-    return Check("Sessions", "ok", f"{count} in {app.paths.sessions_file} (SQLite {sqlite3.sqlite_version})")
+    kind = f" (SQLite {sqlite3.sqlite_version})" if isinstance(app.store, SqliteStore) else ""
+    return Check("Sessions", "ok", f"{count} in {store_place(app)}{kind}")

@@ -62,6 +62,7 @@ async def export(context: Context, parsed: Parsed) -> int:
         transcript = await app.store.show(_key(app, parsed))
     for line in jsonl(transcript):
         context.console.line(line)
+        await context.console.flush()
     return 0
 
 

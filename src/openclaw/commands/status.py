@@ -15,6 +15,7 @@ from openclaw.config.load import load_config
 from openclaw.errors import ConfigError, OpenClawError
 from openclaw.models.configured import misnamed
 from openclaw.security.external import clean_label
+from openclaw.sessions.sqlite import SqliteStore
 
 
 async def run(context: Context, parsed: Parsed) -> int:
@@ -112,5 +113,10 @@ async def collect(app: App) -> dict[str, Any]:
         "agents": agents,
         "servers": [status_json(status) for status in servers],
         "sessions": sessions,
-        "store": str(app.paths.sessions_file),
+        "store": store_place(app),
     }
+
+
+def store_place(app: App) -> str:
+    """Where conversations are kept: a file, or `memory`, which ends with the process."""
+    return str(app.store.path) if isinstance(app.store, SqliteStore) else "memory"
