@@ -43,6 +43,9 @@ class Transcriber(msgspec.Struct, frozen=True):
     language: str = ""
     timeout: float = 120.0
 
+    def __repr__(self) -> str:
+        return f"Transcriber({self.model!r})"
+
     async def __call__(self, recording: Attachment) -> str:
         boundary = secrets.token_hex(16)
         headers = {"Content-Type": f"multipart/form-data; boundary={boundary}", "Accept": "application/json"}

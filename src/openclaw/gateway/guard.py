@@ -23,6 +23,9 @@ class Rules(msgspec.Struct, frozen=True):
     hosts: frozenset[str] = frozenset()
     origins: frozenset[str] = frozenset()
 
+    def __repr__(self) -> str:
+        return f"Rules({len(self.tokens)} tokens)"
+
 
 class Refusal(msgspec.Struct, frozen=True):
     status: int
@@ -40,6 +43,9 @@ class Knock(msgspec.Struct, frozen=True):
     origins: Sequence[str]
     authorizations: Sequence[str]
     arrived_at: str = ""
+
+    def __repr__(self) -> str:
+        return f"Knock({self.method} {self.path})"
 
 
 _WRONG_HOST = Refusal(

@@ -16,7 +16,16 @@ import msgspec
 from aiohttp import web
 
 from openclaw.config.sections import Gateway
-from openclaw.errors import AuthError, MediaError, ModelError, OpenClawError, StoreError, TransportError, UsageError
+from openclaw.errors import (
+    AuthError,
+    ConfigError,
+    MediaError,
+    ModelError,
+    OpenClawError,
+    StoreError,
+    TransportError,
+    UsageError,
+)
 from openclaw.gateway.completions import UnknownModelError, error_json
 from openclaw.gateway.guard import (
     NO_TOKEN,
@@ -29,7 +38,7 @@ from openclaw.gateway.guard import (
     refusal,
     too_many,
 )
-from openclaw.gateway.lane import INVOKE, Lane, Plain
+from openclaw.gateway.lane import HEADERS, INVOKE, Lane, Plain
 from openclaw.gateway.meters import Counter, Histogram
 from openclaw.gateway.port import listen
 from openclaw.gateway.throttle import Throttle
@@ -49,7 +58,6 @@ _LINGER = 2.0
 _CLOSE_TIMEOUT = 1.0
 # Connections that wait to be taken.
 _BACKLOG = 128
-_HEADERS = {"Server": "openclaw", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 # What each kind of failure is called on the wire; the first that fits counts.
 _STATUS: tuple[tuple[type[OpenClawError], int, str], ...] = (
     (UnknownModelError, 404, "model_not_found"),
@@ -59,6 +67,7 @@ _STATUS: tuple[tuple[type[OpenClawError], int, str], ...] = (
     (AuthError, 502, "sign_in_needed"),
     (TransportError, 502, "server_unavailable"),
     (StoreError, 500, "store_failed"),
+    (ConfigError, 500, "config_invalid"),
     (OpenClawError, 500, "failed"),
 )
 
@@ -191,7 +200,7 @@ class HttpServer:
         finally:
             self._end(task)
         if not response.prepared:
-            response.headers.update({**_HEADERS, **cors_headers(self._rules, knock.origins)})
+            response.headers.update({**HEADERS, **cors_headers(self._rules, knock.origins)})
         self.requests.add(route, str(response.status))
         self.seconds.observe(route, seconds=time.monotonic() - started)
         return response
@@ -251,7 +260,7 @@ class HttpServer:
 
     def stream_headers(self, request: web.Request) -> Mapping[str, str]:
         """What a route has to send that begins its answer itself."""
-        return {**_HEADERS, **cors_headers(self._rules, request.headers.getall("Origin", ()))}
+        return {**HEADERS, **cors_headers(self._rules, request.headers.getall("Origin", ()))}
 
 
 def _knock(request: web.Request) -> Knock:

@@ -33,6 +33,9 @@ class Plain(msgspec.Struct, frozen=True):
     authorization: str
     body: bytes
 
+    def __repr__(self) -> str:
+        return f"Plain({self.host!r})"
+
 
 def read_plain(data: bytes) -> Plain | None:
     """The request in `data` when it is a plain one, whole, and nothing else."""
@@ -174,7 +177,9 @@ class Lane(asyncio.Protocol):
             self._timer = self._loop.call_later(rest, self._look)
 
 
-_FIELDS = "Server: openclaw\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+# What every answer of the HTTP port carries, whichever way it was made.
+HEADERS = {"Server": "openclaw", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+_FIELDS = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
 # The second of the last answer, and its date.
 _now: tuple[int, str] = (0, "")
 

@@ -19,6 +19,9 @@ class Proxy(msgspec.Struct, frozen=True):
     # The value of Proxy-Authorization, or empty. A secret.
     authorization: str = ""
 
+    def __repr__(self) -> str:
+        return f"Proxy({self.target.origin})"
+
 
 class ProxyRules(msgspec.Struct, frozen=True):
     """Proxy URLs by scheme, and the hosts that are reached directly. The default is: no proxy at all."""

@@ -32,6 +32,10 @@ class PluginContext(msgspec.Struct, frozen=True):
     env: Mapping[str, str] = msgspec.field(default_factory=dict)
     api_key: str = ""
 
+    def __repr__(self) -> str:
+        # Never the secrets: authors log what they are given.
+        return f"PluginContext({self.id!r})"
+
 
 class PluginHandle(msgspec.Struct, frozen=True):
     """What a plugin gives back.

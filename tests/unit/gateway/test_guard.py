@@ -169,3 +169,7 @@ def test_a_welcome_page_may_read_the_answer_and_no_other() -> None:
     assert cors_headers(RULES, ["https://evil.example"]) == {}
     assert cors_headers(RULES, []) == {}
     assert cors_headers(RULES, ["https://app.example"])["Access-Control-Allow-Origin"] == "https://app.example"
+
+
+def test_no_token_is_shown_with_what_holds_it() -> None:
+    assert "horse" not in repr((RULES, knock()))

@@ -230,3 +230,7 @@ async def test_a_connection_on_which_nothing_happens_is_closed() -> None:
         writer.write(plain(b"1"))
         await answered(reader)
         assert await reader.read() == b""
+
+
+def test_the_token_of_a_request_is_not_shown_with_it() -> None:
+    assert "horse" not in repr(Plain("localhost", "Bearer correct-horse", b""))

@@ -213,3 +213,8 @@ def test_a_proxy_we_cannot_speak_to_is_a_clear_error(url: str) -> None:
 def test_a_proxy_may_be_named_without_a_scheme() -> None:
     chosen = ProxyRules(https="proxy.example:3128").choose(parse_url("https://a.example/"))
     assert chosen == Proxy(Target("http", "proxy.example", 3128, "/"))
+
+
+def test_the_password_of_a_proxy_is_not_shown_with_it() -> None:
+    chosen = ProxyRules(https="http://user:hush@proxy.example:3128").choose(parse_url("https://a.example/"))
+    assert repr(chosen) == "Proxy(http://proxy.example:3128)"

@@ -553,4 +553,7 @@ async def test_loading_that_is_cancelled_shuts_down_what_had_started(tmp_path: P
 
 
 async def test_nothing_of_a_settings_secret_is_shown() -> None:
-    assert "hush" not in repr(PluginSettings(env={"A": "hush"}, api_key="hush"))
+    config, env = {"password": "hush"}, {"A": "hush"}
+    assert "hush" not in repr(PluginSettings(config=config, env=env, api_key="hush"))
+    context = PluginContext("p", config, Path("/data"), "1.0", logging.getLogger("p"), env, "hush")
+    assert "hush" not in repr(context)
