@@ -171,6 +171,13 @@ async def test_a_program_that_does_not_exist_fails_at_once_and_says_so() -> None
         assert (absence.name, absence.reason) == ("gone__*", f"MCP server 'gone' is failed: {status_.reason}")
 
 
+async def test_whoever_asks_first_for_a_program_that_does_not_exist_is_told_why() -> None:
+    async with Manager([ServerSpec("gone", command="no-such-program-anywhere")], eager=False) as manager:
+        for asked in (manager.server("gone").client, manager.server("gone").refresh):
+            with pytest.raises(UnavailableError, match="There is no program 'no-such-program-anywhere'"):
+                await asked()
+
+
 @pytest.mark.requirement("000-10-unreachable-word")
 @pytest.mark.requirement("001-FR-6-unavailable")
 @pytest.mark.requirement("002-3.3-not-ready")

@@ -96,9 +96,10 @@ class Supervisor:
         self._tried_at = 0.0
         self._inbox: deque[Event] = deque()
         self._wake = asyncio.Event()
-        # Callers that wait for a connection, and attempts that brought none.
+        # Callers that wait for a connection, and attempts that brought none; the end of one that is not acted on yet.
         self._demand = 0
         self._failures = 0
+        self._fruitless: Event | None = None
         self._record = Record()
 
     # For callers
@@ -304,7 +305,7 @@ class Supervisor:
         self._life_is_over = True
         self.post(event)
         if not was_up:
-            self._failures += 1
+            self._fruitless = event
         elif self._demand:
             # Somebody asked after the link broke and before we knew.
             self.post(Event("call"))
@@ -338,6 +339,9 @@ class Supervisor:
         """Take the next state, and tell everybody. What is left to do."""
         before = self.standing.status
         after = step(self._policy, before, event, jitter=self._workshop.jitter())
+        if event is self._fruitless:
+            # Not before the state tells why: callers who find that an attempt failed say so.
+            self._failures += 1
         if event.name in _FAILURES and event.reason:
             self._record.failed(event.reason, self._loop.time())
         if not after.actions and after.state == before.state:
