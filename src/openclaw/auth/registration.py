@@ -8,7 +8,7 @@ import logging
 
 from openclaw.auth.account import Account
 from openclaw.auth.records import Registration, ServerRecord
-from openclaw.errors import AuthError, OpenClawError
+from openclaw.errors import AuthError, OpenClawError, StoreError
 from openclaw.protocol.oauth.metadata import Discovery
 from openclaw.protocol.oauth.registration import Client, Wish, known_client, register, suits, unregister
 from openclaw.redact import remember
@@ -46,7 +46,11 @@ async def own_client(account: Account, record: ServerRecord, discovery: Discover
 
 async def retire_client(account: Account, issuer: str) -> None:
     """A registration that nobody needs any more: taken back where the authorization server allows that, and forgotten."""
-    stored = await account.store.read(Registration, issuer, *account.identity)
+    try:
+        stored = await account.store.read(Registration, issuer, *account.identity)
+    except StoreError:
+        # The tokens could be opened, so this one is damaged: nothing to take it back with, and no reason to keep it.
+        stored = None
     if stored is not None and stored.client.manage_url:
         remember(stored.client.manage_token)
         try:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from openclaw.auth.bearer import AuthStatus
 from openclaw.auth.exchange import Exchange
 from openclaw.auth.login import SignedIn, SignedOut, Started
-from openclaw.errors import AuthError, ConnectError, OpenClawError, RefusedError, SignInNeededError
+from openclaw.errors import AuthError, ConnectError, OpenClawError, RefusedError, SignInNeededError, StoreError
 from openclaw.protocol.oauth.wire import Flow, get
 from openclaw.security.egress import Rules
 from parts.auth_program import Clock, Program
@@ -393,6 +393,24 @@ async def test_signing_out_takes_the_registration_back_where_that_is_possible(
     await program.sign_in()
     await program.credentials.logout(program.spec)
     assert (server.clients, [seen.method for seen in server.seen[-3:]]) == ({}, ["POST", "POST", "DELETE"])
+
+
+async def test_a_damaged_registration_does_not_keep_anybody_from_signing_out(
+    server: AuthServer, program: Program
+) -> None:
+    started = await program.credentials.start(program.spec)
+    registered = set(program.folder.glob("*.json"))
+    await program.credentials.finish(program.spec, await program.browse(started.authorization_url))
+    for file in registered & set(program.folder.glob("*.json")) - {program.folder / "store.json"}:
+        whole = file.read_bytes()
+        file.write_bytes(b"{}")
+        try:
+            await program.make().status(program.spec)
+        except StoreError:
+            # The record of the server itself, without which nothing is known.
+            file.write_bytes(whole)
+    assert await program.credentials.logout(program.spec) == SignedOut(was_signed_in=True, revoked=True)
+    assert [file.name for file in program.folder.glob("*.json")] == ["store.json"]
 
 
 async def test_a_registration_that_cannot_be_taken_back_is_forgotten_all_the_same(
