@@ -104,6 +104,26 @@ def test_a_client_that_reads_nothing_does_not_keep_the_server_alive(tmp_path: Pa
     assert finished.returncode == 0
 
 
+@pytest.mark.parametrize("how", CODES)
+def test_a_client_that_does_not_read_our_log_is_served_and_may_leave(how: str, tmp_path: Path) -> None:
+    """The pipe of stderr is full long before the last of these is logged."""
+    count = 2_000
+    lines = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n' * count
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*SERVER, "-v"], env=environment(tmp_path), **pipes) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(lines)
+        process.stdin.flush()
+        answers = [process.stdout.readline() for _ in range(count)]
+        if how == "eof":
+            process.stdin.close()
+        else:
+            process.send_signal(getattr(signal, how))
+        code = process.wait()
+    assert (set(answers), code) == ({b'{"jsonrpc":"2.0","id":1,"result":{}}\n'}, CODES[how])
+
+
 @pytest.mark.requirement("003-stdio")
 def test_requests_before_the_end_of_input_are_answered(tmp_path: Path) -> None:
     lines = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n{"jsonrpc":"2.0","id":2,"method":"ping"}'

@@ -6,6 +6,7 @@ whatever hangs. Imports little: a client waits for the answer to `initialize`. T
 
 import asyncio
 import os
+import queue
 import signal
 import sys
 import threading
@@ -20,12 +21,13 @@ import msgspec
 from openclaw.config.places import home
 from openclaw.mcp_server.backend import ChosenBackend
 from openclaw.mcp_server.server import Journal, Server
-from openclaw.mcp_server.stdio import Line, Reader, Writer, take_over
+from openclaw.mcp_server.stdio import Line, LogLines, Reader, Writer, take_over
 
 # Seconds from the end of input, or a signal, to the end of the process: orders get a second of it, the host what `backend.py` says,
 WITHIN = 1.9
-# and the client this much to read the last answers.
+# and the client this much to read the last answers, and to read the log.
 _LAST_LINES = 0.2
+_LAST_LOG = 1.0
 
 _AT_A_TERMINAL = (
     "openclaw mcp-server waits for MCP messages on standard input; a client usually starts it. Ctrl-D ends it.\n"
@@ -65,25 +67,34 @@ async def serve(options: Options, descriptors: tuple[int, int]) -> int:
     reading, writing = descriptors
     loop = asyncio.get_running_loop()
     end: asyncio.Future[int] = loop.create_future()
+    deadline = _Deadline(WITHIN)
 
-    def leave(code: int = 0) -> None:
+    def finish(code: int) -> None:
         if not end.done():
             end.set_result(code)
+
+    def leave(code: int = 0) -> None:
+        """From any thread: the loop may be stuck, in a line that a library writes to a stderr nobody reads for one."""
+        deadline.begin(code)
+        # There may be no loop any more.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(finish, code)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         # Windows has no signals that a loop could wait for.
         with suppress(NotImplementedError):
             loop.add_signal_handler(number, leave, 128 + number)
+    log = LogLines()
     backend = ChosenBackend(
         dict(os.environ),
         _working_directory(),
         agent=options.agent,
         config=options.config,
         local=options.local,
-        before_loading=lambda: None if options.verbose else _configure_log(options),
+        before_loading=lambda: None if options.verbose else _configure_log(options, log),
     )
-    writer = Writer(writing, loop, leave)
-    server = Server(writer.write, backend, _journal(options))
+    writer = Writer(writing, leave)
+    server = Server(writer.write, backend, _journal(options, log))
 
     def receive(lines: list[Line], more: Callable[[], None]) -> None:
         lines.reverse()
@@ -96,10 +107,11 @@ async def serve(options: Options, descriptors: tuple[int, int]) -> int:
     try:
         code = await end
     finally:
-        _end_within(WITHIN, code)
+        deadline.begin(code)
         await server.stop()
         await backend.close()
         writer.close(_LAST_LINES)
+        log.flush(_LAST_LOG)
     return code
 
 
@@ -111,24 +123,32 @@ def _working_directory() -> Path:
         return Path(home(os.environ) or os.sep)
 
 
-def _end_within(seconds: float, code: int) -> None:
-    """End the process by force when a thread, a server or the loop itself does not let it end."""
+class _Deadline:
+    """Ends the process by force so many seconds after `begin`, when a thread, a server or the loop itself does not let it end."""
 
-    def force() -> None:
-        time.sleep(seconds)
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._codes: queue.SimpleQueue[int] = queue.SimpleQueue()
+        threading.Thread(target=self._enforce, name="end", daemon=True).start()
+
+    def begin(self, code: int) -> None:
+        """From any thread. `code` is that of the process; only the first call counts."""
+        self._codes.put(code)
+
+    def _enforce(self) -> None:
+        code = self._codes.get()
+        time.sleep(self._seconds)
         os._exit(code)
 
-    threading.Thread(target=force, name="end", daemon=True).start()
 
-
-def _journal(options: Options) -> Journal | None:
+def _journal(options: Options, log: LogLines) -> Journal | None:
     if not options.verbose:
         return None
-    _configure_log(options)
+    _configure_log(options, log)
     journal: Journal = import_module("openclaw.mcp_server.journal").LogJournal()
     return journal
 
 
-def _configure_log(options: Options) -> None:
+def _configure_log(options: Options, log: LogLines) -> None:
     level = options.log_level or ("debug" if options.verbose else "warning")
-    import_module("openclaw.log").configure(level=level, json_lines=options.log_json)
+    import_module("openclaw.log").configure(level=level, json_lines=options.log_json, stream=log)

@@ -23,6 +23,8 @@ LINE_BYTES = 320 * 1_048_576
 _READ_BYTES = 1 << 20
 # While more than this is waiting to be read by the client, nothing more is read from it.
 _MOST_WAITING = 8 << 20
+# Log lines that wait for a reader of stderr; a busy second of `--verbose` has a tenth of that.
+_MOST_LOGGED = 10_000
 
 
 def take_over() -> tuple[int, int]:
@@ -47,11 +49,10 @@ def take_over() -> tuple[int, int]:
 
 
 class Writer:
-    """Lines to the client, in order. `on_broken` is called once, in the loop, when nobody reads them any more."""
+    """Lines to the client, in order. `on_broken` is called, from a thread of ours, when nobody reads them any more."""
 
-    def __init__(self, descriptor: int, loop: AbstractEventLoop, on_broken: Callable[[], None]) -> None:
+    def __init__(self, descriptor: int, on_broken: Callable[[], None]) -> None:
         self._descriptor = descriptor
-        self._loop = loop
         self._on_broken = on_broken
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -87,7 +88,7 @@ class Writer:
         # For errors alone, which are reported unasked. A file or a terminal has none: this waits until the end then.
         poll.register(self._descriptor, 0)
         if any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll()):
-            _call(self._loop, self._on_broken)
+            self._on_broken()
 
     def _write_all(self) -> None:
         broken = False
@@ -99,7 +100,7 @@ class Writer:
                         _write(self._descriptor, piece)
                 except OSError:
                     broken = True
-                    _call(self._loop, self._on_broken)
+                    self._on_broken()
             self._made_room(len(line))
 
     def _made_room(self, size: int) -> None:
@@ -111,8 +112,45 @@ class Writer:
             callback()
 
 
+class LogLines:
+    """Standard error for the log, as a stream whose writer never waits: many clients give us a pipe that they do not read, and a log is
+    no reason to stop serving. What finds no room is dropped, and counted."""
+
+    def __init__(self, descriptor: int = 2) -> None:
+        self._descriptor = descriptor
+        self._lines: queue.SimpleQueue[str | threading.Event] = queue.SimpleQueue()
+        self._dropped = 0
+        threading.Thread(target=self._write_all, name="stderr", daemon=True).start()
+
+    def write(self, text: str) -> None:
+        if self._lines.qsize() < _MOST_LOGGED:
+            self._lines.put(text)
+        else:
+            self._dropped += 1
+
+    def flush(self, patience: float = 0.0) -> None:
+        """Wait for what was written to be read, so many seconds at most."""
+        if patience:
+            written = threading.Event()
+            self._lines.put(written)
+            written.wait(patience)
+
+    def _write_all(self) -> None:
+        while True:
+            line = self._lines.get()
+            if isinstance(line, threading.Event):
+                line.set()
+                continue
+            dropped, self._dropped = self._dropped, 0
+            note = f"({dropped} lines found no reader)\n" if dropped else ""
+            # Nobody reads it, now or any more: there is nowhere to say so.
+            with suppress(OSError):
+                _write(self._descriptor, f"{note}{line}".encode("utf-8", "backslashreplace"))
+
+
 class Reader:
-    """Lines from the client. `on_lines` gets them in the loop and says, by a callback, when it wants more; `on_end` comes last.
+    """Lines from the client. `on_lines` gets them in the loop and says, by a callback, when it wants more; `on_end` comes last, from
+    this object's thread.
 
     `on_lines` empties the list it is given: a line may be 300 MB, and this thread would hold on to it.
     """
@@ -140,22 +178,16 @@ class Reader:
                 del lines, data
         if (lines := framer.finish()) and not self._hand_over(lines):
             return
-        _call(self._loop, self._on_end)
+        self._on_end()
 
     def _hand_over(self, lines: list[Line]) -> bool:
-        if not _call(self._loop, self._on_lines, lines, self._turn.release):
+        """False when there is no loop any more."""
+        try:
+            self._loop.call_soon_threadsafe(self._on_lines, lines, self._turn.release)
+        except RuntimeError:
             return False
         self._turn.acquire()
         return True
-
-
-def _call(loop: AbstractEventLoop, function: Callable[..., object], *arguments: object) -> bool:
-    """Call in the loop; False when there is no loop any more."""
-    try:
-        loop.call_soon_threadsafe(function, *arguments)
-    except RuntimeError:
-        return False
-    return True
 
 
 def _read(descriptor: int) -> bytes:
