@@ -136,13 +136,15 @@ class LogLines:
             written.wait(patience)
 
     def _write_all(self) -> None:
+        told = 0
         while True:
             line = self._lines.get()
             if isinstance(line, threading.Event):
                 line.set()
                 continue
-            dropped, self._dropped = self._dropped, 0
-            note = f"({dropped} lines found no reader)\n" if dropped else ""
+            dropped = self._dropped
+            note = f"({dropped - told} lines found no reader)\n" if dropped > told else ""
+            told = dropped
             # Nobody reads it, now or any more: there is nowhere to say so.
             with suppress(OSError):
                 _write(self._descriptor, f"{note}{line}".encode("utf-8", "backslashreplace"))

@@ -5,6 +5,7 @@ that was sent, and orders reach the agent byte for byte. So a line is a message 
 the request whenever it can still be told. Never raises. Answers of the client are dropped: we ask it nothing.
 """
 
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -24,6 +25,8 @@ from openclaw.protocol.jsonrpc import (
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # Larger ones cannot be written back by every JSON library.
 _LARGEST_ID = 2**63 - 1
+# Messages in a batch. A line has room for a hundred million, each of which would cost an answer.
+MOST_IN_A_BATCH = 100
 _NOTHING = Raw()
 
 
@@ -52,7 +55,6 @@ class _Envelope(msgspec.Struct, gc=False):
 
 
 _envelope = msgspec.json.Decoder(_Envelope)
-_items = msgspec.json.Decoder(list[Raw])
 
 _NOT_JSON = "Parse error: the line is not JSON in UTF-8 (NaN, infinities and half surrogate pairs are not JSON either)."
 _TOO_DEEP = "Parse error: the line is nested too deeply."
@@ -72,15 +74,24 @@ def unreadable(id: RequestId) -> Refusal:
     return Refusal(id, PARSE_ERROR, _NOT_JSON)
 
 
+@cache
+def _array() -> msgspec.json.Decoder[msgspec.Struct]:
+    """Reads the first items of an array, one more than a batch may have; the others are passed over, which takes no memory."""
+    fields = [(f"item{number}", Raw, _NOTHING) for number in range(MOST_IN_A_BATCH + 1)]
+    return msgspec.json.Decoder(msgspec.defstruct("_Array", fields, array_like=True))
+
+
 def _batch(line: bytes) -> Message | Batch:
     try:
-        items = _items.decode(line)
+        items = [item for item in msgspec.structs.astuple(_array().decode(line)) if item is not _NOTHING]
     except RecursionError:
         return Refusal(None, PARSE_ERROR, _TOO_DEEP)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return Refusal(None, PARSE_ERROR, _NOT_JSON)
     if not items:
         return Refusal(None, INVALID_REQUEST, "Invalid request: the batch is empty.")
+    if len(items) > MOST_IN_A_BATCH:
+        return Refusal(None, INVALID_REQUEST, f"Invalid request: a batch has {MOST_IN_A_BATCH} messages at most.")
     return Batch(tuple(message for item in items if (message := _one(bytes(item))) is not None))
 
 

@@ -1,6 +1,7 @@
 """One line of a client, read strictly."""
 
 import json
+import tracemalloc
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from openclaw.protocol.jsonrpc import Notification, Request
 
 NOT_JSON = "Parse error: the line is not JSON in UTF-8 (NaN, infinities and half surrogate pairs are not JSON either)."
 NOT_A_MESSAGE = "Invalid request: this is not a JSON-RPC 2.0 message."
+TOO_MANY = Refusal(None, -32600, "Invalid request: a batch has 100 messages at most.")
 ODD_ID = "Invalid request: the id must be a string or a whole number of 64 bits."
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
@@ -114,12 +116,29 @@ def test_a_batch_is_read_item_by_item() -> None:
     assert read(data) == expected
 
 
+def test_a_batch_has_a_hundred_messages_at_most() -> None:
+    one = b'{"jsonrpc":"2.0","id":1,"method":"a"}'
+    assert read(b"[" + b",".join([one] * 100) + b"]") == Batch((Request(1, "a"),) * 100)
+    assert read(b"[" + b",".join([one] * 101) + b"]") == TOO_MANY
+
+
+def test_a_batch_of_millions_costs_no_memory() -> None:
+    line = b"[" + b"1," * 2_000_000 + b"1]"
+    read(b"[1]")
+    tracemalloc.start()
+    refused = read(line)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (refused, peak < 100_000) == (TOO_MANY, True)
+
+
 def test_an_empty_batch_is_refused() -> None:
     assert read(b" [ ] ") == Refusal(None, -32600, "Invalid request: the batch is empty.")
 
 
-def test_a_broken_batch_is_refused() -> None:
-    assert read(b'[{"jsonrpc":"2.0"},') == Refusal(None, -32700, NOT_JSON)
+@pytest.mark.parametrize("data", [b'[{"jsonrpc":"2.0"},', b"[" + b"1," * 200 + b"x]", b"[1] 2"])
+def test_a_broken_batch_is_refused(data: bytes) -> None:
+    assert read(data) == Refusal(None, -32700, NOT_JSON)
 
 
 @settings(max_examples=200)
