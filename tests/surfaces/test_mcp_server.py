@@ -282,7 +282,8 @@ async def test_orders_of_one_session_wait_for_each_other_and_others_do_not(tmp_p
         await server.initialize()
         one = server.begin_order("a", sessionKey="same")
         await chat.waiting.wait()
-        two = server.begin_order("b", sessionKey="same")
+        two = server.begin_order("b", sessionKey="same", meta={"progressToken": 2})
+        await server.until_told("Waiting for an earlier order of this conversation")
         assert await server.said("c", sessionKey="different") == "other"
         assert (one.done(), two.done(), len(chat.requests)) == (False, False, 2)
         first.set()

@@ -47,6 +47,8 @@ class ChosenBackend:
         """The result of one call. Calls that name the same conversation wait for each other, in the order they came."""
         async with AsyncExitStack() as stack:
             if order.session_key:
+                if self._locks.is_held(order.session_key):
+                    listener.tell("Waiting for an earlier order of this conversation")
                 await stack.enter_async_context(self._locks.hold(order.session_key))
             listener.tell("Starting")
             answer = None if self._local else await self._forwarded(order, version, listener)

@@ -27,6 +27,10 @@ class KeyLocks:
     def __init__(self) -> None:
         self._queues: dict[str, _Queue] = {}
 
+    def is_held(self, key: str) -> bool:
+        """Whether `hold` would wait."""
+        return key in self._queues
+
     @asynccontextmanager
     async def hold(self, key: str) -> AsyncIterator[None]:
         queue = self._queues.setdefault(key, _Queue())
