@@ -10,9 +10,12 @@ from openclaw.log import one_line
 from openclaw.mcp_server.arguments import Item, Order
 from openclaw.mcp_server.wire import Batch, Message
 from openclaw.protocol.jsonrpc import Notification, Request, RequestId
+from openclaw.redact import redact
 
 # Enough to recognise a message or an answer.
 _SHOWN = 300
+# What is masked before it is cut: a key that the cut goes through would no longer look like one.
+_MASKED = 4 * _SHOWN
 
 _log = logging.getLogger(__name__)
 
@@ -30,17 +33,20 @@ class LogJournal:
                 _log.info("→ a line that cannot be answered otherwise than: %s", message.message)
 
     def ordered(self, id: RequestId, order: Order) -> None:
-        text = one_line(order.message, _SHOWN)
         sizes = f"images={_shown(order.images)} files={_shown(order.files)}"
-        _log.info("→ order id=%r %s: %s", id, sizes, text)
+        _log.info("→ order id=%r %s: %s", id, sizes, _beginning(order.message))
 
     def joined(self, id: RequestId, session: str) -> None:
         _log.info("order id=%r session=%s", id, session)
 
     def answered(self, id: RequestId | None, line: bytes) -> None:
-        _log.info(
-            "← id=%r, %d bytes: %s", id, len(line), one_line(line[: 4 * _SHOWN].decode("utf-8", "ignore"), _SHOWN)
-        )
+        text = line[: 2 * _MASKED].decode("utf-8", "ignore")
+        _log.info("← id=%r, %d bytes: %s", id, len(line), _beginning(text))
+
+
+def _beginning(text: str) -> str:
+    masked = redact(text[:_MASKED])
+    return one_line(masked[:_SHOWN]) + ("…" if len(masked) > _SHOWN else "")
 
 
 def _shown(items: list[Item]) -> str:

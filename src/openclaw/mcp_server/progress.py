@@ -1,6 +1,6 @@
 """What a waiting client is told: at most ten sentences a second, and one at least every ten seconds, for as long as an order runs.
 
-Owns the pace. What the sentences say is decided where the events are (`orders.py`).
+Owns the pace. What the sentences say of a run's events is `narrate.py`'s.
 """
 
 import asyncio
