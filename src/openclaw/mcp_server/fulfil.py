@@ -60,9 +60,10 @@ async def fulfil(
             patience=patience,
             workspace=workspace,
         )
-        text = _text(reply, aggregate(events, verbose=spec.verbose), roots)
+        # In a thread: hundreds of long results are compared with each other.
+        said = await asyncio.to_thread(aggregate, events, verbose=spec.verbose)
         audio_blocks = app.config.root.media.audio.output == "block" and version >= _AUDIO_SINCE
-        blocks = await asyncio.to_thread(content, text, reply.media, audio_blocks=audio_blocks)
+        blocks = await asyncio.to_thread(content, _text(reply, said, roots), reply.media, audio_blocks=audio_blocks)
         return {"content": blocks, "isError": reply.reason != "done"}
     except (OpenClawError, OSError) as error:
         return failed(error, roots)

@@ -115,6 +115,7 @@ def test_ten_images_and_five_files_are_the_most(images: int, files: int, fits: b
     [
         encoded(PNG),
         encoded(PNG).rstrip("="),
+        encoded(PNG).rstrip("=") + "====",
         base64.urlsafe_b64encode(PNG).decode(),
         base64.encodebytes(PNG * 20).decode(),
         f"data:image/png;base64,{encoded(PNG)}",
