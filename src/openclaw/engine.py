@@ -132,7 +132,13 @@ class Engine:
     def credentials(self) -> "Credentials":
         """Loaded with the first server that has an address: commands for local servers pay nothing for it."""
         credentials: Credentials = import_module("openclaw.auth.credentials").Credentials(
-            self.paths.tokens_dir, resolve=self.resolve, key=secret_text(self.config.root.token_store.key)
+            self.paths.tokens_dir,
+            resolve=self.resolve,
+            key=secret_text(self.config.root.token_store.key),
+            # The way out that servers take: behind a proxy nobody could sign in otherwise.
+            network=import_module("openclaw.net.client").ClientOptions(
+                proxies=import_module("openclaw.net.proxy").ProxyRules.from_environment(self.env)
+            ),
         )
         self._exit.push_async_callback(credentials.close)
         return credentials

@@ -394,19 +394,29 @@ async def test_tools_known_from_before_are_listed_without_a_word_about_the_serve
 # With a gateway
 
 
-async def test_a_gateway_opens_no_browser_and_the_terminal_opens_its_own(server: AuthServer, tmp_path: Path) -> None:
+async def test_a_gateway_signs_in_through_the_browser_of_the_terminal(server: AuthServer, tmp_path: Path) -> None:
+    """Which may have no key to the tokens, while the gateway has no screen."""
+    config = {"tokenStore": {"key": "secret://env/TOKEN_KEY"}, "mcp": {"servers": {"files": {"url": server.url}}}}
+    home = Home(tmp_path, gateway={"port": 0}, **config)
+    home.environ["TOKEN_KEY"] = "ab" * 32
+    async with gateway(home):
+        del home.environ["TOKEN_KEY"]
+        browser = Browser(home)
+        done = await home.openclaw("mcp", "auth", "files")
+        assert (done.code, done.out[:20], len(browser.pages)) == (0, "Signed in to files. ", 1)
+        assert (await home.openclaw("mcp", "call", "files__read")).out == "read\n"
+
+
+async def test_a_call_through_a_gateway_that_needs_a_sign_in_gets_one_where_somebody_watches(
+    server: AuthServer, tmp_path: Path
+) -> None:
     home = Home(tmp_path, gateway={"port": 0}, mcp={"servers": {"files": {"url": server.url}}})
     async with gateway(home):
-        # The gateway was started without one.
+        unwatched = await home.openclaw("mcp", "call", "files__read")
+        assert (unwatched.code, "openclaw mcp auth files" in unwatched.err) == (1, True)
         browser = Browser(home)
-        refused = await at_a_terminal(home, "mcp", "call", "files__read")
-        assert (refused.code, "openclaw mcp auth files" in refused.err, browser.pages) == (1, True, [])
-        done = await home.openclaw("mcp", "auth", "files")
-        assert (done.code, done.out[:20]) == (0, "Signed in to files. ")
-        assert len(browser.pages) == 1
-        # Its tools come back by themselves.
-        while (await home.openclaw("mcp", "call", "files__read")).out != "read\n":
-            await asyncio.sleep(0.1)
+        done = await at_a_terminal(home, "mcp", "call", "files__read")
+        assert (done.code, done.out, len(browser.pages)) == (0, "read\n", 1)
 
 
 async def test_a_sign_in_without_a_screen_is_begun_and_ended_in_the_gateway(server: AuthServer, tmp_path: Path) -> None:
@@ -422,3 +432,20 @@ async def test_a_sign_in_without_a_screen_is_begun_and_ended_in_the_gateway(serv
         assert (await home.openclaw("mcp", "call", "files__read")).out == "read\n"
         done = await home.openclaw("mcp", "auth", "files", "--logout")
         assert done.out == "Signed out of files: its tokens are revoked and forgotten.\n"
+
+
+async def test_a_sign_in_takes_the_same_proxy_as_calls(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append((await reader.readline()).decode().strip())
+        writer.write(b"HTTP/1.1 502 Bad Gateway\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    home = Home(tmp_path, mcp={"servers": {"files": {"url": "https://mcp.example/mcp"}}})
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as proxy:
+        port = proxy.sockets[0].getsockname()[1]
+        home.environ["HTTPS_PROXY"] = f"http://127.0.0.1:{port}"
+        done = await home.openclaw("mcp", "auth", "files", "--json")
+    assert (done.code, set(asked)) == (1, {"CONNECT mcp.example:443 HTTP/1.1"})

@@ -38,6 +38,7 @@ from openclaw.mcp.turnstile import Turnstile
 from openclaw.mcp.workload import Workload
 from openclaw.protocol.jsonrpc import parse
 from openclaw.protocol.lifecycle import Event
+from openclaw.redact import redact
 from openclaw.security.external import clean_label
 
 _log = logging.getLogger(__name__)
@@ -91,8 +92,9 @@ class Places(msgspec.Struct, frozen=True):
 
 def event_of(error: OpenClawError, spec: ServerSpec) -> Event:
     """What a failure means for the life of a server: a person has to act, it cannot work as configured, or it may pass."""
-    # The reason may repeat words of the server. What a lost link hints at is one request, which is not what this is about.
-    reason = clean_label(error.message if isinstance(error, LinkLostError) else str(error), MAX_REASON)
+    # The reason may repeat words of the server, and they a secret it was given: masked before it is cut, so that no half of one stays.
+    # What a lost link hints at is one request, which is not what this is about.
+    reason = clean_label(redact(error.message if isinstance(error, LinkLostError) else str(error)), MAX_REASON)
     match error:
         case SignInNeededError():
             return Event("sign-in", reason)

@@ -14,6 +14,7 @@ from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.wording import refusal
 from openclaw.mcp.workload import Workload
 from openclaw.protocol.lifecycle import Event, Status
+from openclaw.redact import redact
 from openclaw.security.external import clean_label
 
 MAX_LABEL = 200
@@ -102,8 +103,8 @@ class Standing:
             in_flight=workload.turns.inside,
             queued=workload.turns.waiting,
             mcp_session_id=short_hash(link.mcp_session_id) if link and link.mcp_session_id else "",
-            server_name=clean_label(str(info.get("name", "")), MAX_LABEL),
-            server_version=clean_label(str(info.get("version", "")), MAX_LABEL),
+            server_name=clean_label(redact(str(info.get("name", ""))), MAX_LABEL),
+            server_version=clean_label(redact(str(info.get("version", ""))), MAX_LABEL),
             changes=catalog.toolset.changes,
             latency_p50=record.latency(0.5),
             latency_p95=record.latency(0.95),

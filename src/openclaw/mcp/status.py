@@ -4,7 +4,7 @@ Owns the words for states and the shape of events. Everything here is safe to sh
 server that was not cleaned.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -12,7 +12,7 @@ import msgspec
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.pins import Change
 from openclaw.protocol.lifecycle import State
-from openclaw.redact import redact
+from openclaw.redact import MASK, looks_secret, redact
 
 Auth = Literal["none", "api-key", "headers", "oauth"]
 
@@ -126,8 +126,17 @@ def auth_of(spec: ServerSpec) -> Auth:
 def target_of(spec: ServerSpec) -> str:
     """Where a server is, without what could be a credential: no query, no userinfo, known secrets masked."""
     if spec.command:
-        return redact(f"stdio://{' '.join([spec.command, *spec.args])}")
+        return redact(f"stdio://{' '.join([spec.command, *_shown(spec.args)])}")
     address, _, _ = spec.url.partition("?")
     scheme, separator, rest = address.partition("://")
     host, slash, path = rest.partition("/")
     return redact(f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}")
+
+
+def _shown(args: Sequence[str]) -> Iterator[str]:
+    """The arguments of a program, without one that is a credential by itself or by the option before it (`--api-key VALUE`)."""
+    before = ""
+    for arg in args:
+        is_named = before.startswith("-") and "=" not in before and not arg.startswith("-")
+        yield MASK if looks_secret(before.lstrip("-") if is_named else "", arg) else arg
+        before = arg
