@@ -109,8 +109,10 @@ class App:
             # Turns that run keep the catalog they have; it is closed with the App.
             self.__dict__.pop("models", None)
         await self.engine.reload(config)
-        if self._plugins is not None:
-            await self._plugins.apply(await plugin_rules(config, self.engine.resolve))
+        async with self._loading:
+            if self._plugins is not None:
+                # By the newest config: while servers of this one were ended another may have come.
+                await self._plugins.apply(await plugin_rules(self.config, self.engine.resolve))
 
     def outdated(self, config: Config) -> tuple[str, ...]:
         """Settings of `config` that are others than when this App was made, and that only a new one will go by."""
@@ -173,6 +175,8 @@ class App:
         selection = await self.selection(spec)
         plugins = await self.plugins()
         workplace = self.workplace(spec, workspace)
+        # In a thread: there may be hundreds of files to read.
+        skills = await asyncio.to_thread(workplace.skills)
         return Agent(
             Settings(
                 id=spec.id,
@@ -189,14 +193,14 @@ class App:
             Parts(
                 provider_stream=selection.provider.stream,
                 store=self.store,
-                sources=(workplace.native(), plugins),
+                sources=(workplace.native(skills), plugins),
                 policy_decide=self.engine.decide,
                 audit=self.engine.audit,
                 checker_cache=self._checkers,
                 clock=time.monotonic,
                 today=date.today,
                 contexts=(plugins,),
-                skills=lambda: workplace.skills().prompt,
+                skills=skills.prompt,
                 running=(await self.engine.manager()).running,
             ),
         )
@@ -262,15 +266,16 @@ class App:
 
     async def plugins(self) -> Plugins:
         """Every plugin that is switched on, loaded once. The MCP engine is one of them, and the last in the order of tools."""
-        async with self._loading:
-            if self._plugins is None:
-                self._plugins = await load_plugins(
-                    await plugin_rules(self.config, self.engine.resolve),
-                    Host(self.paths.data_dir / "plugins"),
-                    built_in=self._built_in,
-                    reserved=NATIVE_NAMES,
-                )
-                self._exit.push_async_callback(self._plugins.close)
+        if self._plugins is None:
+            async with self._loading:
+                if self._plugins is None:
+                    self._plugins = await load_plugins(
+                        await plugin_rules(self.config, self.engine.resolve),
+                        Host(self.paths.data_dir / "plugins"),
+                        built_in=self._built_in,
+                        reserved=NATIVE_NAMES,
+                    )
+                    self._exit.push_async_callback(self._plugins.close)
         return self._plugins
 
     # What an agent has, and has not
@@ -282,18 +287,26 @@ class App:
         await asyncio.gather(*(source.settle(one.settings.id, float("inf")) for source in one.parts.sources))
         return one
 
-    async def call(self, agent: str, session_key: str, tool: Tool | str, arguments: dict[str, Any]) -> ToolResult:
+    async def call(
+        self,
+        agent: str,
+        session_key: str,
+        tool: Tool | str,
+        arguments: dict[str, Any],
+        *,
+        workspace: Path | None = None,
+    ) -> ToolResult:
         """Call a tool without a model, with everything that belongs to a call. A name must be one of the agent's tools."""
         spec = self.engine.agent(agent)
         call = ToolCall(f"command-{secrets.token_hex(4)}", tool if isinstance(tool, str) else tool.name, arguments)
-        found = await self.tool(tool, spec.id) if isinstance(tool, str) else tool
+        found = await self.tool(tool, spec.id, workspace=workspace) if isinstance(tool, str) else tool
         if found is None:
             one = await self.agent(spec)
             return unknown(call, [known.name for known in one.tools()], one.absences())
         return await invoke(
             found,
             call,
-            Invocation(spec.id, full_key(spec.id, session_key), self.workplace(spec).root, call.id),
+            Invocation(spec.id, full_key(spec.id, session_key), self.workplace(spec, workspace).root, call.id),
             policy_decide=self.engine.decide,
             checker_cache=self._checkers,
             audit=self.engine.audit,
@@ -301,11 +314,13 @@ class App:
             running=(await self.engine.manager()).running,
         )
 
-    async def tool(self, name: str, agent: str = "") -> Tool | None:
+    async def tool(self, name: str, agent: str = "", *, workspace: Path | None = None) -> Tool | None:
         """A tool that an agent has and may use, by its name. Asks neither for a model nor, unless the tool is native, for skills."""
         spec = self.engine.agent(agent)
         if name in NATIVE_NAMES:
-            found = next((tool for tool in self.workplace(spec).native().tools(spec.id) if tool.name == name), None)
+            workplace = self.workplace(spec, workspace)
+            native = workplace.native(await asyncio.to_thread(workplace.skills))
+            found = next((tool for tool in native.tools(spec.id) if tool.name == name), None)
         else:
             found = (await self.plugins()).tool(spec.id, name)
         return found if found is not None and self.engine.decide(found, spec.id).allowed else None

@@ -1,4 +1,5 @@
-"""The ways in which a person can use `/mcp`: at a terminal with a gateway, in a chat, over HTTP. The same words for all three."""
+"""The ways in which a person can use `/mcp`: at a terminal with a gateway, in a chat with one and without, over HTTP. The same words for
+all of them."""
 
 import asyncio
 import json
@@ -11,7 +12,7 @@ from typing import Any, Protocol
 from parts.gateways import PROGRAM, Home, Running, home, running
 from parts.processes import HANG_GUARD
 
-SURFACES = ("terminal", "chat", "http")
+SURFACES = ("terminal", "chat", "chat-alone", "http")
 
 
 class Surface(Protocol):
@@ -85,11 +86,15 @@ class Http:
 @asynccontextmanager
 async def surface(kind: str, folder: Path, config: dict[str, Any] | None = None) -> AsyncIterator[Surface]:
     with home(folder, config) as place:
-        if kind == "chat":
+        if kind == "chat-alone":
             async with _chat(place) as chat:
                 yield chat
-        else:
-            async with running(place) as gateway:
+            return
+        async with running(place) as gateway:
+            if kind == "chat":
+                async with _chat(place) as chat:
+                    yield chat
+            else:
                 yield Terminal(gateway) if kind == "terminal" else Http(gateway)
 
 

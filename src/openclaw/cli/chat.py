@@ -1,14 +1,15 @@
 """`openclaw chat`: a conversation in this terminal.
 
-Line editing, history and completion are prompt-toolkit's. Ctrl-C stops the answer and not the program; Ctrl-D leaves. Works on a
-pipe too: each line of input is one message.
+Owns the terminal: line editing, history and completion are prompt-toolkit's. Ctrl-C stops the answer and not the program; Ctrl-D leaves.
+Works on a pipe too: each line of input is one message. A running gateway answers each line, as it answers every other command; without
+one, and from the line on at which it is gone, an App of our own does. What a line does is commands/chat.py.
 """
 
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
-from contextlib import nullcontext
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
 
 import msgspec
 from prompt_toolkit import PromptSession
@@ -17,106 +18,135 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.patch_stdout import patch_stdout
 
-from openclaw.commands.agent import StreamPrinter
+from openclaw.cli import remote
+from openclaw.commands.chat import LEAVE, begin, completions, greet, say
 from openclaw.commands.dispatch import Context, sentence
 from openclaw.commands.parse import Parsed
-from openclaw.commands.references import Said, argument_words, is_prompt, prompt_names, with_resources
-from openclaw.commands.slash import BUILT_IN, Chat
-from openclaw.commands.slash import run as slash
+from openclaw.commands.slash import Chat
 from openclaw.errors import OpenClawError
 from openclaw.files import make_directory
+from openclaw.gateway.wire import INTERRUPTED
 from openclaw.security.external import clean_label
 
-# The conversation of a person at a terminal, unless they name another.
-MAIN = "main"
-# A completion that takes longer is of no use to somebody who types.
-COMPLETION_SECONDS = 2.0
+# Options that go to the gateway with every line.
+_CARRIED = ("config", "agent", "session-key")
+# Options that keep the conversation in this process, as they do every command.
+_OURS = ("local", "log-level", "log-json")
+
+Complete = Callable[[str], Awaitable[Sequence[str]]]
 
 
 async def run(context: Context, parsed: Parsed) -> int:
-    async with context.open_app() as app:
-        here = msgspec.structs.replace(
-            context, open_app=lambda: nullcontext(app), open_engine=lambda: nullcontext(app.engine), surface="chat"
-        )
-        chat = Chat(app, here, parsed.text("agent"), parsed.text("session-key") or MAIN)
-        (await app.engine.manager()).start(chat.spec.id)
-        selection = await app.selection(chat.spec)
-        found = f" ({selection.found})" if selection.found else ""
-        context.console.note(
-            context.console.dim(f"{chat.spec.id} on {selection.name}{found}. /help for commands, Ctrl-D to leave.")
-        )
-        async for line in _lines(context, chat):
-            if not await _handle(chat, line):
+    async with AsyncExitStack() as stack:
+        conversation = _Conversation(context, parsed, stack)
+        await conversation.greet()
+        async for line in _lines(context, conversation.completions):
+            if line.strip() and await conversation.say(line):
                 break
     return 0
 
 
-async def _handle(chat: Chat, line: str) -> bool:
-    """One line of the person's. False when they want to leave."""
-    try:
-        if line.startswith("/"):
-            outcome = await slash(chat, line)
-            if outcome.leave:
-                return False
-            if outcome.said is not None:
-                await _say(chat, outcome.said)
-        elif line.strip():
-            await _say(chat, await with_resources(chat.app, chat.spec.id, line))
-    except OpenClawError as error:
-        chat.console.note(f"{chat.console.bad('error:')} {sentence(error)}")
-    return True
+class _Conversation:
+    """Lines go to the gateway for as long as it takes them. `stack` gets what has to be undone at the end."""
+
+    def __init__(self, context: Context, parsed: Parsed, stack: AsyncExitStack) -> None:
+        self._context = context
+        self._parsed = parsed
+        self._stack = stack
+        self._chat: Chat | None = None
+        self._is_ours = any(parsed.values.get(name) for name in _OURS)
+
+    async def greet(self) -> None:
+        if self._there() is None:
+            await greet(await self._here())
+
+    async def say(self, line: str) -> bool:
+        """Whether the person wants to leave."""
+        # No argument can hold that character.
+        code = self._there("--", line.replace("\0", ""))
+        if code is None:
+            return await self._say_here(line)
+        if code == INTERRUPTED:
+            self._stopped()
+        return code == LEAVE
+
+    async def completions(self, typed: str) -> list[str]:
+        if self._chat is not None:
+            return await completions(self._chat, typed)
+        printed = bytearray()
+        # The person types on meanwhile.
+        code = await asyncio.to_thread(remote.run, self._words("--complete", "--", typed), printed.extend)
+        return msgspec.json.decode(printed, type=list[str]) if code == 0 else []
+
+    def _there(self, *words: str) -> int | None:
+        """Have the gateway do it: how that ended; None when it is to be done here. Nothing else happens in this process meanwhile."""
+        if self._chat is not None or self._is_ours:
+            return None
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return remote.run(self._words(*words))
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _words(self, *words: str) -> list[str]:
+        carried = [f"--{name}={self._parsed.text(name)}" for name in _CARRIED if self._parsed.text(name)]
+        colour = ["--no-color"] if self._parsed.flag("no-color") else []
+        return ["line", *carried, *colour, *words]
+
+    async def _here(self) -> Chat:
+        """Our own, made when it is first needed; from then on it has the conversation."""
+        if self._chat is None:
+            app = await self._stack.enter_async_context(self._context.open_app())
+            self._chat = await begin(app, self._context, self._parsed)
+        return self._chat
+
+    async def _say_here(self, line: str) -> bool:
+        answer = asyncio.ensure_future(say(await self._here(), line))
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, answer.cancel)
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            self._stopped()
+        except OpenClawError as error:
+            self._context.console.note(f"{self._context.console.bad('error:')} {sentence(error)}")
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+        return False
+
+    def _stopped(self) -> None:
+        console = self._context.console
+        console.note(console.dim("(stopped)"))
 
 
-async def _say(chat: Chat, said: Said) -> None:
-    printer = StreamPrinter(chat.console)
-    answer = asyncio.ensure_future(
-        chat.app.reply(
-            said.message,
-            blocks=said.blocks,
-            agent=chat.agent,
-            session_key=chat.key,
-            on_event=printer,
-            patience=chat.app.engine.startup_grace,
-        )
-    )
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, answer.cancel)
-    try:
-        printer.end(await answer)
-    except asyncio.CancelledError:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        chat.console.note(chat.console.dim("(stopped)"))
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)
-
-
-async def _lines(context: Context, chat: Chat) -> AsyncIterator[str]:
+async def _lines(context: Context, complete: Complete) -> AsyncIterator[str]:
     if not sys.stdin.isatty():
         while line := await asyncio.to_thread(sys.stdin.readline):
             yield line.rstrip("\n")
         return
     make_directory(context.paths.data_dir)
     session: PromptSession[str] = PromptSession(
-        history=FileHistory(str(context.paths.history_file)), completer=_Slash(chat), complete_while_typing=True
+        history=FileHistory(str(context.paths.history_file)), completer=_Slash(complete), complete_while_typing=True
     )
     while True:
         try:
             with patch_stdout(raw=True):
-                yield await session.prompt_async("> ")
+                line = await session.prompt_async("> ")
         except KeyboardInterrupt:
             continue
         except EOFError:
             return
+        yield line
 
 
 class _Slash(Completer):
-    """Completes `/…` at the start of a line: commands, prompts of servers that are up, and the arguments of those."""
+    """Completes `/…` at the start of a line."""
 
-    def __init__(self, chat: Chat) -> None:
-        self._chat = chat
-        self._words = sorted({*BUILT_IN, *chat.app.workplace(chat.spec).skills().commands})
+    def __init__(self, complete: Complete) -> None:
+        self._complete = complete
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         return ()
@@ -127,20 +157,7 @@ class _Slash(Completer):
         text = document.text_before_cursor
         if not text.startswith("/"):
             return
-        try:
-            async with asyncio.timeout(COMPLETION_SECONDS):
-                words = await self._following(text[1:])
-        except (TimeoutError, OpenClawError):
-            return
         last = text.rpartition(" ")[2].removeprefix("/")
-        for word in words:
+        for word in await self._complete(text[1:]):
             if word.startswith(last):
                 yield Completion(clean_label(word, 200), start_position=-len(last))
-
-    async def _following(self, typed: str) -> list[str]:
-        """What the last word may become."""
-        manager, agent = await self._chat.app.engine.manager(), self._chat.spec.id
-        name, blank, rest = typed.partition(" ")
-        if not blank:
-            return [*self._words, *await prompt_names(manager, agent)]
-        return await argument_words(manager, agent, name, rest) if is_prompt(manager, agent, name) else []

@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
@@ -99,6 +100,7 @@ def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
         interactive=sys.stderr.isatty(),
         ask=_ask,
         read=_read,
+        browse=partial(_browse, env),
     )
 
 
@@ -117,6 +119,11 @@ def _writer(stream: TextIO) -> Callable[[str], None]:
             raise StoreError(f"The output cannot be written: {reason(error)}.") from None
 
     return write
+
+
+async def _browse(env: Mapping[str, str], address: str) -> bool:
+    browser = import_module("openclaw.auth.browser")
+    return bool(await browser.open_browser(address, env) if address else browser.has_screen(env))
 
 
 async def _read() -> str:

@@ -11,6 +11,8 @@ import _socket
 import os
 import stat
 import sys
+from _collections_abc import Callable
+from importlib import import_module
 
 from openclaw import __version__
 from openclaw.config import places
@@ -21,8 +23,8 @@ TAKE_TIMEOUT = 5.0
 _WIDTH = 80
 
 
-def run(words: list[str]) -> int | None:
-    """The exit code of a command line; None when it is to be run in this process."""
+def run(words: list[str], out: Callable[[bytes], object] | None = None) -> int | None:
+    """The exit code of a command line; None when it is to be run in this process. `out` takes what it prints in place of stdout."""
     config = _config(words)
     place = places.control_socket(os.environ, config)
     link = _connect(place)
@@ -33,7 +35,7 @@ def run(words: list[str]) -> int | None:
     if handler is _signal.SIG_DFL:
         _signal.signal(_signal.SIGINT, _signal.default_int_handler)
     try:
-        terminal = _Terminal(connection)
+        terminal = _Terminal(connection, out or _print)
         if not terminal.is_taken(wire.pack(_request(words, config, token))):
             return None
         return _served(terminal)
@@ -128,9 +130,10 @@ def _dialled(family: int, address: "str | tuple[str, int]") -> "_socket.socket":
 class _Terminal:
     """This terminal, as the gateway uses it."""
 
-    def __init__(self, connection: "_socket.socket") -> None:
+    def __init__(self, connection: "_socket.socket", out: Callable[[bytes], object]) -> None:
         self.interrupted = False
         self._connection = connection
+        self._out = out
         self._arrived = bytearray()
 
     def is_taken(self, request: bytes) -> bool:
@@ -169,11 +172,13 @@ class _Terminal:
                 _write(2, b"error: the gateway ended while it ran the command. Look: openclaw gateway status\n")
                 return 1
             if kind == wire.OUT:
-                _write(1, payload)
+                self._out(payload)
             elif kind == wire.ERR:
                 _write(2, payload)
             elif kind == wire.ASK:
                 self._answer(payload)
+            elif kind == wire.BROWSE:
+                self._send(wire.frame(wire.ANSWER, b"yes" if _browse(payload.decode()) else b""))
             elif kind == wire.READ:
                 self._give_input()
             elif kind == wire.EXIT:
@@ -212,6 +217,18 @@ class _Terminal:
         except OSError:
             # What is read next tells whether the gateway is gone.
             pass
+
+
+def _browse(address: str) -> bool:
+    """Open an address on the screen of this terminal's person; without one, tell whether there is a screen."""
+    browser = import_module("openclaw.auth.browser")
+    if not address:
+        return bool(browser.has_screen(os.environ))
+    return bool(import_module("asyncio").run(browser.open_browser(address, os.environ)))
+
+
+def _print(data: bytes) -> None:
+    _write(1, data)
 
 
 def _write(descriptor: int, data: bytes) -> None:

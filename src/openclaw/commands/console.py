@@ -17,6 +17,7 @@ Write = Callable[[str], None]
 Ask = Callable[[str], Awaitable[str | None]]
 Read = Callable[[], Awaitable[str]]
 Flush = Callable[[], Awaitable[None]]
+Browse = Callable[[str], Awaitable[bool]]
 
 
 async def _nobody(question: str) -> str | None:
@@ -31,10 +32,15 @@ async def _at_once() -> None:
     return None
 
 
+async def _without_screen(address: str) -> bool:
+    return False
+
+
 class Console(msgspec.Struct, frozen=True):
     """`ask` puts a question to a person and gives None when nobody is there to answer; `read` gives all of standard input.
 
-    `flush` waits until the other end has taken most of what was printed; who prints much without it fills our memory.
+    `flush` waits until the other end has taken most of what was printed; who prints much without it fills our memory. `browse` opens an
+    address in a browser where the person sits and says whether that went; without an address, whether there is a screen for it.
     """
 
     out: Write
@@ -46,6 +52,7 @@ class Console(msgspec.Struct, frozen=True):
     ask: Ask = _nobody
     read: Read = _nothing
     flush: Flush = _at_once
+    browse: Browse = _without_screen
 
     def line(self, text: str = "") -> None:
         self.out(text + "\n")

@@ -16,7 +16,7 @@ import msgspec
 
 from openclaw import __version__
 from openclaw.commands.console import Console
-from openclaw.commands.parse import Parsed, help_text, parse
+from openclaw.commands.parse import Command, Option, Parsed, help_text, parse
 from openclaw.commands.table import ROOT, SHARED
 from openclaw.config.paths import Paths
 from openclaw.errors import ConfigError, OpenClawError
@@ -51,16 +51,18 @@ class Context(msgspec.Struct, frozen=True):
 Handler = Callable[[Context, Parsed], Awaitable[int]]
 
 
-async def dispatch(words: Sequence[str], context: Context) -> int:
-    """Run one command line. Raises nothing but CancelledError."""
+async def dispatch(
+    words: Sequence[str], context: Context, root: Command = ROOT, shared: Sequence[Option] = SHARED
+) -> int:
+    """Run one command line of the tree under `root`. Raises nothing but CancelledError."""
     console = context.console
     try:
-        parsed = parse(ROOT, words, SHARED)
+        parsed = parse(root, words, shared)
         if parsed.flag("version"):
             console.line(f"openclaw {__version__}")
             return 0
         if parsed.flag("help") or parsed.command.children:
-            console.line(help_text(ROOT, parsed, SHARED, console.width))
+            console.line(help_text(root, parsed, shared, console.width))
             return 0
         return await handler(parsed)(context, parsed)
     except ConfigError as error:

@@ -166,7 +166,7 @@ async def _try(context: Context, parsed: Parsed, engine: Engine, name: str, agen
         await manager.server(name, agent).refresh()
     except OpenClawError:
         status = _status(manager, name, agent)
-        if status.state == "needs-auth" and context.surface in ("terminal", "chat"):
+        if status.state == "needs-auth" and context.surface != "http":
             say = context.console.note if parsed.flag("json") else context.console.line
             try:
                 await sign_in(context, engine, name, agent, say)

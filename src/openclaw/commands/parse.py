@@ -54,7 +54,7 @@ class Command(msgspec.Struct, frozen=True):
     """One word of the command tree. `handler` is `module:function`, loaded when it is run; a group has children instead.
 
     `default` names the child that runs when none is given. `local` marks commands that belong to this terminal or process
-    and are never sent to a gateway; `local_unless` names options without which that is so.
+    and are never sent to a gateway.
     """
 
     name: str
@@ -66,7 +66,6 @@ class Command(msgspec.Struct, frozen=True):
     children: tuple["Command", ...] = ()
     default: str = ""
     local: bool = False
-    local_unless: tuple[str, ...] = ()
 
     def child(self, name: str) -> "Command | None":
         return next((c for c in self.children if c.name == name), None)
@@ -78,12 +77,6 @@ class Parsed(msgspec.Struct, frozen=True):
     command: Command
     trail: tuple[str, ...]
     values: Mapping[str, Any] = msgspec.field(default_factory=dict)
-
-    @property
-    def is_local(self) -> bool:
-        """Whether the terminal's own process has to do it."""
-        unless = self.command.local_unless
-        return self.command.local or (bool(unless) and not any(self.values.get(name) for name in unless))
 
     def text(self, name: str) -> str:
         return str(self.values.get(name) or "")

@@ -1,6 +1,7 @@
 """`mcp_manage`: the tool behind `/mcp …`, called with the words as they were typed and never by a model.
 
-It runs the same commands as `openclaw mcp …`, on a console that collects what they print.
+It runs the same commands as `openclaw mcp …`, on a console that collects what they print. What they have to say on the way (an error,
+an address to open while they wait) goes to the person at once.
 """
 
 import shlex
@@ -10,15 +11,18 @@ import msgspec
 
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context, dispatch
+from openclaw.commands.table import HELP, MCP
 from openclaw.content import Text
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
 
 NAME = "mcp_manage"
+# The tree of `openclaw mcp`, by the name it has here; options about the process that runs a command mean nothing here.
+_TREE = msgspec.structs.replace(MCP, name="/mcp")
 _SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
 
 
 def mcp_manage(context: Context) -> Tool:
-    """The tool for one surface. Its result is text a person reads; `details.exitCode` says how it went."""
+    """The tool for one surface. Its result is what a person reads; `details.exitCode` says how it went."""
 
     async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
         try:
@@ -28,9 +32,9 @@ def mcp_manage(context: Context) -> Tool:
         printed: list[str] = []
         console = context.console
         collecting = Console(
-            out=printed.append, err=printed.append, width=console.width, interactive=False, ask=console.ask
+            out=printed.append, err=console.err, width=console.width, ask=console.ask, browse=console.browse
         )
-        code = await dispatch(["mcp", *words], msgspec.structs.replace(context, console=collecting))
+        code = await dispatch(words, msgspec.structs.replace(context, console=collecting), _TREE, (HELP,))
         return ToolResult((Text("".join(printed).rstrip("\n")),), is_error=code != 0, details={"exitCode": code})
 
     return Tool(

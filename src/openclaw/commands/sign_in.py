@@ -1,15 +1,14 @@
 """`openclaw mcp auth`: sign in to a server, finish a sign-in that was started elsewhere, sign out.
 
-A browser is opened from a terminal or chat only, and the whole address is always shown. Without a screen, with `--no-browser` or with
-`--json` the address is printed and the command ends: `--code` finishes it, here or in another process. Where tokens are and what makes
-them good is `auth/`'s business.
+A browser is opened where a person sits who has a screen, and the whole address is always shown. Without a screen, with `--no-browser` or
+with `--json` the address is printed and the command ends: `--code` finishes it, here or in another process. Where tokens are and what
+makes them good is `auth/`'s business.
 """
 
 import shlex
 import time
 from typing import Any
 
-from openclaw.auth.browser import has_screen, open_browser
 from openclaw.auth.login import SignedIn, Started
 from openclaw.commands.console import Write, duration
 from openclaw.commands.dispatch import Context
@@ -50,10 +49,10 @@ async def _sign_in(context: Context, parsed: Parsed, engine: Engine, spec: Serve
 
 
 async def sign_in(context: Context, engine: Engine, name: str, agent: str, say: Write) -> bool:
-    """Sign a person in through the browser of this machine. Without a screen the address is shown, to be finished with `--code`, and
+    """Sign a person in through the browser in front of them. Without a screen the address is shown, to be finished with `--code`, and
     the answer is False. Raises AuthError."""
     spec = await _spec(engine, name, agent)
-    if not _may_open(context):
+    if not await context.console.browse(""):
         _show(context, await engine.credentials.start(spec), spec, say)
         await _warn(context, engine)
         return False
@@ -72,15 +71,10 @@ async def _warn(context: Context, engine: Engine) -> None:
 
 async def offer(context: Context, engine: Engine, name: str, agent: str) -> bool:
     """Sign in for a call that turned out to need it, where a person watches who can. Whether somebody did."""
-    if not context.console.interactive or not _may_open(context):
+    if not context.console.interactive or not await context.console.browse(""):
         return False
     context.console.note(f"This call needs you to sign in to {clean_terminal(name)}.")
     return await sign_in(context, engine, name, agent, context.console.note)
-
-
-def _may_open(context: Context) -> bool:
-    """A gateway does not know where the person sits; a request over HTTP has nobody."""
-    return context.surface in ("terminal", "chat") and has_screen(context.env)
 
 
 async def _spec(engine: Engine, name: str, agent: str) -> ServerSpec:
@@ -113,7 +107,7 @@ async def _print_metadata(context: Context, engine: Engine, spec: ServerSpec) ->
 
 async def _open(context: Context, started: Started, spec: ServerSpec) -> None:
     _announce(context, started, context.console.note)
-    if not await open_browser(started.authorization_url, context.env):
+    if not await context.console.browse(started.authorization_url):
         context.console.note("No browser could be opened here. Open the address in any browser on this machine,")
         context.console.note(f"or, from elsewhere, finish with: {_command(spec)}")
 

@@ -22,6 +22,7 @@ from openclaw.log import one_line
 from openclaw.security.external import clean_terminal
 from openclaw.security.unframe import without_frames
 from openclaw.sessions.key import session_key
+from openclaw.skills.catalog import Skills
 from openclaw.skills.skill import SkillFault
 from openclaw.workplace import SLASH_WORDS
 
@@ -41,6 +42,10 @@ class Chat(msgspec.Struct):
     @property
     def spec(self) -> AgentSpec:
         return agent(self.app.config, self.agent)
+
+    def skills(self) -> Skills:
+        """Those of the place where the agent works: that of the person, if it has none configured."""
+        return self.app.workplace(self.spec, self.context.cwd).skills()
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -65,7 +70,7 @@ async def run(chat: Chat, line: str) -> Outcome:
 
 
 async def _use_skill(chat: Chat, name: str, words: str) -> Outcome:
-    skills = chat.app.workplace(chat.spec).skills()
+    skills = chat.skills()
     command = skills.commands.get(name.lower())
     if command is None:
         known = [f"/{word}" for word in (*BUILT_IN, *skills.commands)]
@@ -74,8 +79,11 @@ async def _use_skill(chat: Chat, name: str, words: str) -> Outcome:
         )
     if command.tool:
         tool = mcp_manage(chat.context) if command.tool == MCP_MANAGE else command.tool
-        result = await chat.app.call(chat.agent, chat.key, tool, command.arguments(words.strip()))
-        chat.console.line(clean_terminal(without_frames(text_of(result.content))))
+        result = await chat.app.call(
+            chat.agent, chat.key, tool, command.arguments(words.strip()), workspace=chat.context.cwd
+        )
+        if said := text_of(result.content):
+            chat.console.line(clean_terminal(without_frames(said)))
         return Outcome()
     try:
         return Outcome(Said(command.message(words.strip())))
@@ -85,10 +93,7 @@ async def _use_skill(chat: Chat, name: str, words: str) -> Outcome:
 
 async def _help(chat: Chat, words: str) -> Outcome:
     rows = [(f"/{name}", summary) for name, summary in SLASH_WORDS.items()]
-    rows += [
-        (f"/{name}", one_line(command.skill.description))
-        for name, command in chat.app.workplace(chat.spec).skills().commands.items()
-    ]
+    rows += [(f"/{name}", one_line(command.skill.description)) for name, command in chat.skills().commands.items()]
     chat.console.table(("command", "what it does"), rows)
     return Outcome()
 
@@ -104,7 +109,7 @@ async def _new(chat: Chat, words: str) -> Outcome:
 
 
 async def _tools(chat: Chat, words: str) -> Outcome:
-    tools = (await chat.app.agent(chat.spec)).tools()
+    tools = (await chat.app.agent(chat.spec, workspace=chat.context.cwd)).tools()
     chat.console.table(("tool", "what it does"), [(tool.name, one_line(tool.description)) for tool in tools])
     return Outcome()
 

@@ -7,6 +7,7 @@ from openclaw.commands.parse import Argument, Command, Option
 
 JSON = Option("json", "Print JSON instead of text.")
 AGENT = Option("agent", "The agent to use; the default agent when left out.", value="ID")
+HELP = Option("help", "Show this help.", short="-h")
 
 SHARED = (
     Option("config", "Read this file instead of ~/.openclaw/openclaw.json.", value="FILE"),
@@ -15,7 +16,7 @@ SHARED = (
     Option("log-json", "Log one JSON object a line."),
     Option("no-color", "No colours, as with NO_COLOR=1."),
     Option("version", "Print the version and exit."),
-    Option("help", "Show this help.", short="-h"),
+    HELP,
 )
 
 _AGENT = Command(
@@ -44,6 +45,22 @@ _CHAT = Command(
     details="Type /help for commands. Ctrl-C stops the answer, Ctrl-D leaves.",
     options=(AGENT, Option("session-key", "The conversation to continue.", value="KEY")),
     local=True,
+)
+
+_LINE = Command(
+    "line",
+    "Say one line of a chat.",
+    handler="openclaw.commands.chat:run",
+    details="""\
+What `openclaw chat` has a running gateway do, line by line. Words with a slash work here as they do there.
+Example: openclaw line "/mcp servers"\
+""",
+    options=(
+        AGENT,
+        Option("session-key", "The conversation to continue.", value="KEY"),
+        Option("complete", "Print how the last word may go on, as JSON."),
+    ),
+    arguments=(Argument("text", "What to say; left out, who would answer is shown.", required=False),),
 )
 
 _SESSIONS = Command(
@@ -146,7 +163,7 @@ def _about_servers(word: str, help: str, handler: str, *, which: Argument = _NAM
     return Command(word, help, handler=handler, arguments=(which,), options=(AGENT, JSON))
 
 
-_MCP = Command(
+MCP = Command(
     "mcp",
     "See and use MCP servers.",
     details="The same words work as /mcp … in chat.",
@@ -236,7 +253,6 @@ Examples:
             "Sign in to a server, or out of it.",
             handler="openclaw.commands.sign_in:auth",
             # A browser opens where the person sits, which a gateway does not know.
-            local_unless=("code", "logout", "no-browser", "print-client-metadata", "json"),
             arguments=(_NAME,),
             options=(
                 Option("code", "Finish a sign-in with the address the browser ended at.", value="CALLBACK_URL"),
@@ -351,6 +367,7 @@ ROOT = Command(
     children=(
         _AGENT,
         _CHAT,
+        _LINE,
         Command(
             "demo",
             "Take a tour of two minutes: an agent, servers, a crash, a sign-in, an attack.",
@@ -374,7 +391,7 @@ ROOT = Command(
         _SESSIONS,
         _CONFIG,
         _TOOLS,
-        _MCP,
+        MCP,
         _MCP_SERVER,
         _ORDER,
         _SECRETS,

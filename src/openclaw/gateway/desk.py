@@ -52,7 +52,7 @@ class CommandDesk:
         except OpenClawError:
             # The command itself tells what is wrong with it, and does nothing.
             return None
-        is_theirs = parsed.is_local or any(parsed.values.get(name) for name in _OF_THE_PROCESS)
+        is_theirs = parsed.command.local or any(parsed.values.get(name) for name in _OF_THE_PROCESS)
         is_another = bool(parsed.text("config")) and not _same(named.config_file, self._app.paths.config_file)
         return "" if is_theirs or is_another else None
 

@@ -36,6 +36,7 @@ class FarTerminal:
             ask=self._ask,
             read=self._read,
             flush=self._flush,
+            browse=self._browse,
         )
 
     async def listen(self, interrupted: Callable[[], object]) -> None:
@@ -74,9 +75,15 @@ class FarTerminal:
             await self._writer.drain()
 
     async def _ask(self, question: str) -> str | None:
+        return await self._answered(wire.ASK, question)
+
+    async def _browse(self, address: str) -> bool:
+        return bool(await self._answered(wire.BROWSE, address))
+
+    async def _answered(self, kind: bytes, text: str) -> str | None:
         if self._is_gone:
             return None
-        self._writer.write(wire.frame(wire.ASK, question.encode("utf-8", "backslashreplace")))
+        self._writer.write(wire.frame(kind, text.encode("utf-8", "backslashreplace")))
         return await self._answers.get()
 
     async def _read(self) -> str:

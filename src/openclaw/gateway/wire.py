@@ -5,21 +5,23 @@ command-line stub, so it imports nothing at all. A conversation is opened by RUN
 without NUL bytes, which no argument of a program can hold: PROTOCOL first, so that every version can tell every other apart.
 
     RUN → LOCAL                                          the caller has to do it itself; the payload says why, if a person should know
-    RUN → TAKEN, GO → (OUT | ERR | ASK | READ)* EXIT     ASK is answered by ANSWER, READ by INPUT frames and an empty one; CANCEL any time
+    RUN → TAKEN, GO → (OUT | ERR | ASK | BROWSE | READ)* EXIT     CANCEL any time
     STATUS → DATA        STOP → DATA
+
+ASK and BROWSE are answered by ANSWER (an address was opened, or could be, when that is not empty), READ by INPUT frames and an empty one.
 
 Nothing is begun before GO: a caller that was tired of waiting and does the work itself never says it.
 """
 
 # Changes with anything in this file that an older other end would misread.
-PROTOCOL = b"openclaw-1"
+PROTOCOL = b"openclaw-2"
 
 # From the caller, first.
 RUN, STATUS, STOP = b"R", b"S", b"T"
 # From the caller, later.
 GO, CANCEL, ANSWER, INPUT = b"g", b"c", b"a", b"i"
 # From the gateway.
-TAKEN, LOCAL, OUT, ERR, ASK, READ, EXIT, DATA = b"k", b"l", b"o", b"e", b"q", b"r", b"x", b"d"
+TAKEN, LOCAL, OUT, ERR, ASK, BROWSE, READ, EXIT, DATA = b"k", b"l", b"o", b"e", b"q", b"b", b"r", b"x", b"d"
 
 HEAD_BYTES = 5
 # No argument list is longer on any system, and output is sent in pieces far below this.

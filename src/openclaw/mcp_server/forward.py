@@ -101,7 +101,7 @@ class _Errand:
                 self._errors += payload
             elif kind == wire.READ:
                 await self._give()
-            elif kind == wire.ASK:
+            elif kind in (wire.ASK, wire.BROWSE):
                 # Nobody is here to be asked.
                 self._writer.write(wire.frame(wire.ANSWER))
             elif kind == wire.EXIT:
