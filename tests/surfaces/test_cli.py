@@ -440,6 +440,37 @@ def test_resources_and_prompts_are_listed_though_another_server_is_away(person: 
     assert "description" not in person.run("mcp", "prompt", "shop", "greet", "--json").data
 
 
+def test_a_changed_tool_is_told_by_a_refresh_and_shown_as_it_is_indented(person: Program) -> None:
+    plan, entry = person.home / "plan.json", {"name": "add", "inputSchema": {"type": "object"}}
+    plan.write_text(json.dumps({"tools": [entry]}))
+    script = str(Path(__file__).parent.parent / "parts" / "workshop.py")
+    shop = {"command": sys.executable, "args": [script, str(plan), str(person.home / "log")]}
+    person.configure(json.dumps({"mcp": {"servers": {"shop": shop}}}))
+    assert person.run("mcp", "refresh").out == "shop: 1 tool\n"
+    plan.write_text(json.dumps({"tools": [{**entry, "inputSchema": {"type": "object", "required": ["a"]}}]}))
+    assert person.run("mcp", "refresh").out == "shop: 0 tools, 1 changed: openclaw mcp status shop shows how\n"
+    for line in ('\n    +    "required": [', '\n    +      "a"'):
+        assert line in person.run("mcp", "status", "shop").out
+    assert '\n  +    "required": [\n  +      "a"' in person.run("mcp", "trust", "shop").out
+
+
+def test_a_tool_called_by_its_own_name_is_told_with_its_whole_one(person: Program) -> None:
+    person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}}}}}}}")
+    person.run("mcp", "tools")
+    ran = person.run("mcp", "call", "echo", "text=hi")
+    assert (ran.code, ran.err) == (2, "error: There is no MCP tool echo. Did you mean parts__echo?\n")
+
+
+def test_the_status_of_a_program_that_ends_at_once_shows_what_it_wrote(person: Program) -> None:
+    away = {"command": sys.executable, "args": ["-c", "import sys; sys.exit('no such folder: /notes')"]}
+    unset = {"command": sys.executable, "args": ["${NOT_SET_ANYWHERE}"]}
+    person.configure(json.dumps({"mcp": {"servers": {"away": away, "unset": unset}}}))
+    ran = person.run("mcp", "status", "away")
+    assert ran.code == 1
+    assert "Z no such folder: /notes (more: openclaw mcp logs away)" in ran.out
+    assert "${NOT_SET_ANYWHERE} is not set" in person.run("mcp", "status", "unset").out
+
+
 def test_a_resource_pointed_at_and_a_prompt_typed_join_the_conversation_framed(person: Program) -> None:
     plan = person.home / "plan.json"
     plan.write_text(

@@ -73,8 +73,11 @@ class _Caller:
             return entry
         absence = next((one for one in self._manager.absences(self._agent) if fnmatchcase(tool, one.name)), None)
         if absence is None:
-            known = [entry.name for entry in self._manager.entries(self._agent)]
-            raise UsageError(f"There is no MCP tool {tool}. {nearest(tool, known) or 'Try: openclaw mcp tools'}")
+            entries = self._manager.entries(self._agent)
+            # Who types the name it has at its server means that tool.
+            bare = [entry.name for entry in entries if entry.definition.name == tool]
+            near = f"Did you mean {bare[0]}?" if bare else nearest(tool, [entry.name for entry in entries])
+            raise UsageError(f"There is no MCP tool {tool}. {near or 'Try: openclaw mcp tools'}")
         for server in self._waiting():
             if server.where == absence.where and await self._sign_in(server.name):
                 entry = await self._manager.find(tool, self._agent)

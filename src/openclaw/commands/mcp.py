@@ -12,7 +12,7 @@ from typing import Any
 from openclaw.commands.arguments import arguments_of
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed, nearest
-from openclaw.commands.render import server_lines, show_resource, show_result, status_lines
+from openclaw.commands.render import diff_lines, server_lines, show_resource, show_result, status_lines
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.agents import agent as agent_spec
 from openclaw.engine import Engine
@@ -140,12 +140,25 @@ async def status(context: Context, parsed: Parsed) -> int:
     async with opened(context, parsed) as (engine, manager, agent):
         await _reached(manager, name, agent)
         (found,) = await with_sign_ins(engine, [one for one in manager.status(agent) if one.name == name])
+        wrote = await _last_words(manager, found, agent)
     if parsed.flag("json"):
         context.console.data(status_json(found))
     else:
-        for line in status_lines(found):
+        for line in status_lines(found, wrote):
             context.console.line(line)
     return 0 if found.state in ("ready", "stopped") else 1
+
+
+async def _last_words(manager: Manager, status: ServerStatus, agent: str) -> str:
+    """What a program that did not come up wrote last: it mostly says what it lacks."""
+    if status.state not in ("restarting", "failed") or status.transport != "stdio":
+        return ""
+    try:
+        spec = manager.server(status.name, agent).spec
+    except UsageError:
+        # One that cannot be started as it is configured has never said a word.
+        return ""
+    return "".join(await asyncio.to_thread(manager.logbook.tail, spec, 1))
 
 
 async def _reached(manager: Manager, name: str, agent: str) -> None:
@@ -166,16 +179,23 @@ async def refresh(context: Context, parsed: Parsed) -> int:
     async with opened(context, parsed) as (_, manager, agent):
         names = [name] if name else [one.name for one in manager.status(agent) if one.state != "disabled"]
         rows = await asyncio.gather(*(_refreshed(manager, one, agent) for one in names))
-        counts = {found.name: found.tools for found in manager.status(agent)}
+        found = {status.name: status for status in manager.status(agent)}
     for row in rows:
-        row["tools"] = counts.get(row["name"], 0)
+        row["tools"] = found[row["name"]].tools if row["name"] in found else 0
     if parsed.flag("json"):
         context.console.data(rows)
     else:
         for row in rows:
-            said = f"{row['tools']} tools" if row["ok"] else clean_terminal(row["error"])
+            said = _listed(found[row["name"]]) if row["ok"] else clean_terminal(row["error"])
             context.console.line(f"{clean_label(row['name'], 100)}: {said}")
     return 0 if all(row["ok"] for row in rows) else 1
+
+
+def _listed(status: ServerStatus) -> str:
+    said = f"{status.tools} tool{'' if status.tools == 1 else 's'}"
+    if status.changes:
+        said += f", {len(status.changes)} changed: openclaw mcp status {clean_label(status.name, 100)} shows how"
+    return said
 
 
 async def _refreshed(manager: Manager, name: str, agent: str) -> dict[str, Any]:
@@ -318,8 +338,8 @@ async def trust(context: Context, parsed: Parsed) -> int:
         return 0
     for change in accepted:
         context.console.line(f"accepted: {clean_label(change.tool, 128)}")
-        for line in change.diff.splitlines():
-            context.console.line(f"  {clean_label(line, 300)}")
+        for line in diff_lines(change):
+            context.console.line(f"  {line}")
     if not accepted:
         context.console.line("Nothing has changed.")
     return 0

@@ -13,6 +13,7 @@ import msgspec
 from openclaw.commands.console import Console, duration
 from openclaw.errors import OpenClawError
 from openclaw.mcp.definition import is_null
+from openclaw.mcp.pins import Change
 from openclaw.mcp.results import CallResult, Content, ResourceContents
 from openclaw.mcp.status import ServerStatus
 from openclaw.media import RESULT_ITEM_BYTES, MediaStore, decode_base64, shown_size
@@ -23,6 +24,9 @@ _RULE = "─" * 58
 _NAME_WIDTH = 14
 # Content that is a file on disk before it is a line on a terminal.
 _SAVED = frozenset({"image", "audio", "resource"})
+# Of a changed definition: how far a line is indented at most, and how much of it is shown.
+_DEEPEST = 60
+_DIFF_LINE = 300
 
 
 def server_lines(found: Sequence[ServerStatus], console: Console) -> Iterator[str]:
@@ -38,8 +42,8 @@ def server_lines(found: Sequence[ServerStatus], console: Console) -> Iterator[st
     yield _RULE
 
 
-def status_lines(status: ServerStatus) -> Iterator[str]:
-    """Everything about one server, one fact a line."""
+def status_lines(status: ServerStatus, wrote: str = "") -> Iterator[str]:
+    """Everything about one server, one fact a line. `wrote` is what it last wrote to standard error, when that may tell what is wrong."""
     yield f"{clean_label(status.name, 100)}  {clean_terminal(status.target)}"
     facts: list[tuple[str, str]] = [
         ("State", status.shown),
@@ -57,6 +61,7 @@ def status_lines(status: ServerStatus) -> Iterator[str]:
         ("Calls", f"{status.in_flight} running, {status.queued} waiting"),
         ("Latency", _latency(status)),
         ("Last error", _last_error(status)),
+        ("Wrote", f"{wrote} (more: openclaw mcp logs {status.name})" if wrote else ""),
         ("Agent", status.owner),
         ("Configured", status.where),
     ]
@@ -66,7 +71,14 @@ def status_lines(status: ServerStatus) -> Iterator[str]:
     for change in status.changes:
         how = "held back" if change.held else "changed"
         yield f"  Tool {clean_label(change.tool, 128)} {how}; `openclaw mcp trust {clean_label(status.name, 100)}` accepts it:"
-        yield from (f"    {clean_label(line, 300)}" for line in change.diff.splitlines())
+        yield from (f"    {line}" for line in diff_lines(change))
+
+
+def diff_lines(change: Change) -> Iterator[str]:
+    """What changed in a tool, with the indentation by which it is read."""
+    for line in change.diff.splitlines():
+        mark = line[: min(len(line) - len(line.lstrip("+- ")), _DEEPEST)]
+        yield mark + clean_label(line[len(mark) :], _DIFF_LINE)
 
 
 def _auth(status: ServerStatus) -> str:
