@@ -96,6 +96,18 @@ async def test_every_route_refuses_every_wrong_way_of_asking(gateway: Running) -
     assert wrong == []
 
 
+@pytest.mark.parametrize(("host", "status"), [("evil.example", 403), ("localhost:1", 403), ("localhost", 200)])
+async def test_a_whole_address_as_the_target_counts_as_much_as_host(gateway: Running, host: str, status: int) -> None:
+    headers = {"Host": "localhost", "Authorization": f"Bearer {gateway.home.token}"}
+    assert (await ask(gateway, "GET", f"http://{host}/v1/tools", headers))[0] == status
+
+
+async def test_a_body_that_is_not_encoded_as_it_says_is_the_callers_fault(gateway: Running) -> None:
+    headers = {"Host": "localhost", "Authorization": f"Bearer {gateway.home.token}", "Content-Encoding": "gzip"}
+    status, _, body = await ask(gateway, "POST", "/v1/tools/invoke", headers, b"{}")
+    assert (status, json.loads(body)["error"]["message"]) == (400, "The body is not encoded as the headers say.")
+
+
 async def test_a_token_in_the_address_opens_nothing(gateway: Running) -> None:
     host = {"Host": "localhost"}
     for name in ("token", "access_token", "api_key", "key"):

@@ -254,7 +254,9 @@ class HttpServer:
             return refused
         if wait.is_new:
             _log.warning(
-                "Too many wrong tokens from %s; others are not looked at for %.0f s.", one_line(address), wait.seconds
+                "Too many wrong tokens from %s: for %.0f s each further one is answered with 429.",
+                one_line(address),
+                wait.seconds,
             )
         return too_many(wait.seconds)
 
@@ -268,11 +270,19 @@ def _knock(request: web.Request) -> Knock:
     return Knock(
         method=request.method,
         path=request.path,
-        hosts=request.headers.getall("Host", ()),
+        hosts=_hosts(request),
         origins=request.headers.getall("Origin", ()),
         authorizations=request.headers.getall("Authorization", ()),
         arrived_at=str(sockname[0]) if sockname else "",
     )
+
+
+def _hosts(request: web.Request) -> Sequence[str]:
+    """Whom a request is meant for: the Host header, and the host of a target that is a whole address, when that is another."""
+    named = request.headers.getall("Host", ())
+    _, mark, rest = request.raw_path.partition("://")
+    target = rest.partition("/")[0] if mark and not request.raw_path.startswith("/") else ""
+    return (*named, target) if target and target not in named else named
 
 
 def _route(request: web.Request) -> str:
@@ -340,12 +350,14 @@ def _plain(value: Any) -> Any:
 
 
 async def read_body(request: web.Request) -> bytes:
-    """Raises UsageError when it does not arrive in time."""
+    """Raises UsageError when it does not arrive in time, or is not what the headers say of it."""
     try:
         async with asyncio.timeout(BODY_TIMEOUT):
             return await request.read()
     except TimeoutError:
         raise UsageError(f"The body did not arrive within {BODY_TIMEOUT:.0f} s.") from None
+    except web.RequestPayloadError:
+        raise UsageError("The body is not encoded as the headers say.") from None
 
 
 async def read_object(request: web.Request, type: type[Any]) -> Any:
