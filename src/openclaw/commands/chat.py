@@ -89,7 +89,8 @@ async def completions(chat: Chat, typed: str) -> list[str]:
     try:
         async with asyncio.timeout(COMPLETION_SECONDS):
             if not blank:
-                return [*sorted({*BUILT_IN, *chat.skills().commands}), *await prompt_names(manager, agent)]
+                skills = await asyncio.to_thread(chat.skills)
+                return [*sorted({*BUILT_IN, *skills.commands}), *await prompt_names(manager, agent)]
             return await argument_words(manager, agent, name, rest) if is_prompt(manager, agent, name) else []
     except (TimeoutError, OpenClawError):
         return []

@@ -4,6 +4,7 @@ Runs no model. A skill whose command names a tool gets that tool called with the
 into a message that asks the model to follow the skill.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
@@ -44,7 +45,7 @@ class Chat(msgspec.Struct):
         return agent(self.app.config, self.agent)
 
     def skills(self) -> Skills:
-        """Those of the place where the agent works: that of the person, if it has none configured."""
+        """Those of the place where the agent works: that of the person, if it has none configured. Reads files: not for the event loop."""
         return self.app.workplace(self.spec, self.context.cwd).skills()
 
 
@@ -70,7 +71,7 @@ async def run(chat: Chat, line: str) -> Outcome:
 
 
 async def _use_skill(chat: Chat, name: str, words: str) -> Outcome:
-    skills = chat.skills()
+    skills = await asyncio.to_thread(chat.skills)
     command = skills.commands.get(name.lower())
     if command is None:
         known = [f"/{word}" for word in (*BUILT_IN, *skills.commands)]
@@ -92,8 +93,9 @@ async def _use_skill(chat: Chat, name: str, words: str) -> Outcome:
 
 
 async def _help(chat: Chat, words: str) -> Outcome:
+    skills = await asyncio.to_thread(chat.skills)
     rows = [(f"/{name}", summary) for name, summary in SLASH_WORDS.items()]
-    rows += [(f"/{name}", one_line(command.skill.description)) for name, command in chat.skills().commands.items()]
+    rows += [(f"/{name}", one_line(command.skill.description)) for name, command in skills.commands.items()]
     chat.console.table(("command", "what it does"), rows)
     return Outcome()
 
