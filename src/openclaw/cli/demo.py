@@ -18,7 +18,7 @@ from openclaw.demo.tour import Tour, places, take
 
 # Long enough to read a step. With nobody at the keyboard the whole tour still takes less than a minute and a half.
 PAUSE_SECONDS = 15.0
-_PROMPT = "Enter goes on; so does waiting."
+_PROMPT = "Press Enter to go on, or just wait."
 _ERASE = "\x1b[A\x1b[2K"
 
 

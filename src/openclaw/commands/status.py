@@ -39,7 +39,9 @@ async def run(context: Context, parsed: Parsed) -> int:
     if config["restartNeeded"]:
         console.line(f"            {console.bad('!')} restart needed for: {', '.join(config['restartNeeded'])}")
     pid = found["gateway"]
-    console.line(f"  Gateway   {f'runs (pid {pid})' if pid else 'none was used: openclaw gateway status'}")
+    console.line(
+        f"  Gateway   {f'runs (pid {pid})' if pid else 'this command ran without one; look: openclaw gateway status'}"
+    )
     for one in found["agents"]:
         key = f", key from {one['key']}" if one["key"] else ""
         console.line(f"  Agent     {console.bold(one['id'])}  model {one['model'] or 'none'}{key}{_why(one['found'])}")
