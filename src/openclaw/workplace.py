@@ -41,6 +41,7 @@ class Workplace(msgspec.Struct, frozen=True):
     env: Mapping[str, str]
 
     def skills(self) -> Skills:
+        """Read from the disk each time: not for the event loop."""
         section = self.config.root.skills
         roots = skill_roots(
             workspace=self.root,
@@ -65,9 +66,10 @@ class Workplace(msgspec.Struct, frozen=True):
             roots, rules, config=self.config.raw, env=self.env, platform=sys.platform, reserved=SLASH_WORDS
         )
 
-    def native(self) -> NativeTools:
+    def native(self, skills: Skills) -> NativeTools:
+        """The native tools, which may read the directories of these skills too."""
         fence = Fence(
-            readable=self.skills().directories,
+            readable=skills.directories,
             kept=(self.paths.media_dir,),
             refused=(*self.config.files, self.paths.state_dir),
         )

@@ -89,7 +89,7 @@ def desk(store: Store, workspace: Path, model: Script, *tools: Tool, denied: str
         clock=lambda: 0.0,
         today=lambda: date(2026, 3, 4),
         contexts=(Context(),),
-        skills=lambda: "<available_skills/>",
+        skills="<available_skills/>",
     )
     agent = Agent(Settings("main", "script/one", workspace, **settings), parts)
     return Desk(agent, store, source, events, audited)

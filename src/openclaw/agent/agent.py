@@ -40,7 +40,7 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 class Parts(msgspec.Struct, frozen=True):
-    """What an agent works with. `skills` gives the skills section of the prompt; sources come in the order models see them."""
+    """What an agent works with. `skills` is the skills section of the prompt; sources come in the order models see them."""
 
     provider_stream: ProviderStream
     store: Store
@@ -51,7 +51,7 @@ class Parts(msgspec.Struct, frozen=True):
     clock: Callable[[], float]
     today: Callable[[], date]
     contexts: Sequence[ContextSource] = ()
-    skills: Callable[[], str] = str
+    skills: str = ""
     running: Running | None = None
 
 
@@ -134,7 +134,7 @@ class Agent(msgspec.Struct, frozen=True):
                 workspace=self.settings.workspace,
                 today=self.parts.today(),
                 instructions=self.settings.instructions,
-                skills=self.parts.skills(),
+                skills=self.parts.skills,
                 contexts=contexts,
             )
         )
