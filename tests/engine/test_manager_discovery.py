@@ -5,13 +5,16 @@ import json
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from openclaw.config.servers import EngineOptions, ServerSpec
-from openclaw.errors import RpcError
+from openclaw.errors import DeadlineError, RpcError
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.results import CallResult
 from openclaw.mcp.status import DefinitionChanged, EngineEvent, StateChanged, ToolsChanged
 from openclaw.tool import Absence
+from parts.http_faults import hold
+from parts.http_server import HttpServer, Message
 from parts.sites import Site
 from parts.workshop import MODERN, tool
 
@@ -111,6 +114,15 @@ async def test_a_list_that_is_refused_leaves_what_was_known(site: Site) -> None:
         assert (names(manager), manager.status()[0].state) == (["shop__one"], "ready")
 
 
+async def test_a_list_that_never_comes_ends_the_refresh_that_asked_for_it(tmp_path: Path) -> None:
+    async with Site("streamable-http", tmp_path) as site:
+        assert site.http
+        async with Manager([site.spec(connect_timeout=1.0)]) as manager:
+            site.http.fault("tools/list", hold())
+            with pytest.raises(DeadlineError):
+                await manager.server("shop").refresh()
+
+
 async def test_a_server_whose_first_list_is_refused_is_up_without_tools(site: Site) -> None:
     site.plan(list="refuse")
     async with Manager([site.spec()], services=site.services) as manager:
@@ -154,13 +166,40 @@ async def test_a_tool_the_server_does_not_know_any_more_is_taken_out(site: Site)
         assert names(manager) == ["shop__echo"]
 
 
-@pytest.mark.parametrize("words", ["Unknown tool: count", "MCP error -32602: Tool count not found"])
+@pytest.mark.parametrize("words", ["Unknown tool: gone", "MCP error -32602: Tool gone not found"])
 async def test_a_failed_result_that_means_an_unknown_tool_is_understood(site: Site, words: str) -> None:
     site.plan(tools=[tool("gone")])
     async with Manager([site.spec()], services=site.services) as manager:
         answer = {"content": [{"type": "text", "text": words}], "isError": True}
         result = await manager.call("shop__gone", {"answer": answer})
         assert result.fault.startswith("The server no longer has this tool.")
+
+
+@pytest.mark.parametrize(
+    ("code", "words"), [(-32602, "Unknown tool"), (-32601, "MCP error -32601: Unknown tool: count")]
+)
+async def test_an_error_that_means_an_unknown_tool_is_understood(tmp_path: Path, code: int, words: str) -> None:
+    async with Site("streamable-http", tmp_path) as site:
+        assert site.http
+        site.plan(tools=[tool("count")])
+        async with Manager([site.spec()]) as manager:
+            error = {"code": code, "message": words}
+
+            async def refuse(server: HttpServer, request: web.Request, message: Message) -> web.StreamResponse:
+                return web.json_response({"jsonrpc": "2.0", "id": message["id"], "error": error})
+
+            site.http.fault("tools/call", refuse)
+            result = await manager.call("shop__count", {})
+            assert result.fault.startswith("The server no longer has this tool.")
+
+
+async def test_a_failed_result_about_tools_of_another_kind_is_left_alone(site: Site) -> None:
+    site.plan(tools=[tool("lend")])
+    async with Manager([site.spec()], services=site.services) as manager:
+        answer = {"content": [{"type": "text", "text": "Tool 'drill' not found in the shed"}], "isError": True}
+        result = await manager.call("shop__lend", {"answer": answer})
+        assert (result.fault, [item.text for item in result.content]) == ("", ["Tool 'drill' not found in the shed"])
+        assert names(manager) == ["shop__lend"]
 
 
 async def test_an_unchanged_tool_stays_the_same_object(site: Site) -> None:

@@ -35,10 +35,10 @@ _log = logging.getLogger(__name__)
 
 # A broken pipe is noticed before the exit of the process at its other end is.
 LOSS_PATIENCE = 1.0
-INVALID_PARAMS = -32602
-# How servers say that they do not have a tool: as an error of the protocol, or as a failed result.
+# How servers say that they do not have a tool: as an error of the protocol, by either of these codes, or as a failed result.
+_REFUSES_TOOL = frozenset({-32602, -32601})
 _UNKNOWN_TOOL = re.compile(
-    r"(?:MCP error -32602: )?(?:unknown tool\b|tool .{0,160}? (?:not found|does not exist))", re.I
+    r"(?:MCP error -3260[12]: )?(?:unknown tool\b|tool .{0,160}? (?:not found|does not exist))", re.I
 )
 
 
@@ -134,7 +134,7 @@ class Call(msgspec.Struct, eq=False):
         return CallResult.failed(f"Tool call timed out after {round(seconds * 1000)}ms")
 
     def _refused(self, error: RpcError) -> CallResult:
-        if error.code == INVALID_PARAMS and _UNKNOWN_TOOL.match(error.message):
+        if error.code in _REFUSES_TOOL and _UNKNOWN_TOOL.match(error.message):
             return self._unknown()
         return CallResult.refused(error.message)
 
@@ -146,9 +146,9 @@ class Call(msgspec.Struct, eq=False):
 
     def _checked(self, result: CallResult) -> CallResult:
         if result.is_error:
-            if result.content and _UNKNOWN_TOOL.match(result.content[0].text or ""):
-                return self._unknown()
-            return result
+            said = (result.content[0].text if result.content else None) or ""
+            # A tool may well fail over tools of some other kind; one that its server lacks is named.
+            return self._unknown() if self.tool in said and _UNKNOWN_TOOL.match(said) else result
         if result.has_structure:
             check = self.server.catalog.output_check(self.tool)
             if check is not None and (fault := output_fault(result, check)):

@@ -103,11 +103,11 @@ class Discovery:
             if self._resources_are_stale and self._injection.is_wanted:
                 await self._inject(client)
         except (ProtocolError, DeadlineError) as error:
+            _fail(waiters, error)
             # An old list is better than none; but one that does not come at all, from a server with nothing else to do, is no server.
             if isinstance(error, DeadlineError) and not workload.is_busy:
                 raise
             self._chatter.note(logging.WARNING, f"its lists cannot be read: {error}")
-            _fail(waiters, error)
         except BaseException as error:
             _fail(waiters, error if isinstance(error, OpenClawError) else _ended())
             raise
