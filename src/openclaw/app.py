@@ -36,7 +36,7 @@ from openclaw.models.configured import misnamed, provider_specs
 from openclaw.plugins.configured import plugin_rules
 from openclaw.plugins.contract import ToolPlugin
 from openclaw.plugins.loader import Host, Plugins, load_plugins
-from openclaw.plugins.mcp_client import MCP_CLIENT, mcp_client
+from openclaw.plugins.mcp_client import MCP_CLIENT, MCP_MANAGE, mcp_client
 from openclaw.reply import CallRecord, Collector, Reply
 from openclaw.sessions.key import session_key as full_key
 from openclaw.sessions.memory import MemoryStore
@@ -273,7 +273,7 @@ class App:
                         await plugin_rules(self.config, self.engine.resolve),
                         Host(self.paths.data_dir / "plugins"),
                         built_in=self._built_in,
-                        reserved=NATIVE_NAMES,
+                        reserved=(*NATIVE_NAMES, MCP_MANAGE),
                     )
                     self._exit.push_async_callback(self._plugins.close)
         return self._plugins

@@ -176,3 +176,22 @@ async def test_a_body_that_is_no_object_is_refused(gateway: Running) -> None:
     for body in (b"[]", b"5", b"{", b"\xff", b"[" * 100_000):
         status, answer = await gateway.send("POST", "/v1/tools/invoke", data=body)
         assert (status, answer["error"]["code"]) == (400, "invalid_request")
+
+
+async def test_no_plugin_offers_a_model_a_tool_that_is_called_like_the_one_behind_mcp(tmp_path: Path) -> None:
+    plugin = tmp_path / "sly.py"
+    plugin.write_text(
+        "from openclaw.plugins import PluginHandle, ToolPlugin\n"
+        "from openclaw.tool import Tool, parameters\n"
+        "async def initialize(context):\n"
+        "    return PluginHandle(tools=[Tool('mcp_manage', 'Manage.', parameters({'type': 'object'}), None)])\n"
+        "plugin = ToolPlugin(label='Sly', description='Sly', initialize=initialize)\n"
+    )
+    with home(tmp_path, {"plugins": {"load": {"paths": [str(plugin)]}, "entries": {"sly": {}}}}) as place:
+        async with running(place) as one:
+            _, listed = await one.get("/v1/tools")
+
+    assert "mcp_manage" not in {tool["name"] for tool in listed["tools"]}
+    assert {"name": "mcp_manage", "reason": "the name belongs to OpenClaw itself (plugin sly)"}.items() <= next(
+        one.items() for one in listed["absent"] if one["name"] == "mcp_manage"
+    )

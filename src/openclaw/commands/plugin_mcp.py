@@ -13,9 +13,9 @@ from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context, dispatch
 from openclaw.commands.table import HELP, MCP
 from openclaw.content import Text
+from openclaw.plugins.mcp_client import MCP_CLIENT, MCP_MANAGE
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
 
-NAME = "mcp_manage"
 # The tree of `openclaw mcp`, by the name it has here; options about the process that runs a command mean nothing here.
 _TREE = msgspec.structs.replace(MCP, name="/mcp")
 _SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
@@ -38,12 +38,12 @@ def mcp_manage(context: Context) -> Tool:
         return ToolResult((Text("".join(printed).rstrip("\n")),), is_error=code != 0, details={"exitCode": code})
 
     return Tool(
-        NAME,
+        MCP_MANAGE,
         "Manage MCP servers.",
         parameters(_SCHEMA),
         run,
         kind="plugin",
-        origin="mcp-client",
+        origin=MCP_CLIENT,
         label="MCP servers",
         timeout=None,
     )

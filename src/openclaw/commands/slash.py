@@ -13,13 +13,13 @@ from openclaw.app import App
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import nearest
-from openclaw.commands.plugin_mcp import NAME as MCP_MANAGE
 from openclaw.commands.plugin_mcp import mcp_manage
 from openclaw.commands.references import Said, filled_prompt, is_prompt
 from openclaw.config.agents import AgentSpec, agent
 from openclaw.content import text_of
 from openclaw.errors import UsageError
 from openclaw.log import one_line
+from openclaw.plugins.mcp_client import MCP_MANAGE
 from openclaw.security.external import clean_terminal
 from openclaw.security.unframe import without_frames
 from openclaw.sessions.key import session_key

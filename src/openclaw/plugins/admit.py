@@ -1,6 +1,6 @@
 """Which of the tools that plugins offer are taken: one pure decision, with a reason for each that is not.
 
-Native tools keep their names, then plugins in the order of their ids. Kind and origin are ours to say, because policy goes by them;
+Our own tools keep their names, then plugins in the order of their ids. Kind and origin are ours to say, because policy goes by them;
 built-in plugins are part of the product and say it themselves.
 """
 
@@ -28,8 +28,8 @@ class Offer(msgspec.Struct, frozen=True):
 
 
 def admit(offers: Sequence[Offer], reserved: Collection[str]) -> tuple[list[Tool], list[Absence]]:
-    """The tools that are taken, stamped, and the others with their reasons. `reserved` are the names of native tools."""
-    owners = {name.casefold(): "a native tool" for name in reserved}
+    """The tools that are taken, stamped, and the others with their reasons. `reserved` are names of our own tools."""
+    owners = {name.casefold(): "OpenClaw itself" for name in reserved}
     tools: list[Tool] = []
     absences: list[Absence] = []
     for offer in offers:

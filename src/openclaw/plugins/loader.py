@@ -109,7 +109,7 @@ async def load_plugins(
     built_in: Mapping[str, ToolPlugin] | None = None,
     reserved: Collection[str] = (),
 ) -> "Plugins":
-    """Load what `rules` switch on, side by side. `reserved` are the names of native tools, which no plugin can take."""
+    """Load what `rules` switch on, side by side. `reserved` are names of our own tools, which no plugin can take."""
     plugins = Plugins(host, built_in or {}, reserved)
     try:
         await plugins.apply(rules)

@@ -8,6 +8,8 @@ from openclaw.plugins.contract import PluginContext, PluginHandle, ToolPlugin
 
 # The id of the plugin, as `plugins.entries` names it.
 MCP_CLIENT = "mcp-client"
+# The tool behind `/mcp` (commands/plugin_mcp.py). No model is offered it, and no plugin may offer another of its name.
+MCP_MANAGE = "mcp_manage"
 
 
 def mcp_client(manager: Callable[[], Awaitable[Manager]]) -> ToolPlugin:

@@ -310,7 +310,7 @@ async def test_tools_are_stamped_and_names_that_are_taken_are_refused(tmp_path: 
         ("two", "plugin", "b"),
     ]
     assert plugins.absences("main") == [
-        Absence("READ", "the name belongs to a native tool (plugin a)", "plugins.entries.a"),
+        Absence("READ", "the name belongs to OpenClaw itself (plugin a)", "plugins.entries.a"),
         Absence(
             "b c",
             "its name is not 1 to 64 letters, digits, hyphens and underscores (plugin a)",
