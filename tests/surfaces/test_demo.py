@@ -27,7 +27,7 @@ from parts.program import OPENCLAW, Program, Ran
 
 # Colours, and the prompt being wiped out.
 STYLE = re.compile(r"\x1b\[[0-9]*[AKm]")
-PROMPT = "Enter goes on"
+PROMPT = "Press Enter to go on"
 # What a person may have in their environment and home, and would not want to be used.
 KEYS = {"ANTHROPIC_API_KEY": "sk-ant-nobody", "OPENAI_API_KEY": "sk-nobody", "OPENCLAW_STATE_DIR": "/nowhere"}
 
