@@ -12,6 +12,7 @@ from openclaw.config.agents import agent as agent_spec
 from parts.command_line import Done, Home, local_model, parts_server
 from parts.model_servers import Answer, Call, ChatServer, Reply
 from parts.processes import has_ended
+from parts.stdio_server import TOOLS
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "word_count_plugin"
 NATIVE = ["read", "write", "edit", "ls", "grep", "web_fetch"]
@@ -92,9 +93,7 @@ async def test_native_tools_come_first_then_those_of_plugins_then_those_of_serve
 async def test_the_prompt_lists_servers_and_not_their_tools(tmp_path: Path) -> None:
     _, chat = await turn(tmp_path, Answer("Hello."))
     prompt = chat.requests[0]["messages"][0]["content"]
-    servers = (
-        '<available-mcp-servers>\n  <server name="parts" tools="16" status="connected"/>\n</available-mcp-servers>'
-    )
+    servers = f'<available-mcp-servers>\n  <server name="parts" tools="{len(TOOLS)}" status="connected"/>\n</available-mcp-servers>'
     assert servers in prompt
     assert "mcp_parts_echo" not in prompt
 

@@ -41,9 +41,10 @@ async def write_and_be_killed(path: Path) -> None:
     one, two = ToolCall("1", "t", {}), ToolCall("2", "t", {})
     log.asked(one, INVOCATION, None, Decision(True, "any"))
     log.ended(one, INVOCATION, None, "ok", 0.0)
+    written = asyncio.Event()
+    log.listeners.append(lambda _: written.set())
     log.asked(two, INVOCATION, None, Decision(True, "any"))
-    # The shortest wait there is: whatever a call really does takes longer.
-    await asyncio.sleep(0)
+    await written.wait()
     os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -1,10 +1,9 @@
 """The audit trail: who called which tool, with what kind of arguments, and how it ended. One JSON line each, appended, never changed.
 
 Owns the file (mode 0600, turned over by size), its records and the promise that writing one never raises into a call: a disk that is full
-costs one warning. A record is in the file before the event loop turns again, so that a call under way has left its request whatever
-becomes of us; why not before the request is sent is docs/decisions/0006. Holds shapes, not values: no argument, no result and no session
-key is ever written. Several processes may write to one file: records are appended whole, and a file that another process turned over is
-followed.
+costs one warning. A record is in the file within milliseconds, and before we end in any way but `kill -9`. Holds shapes, not values: no
+argument, no result and no session key is ever written. Several processes may write to one file: records are appended whole, and a file
+that another process turned over is followed.
 """
 
 import asyncio
@@ -32,6 +31,10 @@ logger = logging.getLogger(__name__)
 # A file of this size holds some tens of thousands of calls; with those before it, months of ordinary use.
 MAX_BYTES = 10 * 1024 * 1024
 KEEP_FILES = 5
+# Records are written together: none waits longer than so many seconds, and no more than so many wait. A write of its own would cost a
+# call a third of its time; why losing these milliseconds to a `kill -9` is worth it is docs/decisions/0006.
+WITHIN = 0.005
+TOGETHER = 256
 # How many records may pass before the file is looked at again, in case another process filled it or turned it over.
 _LOOK_EVERY = 64
 
@@ -187,7 +190,7 @@ class AuditLog:
             self._close()
 
     def _finish_soon(self) -> None:
-        """At once; in an event loop at the end of this turn: the call is on its way by then, and does not wait for us."""
+        """At once; in an event loop together with others, soon: the call is on its way by then, and does not wait for us."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -195,7 +198,9 @@ class AuditLog:
             return
         if self._due_in is not loop:
             self._due_in = loop
-            loop.call_soon(self._finish)
+            loop.call_later(WITHIN, self._finish)
+        elif len(self._notes) >= TOGETHER:
+            self._finish()
 
     def _finish(self) -> None:
         """Append what was noted, all with one write, and tell of it."""
