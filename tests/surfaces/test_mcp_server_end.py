@@ -104,6 +104,17 @@ def test_a_client_that_reads_nothing_does_not_keep_the_server_alive(tmp_path: Pa
     assert finished.returncode == 0
 
 
+def test_a_client_that_leaves_while_far_behind_does_not_keep_the_server_alive(tmp_path: Path) -> None:
+    """Past 8 MB of unread answers nothing more is read from it, and so not that it left."""
+    reading, writing = os.pipe()
+    large = b'{"jsonrpc":"2.0","id":"%s","method":"ping"}\n' % (b"x" * 1_048_576)
+    small = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+    finished = subprocess.run(SERVER, input=large * 8 + small, stdout=writing, env=environment(tmp_path))
+    os.close(writing)
+    os.close(reading)
+    assert finished.returncode == 0
+
+
 @pytest.mark.parametrize("how", CODES)
 def test_a_client_that_does_not_read_our_log_is_served_and_may_leave(how: str, tmp_path: Path) -> None:
     """The pipe of stderr is full long before the last of these is logged."""

@@ -23,6 +23,8 @@ LINE_BYTES = 320 * 1_048_576
 _READ_BYTES = 1 << 20
 # While more than this is waiting to be read by the client, nothing more is read from it.
 _MOST_WAITING = 8 << 20
+# Seconds after which we look whether a client that is so far behind has left.
+_LOOK_AFTER = 0.5
 # Log lines that wait for a reader of stderr; a busy second of `--verbose` has a tenth of that.
 _MOST_LOGGED = 10_000
 
@@ -183,13 +185,25 @@ class Reader:
         self._on_end()
 
     def _hand_over(self, lines: list[Line]) -> bool:
-        """False when there is no loop any more."""
+        """False when there is no use in reading on: the loop is gone, or the client is, and has left too many answers unread."""
         try:
             self._loop.call_soon_threadsafe(self._on_lines, lines, self._turn.release)
         except RuntimeError:
             return False
-        self._turn.acquire()
+        while not self._turn.acquire(timeout=_LOOK_AFTER):
+            if _is_hung_up(self._descriptor):
+                self._on_end()
+                return False
         return True
+
+
+def _is_hung_up(descriptor: int) -> bool:
+    """Whether the other end of a pipe is closed, whatever is still in it."""
+    if not hasattr(select, "poll"):
+        return False
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return any(event & select.POLLHUP for _, event in poll.poll(0))
 
 
 def _read(descriptor: int) -> bytes:
