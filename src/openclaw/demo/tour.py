@@ -113,9 +113,10 @@ async def server_wants_sign_in(tour: Tour) -> None:
     authorization = AuthorizationServer()
     calendar = CalendarServer(authorization)
     async with authorization.site, calendar.site:
-        await tour.run_showing("needs-auth", "mcp", "connect", "--name", "calendar", calendar.url, most=3)
-        said = await tour.run_showing(authorization.issuer, "mcp", "auth", "calendar", "--no-browser")
-        page = next(line.strip() for line in said.splitlines() if line.strip().startswith(authorization.issuer))
+        said = await tour.run_showing("needs-auth", "mcp", "connect", "--name", "calendar", calendar.url, most=6)
+        page = next((line.strip() for line in said.splitlines() if line.strip().startswith(authorization.issuer)), "")
+        if not page:
+            raise TourError("The server asks for no sign-in.")
         tour.screen.say(
             "Here you would open that address in a browser and say yes. There is no browser in this tour: it asks for the page "
             "itself, is sent on to an address with a code in it, and pastes that, as you would:"
