@@ -22,7 +22,7 @@ from openclaw.files import create, make_directory
 from openclaw.log import one_line
 from openclaw.security.external import clean_label
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 MB = 1_048_576
 # What a caller may send with one message.
@@ -267,4 +267,4 @@ def _remove(directory: Path) -> None:
     except FileNotFoundError:
         pass
     except OSError as error:
-        logger.debug("%s stays: %s", one_line(str(directory)), error.strerror)
+        _log.debug("%s stays: %s", one_line(str(directory)), error.strerror)
