@@ -301,8 +301,8 @@ def test_slash_mcp_in_chat_runs_the_same_commands(person: Program) -> None:
     person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}}}}}}}")
     ran = person.run("chat", stdin="/mcp call parts__echo text=hi\n/mcp servres\n/mcp connect python3 x.py\n")
     assert "hi\n" in ran.out
-    assert "Did you mean servers?" in ran.out
-    assert "can only be added from a terminal" in ran.out
+    assert "Did you mean servers?" in ran.err
+    assert "can only be added from a terminal" in ran.err
 
 
 # The program itself

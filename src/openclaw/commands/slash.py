@@ -72,7 +72,7 @@ async def run(chat: Chat, line: str) -> Outcome:
 
 async def _use_skill(chat: Chat, name: str, words: str) -> Outcome:
     skills = await asyncio.to_thread(chat.skills)
-    command = skills.commands.get(name.lower())
+    command = skills.find(name)
     if command is None:
         known = [f"/{word}" for word in (*BUILT_IN, *skills.commands)]
         raise UsageError(

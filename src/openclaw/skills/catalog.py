@@ -25,11 +25,11 @@ class Skills(msgspec.Struct, frozen=True):
     commands: Mapping[str, SkillCommand] = msgspec.field(default_factory=dict)
     prompt: str = ""
 
-    def find(self, name: str) -> Skill | None:
-        """By its own name or its command's, whatever the case: what `/skill NAME` means."""
-        command = self.commands.get(name.lower())
-        by_name = (skill for skill in self.skills if skill.name.casefold() == name.casefold())
-        return next(by_name, command.skill if command else None)
+    def find(self, name: str) -> SkillCommand | None:
+        """What `/NAME` and `/skill NAME` mean: a command, else a skill's own name, whatever the case. None when a person may use no such
+        skill. Commands come first: no skill of a workspace is to stand before an installed one by what it calls itself."""
+        by_name = (command for command in self.commands.values() if command.skill.name.casefold() == name.casefold())
+        return self.commands.get(name.lower()) or next(by_name, None)
 
     @property
     def directories(self) -> tuple[Path, ...]:

@@ -279,8 +279,19 @@ def test_a_skill_is_found_by_its_name_and_by_its_command(tmp_path: Path) -> None
     catalog = load([Root(tmp_path, "managed")], reserved={"my_skill"})
 
     assert list(catalog.commands) == ["my_skill_2"]
-    assert catalog.find("my skill") == catalog.find("MY_SKILL_2") == catalog.skills[0]
+    assert catalog.find("my skill") == catalog.find("MY_SKILL_2") == catalog.commands["my_skill_2"]
     assert catalog.find("other") is None
+
+
+def test_what_a_skill_calls_itself_does_not_take_the_command_of_another(tmp_path: Path) -> None:
+    write(tmp_path / "installed" / "a", name="Deploy!")
+    write(tmp_path / "work" / "b", name="deploy")
+
+    catalog = load([Root(tmp_path / "installed", "managed"), Root(tmp_path / "work", "workspace")])
+
+    found = catalog.find("deploy")
+    assert found is not None
+    assert found.skill.name == "Deploy!"
 
 
 def test_a_command_without_a_tool_puts_the_instructions_before_the_model(tmp_path: Path) -> None:
