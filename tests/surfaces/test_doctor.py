@@ -123,3 +123,25 @@ ANSWER = {"version": __version__, "url": "http://127.0.0.1:1", "configProblem": 
 )
 def test_each_way_a_gateway_can_stand_is_told(answer: Any, config: str, expected: Check) -> None:
     assert judge(HOLDER, answer, config=config) == expected
+
+
+def test_a_server_or_plugin_that_does_not_run_comes_with_what_to_do(tmp_path: Path) -> None:
+    sly = tmp_path / "sly.py"
+    sly.write_text("raise RuntimeError('no')")
+    config = {
+        "agents": {"entries": {"main": {}, "b": {"mcp": {"servers": {"own": {"command": "/no/such/program"}}}}}},
+        "mcp": {"servers": {"far": {"url": "http://127.0.0.1:9/mcp"}}},
+        "plugins": {"load": {"paths": [str(sly), "/no/such/path"]}, "entries": {"sly": {}, "absent": {}}},
+    }
+    with home(tmp_path, config) as place:
+        found = checks(place, "--probe")
+
+    named = ("Server own", "Server far", "Plugin sly", "Plugin absent", "Plugin /no/such/path")
+    fixes = {name: found[name]["fix"] for name in named}
+    assert fixes == {
+        "Server own": "Look: openclaw mcp logs own --agent b",
+        "Server far": "Look: openclaw mcp status far",
+        "Plugin sly": f"Mend {sly}, or switch it off: plugins.entries.sly.enabled.",
+        "Plugin absent": "Install it, or take plugins.entries.absent out.",
+        "Plugin /no/such/path": "Correct plugins.load.paths.",
+    }

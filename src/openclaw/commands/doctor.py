@@ -5,6 +5,7 @@ Each check is one line: what was looked at, how it is, and the next step when it
 
 import asyncio
 import os
+import shlex
 import sqlite3
 import stat
 import sys
@@ -25,6 +26,8 @@ from openclaw.commands.status import store_place
 from openclaw.config.agents import agent, agent_ids
 from openclaw.config.load import load_config
 from openclaw.errors import ConfigError, OpenClawError
+from openclaw.mcp.status import ServerStatus
+from openclaw.plugins.loader import LOAD_PATHS, PluginStatus
 from openclaw.process.stale import stale
 from openclaw.secrets.plaintext import plaintext_findings
 from openclaw.security.external import clean_label
@@ -93,9 +96,18 @@ async def _all(context: Context, gateway: Check, *, probe: bool) -> AsyncIterato
         yield await _tokens(app)
         yield await _store(app)
         for plugin in (await app.plugins()).statuses():
-            good = plugin.state in ("loaded", "off")
-            reason = f": {plugin.reason}" if plugin.reason else ""
-            yield Check(f"Plugin {plugin.id}", "ok" if good else "failed", f"{plugin.state}{reason}")
+            yield _plugin(plugin)
+
+
+def _plugin(plugin: PluginStatus) -> Check:
+    what, said = f"Plugin {plugin.id}", f"{plugin.state}{f': {plugin.reason}' if plugin.reason else ''}"
+    if plugin.state in ("loaded", "off"):
+        return Check(what, "ok", said)
+    if plugin.state == "missing":
+        return Check(what, "failed", said, f"Install it, or take plugins.entries.{plugin.id} out.")
+    if plugin.where == LOAD_PATHS:
+        return Check(what, "failed", said, f"Correct {LOAD_PATHS}.")
+    return Check(what, "failed", said, f"Mend {plugin.where}, or switch it off: plugins.entries.{plugin.id}.enabled.")
 
 
 def _permissions(paths: list[Path]) -> list[Check]:
@@ -153,12 +165,7 @@ async def _servers(app: App, *, probe: bool) -> list[Check]:
         for name in agent_ids(app.config):
             manager.start(name)
             await manager.reach(name)
-    checks = []
-    for status in manager.status():
-        bad = status.state in ("failed", "needs-auth", "unreachable")
-        fix = f"Run: openclaw mcp auth {status.name}" if status.state == "needs-auth" else ""
-        said = clean_label(f"{status.shown}, {status.tools} tools", 300)
-        checks.append(Check(f"Server {clean_label(status.name, 60)}", "failed" if bad else "ok", said, fix))
+    checks = [_server(status) for status in manager.status()]
     for finding in plaintext_findings(app.config):
         place = f"{finding.file}:{finding.line}" if finding.line else finding.file
         checks.append(
@@ -170,6 +177,19 @@ async def _servers(app: App, *, probe: bool) -> list[Check]:
             )
         )
     return checks
+
+
+def _server(status: ServerStatus) -> Check:
+    what = f"Server {clean_label(status.name, 60)}"
+    said = clean_label(f"{status.shown}, {status.tools} tools", 300)
+    named = " ".join([shlex.quote(status.name), *(["--agent", status.owner] if status.owner else [])])
+    if status.state == "needs-auth":
+        return Check(what, "failed", said, f"Run: openclaw mcp auth {named}")
+    if status.state in ("failed", "unreachable", "restarting"):
+        # What a program said before it ended tells more than how it ended.
+        word = "logs" if status.transport == "stdio" else "status"
+        return Check(what, "failed", said, f"Look: openclaw mcp {word} {named}")
+    return Check(what, "ok", said)
 
 
 async def _tokens(app: App) -> Check:

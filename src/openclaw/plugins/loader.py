@@ -27,6 +27,8 @@ from openclaw.tool import Absence, Tool, ToolSource
 START_SECONDS = 10.0
 # Seconds for a shutdown or a config change; a gateway that is stopped has about this long.
 HOOK_SECONDS = 5.0
+# The setting that names files of plugins: where a path stands that leads to none.
+LOAD_PATHS = "plugins.load.paths"
 
 _log = logging.getLogger(__name__)
 
@@ -194,7 +196,7 @@ class Plugins:
         """The plugins there are, by id; built in before `plugins.load.paths` before installed. Also the entries that name none."""
         found = {name: Found(name, "built in", partial(_same, plugin)) for name, plugin in self._built_in.items()}
         in_files, unusable = in_paths(rules.paths) if rules.enabled else ([], [])
-        statuses = [PluginStatus(one.where, "failed", "plugins.load.paths", reason=one.reason) for one in unusable]
+        statuses = [PluginStatus(one.where, "failed", LOAD_PATHS, reason=one.reason) for one in unusable]
         candidates = in_files
         if rules.enabled and not {*rules.entries} <= {*found, *(one.id for one in in_files)}:
             # Reading the metadata of all installed packages takes tens of milliseconds: only when an entry asks for it.
