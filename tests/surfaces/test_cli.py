@@ -534,3 +534,13 @@ def test_debug_logging_tells_the_model_and_each_tool_call_with_its_time(person: 
     ran = person.run("--log-level", "debug", "agent", "-m", "read notes.txt")
     assert "answers with builtin/offline" in ran.err
     assert "tool read for agent main: ok in" in ran.err
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("words", ["--version", "status", "tools", "--no-color mcp-server"])
+def test_a_program_started_without_one_of_its_streams_does_its_work(person: Program, words: str, closed: str) -> None:
+    command = ["sh", "-c", f'exec "$0" {words} {closed}', OPENCLAW]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=person.env(), check=False
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)

@@ -33,6 +33,7 @@ from openclaw.log import configure
 
 def run(words: Sequence[str]) -> int:
     """The exit code of one command line."""
+    _open_missing_streams()
     env = dict(os.environ)
     shared = _shared_options(words)
     configure(level=str(shared.get("log-level") or "error"), json_lines=bool(shared.get("log-json")))
@@ -57,6 +58,14 @@ def run(words: Sequence[str]) -> int:
         # The reader went away (`openclaw tools | head`); keep the interpreter from complaining about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _open_missing_streams() -> None:
+    """Who was started without one of its streams (`openclaw status <&-`) gets an empty one: its number would be the next file's."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # The lowest free number is the missing one.
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _shared_options(words: Sequence[str]) -> Mapping[str, object]:

@@ -28,7 +28,7 @@ def main() -> int:
         # Ctrl-C just ends the program. What has something to clean up puts the handler back.
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     if words in (["--version"], ["-V"]):
-        sys.stdout.write(f"openclaw {__version__}\n")
+        print(f"openclaw {__version__}")
         return 0
     code: int | None = None
     if words and words[0] not in _HERE and "--local" not in words:
