@@ -11,6 +11,8 @@ from openclaw.mcp import prompts, resources
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.status import PromptsChanged, ResourceChanged
 from openclaw.tool import Invocation
+from parts.http_faults import hold, reset, status
+from parts.http_server import Fault
 from parts.sites import Site
 from parts.workshop import MODERN, tool
 
@@ -62,6 +64,22 @@ async def test_resources_are_listed_and_read_by_programs(site: Site) -> None:
         assert "[resource file:///other.txt]\nOther" in resources.show("shop", contents, 1_000)
         with pytest.raises(RpcError, match="No such resource"):
             await server.use(lambda client: resources.read(client, "file:///nowhere"))
+
+
+@pytest.mark.parametrize("fault", [hold(), reset(), status(500)])
+async def test_an_injected_resource_that_cannot_be_had_costs_nothing_else(tmp_path: Path, fault: Fault) -> None:
+    async with Site("streamable-http", tmp_path) as site:
+        assert site.http
+        site.plan(tools=[tool("echo")], resources=DOCS)
+        site.http.fault("resources/read", fault)
+        spec = site.spec(inject_resources=("file:///docs/*",), connect_timeout=2.0, discovery_interval=4.0)
+        async with Manager([spec]) as manager:
+            assert manager.status()[0].state == "ready"
+            context = manager.context("")
+            assert "[resource file:///docs/a.md]\n(It cannot be read: " in context
+            assert "[resource file:///docs/b.md]\nBeta" in context
+            # It may have passed: asked for again with the next list.
+            await until(lambda: "[resource file:///docs/a.md]\nAlpha" in manager.context(""))
 
 
 @pytest.mark.requirement("001-2.1-resources")

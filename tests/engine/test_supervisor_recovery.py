@@ -12,7 +12,7 @@ from aiohttp import web
 from msgspec.structs import replace
 
 from openclaw.config.servers import ServerSpec
-from openclaw.errors import AuthError, SignInNeededError
+from openclaw.errors import AuthError, SignInNeededError, TransportError
 from openclaw.mcp.connect import Services
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.results import CallResult
@@ -22,7 +22,7 @@ from openclaw.protocol.lifecycle import Event
 from parts import workshop
 from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.http_faults import hold, reset, status
-from parts.http_server import HttpServer, Message
+from parts.http_server import Fault, HttpServer, Message
 from parts.processes import handle_of, server_command, wait_until_gone
 from parts.sites import Site
 from parts.workshop import MODERN
@@ -305,6 +305,20 @@ async def test_one_dropped_connection_fails_one_call_and_no_neighbour(tmp_path: 
 
 
 @pytest.mark.requirement("000-14.10-rate-limit")
+@pytest.mark.parametrize("fault", [reset(), status(502)])
+async def test_a_list_that_breaks_off_costs_no_call_that_runs(tmp_path: Path, fault: Fault) -> None:
+    async with Site("streamable-http", tmp_path) as site, Manager([site.spec()]) as manager:
+        assert site.http
+        running = asyncio.create_task(manager.call("shop__stall", {"key": "a"}))
+        await site.logged("stall a")
+        site.http.fault("tools/list", fault)
+        with pytest.raises(TransportError):
+            await manager.server("shop").refresh()
+        assert words(await manager.call("shop__echo", {"text": "hello"})) == "hello"
+        assert (manager.status()[0].in_flight, manager.status()[0].state) == (1, "ready")
+        running.cancel()
+
+
 async def test_a_rate_limited_call_is_sent_again_when_the_server_says_so(tmp_path: Path) -> None:
     async with Site("streamable-http", tmp_path) as site, Manager([site.spec()]) as manager:
         assert site.http

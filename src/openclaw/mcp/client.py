@@ -94,7 +94,7 @@ class Client:
         self._server = server
         self._renew = renew
         self._handlers = handlers
-        self._timeout = timeout
+        self.timeout = timeout
         self._renewing = asyncio.Lock()
         # From when a session was found to be forgotten until there is another.
         self._is_renewing = False
@@ -134,16 +134,17 @@ class Client:
         pages = Pages(key)
         params: Mapping[str, Any] = {}
         while True:
-            cursor = pages.add(await self._request(method, params, timeout=self._timeout))
+            cursor = pages.add(await self._request(method, params, timeout=self.timeout))
             if cursor is None:
                 return pages
             params = {"cursor": cursor}
 
-    async def read_resource(self, uri: str) -> list[ResourceContents]:
-        return read_resource(await self._rounds("resources/read", {"uri": uri}, name=uri))
+    async def read_resource(self, uri: str, *, timeout: float = READ_TIMEOUT) -> list[ResourceContents]:
+        return read_resource(await self._rounds("resources/read", {"uri": uri}, name=uri, timeout=timeout))
 
     async def get_prompt(self, name: str, arguments: Mapping[str, str]) -> Prompt:
-        return read_prompt(await self._rounds("prompts/get", {"name": name, "arguments": arguments}, name=name))
+        params = {"name": name, "arguments": arguments}
+        return read_prompt(await self._rounds("prompts/get", params, name=name, timeout=READ_TIMEOUT))
 
     async def complete(
         self, reference: Mapping[str, str], argument: str, value: str, context: Mapping[str, str] | None = None
@@ -157,7 +158,7 @@ class Client:
 
     async def subscribe(self, uri: str) -> None:
         """Ask to be told when a resource changes (up to 2025-11-25; later revisions listen instead)."""
-        await self._request("resources/subscribe", {"uri": uri}, timeout=self._timeout)
+        await self._request("resources/subscribe", {"uri": uri}, timeout=self.timeout)
 
     async def probe(self, timeout: float) -> None:
         """Find out whether the server still answers. The newest revision has no ping; its cheapest question is a list."""
@@ -167,10 +168,10 @@ class Client:
         """Hold a subscription open (2026-07-28) until the server ends it or the link breaks. Notifications go the usual way."""
         await self._request("subscriptions/listen", {"notifications": notifications}, timeout=None)
 
-    async def _rounds(self, method: str, params: Mapping[str, Any], *, name: str) -> Raw:
+    async def _rounds(self, method: str, params: Mapping[str, Any], *, name: str, timeout: float) -> Raw:
         asked = params
         for _ in range(MAX_ROUNDS):
-            raw = await self._request(method, asked, timeout=READ_TIMEOUT, name=name)
+            raw = await self._request(method, asked, timeout=timeout, name=name)
             needed = input_required(raw)
             if needed is None:
                 return raw

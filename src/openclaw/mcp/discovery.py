@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 
 from openclaw.config.servers import ServerSpec
-from openclaw.errors import DeadlineError, LinkLostError, OpenClawError, ProtocolError, RpcError
+from openclaw.errors import HttpStatusError, LinkLostError, OpenClawError, ProtocolError, RpcError, TransportError
 from openclaw.mcp.catalog import Catalog, Learned
 from openclaw.mcp.chatter import Chatter
 from openclaw.mcp.client import Client, offers
@@ -21,6 +21,8 @@ from openclaw.mcp.workload import Workload
 
 # A server that announces changes without end is listed no more often than this.
 DISCOVERY_PAUSE = 1.0
+# When a list did not come while the server was busy with calls.
+RETRY_PAUSE = 10.0
 
 
 class Discovery:
@@ -96,17 +98,21 @@ class Discovery:
         """Read what is out of date. Raises OpenClawError when the server does not answer though it has nothing else to do."""
         if self._next is not None and self._next <= self._time():
             self._tools_are_stale = True
+            self._resources_are_stale |= self._injection.lacks_some
         waiters, self._waiters = self._waiters, []
         try:
             if self._tools_are_stale:
                 await self._discover(client)
             if self._resources_are_stale and self._injection.is_wanted:
                 await self._inject(client)
-        except (ProtocolError, DeadlineError) as error:
+        except (ProtocolError, TransportError) as error:
             _fail(waiters, error)
-            # An old list is better than none; but one that does not come at all, from a server with nothing else to do, is no server.
-            if isinstance(error, DeadlineError) and not workload.is_busy:
-                raise
+            # An old list is better than none, and calls that run must not end with the request for one; but a list that does not come
+            # at all, from a server with nothing else to do, is no server.
+            if isinstance(error, TransportError):
+                if not workload.is_busy or _is_refused(error):
+                    raise
+                self._next = self._time() + RETRY_PAUSE
             self._chatter.note(logging.WARNING, f"its lists cannot be read: {error}")
         except BaseException as error:
             _fail(waiters, error if isinstance(error, OpenClawError) else _ended())
@@ -142,7 +148,13 @@ class Discovery:
             for uri in self._injection.uris:
                 if uri not in self._subscribed:
                     self._subscribed.add(uri)
-                    await client.subscribe(uri)
+                    await self._subscribe(client, uri)
+
+    async def _subscribe(self, client: Client, uri: str) -> None:
+        try:
+            await client.subscribe(uri)
+        except RpcError as error:
+            self._chatter.note(logging.DEBUG, f"will not tell of changes to {uri}: {error}")
 
 
 async def _tools(client: Client) -> Pages:
@@ -154,6 +166,11 @@ async def _tools(client: Client) -> Pages:
         if error.code != METHOD_NOT_FOUND:
             raise
         return Pages("tools")
+
+
+def _is_refused(error: TransportError) -> bool:
+    """Whether the server wants nothing to do with us before a person has acted."""
+    return isinstance(error, HttpStatusError) and error.status in (401, 403)
 
 
 def _ended() -> LinkLostError:

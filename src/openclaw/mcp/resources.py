@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from openclaw.content import Framed
-from openclaw.errors import ProtocolError, RpcError
+from openclaw.errors import ProtocolError, RpcError, TransportError
 from openclaw.mcp.client import Client, Listable
 from openclaw.mcp.definition import Definition
 from openclaw.mcp.glob import first_match, is_pattern
@@ -138,6 +138,8 @@ class Injection:
         # The addresses in use now, to be subscribed to.
         self.uris: tuple[str, ...] = ()
         self.was_read = False
+        # Whether one of them did not come the last time, which may have passed.
+        self.lacks_some = False
         self._server = server
         self._patterns = tuple(patterns)
         self._max_bytes = max_bytes
@@ -150,11 +152,13 @@ class Injection:
     async def refresh(self, client: Client) -> None:
         """Read everything anew. A resource that cannot be read is named with the reason, and costs no other."""
         self.uris = await self._addresses(client)
+        self.lacks_some = False
         contents: list[ResourceContents] = []
         for uri in self.uris:
             try:
-                contents += await client.read_resource(uri)
-            except (RpcError, ProtocolError) as error:
+                contents += await client.read_resource(uri, timeout=client.timeout)
+            except (ProtocolError, TransportError) as error:
+                self.lacks_some |= isinstance(error, TransportError)
                 contents.append(ResourceContents(uri=uri, text=f"(It cannot be read: {error.message})"))
         words = _bounded(contents, self._max_bytes)
         # A frame has a fresh id each time: unchanged words keep theirs, so that prompts stay cacheable.

@@ -54,8 +54,10 @@ class Subscription:
                 if isinstance(error, RpcError) and error.code == METHOD_NOT_FOUND:
                     return
                 self._chatter.note(logging.DEBUG, f"its subscription ended: {error}")
-            pause = FIRST_PAUSE if self._time() - started > LONGEST_PAUSE else min(pause * 2, LONGEST_PAUSE)
+            if self._time() - started > LONGEST_PAUSE:
+                pause = FIRST_PAUSE
             await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
             self._missed()
 
     async def _listen(self, wanted: Mapping[str, Any]) -> bool:
