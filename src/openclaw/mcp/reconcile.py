@@ -15,11 +15,10 @@ _BARE = ServerSpec("")
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """Links, each once, in the order they are configured."""
+    """Links, each once, in the order they are configured. What is in neither stays as it is, or was never there."""
 
     start: tuple[ServerSpec, ...]
     stop: tuple[ServerSpec, ...]
-    keep: tuple[ServerSpec, ...]
 
 
 def link_of(spec: ServerSpec) -> ServerSpec:
@@ -63,5 +62,4 @@ def reconcile(desired: Iterable[ServerSpec], running: Iterable[ServerSpec]) -> P
     return Plan(
         start=tuple(link for link in wanted if link not in present),
         stop=tuple(link for link in present if link not in wanted),
-        keep=tuple(link for link in wanted if link in present),
     )

@@ -158,21 +158,18 @@ def other_transport(kind: Kind, error: HttpStatusError, *, modern_body: bool = F
     return {"streamable-http": "sse", "sse": "streamable-http"}.get(kind)  # type: ignore[return-value]
 
 
-def negotiate(
-    kind: Kind, *, known: str = "", capabilities: Mapping[str, Any] | None = None, fallback: bool = True
-) -> Plan:
+def negotiate(kind: Kind, *, known: str = "", capabilities: Mapping[str, Any] | None = None) -> Plan:
     """The plan for one server. `known` is the version agreed with the same spec before; it is tried first.
 
-    `fallback` allows the other HTTP transport. Raises ProtocolError, ConnectError or HttpStatusError when there is no agreement.
+    Raises ProtocolError, ConnectError or HttpStatusError when there is no agreement.
     """
-    return _Negotiation(kind, capabilities or {}, fallback).plan(known)
+    return _Negotiation(kind, capabilities or {}).plan(known)
 
 
 class _Negotiation:
-    def __init__(self, kind: Kind, capabilities: Mapping[str, Any], fallback: bool) -> None:
+    def __init__(self, kind: Kind, capabilities: Mapping[str, Any]) -> None:
         self._kind = kind
         self._capabilities = capabilities
-        self._fallback = fallback
         self._probes = 0
         # Questions that may still be answered.
         self._probing = False
@@ -182,12 +179,12 @@ class _Negotiation:
 
     def plan(self, known: str) -> Plan:
         if self._kind == "sse" or (known and not is_modern(known)):
-            return (yield from self._legacy_first(known))
+            return (yield from self._legacy_first())
         yield self._probe(known if known in MODERN else MODERN[0])
         over_http = self._kind == "streamable-http"
         return (yield from self._converse(LONG_PATIENCE if known or over_http else PROBE_PATIENCE))
 
-    def _legacy_first(self, known: str) -> Plan:
+    def _legacy_first(self) -> Plan:
         """HTTP+SSE is older than the probe; and a server that was old the last time is asked the old way."""
         yield self._initialize()
         return (yield from self._converse(None))
@@ -287,7 +284,7 @@ class _Negotiation:
         elif self._probes == 0 and self._kind != "sse" and (refusal.http is None or _is_modern_body(refusal)):
             # The server was old the last time we met.
             yield self._probe(MODERN[0])
-        elif self._fallback and refusal.http is not None and not self._reopened:
+        elif refusal.http is not None and not self._reopened:
             kind = other_transport(self._kind, refusal.http, modern_body=_is_modern_body(refusal))
             if kind is None:
                 raise refusal.raised()

@@ -286,12 +286,6 @@ def test_a_method_unknown_to_a_modern_server_is_no_reason_for_the_old_transport(
     assert isinstance(end, HttpStatusError)
 
 
-def test_the_other_transport_can_be_forbidden() -> None:
-    plan = negotiate("streamable-http", fallback=False)
-    _, end = play(plan, rejected(DISCOVER, 405), rejected(INITIALIZE, 405))
-    assert isinstance(end, HttpStatusError)
-
-
 def test_http_with_sse_is_older_than_the_probe() -> None:
     steps, end = play(negotiate("sse"), initialized("2024-11-05"))
     assert steps == [initialize(), Listen(), Confirm("2024-11-05")]
