@@ -30,7 +30,7 @@ from openclaw.content import (
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, TextDelta
 from openclaw.tool import Tool
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 # Bytes of UTF-8 in one token: about right for English and code, and, unlike characters, not far off for other scripts.
 BYTES_PER_TOKEN = 4
@@ -291,6 +291,6 @@ async def written_summary(messages: Sequence[Message], model: str, window: int, 
                     pass
     except Exception as error:
         # The contract says it never raises; a conversation must not end because a summary did.
-        log.error("the summary raised %s", type(error).__name__)
+        _log.error("the summary failed", exc_info=error)
         return ""
     return "" if failed else "".join(parts)

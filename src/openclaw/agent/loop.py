@@ -37,7 +37,7 @@ from openclaw.models import provider
 from openclaw.models.provider import Done, ModelEvent, ModelRequest
 from openclaw.tool import Invocation, Tool, ToolResult
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 # Model calls in one run. Long enough for real work, short enough that a model going in circles costs little.
 MAX_TURNS = 50
@@ -191,7 +191,7 @@ class _Run(msgspec.Struct):
                         break
                     self.show(event, draft)
         except Exception as error:
-            log.error("the model provider raised %s", type(error).__name__)
+            _log.error("the model provider failed", exc_info=error)
             done = Done("error", error=f"The model provider failed: {error}")
         self.draft = None
         self.usage += done.usage
@@ -239,7 +239,7 @@ class _Run(msgspec.Struct):
             try:
                 result = await self.invoke(call, self.invocation(call))
             except Exception as error:
-                log.error("calling %s raised %s", call.name, type(error).__name__)
+                _log.error("calling %s failed", call.name, exc_info=error)
                 result = ToolResult.error(f"{call.name} failed: {error}")
             self.end(call, result)
 
@@ -285,7 +285,7 @@ class _Run(msgspec.Struct):
         try:
             await self.close(why)
         except Exception as error:
-            log.error("a cancelled run could not be recorded: %s", error)
+            _log.error("a cancelled run could not be recorded: %s", error)
 
 
 async def _within(deadline: float | None, state: _Run) -> tuple[RunReason, str]:
@@ -314,5 +314,5 @@ async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
         task.result()
         return
     if not task.cancelled() and (fault := task.exception()) is not None:
-        log.error("a cancelled run could not be recorded: %s", fault)
+        _log.error("a cancelled run could not be recorded: %s", fault)
     raise cancelled

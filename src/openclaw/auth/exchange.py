@@ -15,7 +15,7 @@ from openclaw.net.tls import TlsOptions
 from openclaw.protocol.oauth.wire import Flow, Request, Response
 from openclaw.security.egress import Rules, classify, literal_address, parse_url
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -60,7 +60,7 @@ class Exchange:
                     try:
                         response = await self._send(following if request.method == "GET" else direct, request)
                     except OpenClawError as error:
-                        log.debug("A request of the sign-in failed: %s", type(error).__name__)
+                        _log.debug("A request of the sign-in failed: %s", type(error).__name__)
                         request = flow.throw(_described(error))
                     else:
                         request = flow.send(response)

@@ -27,7 +27,7 @@ from openclaw.errors import StoreError
 from openclaw.files import replace
 from openclaw.redact import remember
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 KEY_BYTES: Final = 32
 STORE_FILE: Final = "store.json"
@@ -153,10 +153,10 @@ class StoreKey:
                 if await self._keychain.read(id) == text:
                     return key, "keychain"
             except KeychainError as error:
-                log.debug("The keychain cannot be used: %s.", error)
+                _log.debug("The keychain cannot be used: %s.", error)
         file = self._directory / KEY_FILE
         replace(file, text.encode())
-        log.warning("%s", self._file_warning())
+        _log.warning("%s", self._file_warning())
         return key, "file"
 
     async def _fetch(self, info: StoreInfo) -> bytes:

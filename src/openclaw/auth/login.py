@@ -40,7 +40,7 @@ from openclaw.protocol.oauth.token import Endpoint, exchange_code, revoke
 from openclaw.redact import remember
 from openclaw.security.egress import Rules, check_url, literal_address
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 # How long a started sign-in may wait for its callback address.
 PENDING_LIFE: Final = 600.0
@@ -354,5 +354,5 @@ async def _revoked(account: Account, grant: Grant) -> bool:
                 answers.append(await account.exchange.run(revoke(endpoint, grant.client, proof, token, kind)))
     except OpenClawError as error:
         # What cannot be revoked is still forgotten here.
-        log.debug("A token could not be revoked: %s", type(error).__name__)
+        _log.debug("A token could not be revoked: %s", type(error).__name__)
     return answers[:1] == [True]

@@ -13,7 +13,7 @@ from openclaw.protocol.oauth.metadata import Discovery
 from openclaw.protocol.oauth.registration import Client, Wish, known_client, register, suits, unregister
 from openclaw.redact import remember
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 async def obtain_client(account: Account, record: ServerRecord, discovery: Discovery, wish: Wish) -> Client:
@@ -57,7 +57,7 @@ async def retire_client(account: Account, issuer: str) -> None:
             await account.exchange.run(unregister(stored.client))
         except OpenClawError as error:
             # It stays there without any rights: its tokens were revoked.
-            log.debug("A registration could not be taken back: %s", type(error).__name__)
+            _log.debug("A registration could not be taken back: %s", type(error).__name__)
     await forget_client(account, issuer)
 
 

@@ -20,7 +20,7 @@ from openclaw.process import guardian
 from openclaw.process.program import find_program
 from openclaw.process.watch import watch
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 # A server that has seen the end of its input gets this long to finish what it is doing.
 EXIT_GRACE = 1.0
@@ -91,7 +91,7 @@ class Process:
                 await self._kill()
         if not self._exit.done():
             # Stuck inside the kernel (a dead network disk, mostly): nobody can end it now, and nobody should wait for it.
-            log.warning("Process %d does not end, not even by SIGKILL; it will be collected when it does.", self.pid)
+            _log.warning("Process %d does not end, not even by SIGKILL; it will be collected when it does.", self.pid)
             self.on_exit(lambda _: self._reap())
             return -signal.SIGKILL
         self._reap()

@@ -13,7 +13,7 @@ import sys
 
 from openclaw.process import guardian
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class Watch:
@@ -51,7 +51,7 @@ class Watch:
                     return
             except ChildProcessError:
                 pass
-            log.warning("The guardian of our child processes died; starting another.")
+            _log.warning("The guardian of our child processes died; starting another.")
             self._forget()
         self._start()
         for group in self._groups:
@@ -71,7 +71,7 @@ class Watch:
             self._guardian = os.posix_spawn(sys.executable, command, {}, file_actions=actions, setsigmask=blocked)
         except OSError as error:
             os.close(ours)
-            log.warning("No guardian for our child processes: %s. If we are killed, they may be left over.", error)
+            _log.warning("No guardian for our child processes: %s. If we are killed, they may be left over.", error)
             return
         finally:
             os.close(theirs)

@@ -19,7 +19,7 @@ from openclaw.content import Framed
 from openclaw.log import ESCAPE_SEQUENCE
 from openclaw.security.fold import OTHER, fold_with_places, letters
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 Source = Literal[
     "mcp_server", "web_fetch", "web_search", "browser", "email", "webhook", "api", "channel_metadata", "unknown"
@@ -130,11 +130,11 @@ def frame(
     if isinstance(text, Framed):
         return text
     text = _remove_tokens_and_markers(_remove_controls(text))
-    if (suspect is not None or logger.isEnabledFor(logging.INFO)) and (found := suspicious(text)):
+    if (suspect is not None or _log.isEnabledFor(logging.INFO)) and (found := suspicious(text)):
         if suspect is not None:
             suspect(found)
         else:
-            logger.info("Suspicious wording in external content: %s", ", ".join(found), extra={"sender": sender})
+            _log.info("Suspicious wording in external content: %s", ", ".join(found), extra={"sender": sender})
     return _wrap(text, source, sender, subject, warning)
 
 
