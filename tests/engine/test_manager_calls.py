@@ -2,16 +2,20 @@
 
 import asyncio
 import logging
+import sys
+import threading
 from pathlib import Path
 
 import pytest
 
-from openclaw.config.servers import EngineOptions
-from openclaw.content import Framed
+from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.content import File, Framed, Text
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.results import CallResult
+from openclaw.media import MediaStore
 from openclaw.tool import Invocation
-from parts.processes import handle_of, wait_until_gone
+from parts import media_server
+from parts.processes import HANG_GUARD, handle_of, wait_until_gone
 from parts.sites import Site
 from parts.workshop import tool
 
@@ -44,6 +48,34 @@ async def test_a_bridged_tool_gives_a_framed_result(site: Site) -> None:
         assert isinstance(result.content[0].text, Framed)
         assert "This is output from MCP server 'shop'." in result.content[0].text
         assert result.details["externalContent"]["tool"] == "echo"
+
+
+class SlowDisk(MediaStore):
+    """Keeps nothing until it is told to."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self._loop = asyncio.get_running_loop()
+        self.is_asked = asyncio.Event()
+        self.may_write = threading.Event()
+
+    def save(self, data: bytes, mime: str, name: str = "") -> File:
+        self._loop.call_soon_threadsafe(self.is_asked.set)
+        assert self.may_write.wait(HANG_GUARD)
+        return super().save(data, mime, name)
+
+
+async def test_a_slow_disk_that_keeps_a_result_holds_up_nobody_else(tmp_path: Path) -> None:
+    disk = SlowDisk(tmp_path)
+    spec = ServerSpec("media", command=sys.executable, args=(media_server.__file__,))
+    async with Manager([spec], media=disk) as manager:
+        await manager.settle("main", HANG_GUARD)
+        (sound,) = [t for t in manager.tools() if t.name == "media__sound"]
+        heard = asyncio.ensure_future(sound.run({}, Invocation("main", "s", Path())))
+        await disk.is_asked.wait()
+        disk.may_write.set()
+        result = await heard
+    assert [type(block) for block in result.content] == [Text, File]
 
 
 async def test_calls_run_side_by_side(site: Site) -> None:

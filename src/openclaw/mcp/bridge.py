@@ -61,6 +61,14 @@ def failure(server: str, tool: str, sentence: str) -> ToolResult:
     return ToolResult.error(f"MCP tool error ({server}/{tool}): {sentence}")
 
 
+def has_weight(call: CallResult) -> bool:
+    """Whether `result_of` may take a while: it decodes what is not text, and keeps it and long texts on the disk."""
+    return (
+        any(item.type != "text" for item in call.content)
+        or sum(len(item.text or "") for item in call.content) > MAX_TEXT
+    )
+
+
 def result_of(call: CallResult, server: str, tool: str, media: MediaStore | None) -> ToolResult:
     """What a model sees of an answer. `details` say where it came from."""
     if call.fault:

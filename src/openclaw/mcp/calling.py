@@ -12,7 +12,7 @@ from typing import Any
 
 from openclaw.errors import OpenClawError
 from openclaw.mcp.arrivals import Arrivals
-from openclaw.mcp.bridge import result_of
+from openclaw.mcp.bridge import has_weight, result_of
 from openclaw.mcp.registry import Entry
 from openclaw.mcp.resources import run_utility
 from openclaw.mcp.results import CallResult
@@ -55,7 +55,9 @@ class Calling:
         if entry is None:
             return ToolResult.error(view.absence(name))
         result = await self.call(view, entry, arguments, invocation.agent, invocation.session, invocation.progress)
-        return result_of(result, entry.spec.name, entry.definition.name, self._media)
+        dressed = partial(result_of, result, entry.spec.name, entry.definition.name, self._media)
+        # Megabytes to decode and to keep on a disk are nothing that other calls should wait for.
+        return await asyncio.to_thread(dressed) if has_weight(result) else dressed()
 
     async def call(
         self,
