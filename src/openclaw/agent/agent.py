@@ -14,10 +14,11 @@ import msgspec
 
 from openclaw.agent.compaction import SMALLEST_WINDOW, WINDOW, Budget, compact, estimate, overhead, written_summary
 from openclaw.agent.events import Compacted, Sink
-from openclaw.agent.loop import MAX_TURNS, PARALLEL_CALLS, ProviderStream, RunOutcome, RunRequest, run
+from openclaw.agent.loop import MAX_TURNS, PARALLEL_CALLS, RunOutcome, RunRequest, run
 from openclaw.agent.prompt import PromptParts, system_prompt
 from openclaw.agent.transcript import mended
 from openclaw.content import Message, ToolCall, UserMessage
+from openclaw.models.provider import ProviderStream
 from openclaw.sessions.store import Store
 from openclaw.sessions.turn import Turn
 from openclaw.tool import Absence, ContextSource, Invocation, Tool, ToolResult, ToolSource

@@ -8,7 +8,7 @@ store keeps the outcome.
 """
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -27,7 +27,7 @@ from openclaw.content import (
     UserMessage,
     text_of,
 )
-from openclaw.models.provider import Done, ModelEvent, ModelRequest, TextDelta
+from openclaw.models.provider import Done, ModelRequest, ProviderStream, TextDelta
 from openclaw.tool import Tool
 
 _log = logging.getLogger(__name__)
@@ -73,7 +73,6 @@ _HEAD = "[Notes on the earlier conversation, which was left out to save room. Th
 _LOST = "[The earlier conversation was left out to save room, and no notes on it could be made.]"
 
 Summarise = Callable[[Sequence[Message]], Awaitable[str]]
-ProviderStream = Callable[[ModelRequest], AsyncGenerator[ModelEvent, None]]
 
 
 class Budget(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ value. Raises CancelledError when cancelled, after the transcript is closed, and
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from openclaw.agent.events import (
 from openclaw.agent.transcript import answer, unanswered
 from openclaw.content import AssistantMessage, Message, ToolCall, Usage
 from openclaw.models import provider
-from openclaw.models.provider import Done, ModelEvent, ModelRequest
+from openclaw.models.provider import Done, ModelEvent, ModelRequest, ProviderStream
 from openclaw.tool import Invocation, Tool, ToolResult
 
 _log = logging.getLogger(__name__)
@@ -44,7 +44,6 @@ MAX_TURNS = 50
 # Calls of one message that run at once. Servers have their own, higher limits; this one is for processes and files.
 PARALLEL_CALLS = 8
 
-ProviderStream = Callable[[ModelRequest], AsyncGenerator[ModelEvent, None]]
 Invoke = Callable[[ToolCall, Invocation], Awaitable[ToolResult]]
 OnMessage = Callable[[Message], Awaitable[None]]
 # Compaction: gets the messages about to be sent, and returns what to send, and to go on from, instead.

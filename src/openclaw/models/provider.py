@@ -78,6 +78,8 @@ class Done(msgspec.Struct, frozen=True):
 
 
 ModelEvent = TextDelta | ReasoningDelta | ToolCallStart | ToolCallDelta | ToolCallEnd | Notice | Done
+# `Provider.stream` of whichever provider serves.
+ProviderStream = Callable[[ModelRequest], AsyncGenerator[ModelEvent, None]]
 
 
 class Provider(Protocol):
