@@ -118,7 +118,7 @@ class Call(msgspec.Struct, eq=False):
         except ConnectError as error:
             server.troubled(error)
             if not again:
-                return CallResult.failed(str(error))
+                return CallResult.failed(f"{error} The next call tries again.")
         except OpenClawError as error:
             server.troubled(error)
             needs_sign_in = isinstance(error, SignInNeededError)
