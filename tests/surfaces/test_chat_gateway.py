@@ -66,6 +66,15 @@ def test_a_chat_is_one_conversation_of_the_gateway_until_its_person_leaves(tmp_p
     assert [word for word in ("first", "second", "third") if word in kept.stdout] == ["first", "second"]
 
 
+@pytest.mark.parametrize("where", [(), ("--local",)])
+def test_a_chat_with_nobody_ends_at_once(tmp_path: Path, where: tuple[str, ...]) -> None:
+    with home(tmp_path) as place, gateway_process(place):
+        chatted = place.run("chat", *where, "--agent", "nobody", input="hello\n")
+    assert (chatted.returncode, chatted.stdout) == (2, "")
+    assert chatted.stderr.startswith("error: ")
+    assert chatted.stderr.count("\n") == 1
+
+
 def test_at_a_terminal_ctrl_c_stops_the_answer_in_the_gateway_and_words_are_completed(tmp_path: Path) -> None:
     with home(tmp_path) as place:
         with_part(place, {"text": "Let me think", "hold": True}, {"text": "pong"})

@@ -39,7 +39,8 @@ Complete = Callable[[str], Awaitable[Sequence[str]]]
 async def run(context: Context, parsed: Parsed) -> int:
     async with AsyncExitStack() as stack:
         conversation = _Conversation(context, parsed, stack)
-        await conversation.greet()
+        if code := await conversation.greet():
+            return code
         async for line in _lines(context, conversation.completions):
             if line.strip() and await conversation.say(line):
                 break
@@ -56,9 +57,12 @@ class _Conversation:
         self._chat: Chat | None = None
         self._is_ours = any(parsed.values.get(name) for name in _OURS)
 
-    async def greet(self) -> None:
-        if self._there() is None:
+    async def greet(self) -> int:
+        """The exit code when there is nobody to talk with. Raises OpenClawError for the same."""
+        code = self._there()
+        if code is None:
             await greet(await self._here())
+        return code or 0
 
     async def say(self, line: str) -> bool:
         """Whether the person wants to leave."""
