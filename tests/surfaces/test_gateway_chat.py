@@ -158,8 +158,9 @@ async def test_a_system_text_joins_the_agents_own_instructions_for_that_request(
     assert ["You are Ann." in prompt for prompt in prompts] == [True, True]
 
 
-async def test_a_picture_reaches_the_model(tmp_path: Path) -> None:
-    url = "data:image/png;base64," + base64.b64encode(PNG).decode()
+@pytest.mark.parametrize("picture", [PNG, PNG + bytes(1 << 19)], ids=["small", "large"])
+async def test_a_picture_reaches_the_model(tmp_path: Path, picture: bytes) -> None:
+    url = "data:image/png;base64," + base64.b64encode(picture).decode()
     parts = [{"type": "text", "text": "what is it?"}, {"type": "image_url", "image_url": {"url": url}}]
     async with playing(tmp_path, {"text": "A picture."}) as gateway:
         body = hello(messages=[{"role": "user", "content": parts}], user="bob")
@@ -167,7 +168,7 @@ async def test_a_picture_reaches_the_model(tmp_path: Path) -> None:
         question = (await said(gateway, "agent:main:openai-user:bob"))[0]
 
     assert [type(block).__name__ for block in question.content] == ["Text", "Image"]
-    assert question.content[1].data == PNG
+    assert question.content[1].data == picture
 
 
 async def test_a_slash_is_text_for_the_model_and_no_command(tmp_path: Path) -> None:

@@ -42,6 +42,8 @@ NEW_NAMESPACE = "http"
 _KEY_BYTES = 16
 # Proxies and clients give up on a silent stream after half a minute or so.
 KEEP_ALIVE = 15.0
+# Reading more than this takes longer than anybody else should wait: pictures come as megabytes of Base64.
+_SMALL_BODY = 256 * 1024
 _DETAILS = ("toolCalls", "media", "sessionKey", "stopped", "error")
 
 
@@ -67,7 +69,8 @@ class ChatRoutes:
         return json_response(models_json(agent_ids(self._app.config), self._created))
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
-        ask = read_ask(await read_body(request))
+        sent = await read_body(request)
+        ask = read_ask(sent) if len(sent) <= _SMALL_BODY else await asyncio.to_thread(read_ask, sent)
         session = self._session(ask, request.headers.get(SESSION_HEADER, ""))
         await self._tell_history(session, ask)
         envelope = Envelope(f"chatcmpl-{secrets.token_hex(12)}", int(time.time()), ask.model)
