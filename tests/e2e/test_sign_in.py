@@ -381,6 +381,21 @@ async def test_the_document_to_host_is_printed_before_its_address_is_known(home:
     )
 
 
+async def test_the_document_to_host_can_be_had_without_a_server(home: Home) -> None:
+    home.write()
+    printed = await home.openclaw("mcp", "auth", "--print-client-metadata")
+    assert (printed.code, json.loads(printed.out)["redirect_uris"]) == (
+        0,
+        ["http://127.0.0.1/callback", "http://localhost/callback"],
+    )
+    assert printed.err.endswith("and set auth.clientMetadataUrl of your servers to it.\n")
+    without = await home.openclaw("mcp", "auth")
+    assert (without.code, without.err) == (
+        2,
+        "error: openclaw mcp auth: NAME is missing. Try: openclaw mcp auth --help\n",
+    )
+
+
 async def test_tools_known_from_before_are_listed_without_a_word_about_the_server_coming_up(
     server: AuthServer, home: Home
 ) -> None:

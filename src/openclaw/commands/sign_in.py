@@ -7,6 +7,7 @@ makes them good is `auth/`'s business.
 
 import shlex
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from openclaw.auth.login import SignedIn, Started
@@ -17,11 +18,17 @@ from openclaw.config.agents import agent as agent_spec
 from openclaw.config.servers import ServerSpec
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, UsageError
+from openclaw.protocol.oauth.registration import client_metadata_document
 from openclaw.security.external import clean_terminal
 
 
 async def auth(context: Context, parsed: Parsed) -> int:
     name = parsed.text("name")
+    if not name:
+        if not parsed.flag("print-client-metadata"):
+            raise UsageError("openclaw mcp auth: NAME is missing.", hint="Try: openclaw mcp auth --help")
+        _show_metadata(context, client_metadata_document(""), "your servers")
+        return 0
     async with context.open_engine() as engine:
         agent = agent_spec(engine.config, parsed.text("agent")).id
         spec = await _spec(engine, name, agent)
@@ -95,14 +102,18 @@ def _check(engine: Engine, spec: ServerSpec) -> None:
 
 async def _print_metadata(context: Context, engine: Engine, spec: ServerSpec) -> None:
     document = await engine.credentials.client_metadata(spec)
+    hosted = spec.auth is not None and spec.auth.client_metadata_url
+    _show_metadata(context, document, "" if hosted else clean_terminal(spec.name))
+
+
+def _show_metadata(context: Context, document: Mapping[str, Any], whose: str) -> None:
+    """The document, and for whom its address is to be set; empty when it is."""
     context.console.data(document)
-    if spec.auth is None or not spec.auth.client_metadata_url:
+    if whose:
         context.console.note(
             "Host this document at an https address of your own, with that address as its client_id in place of"
         )
-        context.console.note(
-            f"{document['client_id']}, and set auth.clientMetadataUrl of {clean_terminal(spec.name)} to it."
-        )
+        context.console.note(f"{document['client_id']}, and set auth.clientMetadataUrl of {whose} to it.")
 
 
 async def _open(context: Context, started: Started, spec: ServerSpec) -> None:

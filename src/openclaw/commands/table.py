@@ -253,7 +253,9 @@ Examples:
             "Sign in to a server, or out of it.",
             handler="openclaw.commands.sign_in:auth",
             # A browser opens where the person sits, which a gateway does not know.
-            arguments=(_NAME,),
+            arguments=(
+                Argument("name", "The server; a client metadata document is printed without one.", required=False),
+            ),
             options=(
                 Option("code", "Finish a sign-in with the address the browser ended at.", value="CALLBACK_URL"),
                 Option("logout", "Revoke and forget the tokens."),
