@@ -4,6 +4,7 @@ Both fetch text from a server and put it into the person's message, framed as wh
 a UsageError; a lone `@` or a word with a colon that names no server is just text.
 """
 
+import asyncio
 import re
 import shlex
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from openclaw.commands.arguments import arguments_of
 from openclaw.commands.parse import nearest
 from openclaw.content import Block, Text
 from openclaw.engine import Engine
-from openclaw.errors import UsageError
+from openclaw.errors import OpenClawError, UsageError
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.prompts import blocks as prompt_blocks
 from openclaw.mcp.prompts import complete, get_prompt, list_prompts
@@ -26,6 +27,8 @@ from openclaw.mcp.results import PromptEntry
 _POINTER = re.compile(r"(?<!\S)@(?P<server>[A-Za-z0-9_.-]+):(?P<uri>\S+)")
 # What one reference may add to a message; the same bound as for resources that are put into the context.
 _REFERENCE_BYTES = 64 * 1024
+# How long one server may take to name its prompts while a person types.
+_NAMES_SECONDS = 1.0
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -76,13 +79,20 @@ async def _entry(manager: Manager, server: str, agent: str, prompt: str) -> Prom
 
 
 async def prompt_names(manager: Manager, agent: str) -> list[str]:
-    """The prompts that can be typed now: those of servers that are up. No server is started for this."""
-    names: list[str] = []
-    for status in manager.status(agent):
-        if status.state == "ready":
-            entries: Sequence[PromptEntry] = await manager.server(status.name, agent).use(list_prompts)
-            names += [f"{status.name}:{entry.name}" for entry in entries]
-    return names
+    """The prompts that can be typed now: those of servers that are up. No server is started for this, and none is waited for long."""
+    up = [status.name for status in manager.status(agent) if status.state == "ready"]
+    named = await asyncio.gather(*(_names(manager, agent, server) for server in up))
+    return [name for names in named for name in names]
+
+
+async def _names(manager: Manager, agent: str, server: str) -> list[str]:
+    try:
+        async with asyncio.timeout(_NAMES_SECONDS):
+            entries: Sequence[PromptEntry] = await manager.server(server, agent).use(list_prompts)
+    except (TimeoutError, OpenClawError):
+        # What the other servers have can still be typed.
+        return []
+    return [f"{server}:{entry.name}" for entry in entries]
 
 
 async def argument_words(manager: Manager, agent: str, name: str, typed: str) -> list[str]:
