@@ -5,6 +5,7 @@ an address to open while they wait) goes to the person at once.
 """
 
 import shlex
+from json import JSONDecodeError, JSONDecoder
 from typing import Any
 
 import msgspec
@@ -21,12 +22,31 @@ _TREE = msgspec.structs.replace(MCP, name="/mcp")
 _SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
 
 
+def words_of(line: str) -> list[str]:
+    """The words of a line as a shell splits them, but for JSON, which nothing here needs to have quoted. Raises ValueError."""
+    head, brace, rest = line.partition(" {")
+    if not brace:
+        return shlex.split(line)
+    try:
+        words = shlex.split(head)
+    except ValueError:
+        # The brace stands within quotes.
+        return shlex.split(line)
+    json = brace[1:] + rest
+    try:
+        _, end = JSONDecoder().raw_decode(json)
+    except JSONDecodeError:
+        # Whoever reads it says what is wrong with it.
+        return [*words, json]
+    return [*words, json[:end], *shlex.split(json[end:])]
+
+
 def mcp_manage(context: Context) -> Tool:
     """The tool for one surface. Its result is what a person reads; `details.exitCode` says how it went."""
 
     async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
         try:
-            words = shlex.split(arguments["command"])
+            words = words_of(arguments["command"])
         except ValueError:
             return ToolResult.error("error: /mcp: a quote is not closed.")
         printed: list[str] = []
