@@ -6,6 +6,8 @@ their meaning. The pure-Python reader is used on purpose: the C one overflows th
 """
 
 import re
+from collections.abc import Mapping
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -13,6 +15,8 @@ from openclaw.skills.skill import SkillFault
 
 # Real front matter is under 2,000 characters. Reading YAML costs about a millisecond for each of them.
 MAX_FRONT_MATTER = 16_384
+# Skills are read for every turn and hardly ever change: that many are made sense of once.
+_REMEMBERED = 512
 
 _BLOCK = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)(?:\r?\n)?^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _PAIR = re.compile(r"([A-Za-z][A-Za-z0-9_-]*)[ \t]*:(?:[ \t]+(.*))?")
@@ -29,7 +33,8 @@ def split(text: str) -> tuple[str, str]:
     return found[1], text[found.end() :]
 
 
-def parse(front: str) -> dict[str, Any]:
+@lru_cache(maxsize=_REMEMBERED)
+def parse(front: str) -> Mapping[str, Any]:
     """Raises SkillFault when nothing can be made of it."""
     # Loaded here: a machine without skills never pays for it.
     yaml = import_module("yaml")
