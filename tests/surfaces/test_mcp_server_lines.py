@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from parts.mutated_lines import lines
-from parts.order_fuzz import PONG, Fed, feed
+from parts.order_fuzz import PONG, Fed, feed, peak_memory
 from parts.order_process import OrderProcess
 
 PARSE, INVALID, UNKNOWN = -32700, -32600, -32601
@@ -26,6 +26,39 @@ LINES: dict[str, tuple[bytes, Any, int]] = {
     "batch": (b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]', None, INVALID),
     "empty batch": (b"[]", None, INVALID),
     "unknown method": (b'{"jsonrpc":"2.0","id":8,"method":"no/such"}', 8, UNKNOWN),
+}
+# Long lines of tiny values, each of which would be a Python object: the parameters before and after them, one, and the answer.
+TINY: dict[str, tuple[bytes, bytes, bytes, str]] = {
+    "lists in an unknown argument": (
+        b'{"name":"order_openclaw","arguments":{"message":5,"junk":[',
+        b"[],",
+        b"[]]}}",
+        "Error: The argument message must be a string, not a number.",
+    ),
+    "unknown arguments": (
+        b'{"name":"order_openclaw","arguments":{"message":5',
+        b',"a":0',
+        b"}}",
+        "Error: The argument message must be a string, not a number.",
+    ),
+    "lists in the message": (
+        b'{"name":"order_openclaw","arguments":{"message":[',
+        b"[],",
+        b"[]]}}",
+        "Error: The argument message must be a string, not a list.",
+    ),
+    "objects for images": (
+        b'{"name":"order_openclaw","arguments":{"message":"m","images":[',
+        b"{},",
+        b"{}]}}",
+        "Error: The argument images[0].data is missing.",
+    ),
+    "lists in the name of the tool": (
+        b'{"name":[',
+        b"[],",
+        b"[]]}",
+        "Unknown tool: no name. The only tool is order_openclaw.",
+    ),
 }
 
 
@@ -78,6 +111,23 @@ async def test_a_line_longer_than_320_mb_is_refused_without_being_kept(tmp_path:
 
     fed = await feed(tmp_path, long_line())
     assert (fed.odd, fed.answers, fed.last) == ([], 2, PONG)
+
+
+@pytest.mark.parametrize("name", TINY)
+async def test_a_line_of_tiny_values_takes_less_memory_than_four_times_its_length(
+    name: str, server: OrderProcess
+) -> None:
+    before, piece, after, sentence = TINY[name]
+    params = before + piece * (20_000_000 // len(piece)) + after
+    line = b'{"jsonrpc":"2.0","id":"long","method":"tools/call","params":' + params + b"}"
+    at_first = peak_memory(server.process.pid)
+    server.write(line)
+    await server.begin("ping", id="after")
+    taken = peak_memory(server.process.pid) - at_first
+    (answer,) = server.messages
+    told = answer["result"]["content"][0]["text"] if "result" in answer else answer["error"]["message"]
+    assert (answer["id"], told) == ("long", sentence)
+    assert taken < 4 * len(line)
 
 
 async def test_thousands_of_mutated_lines_do_not_disturb_it(tmp_path: Path) -> None:

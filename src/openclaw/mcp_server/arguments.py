@@ -1,16 +1,23 @@
 """The arguments of `order_openclaw`, checked one by one: every fault is a sentence that names the argument and says what it should be.
 
-Owns the shape of an order. What the attachments hold is `inbound.py`'s business. Light to import: it is needed before the agent is loaded.
+Owns the shape of an order, and how much of what a client sends is read at all (`shallow.py` says why). What the attachments hold is
+`inbound.py`'s business. Light to import: it is needed before the agent is loaded.
 """
 
-from typing import Any
+import codecs
+from functools import cache
+from typing import Any, TypedDict
 
 import msgspec
 from msgspec import Raw
 
 from openclaw.errors import UsageError
+from openclaw.mcp_server.shallow import List, Object, Scalar, Value, items_of, kind, list_of
 
-_KINDS = {str: "a string", dict: "an object", list: "a list", bool: "true or false", int: "a number", float: "a number"}
+# Images, or files, that are read and counted. An order may have far fewer; a line has room for a hundred million.
+MOST_COUNTED = 100
+# Bytes whose encoding is checked at a time: little enough to stay in a processor's cache.
+_PIECE = 1 << 16
 
 
 class Item(msgspec.Struct):
@@ -31,11 +38,30 @@ class Order(msgspec.Struct):
     files: list[Item] = msgspec.field(default_factory=list)
 
 
+class _GivenItem(TypedDict, total=False):
+    data: Value
+    mimeType: Value
+    filename: Value
+
+
+@cache
+def _arguments() -> msgspec.json.Decoder[Any]:
+    """Reads what an order may have, of whatever kind it is, and one item more than are counted."""
+    items: Any = Scalar | Object | list_of(Scalar | _GivenItem | List, MOST_COUNTED + 1)
+    known = {"message": Value, "sessionKey": Value, "images": items, "files": items}
+    given: Any = TypedDict("_Given", known, total=False)  # type: ignore[misc]
+    return msgspec.json.Decoder(Scalar | given | List)
+
+
 def read_order(arguments: Raw) -> Order:
-    """Raises UsageError for what an order cannot be, and msgspec's errors for what is not JSON."""
-    given: Any = msgspec.json.decode(arguments) if bytes(memoryview(arguments)[:1]) else {}
+    """Raises UsageError for what an order cannot be, and msgspec's errors and UnicodeDecodeError for what is not JSON.
+
+    Of a list that is far too long the first items are read, one more than `MOST_COUNTED`.
+    """
+    _check_encoding(memoryview(arguments))
+    given: Any = _arguments().decode(arguments) if memoryview(arguments).nbytes else {}
     if not isinstance(given, dict):
-        raise UsageError(f"The arguments must be an object, not {_kind(given)}.")
+        raise UsageError(f"The arguments must be an object, not {kind(given)}.")
     if "message" not in given:
         raise UsageError("The argument message is missing.", hint="It is the text to send to OpenClaw.")
     order = Order(
@@ -63,10 +89,18 @@ def written(order: Order) -> bytes:
     return msgspec.json.encode(given)
 
 
+def _check_encoding(text: memoryview) -> None:
+    """What is passed over is not decoded, and must be text all the same."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in range(0, len(text), _PIECE):
+        decoder.decode(text[start : start + _PIECE])
+    decoder.decode(b"", final=True)
+
+
 def _text(given: dict[str, Any], name: str, place: str) -> str:
     value = given.get(name)
     if not isinstance(value, str):
-        raise UsageError(f"The argument {place}{name} must be a string, not {_kind(value)}.")
+        raise UsageError(f"The argument {place}{name} must be a string, not {kind(value)}.")
     return value
 
 
@@ -75,20 +109,16 @@ def _items(given: dict[str, Any], name: str) -> list[Item]:
     value = given.get(name)
     if value is None:
         return []
-    if not isinstance(value, list):
-        raise UsageError(f"The argument {name} must be a list, not {_kind(value)}.")
-    return [_item(item, f"{name}[{index}]") for index, item in enumerate(value)]
+    if not isinstance(value, List):
+        raise UsageError(f"The argument {name} must be a list, not {kind(value)}.")
+    return [_item(item, f"{name}[{index}]") for index, item in enumerate(items_of(value))]
 
 
 def _item(item: Any, place: str) -> Item:
     if not isinstance(item, dict):
-        raise UsageError(f"The argument {place} must be an object, not {_kind(item)}.")
+        raise UsageError(f"The argument {place} must be an object, not {kind(item)}.")
     for name in ("data", "mimeType"):
         if name not in item:
             raise UsageError(f"The argument {place}.{name} is missing.")
     filename = _text(item, "filename", f"{place}.") if item.get("filename") is not None else ""
     return Item(place, _text(item, "data", f"{place}."), _text(item, "mimeType", f"{place}."), filename)
-
-
-def _kind(value: Any) -> str:
-    return "null" if value is None else _KINDS.get(type(value), "something else")

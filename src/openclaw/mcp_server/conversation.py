@@ -13,6 +13,7 @@ from msgspec import Raw
 from openclaw.errors import UsageError
 from openclaw.mcp_server.arguments import Order, read_order
 from openclaw.mcp_server.definition import CAPABILITIES, INSTRUCTIONS, LIST_TTL_MS, SERVER_INFO, TOOL, TOOL_NAME
+from openclaw.mcp_server.shallow import Value, is_object
 from openclaw.mcp_server.wire import Refusal, known_id, unreadable
 from openclaw.protocol.eras import DISCOVER, INITIALIZE, LEGACY, MODERN, UNSUPPORTED_VERSION
 from openclaw.protocol.jsonrpc import (
@@ -71,17 +72,17 @@ Outcome = Answer | Refusal | Unsupported | Placed | Cancel | None
 
 class _Meta(msgspec.Struct):
     progress_token: Raw = msgspec.field(default=_NOTHING, name="progressToken")
-    version: Any = msgspec.field(default=None, name="io.modelcontextprotocol/protocolVersion")
-    capabilities: Any = msgspec.field(default=None, name="io.modelcontextprotocol/clientCapabilities")
+    version: Value = msgspec.field(default=None, name="io.modelcontextprotocol/protocolVersion")
+    capabilities: Value = msgspec.field(default=None, name="io.modelcontextprotocol/clientCapabilities")
 
 
 class _Params(msgspec.Struct):
     meta: _Meta | None = msgspec.field(default=None, name="_meta")
-    name: Any = None
+    name: Value = None
     arguments: Raw = _NOTHING
-    cursor: Any = None
-    version: Any = msgspec.field(default=None, name="protocolVersion")
-    request: Any = msgspec.field(default=None, name="requestId")
+    cursor: Value = None
+    version: Value = msgspec.field(default=None, name="protocolVersion")
+    request: Value = msgspec.field(default=None, name="requestId")
 
 
 _params = msgspec.json.Decoder(_Params)
@@ -116,17 +117,17 @@ class Conversation:
             return self._initialize(request.id, params)
         meta = params.meta or _Meta()
         version = meta.version
-        modern = version is not None or request.method == DISCOVER
-        if modern:
-            if not isinstance(version, str) or not isinstance(meta.capabilities, dict):
+        if version is not None or request.method == DISCOVER:
+            if not isinstance(version, str) or not is_object(meta.capabilities):
                 return Refusal(request.id, INVALID_PARAMS, _MISSING_META)
             if version not in MODERN:
                 return Unsupported(request.id, version[:_SHOWN])
-        elif request.method == "ping":
+            return self._serve(request, params, version)
+        if request.method == "ping":
             return Answer(request.id, {})
-        elif not self.version:
+        if not self.version:
             return Refusal(request.id, INVALID_PARAMS, _MISSING_META)
-        return self._serve(request, params, version if modern else self.version)
+        return self._serve(request, params, self.version)
 
     def _initialize(self, id: RequestId, params: _Params) -> Outcome:
         if not isinstance(params.version, str):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from openclaw.agent.attachments import Attachment
 from openclaw.content import PICTURES
 from openclaw.errors import MediaError
-from openclaw.mcp_server.arguments import Item, Order
+from openclaw.mcp_server.arguments import MOST_COUNTED, Item, Order
 from openclaw.media import ITEM_BYTES, MAX_FILES, MAX_IMAGES, UNKNOWN_TYPE, clean_type, decode_base64, sniff
 
 TEXTS = frozenset({"text/plain", "text/markdown", "text/html", "text/csv", "application/json"})
@@ -50,9 +50,8 @@ def check_counts(order: Order) -> None:
     """Raises MediaError when there are too many."""
     for items, most, what in ((order.images, MAX_IMAGES, "images"), (order.files, MAX_FILES, "files")):
         if len(items) > most:
-            raise MediaError(
-                f"There are {len(items)} {what}; {most} are the most.", hint="Send the rest in another order."
-            )
+            count = str(len(items)) if len(items) <= MOST_COUNTED else f"more than {MOST_COUNTED}"
+            raise MediaError(f"There are {count} {what}; {most} are the most.", hint="Send the rest in another order.")
 
 
 def decode(order: Order) -> Iterator[Attachment]:

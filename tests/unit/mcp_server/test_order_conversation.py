@@ -192,11 +192,15 @@ def test_another_tool_does_not_exist(params: Any, shown: str) -> None:
         ({}, "The argument message is missing. It is the text to send to OpenClaw."),
         ({"message": 5}, "The argument message must be a string, not a number."),
         ({"message": None}, "The argument message must be a string, not null."),
+        ({"message": [["m"]]}, "The argument message must be a string, not a list."),
+        ({"message": {"text": "m"}}, "The argument message must be a string, not an object."),
         ({"message": " \n"}, "The argument message is empty. Say what OpenClaw should do."),
         ({"message": "m", "sessionKey": 1}, "The argument sessionKey must be a string, not a number."),
         ({"message": "m", "images": {}}, "The argument images must be a list, not an object."),
         ({"message": "m", "files": "f"}, "The argument files must be a list, not a string."),
         ({"message": "m", "images": [1]}, "The argument images[0] must be an object, not a number."),
+        ({"message": "m", "files": [None]}, "The argument files[0] must be an object, not null."),
+        ({"message": "m", "files": [[{}]]}, "The argument files[0] must be an object, not a list."),
         ({"message": "m", "images": [{"mimeType": "x"}]}, "The argument images[0].data is missing."),
         (
             {"message": "m", "files": [{"data": "", "mimeType": "text/plain"}, {"data": ""}]},
@@ -205,6 +209,14 @@ def test_another_tool_does_not_exist(params: Any, shown: str) -> None:
         (
             {"message": "m", "images": [{"data": True, "mimeType": "x"}]},
             "The argument images[0].data must be a string, not true or false.",
+        ),
+        (
+            {"message": "m", "images": [{"data": [], "mimeType": "x"}]},
+            "The argument images[0].data must be a string, not a list.",
+        ),
+        (
+            {"message": "m", "images": [{"data": "", "mimeType": {}}]},
+            "The argument images[0].mimeType must be a string, not an object.",
         ),
         (
             {"message": "m", "images": [{"data": "", "mimeType": "x", "filename": 1}]},
@@ -235,7 +247,15 @@ def test_optional_arguments_may_be_null() -> None:
     assert outcome == Placed(1, "2025-11-25", Order("m", files=[Item("files[0]", "", "", "")]))
 
 
-@pytest.mark.parametrize("params", [b'{"name":"order_openclaw","arguments":{"message":"\xff"}}', b'{"name":"\xff"}'])
+@pytest.mark.parametrize(
+    "params",
+    [
+        b'{"name":"order_openclaw","arguments":{"message":"\xff"}}',
+        b'{"name":"order_openclaw","arguments":{"message":"m","unknown":"\xff"}}',
+        b'{"name":"order_openclaw","arguments":{"message":"m","unknown":{"\xc3":1}}}',
+        b'{"name":"\xff"}',
+    ],
+)
 def test_text_that_is_not_utf_8_is_a_parse_error(params: bytes) -> None:
     outcome = initialized().receive(Request(1, "tools/call", Raw(params)))
     assert isinstance(outcome, Refusal)
