@@ -12,6 +12,7 @@ import pytest
 from parts.auth_server import AuthServer
 from parts.command_line import browser
 from parts.gateways import PROGRAM, Home, gateway_process, home, running, stdio_server
+from parts.processes import HANG_GUARD
 from parts.terminal import Terminal
 
 CONTROL_C, CONTROL_D, TAB, ENTER = "\x03", "\x04", "\t", "\r"
@@ -129,6 +130,27 @@ async def test_a_sign_in_that_a_gateway_needs_is_made_in_the_browser_of_whoever_
     assert "Signed in to files." in added.stdout
     assert re.search(rf"{server.issuer}/authorize\S+", added.stderr)
     assert (files["state"], added.returncode) == ("ready", 0)
+
+
+async def test_a_sign_in_that_is_given_up_at_the_terminal_leaves_the_gateways_config_as_it_was(tmp_path: Path) -> None:
+    async with AuthServer() as server:
+        with home(tmp_path) as place:
+            before = place.config_file.read_text()
+            async with running(place) as gateway:
+                process = await asyncio.create_subprocess_exec(
+                    *(*PROGRAM, "mcp", "connect", server.url, "--name", "files"),
+                    env={**place.env, "BROWSER": "true"},
+                    cwd=place.state,
+                    stderr=asyncio.subprocess.PIPE,
+                )
+                assert process.stderr is not None
+                while b"/authorize?" not in await asyncio.wait_for(process.stderr.readline(), HANG_GUARD):
+                    pass
+                process.send_signal(signal.SIGINT)
+                code = await asyncio.wait_for(process.wait(), HANG_GUARD)
+                status, _ = await gateway.get("/v1/mcp/servers/files")
+            after = place.config_file.read_text()
+    assert (code, status, after) == (130, 404, before)
 
 
 async def test_without_a_screen_a_server_is_added_through_the_gateway_with_the_address_to_open(tmp_path: Path) -> None:

@@ -279,6 +279,15 @@ def test_a_call_by_hand_leaves_the_trail_that_every_call_leaves(person: Program)
     ]
 
 
+@pytest.mark.parametrize("before", ["// Mine.\n{ gateway: { port: 0 } } // So far.\n", "{mcp: {servers: {}}}", ""])
+def test_a_server_that_can_never_work_leaves_the_file_as_it_was(person: Program, before: str) -> None:
+    if before:
+        person.configure(before)
+    ran = person.run("mcp", "connect", "--yes", "/no/such/program")
+    assert (ran.code, "program was not added" in ran.err) == (2, True)
+    assert person.config.read_text() == (before or "{}\n")
+
+
 def test_connect_writes_the_config_and_remove_takes_it_out_again(person: Program) -> None:
     person.configure("{ // mine\n}\n")
     script = str(Path(__file__).parent.parent / "parts" / "stdio_server.py")

@@ -59,14 +59,15 @@ async def connect(context: Context, parsed: Parsed) -> int:
             context.console.note("Nothing was changed.")
             return 1
         path = (*_section(engine.config, agent), name)
-        await _change(context, engine, lambda source: set_value(source, path, entry))
+        addition = _Addition(path, entry)
+        await _change(context, engine, addition.write)
         try:
             status = await _try(context, parsed, engine, name, spec.id)
             if status.state == "failed":
                 raise UsageError(f"{name} was not added: {status.reason}")
         except BaseException:
             # It can never work, or the person did not sign in after all: the file is as it was before.
-            await _change(context, engine, lambda source: removed(source, path))
+            await _change(context, engine, addition.undo)
             raise
         if parsed.flag("json"):
             context.console.data(status_json(status))
@@ -75,6 +76,27 @@ async def connect(context: Context, parsed: Parsed) -> int:
             for line in status_lines(status):
                 context.console.line(line)
     return 0
+
+
+class _Addition:
+    """An entry that is written into a file, and can be taken back."""
+
+    def __init__(self, path: Path, entry: Entry) -> None:
+        self._path = path
+        self._entry = entry
+        self._before = ""
+        self._after = ""
+
+    def write(self, source: str) -> str:
+        self._before, self._after = source, set_value(source, self._path, self._entry)
+        return self._after
+
+    def undo(self, source: str) -> str:
+        """The text as it was; where somebody else has changed it since, without the entry."""
+        if source != self._after:
+            return removed(source, self._path)
+        # There may have been no file.
+        return self._before or "{}\n"
 
 
 def _entry(context: Context, parsed: Parsed, words: Sequence[str]) -> Entry:
