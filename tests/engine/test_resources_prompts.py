@@ -45,6 +45,16 @@ async def test_a_server_with_resources_brings_two_tools_to_look_at_them(site: Si
         assert isinstance(missing.content[1].text, Framed)
 
 
+async def test_reading_a_resource_takes_no_longer_than_a_call_may(tmp_path: Path) -> None:
+    async with Site("streamable-http", tmp_path) as site:
+        assert site.http
+        site.plan(resources=DOCS)
+        async with Manager([site.spec(call_timeout=0.2)]) as manager:
+            site.http.fault("resources/read", hold())
+            late = await manager.call("shop__resources_read", {"uri": "file:///other.txt"})
+            assert "within 200 ms" in str(late.content[0].text)
+
+
 async def test_the_filter_covers_our_own_tools_too(site: Site) -> None:
     site.plan(tools=[tool("echo")], resources=DOCS)
     async with Manager([site.spec(tool_exclude=("resources_*",))], services=site.services) as manager:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import AuthError, SignInNeededError, TransportError
+from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Services
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.results import CallResult
@@ -404,6 +405,16 @@ async def test_an_idle_server_is_stopped_and_a_call_brings_it_back(tmp_path: Pat
         wait_until_gone(handle)
         assert [t.name for t in manager.tools()]
         assert words(await manager.call("shop__echo", {"text": "awake"})) == "awake"
+
+
+async def test_a_server_that_is_used_is_neither_idle_nor_dead(tmp_path: Path) -> None:
+    async with Site("stdio", tmp_path) as site, Manager([site.spec()]) as manager:
+        server = manager.server("shop")
+
+        async def look(client: Client) -> bool:
+            return server.workload.is_busy
+
+        assert (server.workload.is_busy, await server.use(look), server.workload.is_busy) == (False, True, False)
 
 
 @pytest.mark.requirement("002-3.3-closed")

@@ -93,7 +93,9 @@ class Calling:
 
 async def _utility(supervisor: Supervisor, entry: Entry, arguments: Mapping[str, Any]) -> CallResult:
     try:
-        return await supervisor.use(lambda client: run_utility(client, entry.definition.name, arguments))
+        return await supervisor.use(
+            lambda client: run_utility(client, entry.definition.name, arguments, timeout=entry.spec.call_timeout)
+        )
     except OpenClawError as error:
         # May repeat the server's own words.
         return CallResult.refused(str(error))

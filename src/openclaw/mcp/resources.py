@@ -83,10 +83,10 @@ async def read(client: Client, uri: str) -> list[ResourceContents]:
     return await client.read_resource(uri)
 
 
-async def run_utility(client: Client, tool: str, arguments: Mapping[str, Any]) -> CallResult:
+async def run_utility(client: Client, tool: str, arguments: Mapping[str, Any], *, timeout: float) -> CallResult:
     """Serve one of our own tools, in the shape of a server's answer."""
     if tool == READ_TOOL:
-        contents = await client.read_resource(str(arguments.get("uri", "")))
+        contents = await client.read_resource(str(arguments.get("uri", "")), timeout=timeout)
         return CallResult([Content("resource", resource=Raw(msgspec.json.encode(held))) for held in contents])
     lines = [_line(entry.uri, entry) for entry in await list_resources(client)]
     lines += [_line(f"{entry.uri_template} (template)", entry) for entry in await list_templates(client)]

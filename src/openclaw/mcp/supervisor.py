@@ -148,6 +148,7 @@ class Supervisor:
     async def use(self, act: Callable[[Client], Awaitable[T]]) -> T:
         """Do something with a live client, connecting first if need be. Raises OpenClawError."""
         client = await self.client()
+        self.workload.uses += 1
         try:
             return await act(client)
         except LinkLostError as error:
@@ -158,6 +159,9 @@ class Supervisor:
         except OpenClawError as error:
             self.troubled(error)
             raise
+        finally:
+            self.workload.uses -= 1
+            self.workload.last_call = self._loop.time()
 
     @property
     def live(self) -> Client | None:
