@@ -39,6 +39,8 @@ def http_server(
         return server.stream_headers(request)
 
     def metrics() -> str:
+        # Calls that ended just now count too.
+        app.engine.audit.flush()
         now = gauges(manager.status(), started=started, watchers=observer.feed.watchers, busy=busy())
         return exposition((*observer.meters, server.requests, server.seconds), now)
 

@@ -34,6 +34,7 @@ from openclaw.gateway.port import listen
 from openclaw.gateway.reload import LogAs, Reloader
 from openclaw.gateway.watch import Look, look_at, watch
 from openclaw.mcp.manager import Manager
+from openclaw.mcp.status import EngineEvent
 
 if TYPE_CHECKING:
     import socket
@@ -99,7 +100,7 @@ class Gateway:
     async def start(self, stack: AsyncExitStack, rules: Rules, sockets: "list[socket.socket]") -> None:
         """`stack` gets what has to be undone."""
         self._manager = await self.app.engine.manager()
-        stack.callback(self._manager.events.subscribe(self.observer.engine))
+        stack.callback(self._manager.events.subscribe(self._tell))
         self.app.engine.audit.listeners.append(self.observer.call)
         self.app.listeners.append(self.observer.replied)
         handler = LogToFeed(self.observer.feed, asyncio.get_running_loop())
@@ -120,6 +121,11 @@ class Gateway:
         if self.app.config.root.gateway.bind != "loopback":
             _log.warning("The HTTP port is open beyond this machine, and tokens travel there unencrypted.")
         _log.info("The gateway is up: pid %d, port %d, config %s.", os.getpid(), self.port, self.app.config.file)
+
+    def _tell(self, event: EngineEvent) -> None:
+        """Calls are told of a moment after they end: those that ended before this come first."""
+        self.app.engine.audit.flush()
+        self.observer.engine(event)
 
     async def _load_plugins(self) -> None:
         """Before the first turn asks for them, and without keeping anybody waiting."""

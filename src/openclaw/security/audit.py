@@ -185,7 +185,7 @@ class AuditLog:
         self._finish_soon()
 
     def close(self) -> None:
-        self._finish()
+        self.flush()
         with self._lock:
             self._close()
 
@@ -194,15 +194,15 @@ class AuditLog:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            self._finish()
+            self.flush()
             return
         if self._due_in is not loop:
             self._due_in = loop
-            loop.call_later(WITHIN, self._finish)
+            loop.call_later(WITHIN, self.flush)
         elif len(self._notes) >= TOGETHER:
-            self._finish()
+            self.flush()
 
-    def _finish(self) -> None:
+    def flush(self) -> None:
         """Append what was noted, all with one write, and tell of it."""
         with self._lock:
             self._due_in = None
