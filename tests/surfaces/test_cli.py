@@ -463,6 +463,18 @@ def test_a_changed_tool_is_told_by_a_refresh_and_shown_as_it_is_indented(person:
     assert '\n  +    "required": [\n  +      "a"' in person.run("mcp", "trust", "shop").out
 
 
+def test_a_list_says_for_whom_it_waits_and_one_of_a_single_server_starts_that_one_alone(person: Program) -> None:
+    started = person.home / "started"
+    program = f"import pathlib, sys; pathlib.Path({str(started)!r}).touch(); sys.stdin.read()"
+    silent = {"command": sys.executable, "args": ["-c", program], "connectionTimeoutMs": 2000}
+    person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}, silent: {json.dumps(silent)}}}}}}}")
+    assert "parts__echo" in person.run("mcp", "tools", "parts").out
+    assert not started.exists()
+    for words in (("mcp", "tools"), ("mcp", "servers")):
+        assert "Waiting for servers that are still connecting: silent\n" in person.run(*words).err
+    assert started.exists()
+
+
 def test_a_tool_called_by_its_own_name_is_told_with_its_whole_one(person: Program) -> None:
     person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}}}}}}}")
     person.run("mcp", "tools")

@@ -15,9 +15,9 @@ from openclaw.app import Attachment, Reply
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
+from openclaw.commands.render import tell_of_waiting
 from openclaw.content import File, Image
 from openclaw.errors import UsageError
-from openclaw.mcp.status import Awaited, EngineEvent
 from openclaw.media import ITEM_BYTES
 from openclaw.security.external import clean_terminal
 from openclaw.security.unframe import Unframer
@@ -38,7 +38,7 @@ async def run(context: Context, parsed: Parsed) -> int:
     attachments = [await asyncio.to_thread(_attachment, context.cwd, name) for name in parsed.many("attach")]
     progress = None if parsed.flag("json") else StreamPrinter(context.console)
     async with context.open_app() as app:
-        unsubscribe = (await app.engine.manager()).events.subscribe(partial(_tell_of_waiting, context.console))
+        unsubscribe = (await app.engine.manager()).events.subscribe(partial(tell_of_waiting, context.console))
         try:
             reply = await app.reply(
                 message,
@@ -58,12 +58,6 @@ async def run(context: Context, parsed: Parsed) -> int:
     else:
         progress.end(reply)
     return 0 if reply.reason == "done" else 1
-
-
-def _tell_of_waiting(console: Console, event: EngineEvent) -> None:
-    if isinstance(event, Awaited):
-        what = "Going on without" if event.given_up else "Waiting for"
-        console.note(console.dim(f"{what} servers that are still connecting: {', '.join(event.servers)}"))
 
 
 async def _message(context: Context, parsed: Parsed) -> str:

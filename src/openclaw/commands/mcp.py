@@ -7,12 +7,20 @@ a server says is printed before it was cleaned.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from openclaw.commands.arguments import arguments_of
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed, nearest
-from openclaw.commands.render import diff_lines, server_lines, show_resource, show_result, status_lines
+from openclaw.commands.render import (
+    diff_lines,
+    server_lines,
+    show_resource,
+    show_result,
+    status_lines,
+    tell_of_waiting,
+)
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.agents import agent as agent_spec
 from openclaw.engine import Engine
@@ -38,10 +46,14 @@ async def opened(
     async with context.open_engine() as engine:
         agent = agent_spec(engine.config, parsed.text("agent")).id
         manager = await engine.manager()
-        if settle:
-            manager.start(agent)
-            await manager.meet(agent)
-        yield engine, manager, agent
+        unsubscribe = manager.events.subscribe(partial(tell_of_waiting, context.console))
+        try:
+            if settle:
+                manager.start(agent)
+                await manager.meet(agent)
+            yield engine, manager, agent
+        finally:
+            unsubscribe()
 
 
 async def servers(context: Context, parsed: Parsed) -> int:
@@ -101,9 +113,9 @@ def _milliseconds(seconds: float | None) -> float | None:
 
 async def tools(context: Context, parsed: Parsed) -> int:
     name = parsed.text("server")
-    async with opened(context, parsed, settle=True) as (_, manager, agent):
-        if name:
-            manager.server(name, agent)
+    async with opened(context, parsed, settle=not name) as (_, manager, agent):
+        if name and not manager.server(name, agent).catalog.is_known:
+            await _reached(manager, name, agent)
         found = [entry for entry in manager.entries(agent) if not name or entry.spec.name == name]
         rows: list[dict[str, Any]] = [
             {

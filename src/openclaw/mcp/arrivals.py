@@ -7,7 +7,7 @@ late. Starts nothing; manager.py says who is waited for.
 
 import asyncio
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from openclaw.mcp.status import Awaited
 from openclaw.mcp.supervisor import Supervisor
@@ -37,15 +37,21 @@ class Arrivals:
 
     async def met(self, supervisors: Collection[Supervisor]) -> None:
         """Wait until the tools of all these are known or will not be soon. Each attempt ends with its connect timeout."""
+        await self._none(supervisors, lambda one: one.is_settling)
 
+    async def started(self, supervisors: Collection[Supervisor]) -> None:
+        """Wait until none of these is starting, in the same way."""
+        await self._none(supervisors, lambda one: one.is_starting)
+
+    async def _none(self, supervisors: Collection[Supervisor], is_awaited: Callable[[Supervisor], bool]) -> None:
         def is_over() -> bool:
-            return not any(one.is_settling for one in supervisors)
+            return not any(map(is_awaited, supervisors))
 
         try:
             async with asyncio.timeout(SAY_AFTER):
                 await self.until(is_over)
         except TimeoutError:
-            self._say(supervisors, given_up=False)
+            self._say(filter(is_awaited, supervisors), given_up=False)
             await self.until(is_over)
 
     async def settle(self, supervisors: Collection[Supervisor], patience: float) -> None:
@@ -71,8 +77,8 @@ class Arrivals:
                 starting, arrived_at = left, now()
             if not said and now() >= began + SAY_AFTER:
                 said = True
-                self._say(awaited, given_up=False)
-        self._say(awaited, given_up=True)
+                self._say((one for one in awaited if one.is_settling), given_up=False)
+        self._say((one for one in awaited if one.is_settling), given_up=True)
         for one in awaited:
             if one.is_settling:
                 one.catalog.outwait()
@@ -85,8 +91,8 @@ class Arrivals:
         except TimeoutError:
             return
 
-    def _say(self, awaited: Collection[Supervisor], *, given_up: bool) -> None:
-        if names := tuple(one.spec.name for one in awaited if one.is_settling):
+    def _say(self, awaited: Iterable[Supervisor], *, given_up: bool) -> None:
+        if names := tuple(one.spec.name for one in awaited):
             self._tell(Awaited(names, given_up))
 
 

@@ -164,8 +164,7 @@ class Manager:
 
     async def reach(self, agent: str = ANY_AGENT) -> None:
         """Wait until no server of an agent is starting: each is up, or is known not to be."""
-        supervisors = _supervisors_of([self._view(agent)])
-        await self._arrivals.until(lambda: not any(supervisor.is_starting for supervisor in supervisors))
+        await self._arrivals.started(_supervisors_of([self._view(agent)]))
 
     async def meet(self, agent: str = ANY_AGENT, *, text: str | None = None) -> None:
         """Wait until the tools of an agent's servers are known or will not be soon. With `text`, of the servers it names alone."""
