@@ -10,6 +10,9 @@ from typing import Any
 import aiohttp
 import pytest
 
+from openclaw.config.load import load_config
+from openclaw.config.sections import Logging
+from openclaw.gateway.reload import Reloader
 from parts.gateways import GatewayProcess, Running, home, running, sse_events, stdio_server
 from parts.processes import HANG_GUARD, handle_of, wait_until_gone
 
@@ -291,6 +294,20 @@ async def test_what_needs_a_restart_is_named_until_it_is_taken_back(
     assert "! restart needed for: session.store\n" in shown.stdout
     assert "! restart needed for: session.store\n" in glance.stdout
     assert again == ()
+
+
+async def test_a_log_level_saved_before_a_command_changed_the_engines_config_is_not_missed(tmp_path: Path) -> None:
+    told: list[Logging] = []
+    async with up(tmp_path) as running:
+        gateway, place = running.gateway, running.home
+        reloader = Reloader(gateway.app, gateway.http, gateway.observer, log_as=told.append)
+        place.save({"logging": {"level": "debug"}})
+        # As `mcp enable` does: it reads the whole file again, and the watcher comes later.
+        await gateway.app.engine.reload(load_config(place.paths, place.env))
+        await reloader.reload()
+        await reloader.close()
+
+    assert told == [Logging(level="debug")]
 
 
 def test_log_lines_are_what_the_file_says_while_it_runs(tmp_path: Path) -> None:

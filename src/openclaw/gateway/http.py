@@ -104,7 +104,8 @@ class HttpServer:
         self._invoke = invoke
         self._lanes: set[Lane] = set()
         self._servers: list[asyncio.Server] = []
-        self._place = ("", 0)
+        # Where the config wants it, when it listens there; None while it listens nowhere.
+        self._place: tuple[str, int] | None = None
         self.port = 0
 
     async def start(self, section: Gateway, sockets: "Sequence[socket.socket]") -> None:
@@ -114,19 +115,32 @@ class HttpServer:
         await self._serve(sockets)
 
     async def move(self, section: Gateway) -> None:
-        """Listen where the config says now. Raises OpenClawError, and goes back to where it was, when that is not possible."""
-        before, self._place = self._place, (section.bind, section.port)
-        if self._place == before:
+        """Listen where the config says now. Raises OpenClawError when that is not possible, and says where it listens instead."""
+        before, wanted = self._place, (section.bind, section.port)
+        if wanted == before:
             return
         await self.leave()
+        self._place = None
         try:
             # Finding out who is in the way of a port takes a look at every process.
-            sockets = await asyncio.to_thread(listen, *self._place)
-        except OpenClawError:
-            self._place = before
-            await self._serve(listen(before[0], self.port))
-            raise
+            sockets = await asyncio.to_thread(listen, *wanted)
+        except OpenClawError as error:
+            raise OpenClawError(f"{error} {await self._go_back(before)}") from error
         await self._serve(sockets)
+        self._place = wanted
+
+    async def _go_back(self, before: tuple[str, int] | None) -> str:
+        """Listen where it was, if that is still free. What came of it, in words."""
+        if before is not None:
+            try:
+                sockets = await asyncio.to_thread(listen, before[0], self.port)
+            except OpenClawError as error:
+                self.port = 0
+                return f"The old port was taken meanwhile, so nothing listens: {error}"
+            await self._serve(sockets)
+            self._place = before
+            return "The old port stays."
+        return "Nothing listens."
 
     async def _serve(self, sockets: "Sequence[socket.socket]") -> None:
         otherwise = self._runner.server

@@ -36,6 +36,7 @@ class Reloader:
     def __init__(self, app: App, http: "HttpServer", observer: Observer, *, log_as: LogAs) -> None:
         self.problem = ""
         self._log_as = log_as
+        self._logged = app.config.root.logging
         # What was said to need a restart.
         self._outdated: tuple[str, ...] = ()
         # One at a time: the last file that was saved is the one that stays.
@@ -83,14 +84,16 @@ class Reloader:
 
     async def _adopt(self, config: Config, rules: Rules) -> None:
         self._http.change(rules)
-        if config.root.logging != self._app.config.root.logging:
-            self._log_as(config.root.logging)
+        # Compared with what the log was made from: a command may have given the App a newer config already.
+        if config.root.logging != self._logged:
+            self._logged = config.root.logging
+            self._log_as(self._logged)
         # Servers that have to stop may take their time; the next change of the file must not wait for them.
         self._spawn(self._app.reload(config))
         try:
             await self._http.move(config.root.gateway)
         except OpenClawError as error:
-            self.problem = redact(f"gateway: {error} The old port stays.")
+            self.problem = redact(f"gateway: {error}")
             _log.error("%s", self.problem)
         for warning in config.warnings:
             _log.warning("%s", warning)
