@@ -17,6 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from weakref import WeakSet
 
 from openclaw.agent.agent import Agent, Parts, Settings
 from openclaw.agent.attachments import Attachment, Transcribe, discard, incoming
@@ -82,11 +83,15 @@ class App:
         self._loading = asyncio.Lock()
         self._checkers = CheckerCache()
         self._selections: dict[str, Selection] = {}
+        self._models_from: object = None
+        # The one in use, and those that turns still use from before a reload.
+        self._catalogs: WeakSet[Models] = WeakSet()
         self._read_once = _read_once(config)
         self._exit = AsyncExitStack()
 
     async def __aenter__(self) -> "App":
         await self._exit.enter_async_context(self.engine)
+        self._exit.push_async_callback(self._close_models)
         return self
 
     @property
@@ -104,11 +109,18 @@ class App:
 
     async def reload(self, config: Config) -> None:
         """Take over a changed config: policy at once, then servers; agents, skills and models from their next turn on."""
-        self._selections.clear()
-        if _models(self.config) != _models(config):
-            # Turns that run keep the catalog they have; it is closed with the App.
-            self.__dict__.pop("models", None)
-        await self.engine.reload(config)
+        # One that is being looked for now belongs to the config before.
+        self._selections = {}
+        retired: Models | None = None
+        # Compared with what the catalog was made from: a command may have given the engine this config already.
+        if self._models_from != _models(config):
+            retired = self.__dict__.pop("models", None)
+        try:
+            await self.engine.reload(config)
+        finally:
+            if retired is not None:
+                # Turns that run keep the catalog they have.
+                await retired.retire()
         async with self._loading:
             if self._plugins is not None:
                 # By the newest config: while servers of this one were ended another may have come.
@@ -146,25 +158,27 @@ class App:
         """
         spec = agent_spec(self.config, agent)
         key = full_key(spec.id, session_key or _new_key(), namespace)
-        one = await self.agent(spec, instructions=instructions, workspace=workspace)
-        manager = await self.engine.manager()
-        manager.start(spec.id)
-        if patience is None:
-            # A server that a person names is waited for, however late it is.
-            await manager.meet(spec.id, text=message)
-        sent = await incoming(attachments, self.engine.media, transcribe=self._transcribe())
-        collector = Collector(on_event, one.settings.model)
-        _log.debug("agent %s answers with %s in session %s", spec.id, one.settings.model, short_hash(key))
-        try:
-            outcome: RunOutcome = await one.turn(
-                UserMessage((Text(message), *sent, *blocks)),
-                session_key=key,
-                sink=collector,
-                deadline=spec.timeout if timeout is None else timeout,
-                patience=float("inf") if patience is None else patience,
-            )
-        finally:
-            discard(sent)
+        # Held before the model is looked for: it is the same catalog, and stays open to the end of the turn.
+        async with self.models.used():
+            one = await self.agent(spec, instructions=instructions, workspace=workspace)
+            manager = await self.engine.manager()
+            manager.start(spec.id)
+            if patience is None:
+                # A server that a person names is waited for, however late it is.
+                await manager.meet(spec.id, text=message)
+            sent = await incoming(attachments, self.engine.media, transcribe=self._transcribe())
+            collector = Collector(on_event, one.settings.model)
+            _log.debug("agent %s answers with %s in session %s", spec.id, one.settings.model, short_hash(key))
+            try:
+                outcome: RunOutcome = await one.turn(
+                    UserMessage((Text(message), *sent, *blocks)),
+                    session_key=key,
+                    sink=collector,
+                    deadline=spec.timeout if timeout is None else timeout,
+                    patience=float("inf") if patience is None else patience,
+                )
+            finally:
+                discard(sent)
         reply = collector.reply(outcome, key)
         for listener in self.listeners:
             listener(spec.id, reply)
@@ -226,8 +240,13 @@ class App:
             look_around=self.config.root.models.mode == "merge",
             base=self.config.file.parent,
         )
-        self._exit.push_async_callback(catalog.close)
+        self._models_from = _models(self.config)
+        self._catalogs.add(catalog)
         return catalog
+
+    async def _close_models(self) -> None:
+        for catalog in tuple(self._catalogs):
+            await catalog.close()
 
     async def _resolve(self, value: object) -> str:
         return await self.engine.resolve(str(value))
@@ -253,11 +272,13 @@ class App:
 
     async def selection(self, spec: AgentSpec) -> Selection:
         """The model that serves an agent. Looked for once: finding one may take a moment. Raises ConfigError for a name of nothing."""
-        if spec.id not in self._selections:
+        # Those of this config: another may come while this one's model is looked for.
+        selections = self._selections
+        if spec.id not in selections:
             if problems := misnamed(self.config, {spec.model, *spec.fallbacks}):
                 raise ConfigError(problems)
-            self._selections[spec.id] = await self.models.select(spec.model, spec.fallbacks)
-        return self._selections[spec.id]
+            selections[spec.id] = await self.models.select(spec.model, spec.fallbacks)
+        return selections[spec.id]
 
     def workplace(self, spec: AgentSpec, given: Path | None = None) -> Workplace:
         """Where an agent works. `given`: for this turn, in place of this App's own."""

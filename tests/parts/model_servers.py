@@ -153,6 +153,13 @@ class ModelServer:
         return self._origin
 
     @property
+    def connections(self) -> int:
+        """How many are open now, busy or not."""
+        assert self._runner is not None
+        assert self._runner.server is not None
+        return len(self._runner.server.connections)
+
+    @property
     def url(self) -> str:
         """The base URL as it is configured."""
         raise NotImplementedError

@@ -7,8 +7,8 @@ fallback disturbs nobody. Wires, and the offline model, are loaded by name when 
 
 import importlib
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -103,6 +103,25 @@ class Models:
         self._base = base or Path()
         self._specs = {spec.id: spec for spec in providers}
         self._providers: dict[str, Provider] = {}
+        self._users = 0
+        self._is_retired = False
+
+    @asynccontextmanager
+    async def used(self) -> AsyncIterator[None]:
+        """While a turn uses what was selected here: until then a retired catalog stays open."""
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if self._is_retired and not self._users:
+                await self.close()
+
+    async def retire(self) -> None:
+        """Nothing more will be selected here: close when the last turn ends, which may be now."""
+        self._is_retired = True
+        if not self._users:
+            await self.close()
 
     async def select(self, model: str = "", fallbacks: Sequence[str] = ()) -> Selection:
         """The model to use, by name or, without one, what can be found. Raises ModelError for a name that means nothing here."""
