@@ -565,3 +565,25 @@ def test_a_program_started_without_one_of_its_streams_does_its_work(person: Prog
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=person.env(), check=False
     )
     assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+
+
+def test_a_plugin_whose_work_refuses_to_end_does_not_keep_a_command_from_ending(person: Program) -> None:
+    plugin = person.home / "clinging.py"
+    plugin.write_text(
+        "import asyncio\n"
+        "from openclaw.plugins import PluginHandle, ToolPlugin\n"
+        "async def cling():\n"
+        "    while True:\n"
+        "        try:\n"
+        "            await asyncio.sleep(3600)\n"
+        "        except asyncio.CancelledError:\n"
+        "            pass\n"
+        "async def initialize(context):\n"
+        "    global task\n"
+        "    task = asyncio.create_task(cling())\n"
+        "    return PluginHandle()\n"
+        "plugin = ToolPlugin(label='Clinging', description='d', initialize=initialize)\n"
+    )
+    person.configure(json.dumps({"plugins": {"load": {"paths": [str(plugin)]}, "entries": {"clinging": {}}}}))
+    ran = person.run("tools")
+    assert (ran.code, "read" in ran.out) == (0, True)

@@ -8,8 +8,8 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from importlib import import_module
 from io import TextIOWrapper
@@ -29,6 +29,9 @@ from openclaw.errors import StoreError, UsageError
 from openclaw.files import reason
 from openclaw.gateway.wire import INTERRUPTED
 from openclaw.log import configure
+
+# What a command leaves running gets this long to clean up.
+_LAST_SECONDS = 2.0
 
 
 def run(words: Sequence[str]) -> int:
@@ -50,7 +53,7 @@ def run(words: Sequence[str]) -> int:
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        with _loop() as runner:
             return runner.run(_until_signalled(words, context))
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -66,6 +69,25 @@ def _open_missing_streams() -> None:
         if getattr(sys, name) is None:
             # The lowest free number is the missing one.
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+
+
+@contextmanager
+def _loop() -> Iterator[asyncio.Runner]:
+    runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
+    try:
+        yield runner
+    finally:
+        # A loop in which something refuses to end would wait for it without end; this process ends, and all of it with it.
+        if runner.run(_has_ended()):
+            runner.close()
+
+
+async def _has_ended() -> bool:
+    """End what still runs (a plugin may have begun it), and say whether that went."""
+    rest = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in rest:
+        task.cancel()
+    return not rest or not (await asyncio.wait(rest, timeout=_LAST_SECONDS))[1]
 
 
 def _shared_options(words: Sequence[str]) -> Mapping[str, object]:
