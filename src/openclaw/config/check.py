@@ -23,6 +23,8 @@ from openclaw.errors import Problem
 
 # The one plugin whose settings are ours to check: the MCP engine.
 PLUGIN_CONFIG: Path = ("plugins", "entries", "mcp-client", "config")
+# Another OpenClaw may know more keys of a server here, and here alone: an unknown one is a warning.
+OPEN_SERVERS: Path = ("mcp", "servers")
 # Sections of another OpenClaw. Not ours, and not misspellings of ours.
 FOREIGN_SECTIONS = keys(
     "accessGroups acp approvals attachments auth bindings broadcast browser channels cloudWorkers commands cron desktop diagnostics "
@@ -213,7 +215,7 @@ class _Walk:
         elif cls is Env and variables.NAME.fullmatch(member.key):
             # Its value has been put among the variables before the walk began.
             self.value(member.value, inspect.StrType(), path)
-        elif cls is ServerEntry:
+        elif cls is ServerEntry and path[:2] == OPEN_SERVERS:
             self.found.ignored.append(path)
             self.warning(member, path, "unknown key, ignored.", self.nearest(member.key, known))
         else:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import inspect
 
 from openclaw.config.check import FOREIGN_SECTIONS, PLUGIN_CONFIG
-from openclaw.config.entry import Part, PluginConfig
+from openclaw.config.entry import AgentMcp, Part, PluginConfig, ServerEntry
 from openclaw.config.include import INCLUDE
 from openclaw.config.sections import Root
 from openclaw.config.wording import words_for
@@ -67,12 +67,22 @@ def json_schema() -> dict[str, Any]:
             properties = definitions[cls.__name__]["properties"]
             properties.update({name: {} for name in cls.foreign})
             properties[INCLUDE] = {"type": ["string", "array"], "items": {"type": "string"}}
+    _close_servers(definitions)
     definitions["Root"]["properties"].update({name: {} for name in sorted(FOREIGN_SECTIONS)})
     definitions["Env"]["patternProperties"] = {"^[A-Z_][A-Z0-9_]*$": {"type": "string"}}
     entry = definitions["PluginEntry"]
     engine = {**entry, "properties": {**entry["properties"], PLUGIN_CONFIG[-1]: plugin}}
     definitions["Plugins"]["properties"]["entries"]["properties"] = {PLUGIN_CONFIG[2]: engine}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **root, "$defs": definitions}
+
+
+def _close_servers(definitions: dict[str, Any]) -> None:
+    """Only below `mcp.servers` (check.py's OPEN_SERVERS) may a server have keys that are not ours."""
+    closed = "ClosedServerEntry"
+    definitions[closed] = {**definitions[ServerEntry.__name__], "additionalProperties": False}
+    for cls in (AgentMcp, PluginConfig):
+        servers = definitions[cls.__name__]["properties"]["servers"]
+        servers["additionalProperties"] = {"$ref": _DEFINITIONS.format(name=closed)}
 
 
 def _collect(kind: inspect.Type, place: str, found: dict[type, tuple[list[str], list[Field]]]) -> None:

@@ -159,13 +159,33 @@ def test_no_value_is_ever_shown_in_an_error() -> None:
     assert "4242" not in "".join(problems(text))
 
 
-def test_an_unknown_key_of_a_server_is_a_warning() -> None:
+def test_an_unknown_key_of_a_server_of_mcp_servers_is_a_warning() -> None:
     config = parse_config("{mcp: {servers: {a: {command: 'x', tool_prefix: 'y', colour: 'red'}}}}", file="f")
     assert config.warnings == (
         Problem("unknown key, ignored.", "f", 1, 36, "mcp.servers.a.tool_prefix", 'Did you mean "toolPrefix"?'),
         Problem("unknown key, ignored.", "f", 1, 54, "mcp.servers.a.colour"),
     )
     assert config.ignored == ("mcp.servers.a.tool_prefix", "mcp.servers.a.colour")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "path"),
+    [
+        ("{agents: {defaults: {mcp: {servers: {", "}}}}}", "agents.defaults.mcp.servers"),
+        ("{agents: {list: [{id: 'a', mcp: {servers: {", "}}}]}}", "agents.list.0.mcp.servers"),
+        ("{agents: {entries: {a: {mcp: {servers: {", "}}}}}}", "agents.entries.a.mcp.servers"),
+        (
+            "{plugins: {entries: {'mcp-client': {config: {servers: {",
+            "}}}}}}",
+            "plugins.entries.mcp-client.config.servers",
+        ),
+    ],
+)
+def test_an_unknown_key_of_a_server_in_any_other_section_is_an_error(before: str, after: str, path: str) -> None:
+    start = f"{before}s: {{command: 'x', "
+    assert problems(f"{start}tool_prefix: 'y'}}{after}") == [
+        f'1:{len(start) + 1} {path}.s.tool_prefix: unknown key. Did you mean "toolPrefix"?'
+    ]
 
 
 def test_what_belongs_to_another_openclaw_is_kept_and_listed() -> None:

@@ -122,6 +122,7 @@ VALID: list[dict[str, Any]] = [
             }
         }
     },
+    {"agents": {"defaults": {"mcp": {"servers": {"s": {"command": "x", "codex": {}}}}}}},
     {"plugins": {"entries": {"mcp-client": {"config": {"servers": {}}}, "mine": {"config": {"anything": [1]}}}}},
     {"env": {"vars": {"a": "b"}, "DIRECT": "x"}},
     {"tools": {"profile": "coding", "deny": ["exec"]}},
@@ -136,6 +137,8 @@ INVALID: list[dict[str, Any]] = [
     {"mcp": {"servers": {"s": {"command": "x", "toolFilter": {"only": []}}}}},
     {"models": {"providers": {"p": {"models": [{"name": "without id"}]}}}},
     {"plugins": {"entries": {"mcp-client": {"config": {"serverz": {}}}}}},
+    {"plugins": {"entries": {"mcp-client": {"config": {"servers": {"s": {"command": "x", "unknown": 1}}}}}}},
+    {"agents": {"defaults": {"mcp": {"servers": {"s": {"command": "x", "unknown": 1}}}}}},
     {"tools": {"profile": "everything"}},
     {"env": {"lower": "x"}},
 ]
