@@ -400,3 +400,27 @@ async def test_status_shows_where_a_server_is_without_its_credentials() -> None:
             where="openclaw.json:4",
         )
         assert "tvly" not in repr(status)
+
+
+async def test_a_reload_that_is_given_up_cuts_no_server_short_and_the_next_one_still_waits_for_it(
+    tmp_path: Path,
+) -> None:
+    diary = tmp_path / "diary"
+    script = (
+        "import sys, time\nwith open(sys.argv[1], 'a', buffering=1) as diary:\n    diary.write('began\\n')\n"
+        "    sys.stdin.read()\n    diary.write('was told\\n')\n    time.sleep(0.5)\n    diary.write('ended\\n')"
+    )
+    first = ServerSpec("slow", command=sys.executable, args=("-S", "-c", script, str(diary)))
+    second = replace(first, args=(*first.args, "second"))
+
+    async def has_written(text: str) -> None:
+        while not diary.exists() or diary.read_text() != text:
+            await asyncio.sleep(0.01)
+
+    async with Manager([first], patience=0) as manager:
+        await has_written("began\n")
+        reloading = asyncio.create_task(manager.reconcile({"": (second,)}))
+        await has_written("began\nwas told\n")
+        reloading.cancel()
+        await asyncio.wait([reloading])
+        await has_written("began\nwas told\nended\nbegan\n")

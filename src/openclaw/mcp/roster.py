@@ -52,13 +52,23 @@ class Roster:
         """End them all at the same time, and return when they have ended."""
         for supervisor in supervisors:
             supervisor.close()
-        leaving = [(supervisor.spec.name, self._tasks.pop(supervisor)) for supervisor in supervisors]
-        self._ending.update(leaving)
-        outcomes = await asyncio.gather(*(task for _, task in leaving), return_exceptions=True)
-        self._ending.difference_update(leaving)
-        for (name, _), outcome in zip(leaving, outcomes, strict=True):
-            if isinstance(outcome, BaseException):
-                _log.warning("Error shutting down MCP server '%s': %s", name, outcome)
+        tasks = [self._leave(supervisor) for supervisor in supervisors]
+        if tasks:
+            # Who no longer waits for them cuts none of them short.
+            await asyncio.wait(tasks)
+
+    def _leave(self, supervisor: Supervisor) -> "asyncio.Task[None]":
+        """Remember one that is being ended until it has."""
+        name, task = supervisor.spec.name, self._tasks.pop(supervisor)
+        self._ending.add((name, task))
+
+        def ended(task: "asyncio.Task[None]") -> None:
+            self._ending.discard((name, task))
+            if not task.cancelled() and (error := task.exception()) is not None:
+                _log.warning("Error shutting down MCP server '%s': %s", name, error)
+
+        task.add_done_callback(ended)
+        return task
 
     async def close(self) -> None:
         self._sweeper.cancel()
