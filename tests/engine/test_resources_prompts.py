@@ -10,6 +10,7 @@ from openclaw.errors import RpcError, UsageError
 from openclaw.mcp import prompts, resources
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.status import PromptsChanged, ResourceChanged
+from openclaw.mcp.supervisor import UnavailableError
 from openclaw.tool import Invocation
 from parts.http_faults import hold, reset, status
 from parts.http_server import Fault
@@ -53,6 +54,32 @@ async def test_reading_a_resource_takes_no_longer_than_a_call_may(tmp_path: Path
             site.http.fault("resources/read", hold())
             late = await manager.call("shop__resources_read", {"uri": "file:///other.txt"})
             assert "within 200 ms" in str(late.content[0].text)
+
+
+async def test_reading_waits_for_its_turn_among_the_calls(site: Site) -> None:
+    site.plan(tools=[tool("stall")], resources=DOCS)
+    async with Manager([site.spec(max_in_flight=1)], services=site.services) as manager:
+        stalled = asyncio.ensure_future(manager.call("shop__stall", {"key": "0"}))
+        await site.logged("stall 0")
+        reading = asyncio.ensure_future(manager.call("shop__resources_read", {"uri": "file:///other.txt"}))
+        await until(lambda: manager.status()[0].queued == 1)
+        assert (manager.status()[0].in_flight, reading.done()) == (1, False)
+        # What the engine itself wants to know needs no turn.
+        await manager.server("shop").refresh()
+        stalled.cancel()
+        assert b"Other" in bytes((await reading).content[0].resource)
+        assert (manager.status()[0].in_flight, manager.status()[0].queued) == (0, 0)
+
+
+async def test_reading_is_refused_when_its_turn_does_not_come(site: Site) -> None:
+    site.plan(tools=[tool("stall")], resources=DOCS)
+    async with Manager([site.spec(max_in_flight=1)], services=site.services) as manager:
+        stalled = asyncio.ensure_future(manager.call("shop__stall", {"key": "0"}))
+        await site.logged("stall 0")
+        with pytest.raises(UnavailableError, match=r"The request timed out after 50ms waiting for its turn\."):
+            await manager.server("shop").use(resources.list_resources, timeout=0.05)
+        stalled.cancel()
+        await asyncio.gather(stalled, return_exceptions=True)
 
 
 async def test_the_filter_covers_our_own_tools_too(site: Site) -> None:

@@ -92,10 +92,13 @@ class Calling:
 
 
 async def _utility(supervisor: Supervisor, entry: Entry, arguments: Mapping[str, Any]) -> CallResult:
+    timeout = entry.spec.call_timeout
     try:
         return await supervisor.use(
-            lambda client: run_utility(client, entry.definition.name, arguments, timeout=entry.spec.call_timeout)
+            lambda client: run_utility(client, entry.definition.name, arguments, timeout=timeout), timeout=timeout
         )
+    except UnavailableError as error:
+        return CallResult.failed(str(error))
     except OpenClawError as error:
         # May repeat the server's own words.
         return CallResult.refused(str(error))

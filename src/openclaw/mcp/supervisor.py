@@ -114,19 +114,9 @@ class Supervisor:
         show_progress: Callable[[str], None] | None = None,
     ) -> CallResult:
         """Call a tool by its own name. Never raises but CancelledError."""
-        workload, turns = self.workload, self.workload.turns
-        if timeout > workload.longest_call:
-            workload.longest_call = timeout
-        if not turns.try_enter():
-            if turns.is_full:
-                return CallResult.failed(
-                    f"The server is busy: {turns.inside} calls run and {turns.waiting} wait. Try again later."
-                )
-            try:
-                async with asyncio.timeout(timeout):
-                    await turns.enter()
-            except TimeoutError:
-                return CallResult.failed(f"Tool call timed out after {round(timeout * 1000)}ms waiting for its turn.")
+        workload = self.workload
+        if not workload.try_enter(timeout) and (fault := await workload.enter(timeout, "Tool call")):
+            return CallResult.failed(fault)
         began = self._loop.time()
         try:
             progress = Progress(self.chatter, name, show_progress)
@@ -137,31 +127,35 @@ class Supervisor:
             _log.exception("The engine's own fault in a call to MCP server '%s'.", self.spec.name)
             result = CallResult.failed(f"An internal error: {type(error).__name__}.")
         finally:
-            turns.leave()
-            ended = workload.last_call = self._loop.time()
+            ended = workload.leave()
         if result.fault:
             self._record.failed(result.fault, ended)
         else:
             self._record.answered(ended - began)
         return result
 
-    async def use(self, act: Callable[[Client], Awaitable[T]]) -> T:
-        """Do something with a live client, connecting first if need be. Raises OpenClawError."""
-        client = await self.client()
-        self.workload.uses += 1
+    async def use(self, act: Callable[[Client], Awaitable[T]], *, timeout: float | None = None) -> T:
+        """Do something with a live client, in turn with the calls, connecting first if need be. Raises OpenClawError.
+
+        `timeout` is how long it may wait for its turn, in seconds. `act` must not wait for another call of this server: it holds a place.
+        """
+        patience = self.spec.call_timeout if timeout is None else timeout
+        if not self.workload.try_enter(patience) and (fault := await self.workload.enter(patience, "The request")):
+            raise UnavailableError(fault)
         try:
-            return await act(client)
-        except LinkLostError as error:
-            if error.maybe_sent:
+            client = await self.client()
+            try:
+                return await act(client)
+            except LinkLostError as error:
+                if error.maybe_sent:
+                    raise
+                await notice_loss(client)
+                return await act(await self.client())
+            except OpenClawError as error:
+                self.troubled(error)
                 raise
-            await notice_loss(client)
-            return await act(await self.client())
-        except OpenClawError as error:
-            self.troubled(error)
-            raise
         finally:
-            self.workload.uses -= 1
-            self.workload.last_call = self._loop.time()
+            self.workload.leave()
 
     @property
     def live(self) -> Client | None:
