@@ -1,0 +1,32 @@
+"""Sign-ins in lists of servers, where the way to the stored tokens is blocked."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from openclaw.commands.sign_in_state import with_sign_ins
+from openclaw.engine import Engine
+from openclaw.mcp.status import ServerStatus
+from parts.command_line import Home
+
+
+async def test_servers_are_shown_without_their_sign_ins_when_what_keeps_them_does_not_answer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    program = tmp_path / "locked"
+    program.write_text(f"#!{sys.executable} -IS\nimport time\ntime.sleep(600)\n")
+    program.chmod(0o700)
+    home = Home(
+        tmp_path,
+        mcp={"servers": {"files": {"url": "secret://exec/locked/address"}}},
+        secrets={"providers": {"locked": {"source": "exec", "command": str(program), "timeoutMs": 600_000}}},
+    )
+    found = [ServerStatus("files", "ready", transport="streamable-http")]
+    async with Engine(home.config(), paths=home.paths, env=home.environ) as engine:
+        shown = await with_sign_ins(engine, found, patience=0.1)
+
+    assert shown == found
+    assert [record.getMessage() for record in caplog.records if record.name.endswith("sign_in_state")] == [
+        "The keychain does not answer; how long sign-ins last is not known."
+    ]
