@@ -84,7 +84,7 @@ async def test_a_turn_waits_for_new_servers_while_they_come_up_and_not_for_one_t
         await manager.settle("", turn)
         states = {status.name: status.state for status in manager.status()}
         assert states == {"hanging": "starting", **{site.name: "ready" for site in sites}}
-        assert told[-1] == Awaited(("hanging",), given_up=True)
+        assert told[-1] == Awaited("", ("hanging",), given_up=True)
     # It is remembered that waiting was in vain: nobody else is new here, so that this turn does not wait at all.
     async with Manager(specs, state=state, patience=0) as manager:
         told = waiting(manager)
@@ -109,7 +109,7 @@ async def test_a_server_that_a_person_names_is_waited_for_as_long_as_it_may_take
         assert told == []
         await manager.meet(text="What does Hanging say?")
         assert [status.state for status in manager.status()] == ["restarting", "ready"]
-        assert told == [Awaited(("hanging",))]
+        assert told == [Awaited("", ("hanging",))]
 
 
 @pytest.mark.parametrize(

@@ -38,11 +38,12 @@ async def run(context: Context, parsed: Parsed) -> int:
     attachments = [await asyncio.to_thread(_attachment, context.cwd, name) for name in parsed.many("attach")]
     progress = None if parsed.flag("json") else StreamPrinter(context.console)
     async with context.open_app() as app:
-        unsubscribe = (await app.engine.manager()).events.subscribe(partial(tell_of_waiting, context.console))
+        agent = app.engine.agent(parsed.text("agent")).id
+        unsubscribe = (await app.engine.manager()).events.subscribe(partial(tell_of_waiting, context.console, agent))
         try:
             reply = await app.reply(
                 message,
-                agent=parsed.text("agent"),
+                agent=agent,
                 session_key=parsed.text("session-key"),
                 attachments=attachments,
                 on_event=progress,

@@ -46,7 +46,7 @@ async def opened(
     async with context.open_engine() as engine:
         agent = agent_spec(engine.config, parsed.text("agent")).id
         manager = await engine.manager()
-        unsubscribe = manager.events.subscribe(partial(tell_of_waiting, context.console))
+        unsubscribe = manager.events.subscribe(partial(tell_of_waiting, context.console, agent))
         try:
             if settle:
                 manager.start(agent)

@@ -116,9 +116,9 @@ def _last_error(status: ServerStatus) -> str:
     return f"{duration(status.last_error_ago)} ago: {status.last_error}"
 
 
-def tell_of_waiting(console: Console, event: EngineEvent) -> None:
-    """Say for whom a command waits, and whom it does without."""
-    if isinstance(event, Awaited):
+def tell_of_waiting(console: Console, agent: str, event: EngineEvent) -> None:
+    """Say for whom a command for this agent waits, and whom it does without. In a gateway others wait too, for theirs."""
+    if isinstance(event, Awaited) and event.agent == agent:
         what = "Going on without" if event.given_up else "Waiting for"
         names = ", ".join(clean_label(name, 100) for name in event.servers)
         console.note(console.dim(f"{what} servers that are still connecting: {names}"))

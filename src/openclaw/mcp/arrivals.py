@@ -35,15 +35,17 @@ class Arrivals:
             self._changed.clear()
             await self._changed.wait()
 
-    async def met(self, supervisors: Collection[Supervisor]) -> None:
+    async def met(self, agent: str, supervisors: Collection[Supervisor]) -> None:
         """Wait until the tools of all these are known or will not be soon. Each attempt ends with its connect timeout."""
-        await self._none(supervisors, lambda one: one.is_settling)
+        await self._none(agent, supervisors, lambda one: one.is_settling)
 
-    async def started(self, supervisors: Collection[Supervisor]) -> None:
+    async def started(self, agent: str, supervisors: Collection[Supervisor]) -> None:
         """Wait until none of these is starting, in the same way."""
-        await self._none(supervisors, lambda one: one.is_starting)
+        await self._none(agent, supervisors, lambda one: one.is_starting)
 
-    async def _none(self, supervisors: Collection[Supervisor], is_awaited: Callable[[Supervisor], bool]) -> None:
+    async def _none(
+        self, agent: str, supervisors: Collection[Supervisor], is_awaited: Callable[[Supervisor], bool]
+    ) -> None:
         def is_over() -> bool:
             return not any(map(is_awaited, supervisors))
 
@@ -51,10 +53,10 @@ class Arrivals:
             async with asyncio.timeout(SAY_AFTER):
                 await self.until(is_over)
         except TimeoutError:
-            self._say(filter(is_awaited, supervisors), given_up=False)
+            self._say(agent, filter(is_awaited, supervisors), given_up=False)
             await self.until(is_over)
 
-    async def settle(self, supervisors: Collection[Supervisor], patience: float) -> None:
+    async def settle(self, agent: str, supervisors: Collection[Supervisor], patience: float) -> None:
         """Wait until the tools of all these are known, will not be soon, or `patience` seconds have passed.
 
         With more patience than `grace` it ends sooner: when a server is up, and none has followed for as long again as the last one took.
@@ -77,8 +79,8 @@ class Arrivals:
                 starting, arrived_at = left, now()
             if not said and now() >= began + SAY_AFTER:
                 said = True
-                self._say((one for one in awaited if one.is_settling), given_up=False)
-        self._say((one for one in awaited if one.is_settling), given_up=True)
+                self._say(agent, (one for one in awaited if one.is_settling), given_up=False)
+        self._say(agent, (one for one in awaited if one.is_settling), given_up=True)
         for one in awaited:
             if one.is_settling:
                 one.catalog.outwait()
@@ -91,9 +93,9 @@ class Arrivals:
         except TimeoutError:
             return
 
-    def _say(self, awaited: Iterable[Supervisor], *, given_up: bool) -> None:
+    def _say(self, agent: str, awaited: Iterable[Supervisor], *, given_up: bool) -> None:
         if names := tuple(one.spec.name for one in awaited):
-            self._tell(Awaited(names, given_up))
+            self._tell(Awaited(agent, names, given_up))
 
 
 def named_in(text: str, names: Collection[str]) -> set[str]:

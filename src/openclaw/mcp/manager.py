@@ -112,7 +112,7 @@ class Manager:
         self._apply()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if self._patience == float("inf") else self._patience):
-                await self._arrivals.met(_supervisors_of(self._views.values()))
+                await self._arrivals.met(ANY_AGENT, _supervisors_of(self._views.values()))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -129,7 +129,7 @@ class Manager:
 
     async def settle(self, agent: str, patience: float) -> None:
         """Wait for servers that were never seen before and are starting; for no others, and not for one that hangs (arrivals.py)."""
-        await self._arrivals.settle(_supervisors_of([self._view(agent)]), patience)
+        await self._arrivals.settle(agent, _supervisors_of([self._view(agent)]), patience)
 
     def context(self, agent: str) -> str:
         view = self._view(agent)
@@ -164,13 +164,13 @@ class Manager:
 
     async def reach(self, agent: str = ANY_AGENT) -> None:
         """Wait until no server of an agent is starting: each is up, or is known not to be."""
-        await self._arrivals.started(_supervisors_of([self._view(agent)]))
+        await self._arrivals.started(agent, _supervisors_of([self._view(agent)]))
 
     async def meet(self, agent: str = ANY_AGENT, *, text: str | None = None) -> None:
         """Wait until the tools of an agent's servers are known or will not be soon. With `text`, of the servers it names alone."""
         supervisors = self._view(agent).supervisors
         names = supervisors if text is None else named_in(text, supervisors)
-        await self._arrivals.met([supervisors[name] for name in names])
+        await self._arrivals.met(agent, [supervisors[name] for name in names])
 
     def entries(self, agent: str = ANY_AGENT) -> list[Entry]:
         """The tools an agent is offered, each with its server and its definition."""

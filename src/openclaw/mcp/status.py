@@ -103,8 +103,9 @@ class PromptsChanged(msgspec.Struct, frozen=True):
 
 
 class Awaited(msgspec.Struct, frozen=True):
-    """A turn waits for servers whose tools are not known yet; `given_up` when it goes on without them."""
+    """Somebody waits for servers of an agent whose tools are not known yet; `given_up` when they go on without them."""
 
+    agent: str
     servers: tuple[str, ...]
     given_up: bool = False
 

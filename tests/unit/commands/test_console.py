@@ -2,7 +2,9 @@
 
 import pytest
 
-from openclaw.commands.console import duration
+from openclaw.commands.console import Console, duration
+from openclaw.commands.render import tell_of_waiting
+from openclaw.mcp.status import Awaited
 
 
 @pytest.mark.parametrize(
@@ -21,3 +23,16 @@ from openclaw.commands.console import duration
 )
 def test_a_duration_is_one_number_that_says_enough(seconds: float, said: str) -> None:
     assert duration(seconds) == said
+
+
+def test_a_command_tells_of_the_waits_of_its_own_agent_alone() -> None:
+    said: list[str] = []
+    console = Console(said.append, said.append)
+    tell_of_waiting(console, "main", Awaited("main", ("files", "mail")))
+    tell_of_waiting(console, "main", Awaited("other", ("secret-project",)))
+    tell_of_waiting(console, "main", Awaited("main", ("mail",), given_up=True))
+
+    assert "".join(said) == (
+        "Waiting for servers that are still connecting: files, mail\n"
+        "Going on without servers that are still connecting: mail\n"
+    )
