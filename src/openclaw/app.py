@@ -264,6 +264,7 @@ class App:
                 api_key=await self.engine.resolve(secret_text(section.api_key)),
                 language=section.language or "",
                 timeout=section.timeout_seconds,
+                environ=self.engine.env,
             )
             words: str = await transcriber(recording)
             return words

@@ -215,6 +215,14 @@ async def test_a_transcriber_that_fails_says_why_and_no_more(
     assert str(failed.value) == why
 
 
+async def test_a_transcriber_takes_the_proxy_of_the_environment_it_was_given() -> None:
+    async with TranscriptionServer("la la") as proxy:
+        far = Transcriber(
+            "http://ears.example/v1", "m", proxy.key, environ={"http_proxy": proxy.url.removesuffix("/v1")}
+        )
+        assert await far(Attachment("a", "audio/wav", b"RIFF")) == "la la"
+
+
 async def test_a_transcriber_that_is_not_there_says_so_without_its_address() -> None:
     with pytest.raises(MediaError) as failed:
         await Transcriber("http://127.0.0.1:1/v1", "m")(Attachment("a", "audio/wav", b"RIFF"))

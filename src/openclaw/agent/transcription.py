@@ -5,6 +5,7 @@ and somebody waits.
 """
 
 import secrets
+from collections.abc import Mapping
 
 import msgspec
 
@@ -12,6 +13,7 @@ from openclaw.agent.attachments import Attachment
 from openclaw.errors import ConnectError, DeadlineError, MediaError, OpenClawError
 from openclaw.media import clean_type
 from openclaw.net.client import ClientOptions, HttpClient
+from openclaw.net.proxy import ProxyRules
 from openclaw.security.egress import Rules
 
 # Hours of speech are less than this.
@@ -35,13 +37,14 @@ class _Transcript(msgspec.Struct):
 
 
 class Transcriber(msgspec.Struct, frozen=True):
-    """`base_url` is what stands before `/audio/transcriptions`. `timeout` is seconds for one recording."""
+    """`base_url` is what stands before `/audio/transcriptions`. `timeout` is seconds for one recording; `environ` names the proxies."""
 
     base_url: str
     model: str
     api_key: str = ""
     language: str = ""
     timeout: float = 120.0
+    environ: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Transcriber({self.model!r})"
@@ -52,7 +55,8 @@ class Transcriber(msgspec.Struct, frozen=True):
         if self.api_key:
             headers["Authorization"] = f"Bearer {self.api_key}"
         url = f"{self.base_url.rstrip('/')}/audio/transcriptions"
-        async with HttpClient(ClientOptions(rules=_RULES)) as client:
+        proxies = ProxyRules.from_environment(self.environ)
+        async with HttpClient(ClientOptions(rules=_RULES, proxies=proxies)) as client:
             try:
                 answer = await client.fetch(
                     "POST",

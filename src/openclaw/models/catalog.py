@@ -154,7 +154,7 @@ class Models:
             if variable and vendor.model:
                 return f"{provider_id}/{vendor.model}", f"{variable} is set"
         base_url = self._known("ollama")[0].base_url
-        running = await importlib.import_module("openclaw.models.ollama").talking_model(base_url)
+        running = await importlib.import_module("openclaw.models.ollama").talking_model(base_url, self._environ)
         if running:
             return f"ollama/{running}", f"Ollama runs at {base_url}"
         return OFFLINE, "no model is configured, no key is set, and no Ollama runs here"
@@ -178,7 +178,7 @@ class Models:
         spec, _ = self._known(provider_id)
         if spec.api == SCRIPTED:
             return self._scripted(spec.script, provider_id)
-        return _Lazy(spec, self._key_place(provider_id), self._problem(provider_id), self._resolve)
+        return _Lazy(spec, self._key_place(provider_id), self._problem(provider_id), self._resolve, self._environ)
 
     def _scripted(self, path: str, name: str) -> Provider:
         return scripted.Scripted(scripted.load(self._base / Path(path).expanduser()), name=name)
@@ -231,12 +231,15 @@ _KEY_HEADERS = frozenset({"authorization", "x-api-key", "api-key"})
 class _Lazy:
     """A provider whose wire is loaded, and whose secrets are resolved, at its first request."""
 
-    def __init__(self, spec: ProviderSpec, key_place: str, problem: str, resolve: Resolve) -> None:
+    def __init__(
+        self, spec: ProviderSpec, key_place: str, problem: str, resolve: Resolve, environ: Mapping[str, str]
+    ) -> None:
         self.name = spec.id
         self._spec = spec
         self._key_place = key_place
         self._problem = problem
         self._resolve = resolve
+        self._environ = environ
         self._provider: Provider | None = None
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
@@ -271,5 +274,13 @@ class _Lazy:
             if looks_secret(name, value):
                 remember(value)
         return Endpoint(
-            spec.id, spec.base_url, key, tuple(headers), spec.models, spec.timeout, spec.max_retries, self._key_place
+            spec.id,
+            spec.base_url,
+            key,
+            tuple(headers),
+            spec.models,
+            spec.timeout,
+            spec.max_retries,
+            self._key_place,
+            self._environ,
         )

@@ -7,7 +7,6 @@ Once a word of an answer has been passed on there is no second attempt: it could
 
 import asyncio
 import logging
-import os
 import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -127,9 +126,8 @@ class HttpProvider:
         if endpoint.max_retries is not None:
             self._pace = msgspec.structs.replace(self._pace, attempts=endpoint.max_retries + 1)
         self._quirks: dict[str, frozenset[str]] = {}
-        self._http = HttpClient(
-            ClientOptions(rules=MODEL_RULES, proxies=ProxyRules.from_environment(os.environ), user_agent="openclaw")
-        )
+        proxies = ProxyRules.from_environment(endpoint.environ)
+        self._http = HttpClient(ClientOptions(rules=MODEL_RULES, proxies=proxies, user_agent="openclaw"))
 
     async def close(self) -> None:
         self._http.close()

@@ -3,7 +3,7 @@
 One small request to its own list of models, with little patience: nobody waits for a server that is not there.
 """
 
-import os
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -22,12 +22,10 @@ _NOT_FOR_TALKING = ("embed", "bge-", "minilm", "rerank", "whisper")
 _NOT_FOR_TALKING_FAMILIES = ("bert", "nomic-bert")
 
 
-async def talking_model(base_url: str) -> str:
+async def talking_model(base_url: str, environ: Mapping[str, str]) -> str:
     """The name of the model used last, of those one can talk to; empty when there is no Ollama, or it has none."""
     root = base_url.removesuffix("/").removesuffix("/v1")
-    options = ClientOptions(
-        rules=MODEL_RULES, proxies=ProxyRules.from_environment(os.environ), connect_timeout=PATIENCE
-    )
+    options = ClientOptions(rules=MODEL_RULES, proxies=ProxyRules.from_environment(environ), connect_timeout=PATIENCE)
     try:
         async with HttpClient(options) as client:
             fetched = await client.fetch("GET", f"{root}/api/tags", timeout=PATIENCE, limit=LIST_BYTES)

@@ -3,6 +3,8 @@
 `catalog.py` turns them into providers; the wires read from `Endpoint` what they must know about the other side. Resolves no secrets.
 """
 
+from collections.abc import Mapping
+
 import msgspec
 
 
@@ -43,7 +45,10 @@ class ProviderSpec(msgspec.Struct, frozen=True):
 
 
 class Endpoint(msgspec.Struct, frozen=True):
-    """Where a wire sends its requests, secrets resolved. `key_place` says where the key is set, for messages: never the key."""
+    """Where a wire sends its requests, secrets resolved, and by which way.
+
+    `key_place` says where the key is set, for messages: never the key. `environ` names the proxies, if there are any.
+    """
 
     provider: str
     base_url: str
@@ -53,6 +58,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     timeout: float | None = None
     max_retries: int | None = None
     key_place: str = ""
+    environ: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     def __repr__(self) -> str:
         # Never the key: a value is shown in tracebacks and logs.

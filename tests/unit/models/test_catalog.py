@@ -173,6 +173,17 @@ async def test_a_configured_model_goes_before_a_key_in_the_environment() -> None
     assert (selection.name, selection.found) == ("own/m", "the first model of models.providers.own")
 
 
+async def test_models_are_reached_by_the_proxy_of_the_environment_they_were_given() -> None:
+    async with ChatServer([Answer("ok")]) as proxy, ollama("qwen3:8b") as host:
+        catalog = Models([ProviderSpec("far", "http://models.example/v1", KEY)], environ={"http_proxy": proxy.origin})
+        events = await said(await catalog.select(f"far/{MODEL}"))
+        await catalog.close()
+        found = await Models(environ={"OLLAMA_HOST": "ollama.example", "http_proxy": f"http://{host}"}).select()
+
+    assert (events[0], proxy.headers[0]["host"]) == (TextDelta("ok"), "models.example")
+    assert found.name == "ollama/qwen3:8b"
+
+
 async def test_an_ollama_is_found_and_named() -> None:
     async with ollama("nomic-embed-text:latest", {"name": "x", "details": {"family": "bert"}}, "qwen3:8b") as host:
         selection = await Models(environ={"OLLAMA_HOST": host}).select()
