@@ -115,7 +115,7 @@ async def test_a_server_that_crashes_in_a_call_is_an_error_the_agent_reads(tmp_p
     assert (done.code, json.loads(done.out)["text"]) == (0, "It is broken.")
     (result,) = results(chat)
     assert result.endswith(
-        "MCP tool error (parts/crash): The server exited with code 3. "
+        "MCP tool error (parts/crash): The server exited with code 3. `openclaw mcp logs parts` shows what it wrote. "
         "The call may or may not have been carried out; it is not repeated."
     )
 

@@ -28,6 +28,7 @@ from parts.processes import handle_of, server_command, wait_until_gone
 from parts.sites import Site
 from parts.workshop import MODERN
 
+LOOK = "`openclaw mcp logs shop` shows what it wrote."
 MAYBE = "The call may or may not have been carried out; it is not repeated."
 
 
@@ -84,8 +85,9 @@ async def test_ten_servers_killed_in_mid_call_have_run_it_at_most_once(tmp_path:
         for status_ in manager.status():
             assert status_.pid is not None
             os.kill(status_.pid, signal.SIGKILL)
-        for result in await asyncio.gather(*calls):
-            assert result == CallResult.failed(f"The server was ended by SIGKILL. {MAYBE}")
+        for n, result in enumerate(await asyncio.gather(*calls)):
+            look = LOOK.replace("shop", f"s{n}")
+            assert result == CallResult.failed(f"The server was ended by SIGKILL. {look} {MAYBE}")
         assert [site.log for site in sites] == [["stall k"]] * 10
 
 
@@ -95,7 +97,7 @@ async def test_ten_servers_killed_in_mid_call_have_run_it_at_most_once(tmp_path:
 async def test_a_server_that_exits_in_a_call_ends_it_with_one_clear_sentence(tmp_path: Path) -> None:
     async with Site("stdio", tmp_path) as site, Manager([site.spec()]) as manager:
         result = await manager.call("shop__die", {"key": "x"})
-        assert result == CallResult.failed(f"The server exited with code 9. {MAYBE}")
+        assert result == CallResult.failed(f"The server exited with code 9. {LOOK} {MAYBE}")
         assert site.log == ["die x"]
         assert words(await manager.call("shop__echo", {"text": "back"})) == "back"
 
@@ -125,7 +127,7 @@ async def test_a_crashed_server_comes_back_by_itself_after_one_second(
         lines = [record.getMessage() for record in caplog.records]
         (line,) = [line for line in lines if "crashed" in line]
         assert line.startswith("MCP server 'shop' crashed, restarting in ")
-        assert line.endswith("ms (attempt 1): The server was ended by SIGKILL.")
+        assert line.endswith(f"ms (attempt 1): The server was ended by SIGKILL. {LOOK}")
 
 
 @pytest.mark.requirement("001-FR-1-restart")
@@ -145,7 +147,7 @@ async def test_a_server_that_may_not_restart_has_failed_until_it_is_refreshed(
         assert manager.tools() == []
         assert "MCP server 'shop' crashed and max restarts exceeded" in caplog.text
         refused = await manager.call("shop__echo", {})
-        assert refused.fault == "MCP server 'shop' is failed: The server was ended by SIGKILL."
+        assert refused.fault == f"MCP server 'shop' is failed: The server was ended by SIGKILL. {LOOK}"
         await manager.server("shop").refresh()
         assert words(await manager.call("shop__echo", {"text": "again"})) == "again"
 

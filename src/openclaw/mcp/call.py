@@ -29,6 +29,7 @@ from openclaw.mcp.catalog import Catalog
 from openclaw.mcp.chatter import Chatter, Progress
 from openclaw.mcp.client import Client
 from openclaw.mcp.results import CallResult
+from openclaw.mcp.wording import where_to_look
 from openclaw.protocol.eras import HEADER_MISMATCH
 
 _log = logging.getLogger(__name__)
@@ -111,7 +112,8 @@ class Call(msgspec.Struct, eq=False):
             if error.maybe_sent:
                 server.troubled(error)
                 maybe = "The call may or may not have been carried out; it is not repeated."
-                return CallResult.failed(f"{error.message} {maybe}")
+                sentences = (error.message, where_to_look(server.spec), maybe)
+                return CallResult.failed(" ".join(filter(None, sentences)))
             if not again:
                 return CallResult.failed(f"{error.message} The call was not carried out.")
             await notice_loss(client)

@@ -35,6 +35,7 @@ from openclaw.mcp.discovery import Discovery
 from openclaw.mcp.resources import Injection
 from openclaw.mcp.status import EngineEvent, PromptsChanged, ResourceChanged, auth_of
 from openclaw.mcp.turnstile import Turnstile
+from openclaw.mcp.wording import where_to_look
 from openclaw.mcp.workload import Workload
 from openclaw.protocol.jsonrpc import parse
 from openclaw.protocol.lifecycle import Event
@@ -106,6 +107,8 @@ def event_of(error: OpenClawError, spec: ServerSpec) -> Event:
             return Event("broken", reason)
         case AuthError() | SecretError() | ProcessError() | AddressError() | ConfigError() | UsageError():
             return Event("broken", reason)
+        case LinkLostError() | OpenClawError(hint=""):
+            return Event("lost", f"{reason} {where_to_look(spec)}".rstrip())
         case _:
             return Event("lost", reason)
 

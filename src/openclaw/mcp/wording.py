@@ -1,7 +1,9 @@
 """Sentences about the life of a server: the log lines operators know, and why a call cannot be made. Pure, but for the log."""
 
 import logging
+import shlex
 
+from openclaw.config.servers import ServerSpec
 from openclaw.protocol.lifecycle import Event, Status
 
 _log = logging.getLogger("openclaw.mcp")
@@ -34,6 +36,11 @@ def report(name: str, before: Status, now: Status, event: Event) -> None:
             _log.info("MCP server '%s' is being restarted.", name)
         case _:
             _log.debug("MCP server '%s' is %s.", name, now.state)
+
+
+def where_to_look(spec: ServerSpec) -> str:
+    """The next step when a program of ours is gone: it mostly said why. Empty for a remote server, whose words do not reach us."""
+    return f"`openclaw mcp logs {shlex.quote(spec.name)}` shows what it wrote." if spec.command else ""
 
 
 def refusal(name: str, status: Status, next_attempt: float | None, *, tried: bool) -> str:
