@@ -19,6 +19,7 @@ from prompt_toolkit.history import FileHistory
 from prompt_toolkit.patch_stdout import patch_stdout
 
 from openclaw.cli import remote
+from openclaw.cli.loop import during
 from openclaw.commands.chat import LEAVE, begin, completions, greet, say
 from openclaw.commands.dispatch import Context, sentence
 from openclaw.commands.parse import Parsed
@@ -106,10 +107,9 @@ class _Conversation:
 
     async def _say_here(self, line: str) -> bool:
         answer = asyncio.ensure_future(say(await self._here(), line))
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, answer.cancel)
         try:
-            return await answer
+            with during("SIGINT", answer.cancel):
+                return await answer
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
@@ -117,8 +117,6 @@ class _Conversation:
             self._stopped()
         except OpenClawError as error:
             self._context.console.note(f"{self._context.console.bad('error:')} {sentence(error)}")
-        finally:
-            loop.remove_signal_handler(signal.SIGINT)
         return False
 
     def _stopped(self) -> None:

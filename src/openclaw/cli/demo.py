@@ -6,9 +6,9 @@ Owns the beginning and the end of it, the pauses, and what a person has to type 
 import asyncio
 import os
 import shutil
-import signal
 import sys
 
+from openclaw.cli.loop import on_signal, when_typed
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
@@ -27,7 +27,7 @@ async def run(context: Context, parsed: Parsed) -> int:
     task = asyncio.current_task()
     assert task is not None
     # A terminal that is closed must leave as little behind as one that says Ctrl-C.
-    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, task.cancel)
+    on_signal("SIGHUP", task.cancel)
     try:
         async with stage(context.env) as made:
             screen = Screen(console, program, places(made))
@@ -59,19 +59,16 @@ async def _pause(console: Console) -> None:
         return
     console.out(console.dim(_PROMPT))
     pressed = asyncio.Event()
-    loop = asyncio.get_running_loop()
     # No thread that reads: it could not be interrupted, and would keep Ctrl-C waiting for Enter.
-    loop.add_reader(sys.stdin.fileno(), pressed.set)
     try:
-        async with asyncio.timeout(PAUSE_SECONDS):
-            await pressed.wait()
+        with when_typed(sys.stdin.fileno(), pressed.set):
+            async with asyncio.timeout(PAUSE_SECONDS):
+                await pressed.wait()
         os.read(sys.stdin.fileno(), 4096)
     except TimeoutError:
         console.line()
     except asyncio.CancelledError:
         console.line()
         raise
-    finally:
-        loop.remove_reader(sys.stdin.fileno())
     if console.colour:
         console.out(_ERASE)

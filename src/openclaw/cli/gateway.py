@@ -9,11 +9,11 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from openclaw.cli.loop import on_signal
 from openclaw.commands.console import duration
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
@@ -56,7 +56,7 @@ async def run(context: Context, parsed: Parsed) -> int:
     log_as(load_config(context.paths, context.env).root.logging)
     stop = asyncio.Event()
     running: list[Gateway] = []
-    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+    task = asyncio.current_task()
     assert task is not None
 
     def interrupted() -> None:
@@ -71,9 +71,7 @@ async def run(context: Context, parsed: Parsed) -> int:
     # A terminal that closes takes what runs in it along; for a service the same signal means to look at the config again.
     hung_up = interrupted if context.console.interactive else reload
     for name, act in (("SIGTERM", interrupted), ("SIGINT", interrupted), ("SIGHUP", hung_up)):
-        # Windows has no signals that a loop could wait for.
-        with suppress(NotImplementedError, AttributeError):
-            loop.add_signal_handler(getattr(signal, name), act)
+        on_signal(name, act)
 
     def ready(gateway: "Gateway") -> None:
         running.append(gateway)

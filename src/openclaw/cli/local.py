@@ -16,8 +16,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
 
-import uvloop
-
+from openclaw.cli.loop import new_loop, on_signal
 from openclaw.cli.remote import width
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context, dispatch
@@ -73,7 +72,7 @@ def _open_missing_streams() -> None:
 
 @contextmanager
 def _loop() -> Iterator[asyncio.Runner]:
-    runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
+    runner = asyncio.Runner(loop_factory=new_loop)
     try:
         yield runner
     finally:
@@ -101,7 +100,7 @@ def _shared_options(words: Sequence[str]) -> Mapping[str, object]:
 async def _until_signalled(words: Sequence[str], context: Context) -> int:
     task = asyncio.current_task()
     assert task is not None
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    on_signal("SIGTERM", task.cancel)
     try:
         return await dispatch(words, context)
     except asyncio.CancelledError:
