@@ -19,21 +19,20 @@ _HEAD = (
 # Where each state stands: the middle of its box. `starting` is a wide bar that all ways back lead to.
 _ROW = 330
 _PLACES = {
-    "ready": (470, 60),
-    "starting": (470, 150),
+    "ready": (396, 60),
+    "starting": (396, 150),
     "stopped": (100, _ROW),
     "restarting": (248, _ROW),
     "unreachable": (396, _ROW),
     "needs-auth": (544, _ROW),
     "failed": (692, _ROW),
-    "disabled": (840, _ROW),
 }
 _UP = frozenset({"starting", "ready"})
-_EVERYWHERE = frozenset(_PLACES) - {"disabled"}
-_WIDE = 820
+_EVERYWHERE = frozenset(_PLACES)
+_WIDE = 672
 _BOX = (112, 36)
 # The frame around what is up, and the gap between an arrow down and the arrow back.
-_FRAME = (40, 24, 860, 168)
+_FRAME = (40, 24, 712, 168)
 _APART = 22
 # Where the picture begins: the way in from the left needs room for its label.
 _MARGIN = -70
@@ -41,7 +40,7 @@ _MARGIN = -70
 
 def server_states() -> str:
     """Every arrow of the table. Arrows that start nearly everywhere are drawn once, at the state they lead to."""
-    parts = [_HEAD.format(left=_MARGIN, width=960 - _MARGIN, height=440, label="The states of a server")]
+    parts = [_HEAD.format(left=_MARGIN, width=812 - _MARGIN, height=440, label="The states of a server")]
     left, top, width, height = _FRAME
     parts.append(
         f'<rect x="{left}" y="{top}" width="{width}" height="{height}" rx="12" fill="#eef3fb" stroke="#b8c6e0"/>'
@@ -105,9 +104,7 @@ def _label(x: int, y: int, label: str, anchor: str) -> str:
 
 def transitions() -> list[tuple[Row, str]]:
     """The rows of the table, each with its states in words."""
-    return [
-        (row, "any but disabled" if frozenset(row.states) >= _EVERYWHERE else ", ".join(row.states)) for row in TABLE
-    ]
+    return [(row, "any" if frozenset(row.states) >= _EVERYWHERE else ", ".join(row.states)) for row in TABLE]
 
 
 def sequence(title: str, actors: Sequence[str], steps: Sequence[tuple[int, int, str]]) -> str:

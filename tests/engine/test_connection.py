@@ -83,7 +83,7 @@ async def test_an_answer_ends_the_request_it_belongs_to() -> None:
         await far.say(encode_result(2, "second"))
         await far.say(encode_result(1, "first"))
         assert (values(await one), values(await two)) == ("first", "second")
-        assert connection.in_flight == 0
+        assert [connection.awaits(number) for number in (1, 2)] == [False, False]
 
 
 async def test_a_refusal_carries_what_the_server_said() -> None:
@@ -206,7 +206,7 @@ async def test_a_caller_who_leaves_cancels_the_request_and_the_server_is_told() 
         with pytest.raises(asyncio.CancelledError):
             await task
         assert (await far.message(1))["params"] == {"requestId": 1, "reason": "The caller no longer waits."}
-        assert connection.in_flight == 0
+        assert not connection.awaits(1)
 
 
 @pytest.mark.parametrize("method", ["initialize", "server/discover"])
@@ -414,7 +414,7 @@ async def test_arguments_that_are_not_json_are_our_own_fault_and_nothing_is_sent
     async with connected() as (connection, far):
         with pytest.raises(UsageError):
             await connection.request("x", {"a": object()}, timeout=LONG)
-        assert connection.in_flight == 0
+        assert not connection.awaits(1)
         await connection.notify("after")
         assert (await far.message(0))["method"] == "after"
 

@@ -125,7 +125,8 @@ async def test_a_request_the_server_never_read_is_known_not_to_be_processed() ->
         hanging = asyncio.create_task(call(connection, "hang"))
         assert await text_of(connection, "deaf") == "deaf now"
         unread = [asyncio.create_task(call(connection, "echo", text="never read")) for _ in range(3)]
-        while connection.in_flight < 4:
+        last_of_them = 5
+        while not connection.awaits(last_of_them):
             await asyncio.sleep(0)
         assert connection.link.pid is not None
         os.kill(connection.link.pid, signal.SIGKILL)

@@ -62,7 +62,7 @@ class Standing:
         """Whether the server's tools may be offered: it runs, or a call would bring it up."""
         if self.status.state == "stopped" and self.is_parked:
             return False
-        return self.status.state not in ("needs-auth", "failed", "disabled") and not self.waits_for_place
+        return self.status.state not in ("needs-auth", "failed") and not self.waits_for_place
 
     @property
     def next_attempt(self) -> float | None:

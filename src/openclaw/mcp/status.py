@@ -16,6 +16,9 @@ from openclaw.redact import MASK, looks_secret, redact
 
 Auth = Literal["none", "api-key", "headers", "oauth"]
 
+# A server that the config switches off has no life, and is listed all the same.
+ShownState = Literal[State, "disabled"]
+
 
 class ServerStatus(msgspec.Struct, frozen=True):
     """`next_attempt` is in seconds from now; `last_heard`, `ready_for` and `last_error_ago` are seconds ago.
@@ -26,7 +29,7 @@ class ServerStatus(msgspec.Struct, frozen=True):
     """
 
     name: str
-    state: State
+    state: ShownState
     reason: str = ""
     transport: str = ""
     target: str = ""
@@ -70,7 +73,7 @@ class StateChanged(msgspec.Struct, frozen=True):
     """`tell` is set when the agent should know: the server needs a person, or has been away for a while."""
 
     server: str
-    state: State
+    state: ShownState
     reason: str = ""
     next_attempt: float | None = None
     tell: bool = False

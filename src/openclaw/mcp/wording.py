@@ -50,8 +50,6 @@ def refusal(name: str, status: Status, next_attempt: float | None, *, tried: boo
             return f"MCP server '{name}' needs a sign-in. {status.reason}"
         case "failed":
             return f"MCP server '{name}' has failed: {status.reason} `mcp refresh {name}` starts it again."
-        case "disabled":
-            return f"MCP server '{name}' is disabled."
     if not tried:
         return ""
     when = "" if next_attempt is None else f" The next attempt is in {next_attempt:.0f} s."

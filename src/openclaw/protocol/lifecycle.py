@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-State = Literal["stopped", "starting", "ready", "restarting", "unreachable", "needs-auth", "failed", "disabled"]
+State = Literal["stopped", "starting", "ready", "restarting", "unreachable", "needs-auth", "failed"]
 
 EventName = Literal[
     "start",  # the server is wanted
@@ -23,8 +23,6 @@ EventName = Literal[
     "healthy",  # it has been ready for HEALTHY_AFTER seconds
     "restart",  # a person asked for it
     "stop",  # not wanted for now (by a person, idle, the limit of servers)
-    "disable",
-    "enable",
 ]
 
 # connect, disconnect; wait: send `due` after `delay`; watch: send `healthy` after `delay`; tell: the agent should know.
@@ -118,8 +116,6 @@ TABLE: tuple[Row, ...] = (
     Row(_UP, "sign-in", "needs-auth", ("disconnect", "tell")),
     Row((*_DOWN, *_UP), "broken", "failed", ("disconnect", "tell")),
     Row((*_DOWN, *_UP), "stop", "stopped", ("disconnect",)),
-    Row((*_DOWN, *_UP), "disable", "disabled", ("disconnect",)),
-    Row(("disabled",), "enable", "starting", ("connect",)),
 )
 
 

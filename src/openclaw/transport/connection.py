@@ -118,10 +118,6 @@ class Connection:
             await self._stack.aclose()
 
     @property
-    def in_flight(self) -> int:
-        return len(self._peer.waiters)
-
-    @property
     def is_lost(self) -> bool:
         return self._lost.done()
 

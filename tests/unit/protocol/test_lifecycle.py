@@ -124,15 +124,9 @@ def test_signing_in_continues() -> None:
 
 
 def test_a_person_can_restart_whatever_state_it_is_in_and_the_count_begins_anew() -> None:
-    for state in set(STATES) - {"disabled"}:
+    for state in STATES:
         status = step(LOCAL, Status(state, attempts=4), Event("restart"))
         assert (status.state, status.attempts, status.actions[-1]) == ("starting", 0, "connect")
-
-
-def test_a_disabled_server_does_nothing_until_it_is_enabled() -> None:
-    for name in set(EVENTS) - {"enable"}:
-        assert step(LOCAL, Status("disabled"), Event(name)) == Status("disabled")
-    assert step(LOCAL, Status("disabled"), Event("enable")).actions == ("connect",)
 
 
 @pytest.mark.requirement("002-3.3-closed")
