@@ -35,8 +35,6 @@ class Orders:
         self._closing = asyncio.Event()
         self._looks: dict[Path, Look] = {}
         self._refreshing = asyncio.Lock()
-        # Servers that were never seen before are waited for once, not by every order.
-        self._waited = False
 
     async def carry_out(self, order: Order, version: str, listener: Listener) -> dict[str, Any]:
         try:
@@ -48,9 +46,8 @@ class Orders:
             await self._refresh(app)
         except (OpenClawError, OSError) as error:
             return failed(error, private_places(paths, self._cwd))
-        patience, self._waited = app.engine.startup_grace if self._waited else None, True
         return await fulfil(
-            app, order, agent=self._agent, version=version, listener=listener, patience=patience, workspace=self._cwd
+            app, order, agent=self._agent, version=version, listener=listener, patience=None, workspace=self._cwd
         )
 
     async def close(self) -> None:
