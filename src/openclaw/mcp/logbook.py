@@ -1,7 +1,7 @@
 """What servers write to standard error, kept for `openclaw mcp logs` in this process and the next.
 
-One file a server, appended line by line and cut when it grows too long. Lines arrive clean and masked. A file that cannot be written
-costs one warning and nothing else.
+One file a server, appended line by line, and the one before it: a file that is full is put aside, which costs no more than a name
+however long it is. Lines arrive clean and masked. A file that cannot be written costs one warning and nothing else.
 """
 
 import logging
@@ -12,13 +12,13 @@ from pathlib import Path
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import StoreError
-from openclaw.files import make_directory, replace
+from openclaw.files import make_directory
 from openclaw.mcp.cache import identity
 
 _log = logging.getLogger(__name__)
 
-# Half of it is dropped when a file has grown to this: enough for days of an honest server.
-MAX_BYTES = 1024 * 1024
+# Of each of the two files of a server: together enough for days of an honest one.
+MAX_BYTES = 512 * 1024
 # Kept of a server's words when there is no directory to keep them in.
 MAX_LINES = 500
 
@@ -44,11 +44,11 @@ class Logbook:
         """The last `count` lines, oldest first."""
         if self._directory is None:
             return list(self._lines.get(identity(spec), ()))[-count:]
-        try:
-            text = (self._directory / f"{identity(spec)}.log").read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return []
-        return text.splitlines()[-count:]
+        path = self._directory / f"{identity(spec)}.log"
+        lines = _lines(path)
+        if len(lines) < count:
+            lines = _lines(_before(path)) + lines
+        return lines[-count:]
 
     def _append(self, path: Path, line: str) -> None:
         make_directory(path.parent)
@@ -56,9 +56,21 @@ class Logbook:
         try:
             # One write a line: several processes may keep the same file.
             os.write(descriptor, line.encode("utf-8", "replace") + b"\n")
-            too_long = os.fstat(descriptor).st_size > MAX_BYTES
+            written = os.fstat(descriptor)
         finally:
             os.close(descriptor)
-        if too_long:
-            kept = path.read_bytes()[-MAX_BYTES // 2 :].partition(b"\n")[2]
-            replace(path, kept, durable=False)
+        # Another process may have put it aside since.
+        if written.st_size > MAX_BYTES and os.path.samestat(written, path.stat()):
+            path.replace(_before(path))
+
+
+def _before(path: Path) -> Path:
+    """Where a full file is put aside."""
+    return path.with_name(f"{path.name}.1")
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []

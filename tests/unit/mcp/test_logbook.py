@@ -28,15 +28,25 @@ def test_the_last_lines_of_each_server_are_kept_apart(book: Logbook) -> None:
     assert book.tail(ServerSpec("c", command="c"), 5) == []
 
 
-def test_a_file_that_grew_too_long_loses_its_first_half(tmp_path: Path) -> None:
+def test_a_full_file_is_put_aside_whole_and_still_read_from(tmp_path: Path) -> None:
     book = Logbook(tmp_path)
-    line = "x" * 10_000
-    for _ in range(MAX_BYTES // 10_000 + 2):
-        book.add(SPEC, line)
+    filler = "x" * 10_000
+    lines = [f"{number} {filler}" for number in range(3 * MAX_BYTES // len(filler))]
+    book.add(SPEC, lines[0])
     (file,) = tmp_path.iterdir()
-    assert file.stat().st_size <= MAX_BYTES // 2 + 20_000
-    assert file.stat().st_mode & 0o777 == 0o600
-    assert set(said(book, SPEC, 1_000)) == {line}
+    first = file.stat().st_ino
+    for line in lines[1 : MAX_BYTES // len(filler) + 2]:
+        book.add(SPEC, line)
+    older = file.with_name(f"{file.name}.1")
+    assert (older.stat().st_ino, said(book, SPEC, 3)) == (first, lines[: MAX_BYTES // len(filler) + 2][-3:])
+
+    for line in lines[MAX_BYTES // len(filler) + 2 :]:
+        book.add(SPEC, line)
+    sizes = {one.name: one.stat().st_size <= MAX_BYTES + 2 * len(filler) for one in tmp_path.iterdir()}
+    modes = {one.stat().st_mode & 0o777 for one in tmp_path.iterdir()}
+    kept = said(book, SPEC, 1_000)
+    assert (sizes, modes) == ({file.name: True, older.name: True}, {0o600})
+    assert (kept, len(kept) > MAX_BYTES // len(filler)) == (lines[-len(kept) :], True)
 
 
 def test_without_a_directory_only_so_many_lines_are_kept() -> None:
