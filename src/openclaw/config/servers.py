@@ -23,7 +23,7 @@ from openclaw.config.loaded import Config
 from openclaw.config.rules import entry_faults
 from openclaw.config.sections import AgentSettings, Root
 from openclaw.errors import ConfigError, Problem
-from openclaw.redact import SECRET_SCHEME
+from openclaw.redact import MASK, SECRET_SCHEME
 
 _log = logging.getLogger(__name__)
 
@@ -49,6 +49,9 @@ class AuthSpec(msgspec.Struct, frozen=True):
     idp_token_endpoint: str = ""
     idp_client_id: str = ""
     idp_id_token: str = ""
+
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class ServerSpec(msgspec.Struct, frozen=True, eq=False):
@@ -109,6 +112,28 @@ class ServerSpec(msgspec.Struct, frozen=True, eq=False):
 
     def __hash__(self) -> int:
         return hash(_compared(self))
+
+    def __repr__(self) -> str:
+        return _shown(self)
+
+
+# A literal credential may stand in any of these; the names in the pairs are no secret.
+_HIDDEN = frozenset(
+    {"env", "headers", "api_key", "client_id", "client_secret", "private_key", "idp_client_id", "idp_id_token"}
+)
+
+
+def _shown(spec: AuthSpec | ServerSpec) -> str:
+    """All of it, credentials masked: a spec is seen in tracebacks and in failed tests."""
+    fields = ((name, getattr(spec, name)) for name in spec.__struct_fields__)
+    told = (f"{name}={_masked(value) if name in _HIDDEN else value!r}" for name, value in fields)
+    return f"{type(spec).__name__}({', '.join(told)})"
+
+
+def _masked(value: str | tuple[tuple[str, str], ...]) -> str:
+    if isinstance(value, str):
+        return repr(value if not value or value.startswith(SECRET_SCHEME) else MASK)
+    return f"({', '.join(f'{name}: {_masked(text)}' for name, text in value)})"
 
 
 _compared = attrgetter(*(name for name in ServerSpec.__struct_fields__ if name != "where"))

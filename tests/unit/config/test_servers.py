@@ -481,3 +481,22 @@ def test_an_entry_handed_over_is_held_against_the_same_rules() -> None:
     with pytest.raises(ConfigError) as caught:
         read_server("web", {"url": "http://example.com"})
     assert "plain http:// is refused" in str(caught.value)
+
+
+def test_a_spec_shows_its_references_and_none_of_its_credentials() -> None:
+    spec = ServerSpec(
+        "files",
+        command="serve",
+        env=(("TOKEN", "hush-1"), ("KEY", "secret://env/KEY")),
+        headers=(("Authorization", "Bearer hush-2"),),
+        api_key="hush-3",
+        auth=AuthSpec(client_id="hush-4", client_secret="hush-5", private_key="hush-6", idp_id_token="hush-7"),
+    )
+    shown = repr(spec)
+    assert "hush" not in shown
+    assert "name='files', " in shown
+    assert "env=(TOKEN: '[REDACTED]', KEY: 'secret://env/KEY'), " in shown
+    assert "headers=(Authorization: '[REDACTED]'), api_key='[REDACTED]', auth=AuthSpec(" in shown
+    assert "api_key='', auth=None" in repr(ServerSpec("files"))
+    assert spec == structs.replace(spec)
+    assert spec != structs.replace(spec, api_key="hush-8")
