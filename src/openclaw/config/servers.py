@@ -126,14 +126,14 @@ _HIDDEN = frozenset(
 def _shown(spec: AuthSpec | ServerSpec) -> str:
     """All of it, credentials masked: a spec is seen in tracebacks and in failed tests."""
     fields = ((name, getattr(spec, name)) for name in spec.__struct_fields__)
-    told = (f"{name}={_masked(value) if name in _HIDDEN else value!r}" for name, value in fields)
+    told = (f"{name}={(_masked(value) if name in _HIDDEN else value)!r}" for name, value in fields)
     return f"{type(spec).__name__}({', '.join(told)})"
 
 
-def _masked(value: str | tuple[tuple[str, str], ...]) -> str:
+def _masked(value: str | tuple[tuple[str, str], ...]) -> object:
     if isinstance(value, str):
-        return repr(value if not value or value.startswith(SECRET_SCHEME) else MASK)
-    return f"({', '.join(f'{name}: {_masked(text)}' for name, text in value)})"
+        return value if not value or value.startswith(SECRET_SCHEME) else MASK
+    return tuple((name, _masked(text)) for name, text in value)
 
 
 _compared = attrgetter(*(name for name in ServerSpec.__struct_fields__ if name != "where"))

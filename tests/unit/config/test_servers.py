@@ -495,8 +495,8 @@ def test_a_spec_shows_its_references_and_none_of_its_credentials() -> None:
     shown = repr(spec)
     assert "hush" not in shown
     assert "name='files', " in shown
-    assert "env=(TOKEN: '[REDACTED]', KEY: 'secret://env/KEY'), " in shown
-    assert "headers=(Authorization: '[REDACTED]'), api_key='[REDACTED]', auth=AuthSpec(" in shown
+    assert "env=(('TOKEN', '[REDACTED]'), ('KEY', 'secret://env/KEY')), " in shown
+    assert "headers=(('Authorization', '[REDACTED]'),), api_key='[REDACTED]', auth=AuthSpec(" in shown
     assert "api_key='', auth=None" in repr(ServerSpec("files"))
     assert spec == structs.replace(spec)
     assert spec != structs.replace(spec, api_key="hush-8")
