@@ -85,14 +85,14 @@ def _request(words: list[str], config: str, token: bytes) -> list[bytes]:
 
 
 def width() -> int:
-    """Columns of the terminal, as `shutil` would tell, which takes longer to import than all of this."""
+    """Columns of the terminal, 0 for a pipe; as `shutil` would tell, which takes longer to import than all of this."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdigit() and int(columns) > 0:
         return int(columns)
     try:
         return os.get_terminal_size(1).columns or _WIDTH
     except OSError:
-        return _WIDTH
+        return 0
 
 
 def _connect(place: str) -> "tuple[_socket.socket, bytes] | None":

@@ -13,6 +13,9 @@ import msgspec
 # Control characters beyond ASCII, and those that turn the direction of writing.
 _DRIVING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
+# What prose is set to where nothing says how wide the paper is.
+USUAL_WIDTH = 80
+
 Write = Callable[[str], None]
 Ask = Callable[[str], Awaitable[str | None]]
 Read = Callable[[], Awaitable[str]]
@@ -45,7 +48,8 @@ class Console(msgspec.Struct, frozen=True):
 
     out: Write
     err: Write
-    width: int = 80
+    # Columns of the screen; 0 where there is none, as in a pipe.
+    width: int = USUAL_WIDTH
     colour: bool = False
     # stderr is a terminal that a person watches: progress may be shown there.
     interactive: bool = False
@@ -53,6 +57,10 @@ class Console(msgspec.Struct, frozen=True):
     read: Read = _nothing
     flush: Flush = _at_once
     browse: Browse = _without_screen
+
+    @property
+    def prose_width(self) -> int:
+        return self.width or USUAL_WIDTH
 
     def line(self, text: str = "") -> None:
         self.out(text + "\n")
@@ -80,11 +88,11 @@ class Console(msgspec.Struct, frozen=True):
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Columns as wide as their widest cell; the last one is cut at the edge of the screen."""
+        """Columns as wide as their widest cell; the last one is cut at the edge of the screen. In a pipe nothing is cut."""
         if not rows:
             return
         widths = [max(len(str(row[i])) for row in [head, *rows]) for i in range(len(head))]
-        room = max(self.width - sum(widths[:-1]) - 2 * (len(widths) - 1), 20)
+        room = max(self.width - sum(widths[:-1]) - 2 * (len(widths) - 1), 20) if self.width else widths[-1]
         for number, row in enumerate([head, *rows]):
             cells = [f"{cell!s:<{width}}" for cell, width in zip(row[:-1], widths, strict=False)]
             last = str(row[-1])

@@ -62,7 +62,7 @@ async def dispatch(
             console.line(f"openclaw {__version__}")
             return 0
         if parsed.flag("help") or parsed.command.children:
-            console.line(help_text(root, parsed, shared, console.width))
+            console.line(help_text(root, parsed, shared, console.prose_width))
             return 0
         return await handler(parsed)(context, parsed)
     except ConfigError as error:

@@ -31,7 +31,7 @@ class Screen:
         self.console = console
         self._program = program
         self._names = names
-        self._columns = max(min(console.width, MOST_COLUMNS), LEAST_COLUMNS)
+        self._columns = max(min(console.prose_width, MOST_COLUMNS), LEAST_COLUMNS)
 
     def heading(self, text: str) -> None:
         rule = "─" * (self._columns - len(text) - 4)

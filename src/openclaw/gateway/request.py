@@ -9,6 +9,8 @@ from openclaw.gateway import wire
 
 # protocol, token, version, state directory, config file, working directory, width, marks
 _FIELDS = 8
+# What a pipe has instead of columns; those of terminals are kept within reason.
+_NO_EDGE = "0"
 _NARROWEST, _WIDEST, _USUAL = 20, 1_000, 80
 
 
@@ -39,7 +41,13 @@ def read_request(payload: bytes) -> Request | None:
         config_file=config_file,
         cwd=Path(cwd),
         words=tuple(words),
-        width=min(max(int(width), _NARROWEST), _WIDEST) if width.isdigit() else _USUAL,
+        width=_usable(width),
         colour="c" in marks,
         interactive="i" in marks,
     )
+
+
+def _usable(width: str) -> int:
+    if width == _NO_EDGE:
+        return 0
+    return min(max(int(width), _NARROWEST), _WIDEST) if width.isdigit() else _USUAL

@@ -36,3 +36,10 @@ def test_a_command_tells_of_the_waits_of_its_own_agent_alone() -> None:
         "Waiting for servers that are still connecting: files, mail\n"
         "Going on without servers that are still connecting: mail\n"
     )
+
+
+@pytest.mark.parametrize(("width", "shown"), [(40, "x" * 34 + "…"), (0, "x" * 100)])
+def test_a_table_is_cut_at_the_edge_of_a_screen_and_not_in_a_pipe(width: int, shown: str) -> None:
+    said: list[str] = []
+    Console(said.append, said.append, width=width).table(("key", "what"), [("a", "x" * 100)])
+    assert "".join(said) == f"key  what\na    {shown}\n"

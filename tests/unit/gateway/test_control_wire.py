@@ -65,7 +65,7 @@ def test_another_protocol_is_recognised(payload: bytes) -> None:
     assert read_request(payload) is None
 
 
-@pytest.mark.parametrize(("told", "width"), [(b"0", 20), (b"99999999", 1000), (b"wide", 80), (b"-3", 80)])
+@pytest.mark.parametrize(("told", "width"), [(b"0", 0), (b"3", 20), (b"99999999", 1000), (b"wide", 80), (b"-3", 80)])
 def test_a_strange_width_is_made_usable(told: bytes, width: int) -> None:
     request = read_request(wire.pack([wire.PROTOCOL, b"", b"", b"", b"", b"", told, b""]))
     assert request is not None
