@@ -26,7 +26,7 @@ from openclaw.redact import known_forms, redact
 from openclaw.security.policy import Decision
 from openclaw.tool import Invocation, Tool
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 # A file of this size holds some tens of thousands of calls; with those before it, months of ordinary use.
 MAX_BYTES = 10 * 1024 * 1024
@@ -242,7 +242,7 @@ class AuditLog:
         if not self._failing:
             self._failing = True
             reason = error.strerror if isinstance(error, OSError) else type(error).__name__
-            logger.warning("The audit trail at %s cannot be written: %s.", self._path, reason)
+            _log.warning("The audit trail at %s cannot be written: %s.", self._path, reason)
 
     def _asked(self, note: _Note) -> bytes:
         about = self._about(note.call, note.invocation, note.tool)

@@ -20,7 +20,7 @@ from openclaw.schema import Checker
 from openclaw.security.policy import Decision
 from openclaw.tool import Absence, Invocation, Tool, ToolResult
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 Outcome = Literal["ok", "error", "refused", "invalid", "timeout", "failed", "cancelled", "unknown"]
 # Asked for a tool and an agent.
@@ -119,8 +119,8 @@ async def invoke(
         size = None if result is None or outcome in ("refused", "invalid") else _size(result)
         seconds = clock() - started
         audit.ended(call, invocation, tool, outcome, seconds, result_bytes=size)
-        if log.isEnabledFor(logging.DEBUG):
-            log.debug("tool %s for agent %s: %s in %.1f ms", tool.name, invocation.agent, outcome, seconds * 1000)
+        if _log.isEnabledFor(logging.DEBUG):
+            _log.debug("tool %s for agent %s: %s in %.1f ms", tool.name, invocation.agent, outcome, seconds * 1000)
     return result
 
 
@@ -192,6 +192,6 @@ def _size(result: ToolResult) -> int:
 def _failed(tool: Tool, error: Exception) -> ToolResult:
     if isinstance(error, OpenClawError):
         return ToolResult.error(f"{tool.name} failed: {error}")
-    log.error("tool %s raised %s", tool.name, type(error).__name__)
-    log.debug("tool %s raised", tool.name, exc_info=error)
+    _log.error("tool %s raised %s", tool.name, type(error).__name__)
+    _log.debug("tool %s raised", tool.name, exc_info=error)
     return ToolResult.error(f"{tool.name} failed: {type(error).__name__}: {error}")

@@ -21,7 +21,7 @@ from openclaw.protocol.jsonrpc import Notification, Request, RequestId
 from openclaw.protocol.peer import Answered, Peer, Progressed, Refused, Stray, Unreadable
 from openclaw.transport.base import Link, Outgoing, Transport
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 CANCELLED = "notifications/cancelled"
 LISTEN = "subscriptions/listen"
@@ -63,7 +63,7 @@ class _Call(Struct, eq=False):
 
 
 def _log_stray(reason: str) -> None:
-    log.debug("Dropped from a server: %s", reason)
+    _log.debug("Dropped from a server: %s", reason)
 
 
 class Connection:
@@ -272,7 +272,7 @@ class Connection:
             try:
                 call.on_progress(event.progress, event.total, event.message)
             except Exception:
-                log.exception("A progress callback failed.")
+                _log.exception("A progress callback failed.")
 
     def _tell_cancelled(self, call: _Call) -> None:
         if self._lost.done() or self.link.cancel(call.id) or call.method in _NEVER_CANCELLED:
@@ -291,7 +291,7 @@ class Connection:
             async with asyncio.timeout(NOTICE_PATIENCE):
                 await self.link.send(message)
         except (TransportError, TimeoutError) as error:
-            log.debug("A notice could not be sent: %s", error)
+            _log.debug("A notice could not be sent: %s", error)
 
     def _gone(self, *, maybe_sent: bool) -> LinkLostError:
         cause = self._lost.result()
@@ -316,7 +316,7 @@ class Connection:
             try:
                 self._on_notification(notification.method, notification.params)
             except Exception:
-                log.exception("A notification callback failed.")
+                _log.exception("A notification callback failed.")
 
     def _stop_answering(self, notification: Notification) -> None:
         try:
@@ -345,7 +345,7 @@ class Connection:
         try:
             await self.link.send(Outgoing(await self._answer_to(request)))
         except TransportError as error:
-            log.debug("An answer could not be sent: %s", error)
+            _log.debug("An answer could not be sent: %s", error)
 
     async def _answer_to(self, request: Request) -> bytes:
         if request.method == "ping":
@@ -359,7 +359,7 @@ class Connection:
         except OpenClawError as error:
             return jsonrpc.encode_error(request.id, jsonrpc.INTERNAL_ERROR, str(error))
         except Exception:
-            log.exception("The handler of %s failed.", request.method)
+            _log.exception("The handler of %s failed.", request.method)
             return jsonrpc.encode_error(request.id, jsonrpc.INTERNAL_ERROR, "Internal error")
 
     def _refuse_unreadable(self, event: Unreadable) -> None:

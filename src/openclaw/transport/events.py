@@ -13,7 +13,7 @@ from openclaw.errors import LinkLostError, ProtocolError
 from openclaw.net.response import Response
 from openclaw.protocol.sse import SseEvent, SseParser
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 EVENT_STREAM: Final = "text/event-stream"
 # The first pause when the server names none, doubled with each attempt that brought nothing.
@@ -83,7 +83,7 @@ class EventStream:
                 self.last_event_id = self.last_event_id if id is None else id
                 self._deliver("message", data)
         except LinkLostError:
-            log.debug("The event stream of %s broke off.", self._label)
+            _log.debug("The event stream of %s broke off.", self._label)
         finally:
             if self._enough():
                 response.release(LINGER)
@@ -125,4 +125,4 @@ class EventStream:
         return self._retry if failures == 0 else max(self._retry, own)
 
     def _skipped(self, reason: str) -> None:
-        log.warning("In the event stream of %s %s.", self._label, reason)
+        _log.warning("In the event stream of %s %s.", self._label, reason)

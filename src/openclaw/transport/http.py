@@ -28,7 +28,7 @@ from openclaw.transport.base import Outgoing, Sink, TransportKind
 from openclaw.transport.endpoint import GET_HEADERS, POST_HEADERS, Destination, Endpoint
 from openclaw.transport.events import EVENT_STREAM, EventStream
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 # The first revision without sessions and without a GET stream; revisions are dates and compare as text.
 MODERN: Final = "2026-07-28"
@@ -135,7 +135,7 @@ class HttpLink:
                     response.close()
             except (OpenClawError, TimeoutError) as error:
                 # 405: the server ends sessions by itself. Anything else is its business too, now that we leave.
-                log.debug("The MCP session was not ended politely: %s", error)
+                _log.debug("The MCP session was not ended politely: %s", error)
 
     # One message
 
@@ -262,7 +262,7 @@ class HttpLink:
             try:
                 await stream.read(await self._get(stream))
             except (ConnectError, LinkLostError) as error:
-                log.debug("Resuming a stream: %s", error)
+                _log.debug("Resuming a stream: %s", error)
             except HttpStatusError as error:
                 if not _is_passing(error):
                     raise LinkLostError(
@@ -293,13 +293,13 @@ class HttpLink:
                 await stream.read(response)
             except HttpStatusError as error:
                 if not _is_passing(error):
-                    log.debug("No stream for the server's own messages: %s", error)
+                    _log.debug("No stream for the server's own messages: %s", error)
                     return
             except ProtocolError as error:
-                log.debug("No stream for the server's own messages: %s", error)
+                _log.debug("No stream for the server's own messages: %s", error)
                 return
             except OpenClawError as error:
-                log.debug("The stream for the server's own messages: %s", error)
+                _log.debug("The stream for the server's own messages: %s", error)
             # The pause grows only while connections bring nothing at all.
             failures = failures + 1 if stream.progress == seen else 0
             await asyncio.sleep(stream.pause(failures))

@@ -5,7 +5,6 @@ is the session: when it ends the link is closed, and connecting again is the sup
 """
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -26,8 +25,6 @@ from openclaw.security.egress import parse_url
 from openclaw.transport.base import Outgoing, Sink, TransportKind
 from openclaw.transport.endpoint import GET_HEADERS, POST_HEADERS, Destination, Endpoint
 from openclaw.transport.events import EVENT_STREAM, EventStream
-
-log = logging.getLogger(__name__)
 
 # How long the response to a POST may come after the answer to its message.
 POST_PATIENCE: Final = 1.0

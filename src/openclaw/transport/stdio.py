@@ -23,7 +23,7 @@ from openclaw.protocol.jsonrpc import Malformed, decode, recover_id
 from openclaw.redact import redact
 from openclaw.transport.base import Link, Outgoing, Sink, TransportKind
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 MAX_MESSAGE_BYTES = 64 << 20
 # A line of a log is read by a person.
@@ -46,11 +46,11 @@ _EXIT_CODE_PATIENCE = 0.05
 
 
 def _log_stderr(line: str) -> None:
-    log.warning("stderr: %s", line)
+    _log.warning("stderr: %s", line)
 
 
 def _log_dropped(reason: str) -> None:
-    log.warning("Dropped from a server's standard output: %s", reason)
+    _log.warning("Dropped from a server's standard output: %s", reason)
 
 
 class StdioTransport:
