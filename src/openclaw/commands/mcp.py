@@ -12,7 +12,7 @@ from typing import Any
 
 from openclaw.commands.arguments import arguments_of
 from openclaw.commands.dispatch import Context
-from openclaw.commands.parse import Parsed, nearest
+from openclaw.commands.parse import Parsed
 from openclaw.commands.render import (
     diff_lines,
     server_lines,
@@ -23,10 +23,13 @@ from openclaw.commands.render import (
 )
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.agents import agent as agent_spec
+from openclaw.config.wording import nearest
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.mcp.definition import schema_of
 from openclaw.mcp.manager import Manager
+from openclaw.mcp.names import typed_name
+from openclaw.mcp.pins import Change
 from openclaw.mcp.prompts import get_prompt, list_prompts
 from openclaw.mcp.resources import list_resources, list_templates
 from openclaw.mcp.resources import read as read_resource
@@ -102,9 +105,14 @@ def status_json(status: ServerStatus) -> dict[str, Any]:
         "latencyP95Ms": _milliseconds(status.latency_p95),
         "lastError": status.last_error,
         "lastErrorSeconds": status.last_error_ago,
-        "changes": [{"tool": change.tool, "held": change.held, "diff": change.diff} for change in status.changes],
+        "changes": [change_json(change) for change in status.changes],
     }
     return document
+
+
+def change_json(change: Change) -> dict[str, Any]:
+    """How a tool's definition differs from the one that was accepted, in the same way."""
+    return {"tool": change.tool, "held": change.held, "diff": change.diff}
 
 
 def _milliseconds(seconds: float | None) -> float | None:
@@ -189,7 +197,9 @@ async def _reached(manager: Manager, name: str, agent: str) -> None:
 async def refresh(context: Context, parsed: Parsed) -> int:
     name = parsed.text("name")
     async with opened(context, parsed) as (_, manager, agent):
-        names = [name] if name else [one.name for one in manager.status(agent) if one.state != "disabled"]
+        # One that is named and cannot be refreshed at all is a mistake in the command.
+        known = [one.name for one in manager.status(agent) if one.state != "disabled"]
+        names = [manager.server(name, agent).spec.name] if name else known
         rows = await asyncio.gather(*(_refreshed(manager, one, agent) for one in names))
         found = {status.name: status for status in manager.status(agent)}
     for row in rows:
@@ -262,7 +272,10 @@ async def prompts(context: Context, parsed: Parsed) -> int:
     if parsed.flag("json"):
         context.console.data(rows)
     else:
-        shown = [(f"/{row['server']}:{row['name']}", " ".join(row["arguments"]), row["description"]) for row in rows]
+        shown = [
+            (f"/{typed_name(row['server'])}:{row['name']}", " ".join(row["arguments"]), row["description"])
+            for row in rows
+        ]
         context.console.table(("prompt", "arguments", "what it is for"), shown)
     return 0
 
@@ -346,7 +359,7 @@ async def trust(context: Context, parsed: Parsed) -> int:
         await manager.server(parsed.text("name"), agent).refresh()
         accepted = manager.trust(parsed.text("name"), agent)
     if parsed.flag("json"):
-        context.console.data([{"tool": change.tool, "held": change.held, "diff": change.diff} for change in accepted])
+        context.console.data([change_json(change) for change in accepted])
         return 0
     for change in accepted:
         context.console.line(f"accepted: {clean_label(change.tool, 128)}")

@@ -5,13 +5,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 from pathlib import Path
+from typing import get_args
 
 from openclaw import __version__
 from openclaw.gateway.meters import Gauge, Sample
 from openclaw.mcp.status import ServerStatus
+from openclaw.protocol.lifecycle import State
 
 # Whoever reads a state by number would be fooled by a new one: each state is a row of its own, 1 for the one a server is in.
-STATES = ("starting", "ready", "needs-auth", "restarting", "unreachable", "failed", "stopped", "disabled")
+_STATES = get_args(State)
 _SERVER = ("server", "agent")
 
 
@@ -26,7 +28,7 @@ def gauges(servers: Iterable[ServerStatus], *, started: float, watchers: int, bu
         "openclaw_mcp_server_state",
         "1 for the state a server is in.",
         (*_SERVER, "state"),
-        [Sample((one.name, one.owner, state), float(state == one.state)) for one in found for state in STATES],
+        [Sample((one.name, one.owner, state), float(state == one.state)) for one in found for state in _STATES],
     )
     numbers: tuple[tuple[str, str, Callable[[ServerStatus], int]], ...] = (
         ("openclaw_mcp_server_tools", "Tools a server offers.", attrgetter("tools")),

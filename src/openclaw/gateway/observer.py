@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from openclaw.app import Reply
+from openclaw.commands.mcp import change_json
 from openclaw.gateway.feed import Feed
 from openclaw.gateway.meters import Counter, Histogram
 from openclaw.mcp.status import (
@@ -45,8 +46,7 @@ class Observer:
             case ToolsChanged():
                 self.feed.publish("tools", {"server": event.server, "added": event.added, "removed": event.removed})
             case DefinitionChanged(change=change):
-                told = {"server": event.server, "tool": change.tool, "held": change.held, "diff": change.diff}
-                self.feed.publish("definition", told)
+                self.feed.publish("definition", {"server": event.server, **change_json(change)})
             case ResourceChanged():
                 self.feed.publish("resource", {"server": event.server, "uri": event.uri})
             case PromptsChanged():

@@ -55,8 +55,6 @@ class Skill(msgspec.Struct, frozen=True):
     source: Source
     root: Path
     key: str = ""
-    homepage: str = ""
-    emoji: str = ""
     user_invocable: bool = True
     model_invocable: bool = True
     command_tool: str = ""
@@ -103,8 +101,6 @@ def read_skill(front: Mapping[str, Any], path: Path, source: Source, root: Path)
         source=source,
         root=root,
         key=_text(metadata, "skillKey") or name,
-        homepage=_text(front, "homepage") or _text(metadata, "homepage"),
-        emoji=_text(metadata, "emoji"),
         user_invocable=_flag(front, "user-invocable", default=True),
         model_invocable=not _flag(front, "disable-model-invocation", default=False),
         command_tool=tool if source != "workspace" else "",

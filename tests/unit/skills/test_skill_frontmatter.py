@@ -48,7 +48,7 @@ def test_front_matter_that_is_far_too_long_is_not_read() -> None:
         split(f"---\nname: {'a' * MAX_FRONT_MATTER}\n---\n")
 
 
-def test_every_field_is_read() -> None:
+def test_every_field_that_means_something_here_is_read() -> None:
     front = """
 name: weather
 description: >
@@ -79,8 +79,6 @@ metadata:
         source="managed",
         root=ROOT,
         key="wx",
-        homepage="https://weather.example",
-        emoji="☀",
         user_invocable=False,
         model_invocable=False,
         command_tool="weather_lookup",
@@ -118,12 +116,12 @@ def test_front_matter_that_is_not_yaml_is_read_line_by_line() -> None:
         "name: 'weather'\n"
         "description: Use it when: the sky [is dark\n"
         "user-invocable: no\n"
-        'metadata: {"openclaw": {"emoji": "x"}}\n'
+        'metadata: {"openclaw": {"skillKey": "x"}}\n'
         "  indented: ignored\n"
     )
     found = skill(front)
 
-    assert (found.name, found.description, found.user_invocable, found.emoji) == (
+    assert (found.name, found.description, found.user_invocable, found.key) == (
         "weather",
         "Use it when: the sky [is dark",
         False,
