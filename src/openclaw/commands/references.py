@@ -13,11 +13,12 @@ import msgspec
 
 from openclaw.app import App
 from openclaw.commands.arguments import arguments_of
-from openclaw.commands.parse import nearest
+from openclaw.config.wording import nearest
 from openclaw.content import Block, Text
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.mcp.manager import Manager
+from openclaw.mcp.names import typed_name
 from openclaw.mcp.prompts import blocks as prompt_blocks
 from openclaw.mcp.prompts import complete, get_prompt, list_prompts
 from openclaw.mcp.resources import read, show
@@ -41,11 +42,11 @@ class Said(msgspec.Struct, frozen=True):
 async def with_resources(app: App, agent: str, message: str) -> Said:
     """The message with every `@server:uri` in it read. Raises UsageError, or what reading raises."""
     manager = await app.engine.manager()
-    known = {status.name for status in manager.status(agent)}
+    known = _typed(manager, agent)
     found = [match for match in _POINTER.finditer(message) if match["server"] in known]
     read_blocks: list[Block] = []
     for match in found:
-        server, uri = match["server"], match["uri"]
+        server, uri = known[match["server"]], match["uri"]
         contents = await manager.server(server, agent).use(lambda client, uri=uri: read(client, uri))  # type: ignore[misc]
         read_blocks.append(Text(show(server, contents, _REFERENCE_BYTES)))
     return Said(message, tuple(read_blocks))
@@ -54,20 +55,33 @@ async def with_resources(app: App, agent: str, message: str) -> Said:
 def is_prompt(manager: Manager, agent: str, name: str) -> bool:
     """Whether `/name` means a prompt: the part before the colon is one of the agent's servers."""
     server, colon, _ = name.partition(":")
-    return bool(colon) and any(status.name == server for status in manager.status(agent))
+    return bool(colon) and server in _typed(manager, agent)
+
+
+def _typed(manager: Manager, agent: str) -> dict[str, str]:
+    """The agent's servers by what one types for them. A name as it is configured goes before one that was made of another."""
+    names = [status.name for status in manager.status(agent)]
+    return {**{typed_name(name): name for name in names}, **{name: name for name in names}}
 
 
 async def filled_prompt(engine: Engine, agent: str, name: str, words: str) -> Said:
     """`/server:prompt key=value …` as a message. Raises UsageError when there is no such prompt or an argument is wrong."""
-    server, _, prompt = name.partition(":")
-    supervisor = (await engine.manager()).server(server, agent)
-    entry = await _entry(await engine.manager(), server, agent, prompt)
+    manager = await engine.manager()
+    server, prompt = _taken_apart(manager, agent, name)
+    supervisor = manager.server(server, agent)
+    entry = await _entry(manager, server, agent, prompt)
     try:
         given = {key: str(value) for key, value in arguments_of(shlex.split(words)).items()}
     except ValueError:
         raise UsageError(f"/{name}: a quote is not closed.") from None
     filled = await supervisor.use(lambda client: get_prompt(client, entry, given))
     return Said(f"Follow the prompt {name}.", prompt_blocks(server, entry.name, filled, engine.media))
+
+
+def _taken_apart(manager: Manager, agent: str, name: str) -> tuple[str, str]:
+    """The server and the prompt that `/server:prompt` names."""
+    word, _, prompt = name.partition(":")
+    return _typed(manager, agent).get(word, word), prompt
 
 
 async def _entry(manager: Manager, server: str, agent: str, prompt: str) -> PromptEntry:
@@ -92,12 +106,12 @@ async def _names(manager: Manager, agent: str, server: str) -> list[str]:
     except (TimeoutError, OpenClawError):
         # What the other servers have can still be typed.
         return []
-    return [f"{server}:{entry.name}" for entry in entries]
+    return [f"{typed_name(server)}:{entry.name}" for entry in entries]
 
 
 async def argument_words(manager: Manager, agent: str, name: str, typed: str) -> list[str]:
     """How the last word after `/server:prompt` may go on: an argument's name, or its value as the server completes it."""
-    server, _, prompt = name.partition(":")
+    server, prompt = _taken_apart(manager, agent, name)
     entry = await _entry(manager, server, agent, prompt)
     *before, last = typed.split(" ")
     given = dict(word.split("=", 1) for word in before if "=" in word)

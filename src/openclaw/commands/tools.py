@@ -9,6 +9,7 @@ from openclaw.app import App
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.log import one_line
+from openclaw.mcp.status import ServerStatus
 from openclaw.security.external import clean_terminal
 from openclaw.tool import Tool
 
@@ -61,14 +62,21 @@ async def explained(app: App, name: str, agent: str = "") -> Explanation:
         if fnmatchcase(name.casefold(), absence.name.casefold()):
             return Explanation(name, False, absence.reason, absence.where)
     close = get_close_matches(name.casefold(), offered, n=1)
-    hint = f"Did you mean {offered[close[0]].name}?" if close else ""
+    hint = f'Did you mean "{offered[close[0]].name}"?' if close else ""
     servers = (await app.engine.manager()).status(one.settings.id)
     looked = (
         f"{sum(tool.kind == 'native' for tool in offered.values())} native tools",
-        *(f"MCP server {status.name}: {status.shown}" for status in servers),
+        *(f"MCP server {status.name}: {_searched(status)}" for status in servers),
         *(f"plugin {status.id}: {status.state}" for status in (await app.plugins()).statuses()),
     )
     return Explanation(name, False, f"nothing offers a tool of this name. {hint}".strip(), looked=looked)
+
+
+def _searched(status: ServerStatus) -> str:
+    """What of a server was searched: the tools it lists now, or those it listed the last time."""
+    if status.state in ("ready", "needs-auth", "failed", "disabled") or not status.revision:
+        return status.shown
+    return f"{status.tools} tool{'' if status.tools == 1 else 's'} as it listed them last ({status.shown})"
 
 
 async def explain(context: Context, parsed: Parsed) -> int:

@@ -17,6 +17,7 @@ MAX_NAME = 64
 # A prefix longer than this gives way when the whole would be too long, so that the tool's own name stays readable.
 MAX_PREFIX = 30
 _OUTSIDE = re.compile(r"[^A-Za-z0-9_-]")
+_WORD = re.compile(r"[^\s:]+")
 
 
 def form_for(spec: ServerSpec, options: EngineOptions) -> Form:
@@ -33,6 +34,11 @@ def base_name(form: Form, prefix: str, tool: str) -> str:
     if len(name) > MAX_NAME:
         name = _join(form, prefix[:MAX_PREFIX], tool)
     return name[:MAX_NAME]
+
+
+def typed_name(server: str) -> str:
+    """A server's name as one types it in a conversation: where it is no single word, as it stands in the names of its tools."""
+    return server if _WORD.fullmatch(server) else _OUTSIDE.sub("-", server)
 
 
 def may_be_of(form: Form, prefix: str, name: str) -> bool:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.mcp.glob import first_match, matches
-from openclaw.mcp.names import Claims, base_name, form_for, may_be_of
+from openclaw.mcp.names import Claims, base_name, form_for, may_be_of, typed_name
 
 
 @pytest.mark.requirement("000-6.5-names")
@@ -125,3 +125,10 @@ def test_matching_agrees_with_a_regular_expression(pattern, text) -> None:
 def test_the_first_matching_pattern_is_named() -> None:
     assert first_match(["x", "re*", "*"], "read") == "re*"
     assert first_match([], "read") is None
+
+
+@pytest.mark.parametrize(
+    ("server", "typed"), [("notes", "notes"), ("a.b", "a.b"), ("my notes", "my-notes"), ("my:notes", "my-notes")]
+)
+def test_a_server_is_typed_as_it_is_called_unless_that_is_no_word(server: str, typed: str) -> None:
+    assert typed_name(server) == typed
