@@ -9,11 +9,10 @@ from typing import get_args
 
 from openclaw import __version__
 from openclaw.gateway.meters import Gauge, Sample
-from openclaw.mcp.status import ServerStatus
-from openclaw.protocol.lifecycle import State
+from openclaw.mcp.status import ServerStatus, ShownState
 
 # Whoever reads a state by number would be fooled by a new one: each state is a row of its own, 1 for the one a server is in.
-_STATES = get_args(State)
+_STATES = get_args(ShownState)
 _SERVER = ("server", "agent")
 
 
