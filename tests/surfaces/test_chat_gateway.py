@@ -171,5 +171,5 @@ def test_in_a_chat_help_and_mistakes_speak_of_what_is_typed_there(tmp_path: Path
         "Usage: /mcp COMMAND",
         "Usage: /mcp call TOOL [WORDS …] [options]",
     ]
-    assert "error: /mcp: there is no command 'sttus'. Did you mean status?" in said.stderr
+    assert "error: /mcp: there is no command 'sttus'. Did you mean \"status\"?" in said.stderr
     assert "error: /mcp servers: there is no option --local." in said.stderr

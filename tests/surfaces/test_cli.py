@@ -196,7 +196,7 @@ def test_a_chat_over_a_pipe_answers_every_line(person: Program) -> None:
     assert "/new" in ran.out
     assert "remember the milk" in ran.out
     assert "A new conversation." in ran.out
-    assert "error: There is no command /nwe. Did you mean /new?" in ran.err
+    assert 'error: There is no command /nwe. Did you mean "/new"?' in ran.err
 
 
 def test_a_skill_can_be_used_by_its_name_in_a_chat(person: Program) -> None:
@@ -207,7 +207,7 @@ def test_a_skill_can_be_used_by_its_name_in_a_chat(person: Program) -> None:
     )
     assert ran.err.splitlines()[1:] == [
         "error: /skill needs the name of a skill. Type /help to see them.",
-        "error: There is no command /mpc. Did you mean /mcp?",
+        'error: There is no command /mpc. Did you mean "/mcp"?',
     ]
 
 
@@ -224,7 +224,7 @@ def test_tools_explain_names_the_rule_and_its_place(person: Program) -> None:
 
 def test_tools_explain_says_where_it_looked_for_a_name_nobody_offers(person: Program) -> None:
     found = person.run("tools", "explain", "raed", "--json").data
-    assert found["reason"] == "nothing offers a tool of this name. Did you mean read?"
+    assert found["reason"] == 'nothing offers a tool of this name. Did you mean "read"?'
     assert found["looked"]
 
 
@@ -310,7 +310,7 @@ def test_slash_mcp_in_chat_runs_the_same_commands(person: Program) -> None:
     person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}}}}}}}")
     ran = person.run("chat", stdin="/mcp call parts__echo text=hi\n/mcp servres\n/mcp connect python3 x.py\n")
     assert "hi\n" in ran.out
-    assert "Did you mean servers?" in ran.err
+    assert 'Did you mean "servers"?' in ran.err
     assert "can only be added from a terminal" in ran.err
 
 
@@ -479,7 +479,7 @@ def test_a_tool_called_by_its_own_name_is_told_with_its_whole_one(person: Progra
     person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}}}}}}}")
     person.run("mcp", "tools")
     ran = person.run("mcp", "call", "echo", "text=hi")
-    assert (ran.code, ran.err) == (2, "error: There is no MCP tool echo. Did you mean parts__echo?\n")
+    assert (ran.code, ran.err) == (2, 'error: There is no MCP tool echo. Did you mean "parts__echo"?\n')
 
 
 def test_the_status_of_a_program_that_ends_at_once_shows_what_it_wrote(person: Program) -> None:
@@ -509,7 +509,7 @@ def test_a_resource_pointed_at_and_a_prompt_typed_join_the_conversation_framed(p
     ran = person.run("chat", stdin=lines)
     said = person.run("sessions", "export", "agent:main:main").out
     assert "lacks who" in ran.err
-    assert "Did you mean greet?" in ran.err
+    assert 'Did you mean "greet"?' in ran.err
     messages = [json.loads(line)["message"] for line in said.splitlines() if '"role":"user"' in line]
     assert [message["content"][0]["text"] for message in messages] == [
         "hello, see @shop:notes://today",

@@ -16,8 +16,9 @@ import msgspec
 from openclaw.commands.arguments import arguments_of
 from openclaw.commands.dispatch import Context
 from openclaw.commands.mcp import opened
-from openclaw.commands.parse import Parsed, nearest
+from openclaw.commands.parse import Parsed
 from openclaw.commands.render import show_result
+from openclaw.config.wording import nearest
 from openclaw.content import File, Text, ToolCall, text_of
 from openclaw.engine import Engine
 from openclaw.errors import UsageError
@@ -76,7 +77,7 @@ class _Caller:
             entries = self._manager.entries(self._agent)
             # Who types the name it has at its server means that tool.
             bare = [entry.name for entry in entries if entry.definition.name == tool]
-            near = f"Did you mean {bare[0]}?" if bare else nearest(tool, [entry.name for entry in entries])
+            near = f'Did you mean "{bare[0]}"?' if bare else nearest(tool, [entry.name for entry in entries])
             raise UsageError(f"There is no MCP tool {tool}. {near or 'Try: openclaw mcp tools'}")
         for server in self._waiting():
             if server.where == absence.where and await self._sign_in(server.name):

@@ -6,16 +6,13 @@ The standard library's parsers print and exit the process, which a gateway canno
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from textwrap import wrap
 from typing import Any, Literal
 
 import msgspec
 
+from openclaw.config.wording import nearest
 from openclaw.errors import UsageError
-
-# Words nearer than this are offered as "did you mean"; below it a suggestion is noise.
-_NEAR = 0.6
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -97,12 +94,6 @@ class Parsed(msgspec.Struct, frozen=True):
 
     def many(self, name: str) -> tuple[str, ...]:
         return tuple(self.values.get(name) or ())
-
-
-def nearest(word: str, known: Sequence[str]) -> str:
-    """A `did you mean` sentence, or nothing."""
-    found = get_close_matches(word, known, n=1, cutoff=_NEAR)
-    return f"Did you mean {found[0]}?" if found else ""
 
 
 def parse(root: Command, words: Sequence[str], shared: Sequence[Option] = ()) -> Parsed:

@@ -12,10 +12,10 @@ import msgspec
 from openclaw.app import App
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
-from openclaw.commands.parse import nearest
 from openclaw.commands.plugin_mcp import mcp_manage
 from openclaw.commands.references import Said, filled_prompt, is_prompt
 from openclaw.config.agents import AgentSpec, agent
+from openclaw.config.wording import nearest
 from openclaw.content import text_of
 from openclaw.errors import UsageError
 from openclaw.log import one_line

@@ -88,9 +88,9 @@ def test_a_group_runs_its_default_command() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("agnt", "openclaw: there is no command 'agnt'. Did you mean agent?"),
-        ("mcp srevers", "openclaw mcp: there is no command 'srevers'. Did you mean servers?"),
-        ("agent --jsn", "openclaw agent: there is no option --jsn. Did you mean --json?"),
+        ("agnt", "openclaw: there is no command 'agnt'. Did you mean \"agent\"?"),
+        ("mcp srevers", "openclaw mcp: there is no command 'srevers'. Did you mean \"servers\"?"),
+        ("agent --jsn", 'openclaw agent: there is no option --jsn. Did you mean "--json"?'),
         ("agent --json=1", "--json takes no value."),
         ("agent -m", "--message needs a value: --message TEXT"),
         ("agent --timeout soon", "--timeout needs a number; 'soon' is not one."),
