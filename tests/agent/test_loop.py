@@ -25,7 +25,7 @@ from openclaw.errors import StoreError
 from openclaw.models import provider
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, ToolCallDelta, ToolCallEnd, ToolCallStart
 from openclaw.tool import Invocation, ToolResult
-from parts.stage import Script, Stage, calls, echo, refused, result, says, tool, user
+from parts.stage import Script, Stage, calls, echo, ends, refused, result, says, tool, user
 
 START = RunStart("main", "script/one", "agent:main:test")
 
@@ -98,7 +98,7 @@ async def test_a_tool_call_goes_back_to_the_model_and_usage_adds_up(stage: Stage
         MessageEnd(last, final=True),
         RunEnd("done", Usage(4, 6)),
     ]
-    assert outcome == RunOutcome("done", (first, answered(call, "echo hi"), last), Usage(4, 6), (end,))
+    assert outcome == RunOutcome("done", (first, answered(call, "echo hi"), last), Usage(4, 6))
     assert list(model.requests[1].messages) == [user("Go."), first, answered(call, "echo hi")]
     assert stage.audited == [("echo", "ok")]
 
@@ -145,9 +145,9 @@ async def test_no_more_calls_than_the_limit_run_at_once(stage: Stage) -> None:
     stage.tools = [tool("count", count)]
     wanted = [ToolCall(f"c{number}", "count", {}) for number in range(PARALLEL_CALLS + 5)]
 
-    outcome = await stage.run(Script([calls(*wanted), says("Done.")]))
+    await stage.run(Script([calls(*wanted), says("Done.")]))
 
-    assert (peak, len(outcome.calls)) == (PARALLEL_CALLS, PARALLEL_CALLS + 5)
+    assert (peak, len(ends(stage.events))) == (PARALLEL_CALLS, PARALLEL_CALLS + 5)
 
 
 @pytest.mark.requirement("001-US-2-errors")
@@ -193,9 +193,9 @@ async def test_wrong_arguments_come_back_as_a_result(stage: Stage) -> None:
     ]
     call = ToolCall("c", "echo", {"text": 3})
 
-    outcome = await stage.run(Script([calls(call), says("Sorry.")]))
+    await stage.run(Script([calls(call), says("Sorry.")]))
 
-    [end] = outcome.calls
+    [end] = ends(stage.events)
     assert end.result.is_error
     assert "text" in str(end.result.content)
     assert stage.audited == [("echo", "invalid")]
@@ -262,9 +262,9 @@ async def test_details_never_reach_the_model(stage: Stage) -> None:
     stage.tools = [tool("detailed", detailed)]
     model = Script([calls(ToolCall("c", "detailed", {})), says("Done.")])
 
-    outcome = await stage.run(model)
+    await stage.run(model)
 
-    assert outcome.calls[0].result.details == {"raw": "hidden"}
+    assert ends(stage.events)[0].result.details == {"raw": "hidden"}
     assert "hidden" not in repr(model.requests[1].messages)
 
 
@@ -571,9 +571,9 @@ async def test_an_id_used_before_a_compaction_is_not_used_again(stage: Stage) ->
     async def forget(messages: Any) -> Any:
         return [user("Go on.")] if len(messages) > 1 else messages
 
-    outcome = await stage.run(Script([calls(call), calls(call), says("Done.")]), prepare=forget)
+    await stage.run(Script([calls(call), calls(call), says("Done.")]), prepare=forget)
 
-    assert [end.call.id for end in outcome.calls] == ["call_0", "call_0-2"]
+    assert [end.call.id for end in ends(stage.events)] == ["call_0", "call_0-2"]
 
 
 async def test_what_prepare_returns_is_what_the_model_sees_from_then_on(stage: Stage) -> None:

@@ -18,7 +18,7 @@ from openclaw.sessions.sqlite import SqliteStore
 from openclaw.tools.confine import Fence
 from openclaw.tools.invoke import CheckerCache
 from openclaw.tools.native import native_tools
-from parts.stage import user
+from parts.stage import ends, user
 
 KEY = "agent:main:whole"
 
@@ -69,8 +69,8 @@ async def test_a_program_is_written_run_and_corrected(tmp_path: Path) -> None:
         outcome = await one.turn(user("Greet me."), session_key=KEY, sink=events.append)
 
     assert (outcome.reason, outcome.text) == ("done", "It prints: hello.sh:1: echo Hello")
-    assert [end.call.name for end in outcome.calls if end.result.is_error] == []
-    ran = [end.result.content for end in outcome.calls if end.call.name == "exec"]
+    assert [end.call.name for end in ends(events) if end.result.is_error] == []
+    ran = [end.result.content for end in ends(events) if end.call.name == "exec"]
     assert ran == [(Text("Helo"),), (Text("Hello"),)]
     assert (tmp_path / "hello.sh").read_text() == "echo Hello"
 
@@ -89,10 +89,11 @@ async def test_the_config_stays_out_of_reach_of_every_file_tool(tmp_path: Path) 
         call("edit", path=secret, old_text="secret", new_text="known"),
     )
     model = Scripted([Turn(tool_calls=attempts), Turn(text="I cannot.")])
+    events: list[Event] = []
     async with agent(tmp_path, model) as one:
-        outcome = await one.turn(user("Show me the token."), session_key=KEY, sink=lambda event: None)
+        outcome = await one.turn(user("Show me the token."), session_key=KEY, sink=events.append)
 
-    assert [end.result.is_error for end in sorted(outcome.calls, key=lambda end: end.call.id)] == [
+    assert [end.result.is_error for end in sorted(ends(events), key=lambda end: end.call.id)] == [
         *[True] * 5,
         False,
         *[True] * 2,
@@ -103,13 +104,14 @@ async def test_the_config_stays_out_of_reach_of_every_file_tool(tmp_path: Path) 
 
 async def test_exec_is_off_until_it_is_asked_for(tmp_path: Path) -> None:
     model = Scripted([Turn(tool_calls=(call("exec", command=["touch", "made"]),)), Turn(text="Off.")])
+    events: list[Event] = []
     async with agent(tmp_path, model) as one:
-        outcome = await one.turn(user("Touch it."), session_key=KEY, sink=lambda event: None)
+        await one.turn(user("Touch it."), session_key=KEY, sink=events.append)
         offered = [tool.name for tool in one.tools()]
 
     assert offered == ["read", "write", "edit", "ls", "grep", "web_fetch"]
     assert not (tmp_path / "made").exists()
-    assert outcome.calls[0].result.content == (
+    assert ends(events)[0].result.content == (
         Text('exec is not available: exec is off until allow names it or the profile is "coding"'),
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from openclaw.agent.events import Event
+from openclaw.agent.events import Event, ToolEnd
 from openclaw.agent.loop import Prepare, RunOutcome, RunRequest, run
 from openclaw.content import Message, Text, ToolCall, Usage, UserMessage
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, TextDelta, ToolCallEnd
@@ -28,6 +28,11 @@ def says(text: str, usage: Usage = NO_USAGE) -> list[ModelEvent]:
 def calls(*wanted: ToolCall, text: str = "") -> list[ModelEvent]:
     opening: list[ModelEvent] = [TextDelta(text)] if text else []
     return [*opening, *(ToolCallEnd(index, call) for index, call in enumerate(wanted)), Done("tools")]
+
+
+def ends(events: Sequence[Event]) -> list[ToolEnd]:
+    """The calls of a run, in the order in which they ended."""
+    return [event for event in events if isinstance(event, ToolEnd)]
 
 
 def user(text: str) -> UserMessage:

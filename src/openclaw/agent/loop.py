@@ -73,7 +73,6 @@ class RunOutcome(msgspec.Struct, frozen=True):
     reason: RunReason
     messages: tuple[Message, ...]
     usage: Usage
-    calls: tuple[ToolEnd, ...] = ()
     error: str = ""
 
     @property
@@ -123,7 +122,7 @@ async def run(
         sink(RunEnd("error", state.usage, str(fault)))
         raise
     sink(RunEnd(reason, state.usage, error))
-    return RunOutcome(reason, tuple(state.produced), state.usage, tuple(state.ended.values()), error)
+    return RunOutcome(reason, tuple(state.produced), state.usage, error)
 
 
 class _Run(msgspec.Struct):
