@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from openclaw.agent.events import Event, MessageEnd, RunReason, Sink, ToolEnd
+from openclaw.agent.events import Event, MessageEnd, RunReason, Sink, ToolEnd, ToolStart
 from openclaw.agent.loop import RunOutcome
-from openclaw.content import Audio, File, Image, Text, Usage
+from openclaw.content import Audio, File, Image, Text, ToolCall, Usage
 
 
 class CallRecord(msgspec.Struct, frozen=True):
@@ -35,18 +35,22 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class Collector(msgspec.Struct):
-    """Sees every event of a run on its way to the surface, and keeps what the reply needs. `model` is the one that answered last."""
+    """Sees every event of a run on its way to the surface, and keeps what the reply needs. `model` is the one that answered last.
+
+    Calls that ran side by side are told in the order in which the model asked for them, whichever was done first.
+    """
 
     forward: Sink | None
     model: str
-    calls: list[CallRecord] = msgspec.field(default_factory=list)
-    media: list[Image | Audio | File] = msgspec.field(default_factory=list)
+    begun: list[ToolCall] = msgspec.field(default_factory=list)
+    ended: list[ToolEnd] = msgspec.field(default_factory=list)
 
     def __call__(self, event: Event) -> None:
         match event:
-            case ToolEnd(call=call, result=result):
-                self.calls.append(CallRecord(call.name, call.arguments, result.is_error))
-                self.media += [block for block in result.content if not isinstance(block, Text)]
+            case ToolStart(call=call):
+                self.begun.append(call)
+            case ToolEnd():
+                self.ended.append(event)
             case MessageEnd(message=message):
                 self.model = message.model or self.model
             case _:
@@ -55,13 +59,16 @@ class Collector(msgspec.Struct):
             self.forward(event)
 
     def reply(self, outcome: RunOutcome, session_key: str) -> Reply:
+        # By the object: some models give every call the same id.
+        place = {id(call): number for number, call in enumerate(self.begun)}
+        ended = sorted(self.ended, key=lambda end: place.get(id(end.call), len(place)))
         return Reply(
             text=outcome.text,
             session_key=session_key,
             model=self.model,
             reason=outcome.reason,
             error=outcome.error,
-            media=tuple(self.media),
+            media=tuple(block for end in ended for block in end.result.content if not isinstance(block, Text)),
             usage=outcome.usage,
-            tool_calls=tuple(self.calls),
+            tool_calls=tuple(CallRecord(end.call.name, end.call.arguments, end.result.is_error) for end in ended),
         )
