@@ -14,18 +14,27 @@ from parts.command_line import Home
 async def test_servers_are_shown_without_their_sign_ins_when_what_keeps_them_does_not_answer(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    program = tmp_path / "locked"
-    program.write_text(f"#!{sys.executable} -IS\nimport time\ntime.sleep(600)\n")
+    program, is_unlocked = tmp_path / "locked", tmp_path / "unlocked"
+    program.write_text(
+        f"#!{sys.executable} -IS\nimport os, time\n"
+        f"while not os.path.exists({str(is_unlocked)!r}):\n    time.sleep(0.01)\n"
+        "print('https://files.example/mcp')\n"
+    )
     program.chmod(0o700)
+    provider = {"source": "exec", "command": str(program), "jsonOnly": False, "timeoutMs": 60_000}
     home = Home(
         tmp_path,
         mcp={"servers": {"files": {"url": "secret://exec/locked/address"}}},
-        secrets={"providers": {"locked": {"source": "exec", "command": str(program), "timeoutMs": 600_000}}},
+        secrets={"providers": {"locked": provider}},
     )
     found = [ServerStatus("files", "ready", transport="streamable-http")]
     async with Engine(home.config(), paths=home.paths, env=home.environ) as engine:
         shown = await with_sign_ins(engine, found, patience=0.1)
+        # The program is still asked: who comes next has its answer.
+        is_unlocked.touch()
+        address = await engine.resolve("secret://exec/locked/address")
 
+    assert address == "https://files.example/mcp"
     assert shown == found
     assert [record.getMessage() for record in caplog.records if record.name.endswith("sign_in_state")] == [
         "The keychain does not answer; how long sign-ins last is not known."
