@@ -23,10 +23,15 @@ async def dripping(gateway: Running, first: bytes, drip: bytes) -> bytes:
             writer.write(drip)
 
     task = asyncio.create_task(keep_on())
+    said = b""
     try:
-        return await asyncio.wait_for(reader.read(), PATIENCE)
+        async with asyncio.timeout(PATIENCE):
+            while piece := await reader.read(65536):
+                said += piece
+        return said
     except ConnectionError:
-        return b""
+        # It was cut off in the middle of what it sends; what it was told before still counts.
+        return said
     finally:
         task.cancel()
         writer.close()
