@@ -74,3 +74,22 @@ def test_slash_words_are_completed_and_lines_of_the_last_time_come_back(person: 
         terminal.shows("x")
         terminal.type(f"{BACK}{UP}{ENTER}")
         terminal.shows("agent main, model builtin/offline")
+
+
+def test_a_line_that_carries_a_credential_is_not_written_down(person: Program) -> None:
+    typed = (
+        "/mcp connect http://127.0.0.1:9/mcp --header Authorization=Opaque-4711",
+        "/mcp auth shop --code=http://127.0.0.1:1/callback?code=4711",
+        "my key is sk-" + "ant-api03-" + "a7B9" * 12,
+        "/help",
+    )
+    with chat(person) as terminal:
+        for line in typed:
+            terminal.shows(">")
+            terminal.type(f"{line}{ENTER}")
+        terminal.shows("/mcp     Manage")
+        terminal.shows(">")
+        terminal.type(CONTROL_D)
+        terminal.ends()
+    kept = next((person.home / ".openclaw").rglob("*history*")).read_text()
+    assert [line[1:] for line in kept.splitlines() if line.startswith("+")] == ["/help"]

@@ -27,12 +27,15 @@ from openclaw.commands.slash import Chat
 from openclaw.errors import OpenClawError
 from openclaw.files import make_directory
 from openclaw.gateway.wire import INTERRUPTED
+from openclaw.redact import redact
 from openclaw.security.external import clean_label
 
 # Options that go to the gateway with every line.
 _CARRIED = ("config", "agent", "session-key")
 # Options that keep the conversation in this process, as they do every command.
 _OURS = ("local", "log-level", "log-json")
+# Options of /mcp whose values are credentials, or may be.
+_CARRIERS = {"--code", "--header", "--env"}
 
 Complete = Callable[[str], Awaitable[Sequence[str]]]
 
@@ -131,7 +134,7 @@ async def _lines(context: Context, complete: Complete) -> AsyncIterator[str]:
         return
     make_directory(context.paths.data_dir)
     session: PromptSession[str] = PromptSession(
-        history=FileHistory(str(context.paths.history_file)), completer=_Slash(complete), complete_while_typing=True
+        history=_History(str(context.paths.history_file)), completer=_Slash(complete), complete_while_typing=True
     )
     while True:
         try:
@@ -142,6 +145,14 @@ async def _lines(context: Context, complete: Complete) -> AsyncIterator[str]:
         except EOFError:
             return
         yield line
+
+
+class _History(FileHistory):
+    """What was typed, for the arrow keys and the next conversation. A line that carries a credential is not written down."""
+
+    def store_string(self, string: str) -> None:
+        if redact(string) == string and not _CARRIERS & set(string.replace("=", " ").split()):
+            super().store_string(string)
 
 
 class _Slash(Completer):
