@@ -63,10 +63,12 @@ def failure(server: str, tool: str, sentence: str) -> ToolResult:
 
 def has_weight(call: CallResult) -> bool:
     """Whether `result_of` may take a while: it decodes what is not text, and keeps it and long texts on the disk."""
-    return (
-        any(item.type != "text" for item in call.content)
-        or sum(len(item.text or "") for item in call.content) > MAX_TEXT
-    )
+    length = 0
+    for item in call.content:
+        if item.type != "text":
+            return True
+        length += len(item.text or "")
+    return length > MAX_TEXT
 
 
 def result_of(call: CallResult, server: str, tool: str, media: MediaStore | None) -> ToolResult:
