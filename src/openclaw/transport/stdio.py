@@ -35,7 +35,7 @@ STDERR_PER_SECOND = 50.0
 _PIPE_BYTES = 65536
 # The first request of a turn of the event loop is written at once, those after it together: so many, or so many bytes, with one write.
 # Each write may wake the server, which costs us more than the request; too many in one would leave it idle while we prepare them.
-GATHER_REQUESTS = 8
+GATHER_REQUESTS = 32
 GATHER_BYTES = 16 << 10
 # A server that answers at once is waited for awake: to fall asleep and be woken takes as long as its answer. The event loop turns for so
 # many seconds meanwhile, for all who have something to do. A server that takes longer is tried again after so many turns with requests.
