@@ -36,10 +36,10 @@ _forms: tuple[str, ...] = ()
 
 
 def remember(value: str) -> None:
-    """From now on `redact` masks this value in every form. Values of fewer than 4 characters are ignored."""
+    """From now on `redact` masks this value in every form. Values of fewer than 4 characters are ignored, and words such as `true`."""
     global _forms
     value = value.strip()
-    if len(value) < _SHORTEST:
+    if len(value) < _SHORTEST or value.lower() in _SWITCHES:
         return
     with _lock:
         if _known.pop(value, None) is None and len(_known) >= _MOST_VALUES:

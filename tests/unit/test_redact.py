@@ -187,3 +187,8 @@ def test_hostile_repetition_does_not_hang(piece: str) -> None:
 )
 def test_a_credential_in_plain_sight_is_recognised(key: str, value: str, secret: bool) -> None:
     assert looks_secret(key, value) is secret
+
+
+def test_a_word_that_switches_something_is_never_masked() -> None:
+    remember("true")
+    assert redact("verbose: true") == "verbose: true"
