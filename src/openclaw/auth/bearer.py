@@ -153,7 +153,7 @@ class BearerAuthorizer:
         if not met.oauth:
             needed.hint += " If it takes an API key instead, set `apiKey` or `headers`."
         await self._remember(account, met)
-        return await self._ask(account, needed)
+        return await self._ask(account, needed, met.token)
 
     async def _remember(self, account: Account, met: "_Met") -> None:
         """Kept for the sign-in, which may happen in another process: not every request of a server is answered by a challenge."""
@@ -167,16 +167,20 @@ class BearerAuthorizer:
             )
         )
 
-    async def _ask(self, account: Account, needed: SignInNeededError) -> bool:
-        if self._sign_in is None:
+    async def _ask(self, account: Account, needed: SignInNeededError, before: str) -> bool:
+        """Have the person sign in, because the token `before` was turned down: once for all who wait, also for one who comes late."""
+        sign_in = self._sign_in
+        if sign_in is None:
             raise needed
-        await account.around.flights.join(f"sign-in:{account.identity}", self._asked)
+
+        async def asked() -> None:
+            grant = await account.grant()
+            if grant is None or grant.access_token == before or grant.expired(account.now()):
+                await sign_in()
+
+        await account.around.flights.join(f"sign-in:{account.identity}", asked)
         self._adopt(await account.grant())
         return True
-
-    async def _asked(self) -> None:
-        assert self._sign_in is not None
-        await self._sign_in()
 
     # 403
 
@@ -198,7 +202,7 @@ class BearerAuthorizer:
             self._adopt(await obtain(account, grant.access_token))
             return True
         needed = account.sign_in_needed("needs you to sign in again: this call wants more rights")
-        return await self._ask(account, StepUpNeededError(needed.message, hint=needed.hint))
+        return await self._ask(account, StepUpNeededError(needed.message, hint=needed.hint), before)
 
 
 class _Met(msgspec.Struct, frozen=True):
