@@ -1,7 +1,7 @@
 """The audit trail: who called which tool, with what kind of arguments, and how it ended. One JSON line each, appended, never changed.
 
 Owns the file (mode 0600, turned over by size), its records and the promise that writing one never raises into a call: a disk that is full
-costs one warning. A record is in the file within milliseconds, and before we end in any way but `kill -9`. Holds shapes, not values: no
+costs one warning. A record is in the file within milliseconds, and before we end unless we are ended by force. Holds shapes, not values: no
 argument, no result and no session key is ever written. Several processes may write to one file: records are appended whole, and a file
 that another process turned over is followed.
 """
