@@ -2,8 +2,9 @@
 
 import asyncio
 import os
-import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextvars import Context
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from openclaw.errors import LinkLostError, TransportError
 from openclaw.process.pipes import HIGH_WATER, PipeReader, PipeWriter
 from openclaw.transport.base import Outgoing
-from openclaw.transport.stdio import GATHER_BYTES, GATHER_REQUESTS, StdioLink
+from openclaw.transport.stdio import AWAKE_AGAIN, GATHER_BYTES, GATHER_REQUESTS, StdioLink
 from parts.loops import both_loops
 
 LONG = 60.0
@@ -74,6 +75,29 @@ class Server:
         self.link.close()
         if self.input >= 0:
             os.close(self.input)
+
+
+def turns_asked_for(link: StdioLink) -> list[object]:
+    """Grows by one whenever the link asks the running loop for another turn."""
+    loop, asked = asyncio.get_running_loop(), list[object]()
+    call_soon = loop.call_soon
+
+    def noted(callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.Handle:
+        if getattr(callback, "__self__", None) is link:
+            asked.append(callback)
+        return call_soon(callback, *args, context=context)
+
+    loop.call_soon = noted  # type: ignore[method-assign]
+    return asked
+
+
+async def until_asleep(asked: list[object]) -> None:
+    """Until a turn has passed in which nobody asked for the next one."""
+    async with asyncio.timeout(LONG):
+        before = -1
+        while before != len(asked):
+            before = len(asked)
+            await asyncio.sleep(0)
 
 
 @pytest.fixture
@@ -201,11 +225,24 @@ def test_everything_arrives_once_and_in_order(acts: list[str]) -> None:
 @both_loops
 async def test_waiting_awake_for_an_answer_ends_when_it_does_not_come() -> None:
     server = Server()
+    asked = turns_asked_for(server.link)
     server.request(1)
-    # A loop that never went to sleep would use all of this time.
-    started = time.thread_time()
-    await asyncio.sleep(0.3)
-    assert time.thread_time() - started < 0.15
+    await until_asleep(asked)
+    server.close()
+
+
+@both_loops
+async def test_a_server_that_did_not_answer_at_once_is_not_waited_for_awake_for_a_while() -> None:
+    server = Server()
+    asked = turns_asked_for(server.link)
+    server.request(1)
+    await until_asleep(asked)
+    for number in range(AWAKE_AGAIN):
+        asked.clear()
+        server.request(number)
+        await until_asleep(asked)
+        # The one that ends with what was gathered.
+        assert len(asked) == 1
     server.close()
 
 
