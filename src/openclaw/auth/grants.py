@@ -13,7 +13,7 @@ from openclaw.errors import AuthError, RefusedError
 from openclaw.protocol.oauth.authorization import Sources, choose_scopes
 from openclaw.protocol.oauth.discovery import identity_provider
 from openclaw.protocol.oauth.metadata import OFFLINE, Discovery
-from openclaw.protocol.oauth.token import Endpoint, Identity, Tokens, client_credentials, enterprise, refresh
+from openclaw.protocol.oauth.token import Identity, TokenEndpoint, Tokens, client_credentials, enterprise, refresh
 
 
 async def renew(account: Account, stale: str) -> Grant:
@@ -35,7 +35,7 @@ async def _renew(account: Account, stale: str) -> Grant:
             return grant
         if not grant.refresh_token:
             raise account.sign_in_needed("needs you to sign in again: its access has ended and cannot be renewed")
-        endpoint = Endpoint(grant.issuer, grant.endpoints.token)
+        endpoint = TokenEndpoint(grant.issuer, grant.endpoints.token)
         proof = await account.proof(grant.client)
         try:
             flow = refresh(endpoint, grant.client, proof, grant.resource, grant.refresh_token)
@@ -74,7 +74,7 @@ async def _obtain(account: Account, stale: str) -> Grant:
         sources = Sources(settings.scopes, record.challenged, discovery.scopes_supported, record.wanted)
         # Staying signed in while nobody is there is a notion for persons.
         scopes = tuple(scope for scope in choose_scopes(sources, discovery.server) if scope != OFFLINE)
-        endpoint = Endpoint(discovery.issuer, discovery.server.token_endpoint or "")
+        endpoint = TokenEndpoint(discovery.issuer, discovery.server.token_endpoint or "")
         proof = await account.proof(client)
         if settings.grant == "enterprise":
             identity = await _identity(account)

@@ -36,7 +36,7 @@ from openclaw.protocol.oauth.challenge import bearer_challenge
 from openclaw.protocol.oauth.discovery import NothingPublishedError
 from openclaw.protocol.oauth.metadata import Discovery
 from openclaw.protocol.oauth.registration import Wish
-from openclaw.protocol.oauth.token import Endpoint, exchange_code, revoke
+from openclaw.protocol.oauth.token import TokenEndpoint, exchange_code, revoke
 from openclaw.redact import remember
 from openclaw.security.egress import Rules, check_url, literal_address
 
@@ -162,7 +162,7 @@ async def finish(account: Account, callback_url: str) -> SignedIn:
     try:
         answer = read_answer(callback_url, question)
         remember(answer.code)
-        endpoint = Endpoint(question.issuer, pending.endpoints.token)
+        endpoint = TokenEndpoint(question.issuer, pending.endpoints.token)
         proof = await account.proof(pending.client)
         tokens = await account.exchange.run(exchange_code(endpoint, pending.client, proof, question, answer))
     except RefusedError as error:
@@ -343,7 +343,7 @@ async def _revoked(account: Account, grant: Grant) -> bool:
     ends by itself."""
     if not grant.endpoints.revocation:
         return False
-    endpoint = Endpoint(grant.issuer, grant.endpoints.revocation)
+    endpoint = TokenEndpoint(grant.issuer, grant.endpoints.revocation)
     both = ((grant.refresh_token, "refresh_token"), (grant.access_token, "access_token"))
     answers: list[bool] = []
     try:

@@ -34,7 +34,7 @@ from openclaw.models.provider import (
     ToolCallStart,
 )
 from openclaw.models.refusal import Refusal, error_in
-from openclaw.models.spec import Endpoint
+from openclaw.models.spec import ModelEndpoint
 from openclaw.models.tool_form import accepted_schema, encoded, finished_call, lenient_json
 from openclaw.models.transcript import carried, repaired
 
@@ -83,11 +83,11 @@ class MessagesWire:
             return base
         return base + ("/messages" if re.search(r"/v\d+$", base) else "/v1/messages")
 
-    def headers(self, endpoint: Endpoint) -> dict[str, str]:
+    def headers(self, endpoint: ModelEndpoint) -> dict[str, str]:
         key = {"x-api-key": endpoint.api_key} if endpoint.api_key else {}
         return {"anthropic-version": API_VERSION, **key}
 
-    def body(self, request: ModelRequest, endpoint: Endpoint, quirks: frozenset[str]) -> bytes:
+    def body(self, request: ModelRequest, endpoint: ModelEndpoint, quirks: frozenset[str]) -> bytes:
         limit = request.max_tokens or endpoint.model(request.model).max_tokens or DEFAULT_MAX_TOKENS
         allowed = [int(quirk.partition("=")[2]) for quirk in quirks if quirk.startswith("max-tokens=")]
         payload: dict[str, Any] = {
@@ -125,11 +125,11 @@ class MessagesWire:
         return MessagesDecoder()
 
 
-def connect(endpoint: Endpoint, pace: Pace | None = None) -> HttpProvider:
+def connect(endpoint: ModelEndpoint, pace: Pace | None = None) -> HttpProvider:
     return HttpProvider(endpoint, MessagesWire(), pace)
 
 
-def _messages(request: ModelRequest, endpoint: Endpoint, quirks: frozenset[str]) -> list[dict[str, Any]]:
+def _messages(request: ModelRequest, endpoint: ModelEndpoint, quirks: frozenset[str]) -> list[dict[str, Any]]:
     images = "image" in endpoint.model(request.model).input and "no-images" not in quirks
     written: list[dict[str, Any]] = []
     for message in repaired(request.messages):

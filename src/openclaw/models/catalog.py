@@ -18,7 +18,7 @@ from openclaw.errors import ModelError, OpenClawError
 from openclaw.models import scripted
 from openclaw.models.naming import BUILTIN, OFFLINE, SCRIPTED, WIRES, read_name
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, Notice, Provider
-from openclaw.models.spec import Endpoint, ModelSpec, ProviderSpec
+from openclaw.models.spec import ModelEndpoint, ModelSpec, ProviderSpec
 from openclaw.models.vendors import USUAL_WINDOW, VENDORS, Vendor, located
 from openclaw.redact import SECRET_SCHEME, looks_secret, remember
 
@@ -258,14 +258,14 @@ class _Lazy:
         if self._provider is not None:
             await self._provider.close()
 
-    def _connected(self, endpoint: Endpoint) -> Provider:
+    def _connected(self, endpoint: ModelEndpoint) -> Provider:
         # Another request may have come this far while the secrets were resolved.
         if self._provider is None:
             provider: Provider = importlib.import_module(WIRES[self._spec.api]).connect(endpoint)
             self._provider = provider
         return self._provider
 
-    async def _endpoint(self) -> Endpoint:
+    async def _endpoint(self) -> ModelEndpoint:
         spec = self._spec
         key = (await self._resolve(spec.api_key)).strip() if spec.api_key else ""
         remember(key)
@@ -273,7 +273,7 @@ class _Lazy:
         for name, value in headers:
             if looks_secret(name, value):
                 remember(value)
-        return Endpoint(
+        return ModelEndpoint(
             spec.id,
             spec.base_url,
             key,

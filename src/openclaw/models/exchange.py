@@ -19,7 +19,7 @@ from openclaw.content import Usage
 from openclaw.errors import LinkLostError, OpenClawError
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, Notice
 from openclaw.models.refusal import TRANSIENT, Reason, Refusal, Refused, may_fall_back, reason_of, refusal_of, sentence
-from openclaw.models.spec import Endpoint
+from openclaw.models.spec import ModelEndpoint
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.net.proxy import ProxyRules
 from openclaw.net.response import Response
@@ -97,9 +97,9 @@ class Wire(Protocol):
 
     def url(self, base_url: str) -> str: ...
 
-    def headers(self, endpoint: Endpoint) -> dict[str, str]: ...
+    def headers(self, endpoint: ModelEndpoint) -> dict[str, str]: ...
 
-    def body(self, request: ModelRequest, endpoint: Endpoint, quirks: frozenset[str]) -> bytes: ...
+    def body(self, request: ModelRequest, endpoint: ModelEndpoint, quirks: frozenset[str]) -> bytes: ...
 
     def quirk(self, refusal: Refusal, quirks: frozenset[str]) -> Quirk | None:
         """What to leave out next time, when the refusal names something we know how to do without."""
@@ -118,7 +118,7 @@ class _Attempt(msgspec.Struct):
 class HttpProvider:
     """A `Provider` that speaks one wire to one endpoint."""
 
-    def __init__(self, endpoint: Endpoint, wire: Wire, pace: Pace | None = None) -> None:
+    def __init__(self, endpoint: ModelEndpoint, wire: Wire, pace: Pace | None = None) -> None:
         self.name = endpoint.provider
         self._endpoint = endpoint
         self._wire = wire

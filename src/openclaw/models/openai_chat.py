@@ -17,7 +17,7 @@ from openclaw.models.exchange import HttpProvider, Pace, Quirk
 from openclaw.models.openai_stream import DETAILS_SIGNATURE, FIELD_SIGNATURE, ChatDecoder
 from openclaw.models.provider import ModelRequest
 from openclaw.models.refusal import Refusal
-from openclaw.models.spec import Endpoint
+from openclaw.models.spec import ModelEndpoint
 from openclaw.models.tool_form import accepted_schema, encoded
 from openclaw.models.transcript import carried, repaired
 from openclaw.security.egress import parse_url
@@ -63,10 +63,10 @@ class ChatWire:
         # A bare host means the usual place.
         return base + ("/v1/chat/completions" if base.count("/") == 2 else "/chat/completions")
 
-    def headers(self, endpoint: Endpoint) -> dict[str, str]:
+    def headers(self, endpoint: ModelEndpoint) -> dict[str, str]:
         return {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
 
-    def body(self, request: ModelRequest, endpoint: Endpoint, quirks: frozenset[str]) -> bytes:
+    def body(self, request: ModelRequest, endpoint: ModelEndpoint, quirks: frozenset[str]) -> bytes:
         host = parse_url(endpoint.base_url).host
         payload: dict[str, Any] = {
             "model": request.model,
@@ -105,12 +105,12 @@ class ChatWire:
         return ChatDecoder()
 
 
-def connect(endpoint: Endpoint, pace: Pace | None = None) -> HttpProvider:
+def connect(endpoint: ModelEndpoint, pace: Pace | None = None) -> HttpProvider:
     return HttpProvider(endpoint, ChatWire(), pace)
 
 
 def _messages(
-    request: ModelRequest, endpoint: Endpoint, quirks: frozenset[str], *, short_ids: bool
+    request: ModelRequest, endpoint: ModelEndpoint, quirks: frozenset[str], *, short_ids: bool
 ) -> list[dict[str, Any]]:
     images = "image" in endpoint.model(request.model).input and "no-images" not in quirks
     name_call = _short_id if short_ids else str

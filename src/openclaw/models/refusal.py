@@ -14,7 +14,7 @@ import msgspec
 
 from openclaw.errors import AddressError, DeadlineError, LinkLostError, OpenClawError, ProtocolError
 from openclaw.log import one_line
-from openclaw.models.spec import Endpoint
+from openclaw.models.spec import ModelEndpoint
 from openclaw.redact import redact
 from openclaw.security.egress import parse_url
 
@@ -201,7 +201,7 @@ def quoted(text: str) -> str:
     return (text[:QUOTE_CHARACTERS].rstrip() + "…" if len(text) > QUOTE_CHARACTERS else text).rstrip(".")
 
 
-def sentence(reason: Reason, refusal: Refusal, endpoint: Endpoint, model: str, *, wire: str, url: str) -> str:
+def sentence(reason: Reason, refusal: Refusal, endpoint: ModelEndpoint, model: str, *, wire: str, url: str) -> str:
     """What happened and what to do, in one or two sentences; no secret value is in it. `url` is where the wire sent the request."""
     who = endpoint.provider
     code = f" ({refusal.status})" if refusal.status else ""

@@ -1,6 +1,6 @@
 """Models and their providers as configured: plain values, light to import.
 
-`catalog.py` turns them into providers; the wires read from `Endpoint` what they must know about the other side. Resolves no secrets.
+`catalog.py` turns them into providers; the wires read from `ModelEndpoint` what they must know about the other side. Resolves no secrets.
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ class ProviderSpec(msgspec.Struct, frozen=True):
         return f"ProviderSpec({self.id!r})"
 
 
-class Endpoint(msgspec.Struct, frozen=True):
+class ModelEndpoint(msgspec.Struct, frozen=True):
     """Where a wire sends its requests, secrets resolved, and by which way.
 
     `key_place` says where the key is set, for messages: never the key. `environ` names the proxies, if there are any.
@@ -62,7 +62,7 @@ class Endpoint(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         # Never the key: a value is shown in tracebacks and logs.
-        return f"Endpoint({self.provider!r})"
+        return f"ModelEndpoint({self.provider!r})"
 
     def model(self, model_id: str) -> ModelSpec:
         """What is known about a model; the defaults for one that is not listed."""

@@ -14,7 +14,7 @@ from openclaw.errors import SecretError
 from openclaw.secrets.aside import aside
 from openclaw.secrets.program import ask_vendor, find_vendor, missing
 from openclaw.secrets.reference import split_first, split_fragment
-from openclaw.secrets.rest import Endpoint, explain
+from openclaw.secrets.rest import StoreApi, explain
 from openclaw.secrets.surroundings import Surroundings
 from openclaw.secrets.token import KeptToken, Token
 
@@ -31,7 +31,7 @@ class AzureSecrets:
     def __init__(self, around: Surroundings, address: str = "https://{vault}.{cloud}") -> None:
         self._around = around
         self._address = address
-        self._endpoint = Endpoint(around.env, around.timeout)
+        self._endpoint = StoreApi(around.env, around.timeout)
         # One token for each cloud.
         self._tokens = {cloud: KeptToken(lambda cloud=cloud: self._sign_in(cloud)) for cloud in _CLOUDS}  # type: ignore[misc]
 

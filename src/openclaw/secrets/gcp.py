@@ -12,7 +12,7 @@ from openclaw.errors import OpenClawError, SecretError
 from openclaw.secrets.google_token import default_token
 from openclaw.secrets.program import ask_vendor, find_vendor, missing, text_of
 from openclaw.secrets.reference import split_fragment
-from openclaw.secrets.rest import Answer, Endpoint, explain
+from openclaw.secrets.rest import Answer, StoreApi, explain
 from openclaw.secrets.surroundings import Surroundings
 from openclaw.secrets.token import KeptToken, Token
 from openclaw.security.egress import Rules
@@ -36,8 +36,8 @@ class GcpSecrets:
     def __init__(self, around: Surroundings, api: str = _API) -> None:
         self._around = around
         self._api = api
-        self._endpoint = Endpoint(around.env, around.timeout)
-        self._metadata = Endpoint(around.env, _METADATA_SECONDS, rules=_METADATA_RULES, proxied=False)
+        self._endpoint = StoreApi(around.env, around.timeout)
+        self._metadata = StoreApi(around.env, _METADATA_SECONDS, rules=_METADATA_RULES, proxied=False)
         self._token = KeptToken(self._sign_in)
         # The project that the credentials belong to, known once there is a token.
         self._own_project = ""

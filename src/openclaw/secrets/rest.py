@@ -42,7 +42,7 @@ class Answer(msgspec.Struct, frozen=True):
         return f"Answer({self.status})"
 
 
-class Endpoint(msgspec.Struct, frozen=True):
+class StoreApi(msgspec.Struct, frozen=True):
     """How a store is reached. The address is the operator's, or a cloud's own: never one that somebody typed in chat."""
 
     env: Mapping[str, str]

@@ -15,7 +15,7 @@ from openclaw.net.tls import TlsOptions
 from openclaw.redact import SECRET_SCHEME
 from openclaw.secrets.file import read_private
 from openclaw.secrets.reference import member, scalar, split_fragment
-from openclaw.secrets.rest import Answer, Endpoint, explain
+from openclaw.secrets.rest import Answer, StoreApi, explain
 from openclaw.secrets.surroundings import Surroundings
 from openclaw.secrets.token import KeptToken, Token
 
@@ -28,7 +28,7 @@ _FIELDS_SHOWN = 8
 class VaultSecrets:
     def __init__(self, around: Surroundings) -> None:
         self._around = around
-        self._endpoint = Endpoint(
+        self._endpoint = StoreApi(
             around.env, around.timeout, tls=TlsOptions(ca_cert=around.env.get("VAULT_CACERT", ""))
         )
         self._token = KeptToken(self._sign_in)

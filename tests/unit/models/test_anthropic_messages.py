@@ -23,13 +23,13 @@ from openclaw.models.provider import (
     ToolCallStart,
 )
 from openclaw.models.refusal import Refused, reason_of
-from openclaw.models.spec import Endpoint, ModelSpec
+from openclaw.models.spec import ModelEndpoint, ModelSpec
 from openclaw.protocol.sse import SseParser
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
 from parts.model_servers import KEY, MODEL, Answer, Call, Failure, MessagesServer, Raw, Reply
 
 WIRE = MessagesWire()
-PLACE = Endpoint("anthropic", "https://api.anthropic.com")
+PLACE = ModelEndpoint("anthropic", "https://api.anthropic.com")
 USER: list[Message] = [UserMessage((Text("hi"),))]
 CACHED = {"type": "ephemeral"}
 
@@ -70,7 +70,7 @@ async def asked(
     *replies: Reply, messages: list[Message] = USER, **request: Any
 ) -> tuple[list[ModelEvent], MessagesServer]:
     async with MessagesServer(replies) as server:
-        provider = connect(Endpoint("local", server.url, KEY), Pace(attempts=1))
+        provider = connect(ModelEndpoint("local", server.url, KEY), Pace(attempts=1))
         events = [event async for event in provider.stream(ModelRequest(MODEL, "", messages, **request))]
         await provider.close()
     return events, server
@@ -100,7 +100,7 @@ def test_a_plain_request_marks_what_the_vendor_may_cache() -> None:
 
 
 def test_the_limit_of_a_model_is_kept() -> None:
-    endpoint = Endpoint("anthropic", "https://x", models=(ModelSpec("m", max_tokens=8_192),))
+    endpoint = ModelEndpoint("anthropic", "https://x", models=(ModelSpec("m", max_tokens=8_192),))
     body = WIRE.body(ModelRequest("m", "", USER), endpoint, frozenset())
     assert msgspec.json.decode(body)["max_tokens"] == 8_192
 
@@ -241,7 +241,7 @@ def test_an_error_inside_a_stream_has_its_reason(kind: str, reason: str) -> None
 async def test_an_overload_inside_a_stream_before_the_first_word_is_tried_again() -> None:
     overloaded = b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n'
     async with MessagesServer([Raw([overloaded]), Answer("ok")]) as server:
-        provider = connect(Endpoint("local", server.url, KEY), Pace(first=0.0))
+        provider = connect(ModelEndpoint("local", server.url, KEY), Pace(first=0.0))
         events = [event async for event in provider.stream(ModelRequest(MODEL, "", USER))]
         await provider.close()
     assert events[:2] == [Notice("local failed (529): trying again in 0.0 s."), TextDelta("ok")]

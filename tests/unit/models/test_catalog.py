@@ -18,7 +18,7 @@ from openclaw.models.catalog import OFFLINE, Chain, Link, Models, ModelSpec, Pro
 from openclaw.models.offline import Offline
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, Notice, TextDelta
 from openclaw.models.scripted import Scripted, Turn
-from openclaw.models.spec import Endpoint
+from openclaw.models.spec import ModelEndpoint
 from openclaw.models.vendors import MESSAGES, VENDORS, located
 from parts.model_servers import KEY, MODEL, Answer, ChatServer, Failure, MessagesServer
 
@@ -323,8 +323,8 @@ def test_the_host_of_an_ollama_is_read_in_every_form(host: str, base: str) -> No
 
 def test_a_spec_shows_no_secret_when_it_is_printed() -> None:
     headers = (("Authorization", f"Bearer {KEY}"),)
-    shown = f"{ProviderSpec('own', 'https://x', KEY, headers=headers)!r} {Endpoint('own', 'https://x', KEY, headers)!r}"
-    assert shown == "ProviderSpec('own') Endpoint('own')"
+    shown = f"{ProviderSpec('own', 'https://x', KEY, headers=headers)!r} {ModelEndpoint('own', 'https://x', KEY, headers)!r}"
+    assert shown == "ProviderSpec('own') ModelEndpoint('own')"
 
 
 async def test_the_names_agree_with_what_the_offline_model_calls_itself() -> None:

@@ -35,7 +35,7 @@ from openclaw.models.provider import (
     ToolCallEnd,
     ToolCallStart,
 )
-from openclaw.models.spec import Endpoint, ModelSpec
+from openclaw.models.spec import ModelEndpoint, ModelSpec
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
 from parts.model_servers import (
     KEY,
@@ -100,7 +100,7 @@ async def talking(
     async with wire.server(replies, split=split) as server:
         settings = {"base_url": server.url, "api_key": KEY, "key_place": "models.providers.local.apiKey", **endpoint}
         pace = Pace(sleep=clock.sleep, chance=lambda: 0.0, after_outcome=patience)
-        provider: HttpProvider = wire.module.connect(Endpoint("local", **settings), pace)
+        provider: HttpProvider = wire.module.connect(ModelEndpoint("local", **settings), pace)
         try:
             yield provider, server
         finally:
@@ -426,7 +426,7 @@ async def test_nobody_there_is_one_sentence_after_four_attempts(wire: Wire) -> N
     clock = Clock()
     async with talking(wire, clock=clock) as (_, server):
         url = server.url
-    provider = wire.module.connect(Endpoint("local", url, KEY), Pace(sleep=clock.sleep, chance=lambda: 0.0))
+    provider = wire.module.connect(ModelEndpoint("local", url, KEY), Pace(sleep=clock.sleep, chance=lambda: 0.0))
     done = last(await answer(provider))
     await provider.close()
     assert done.error.startswith("local cannot be reached: ")
@@ -595,7 +595,7 @@ async def test_a_refusal_of_the_model_says_so(wire: Wire) -> None:
 
 @both
 async def test_an_address_that_is_no_url_is_one_sentence(wire: Wire) -> None:
-    provider = wire.module.connect(Endpoint("local", "not a url", KEY))
+    provider = wire.module.connect(ModelEndpoint("local", "not a url", KEY))
     done = last(await answer(provider))
     await provider.close()
     assert done.error.startswith("local is not reached: The URL ")
@@ -613,7 +613,7 @@ async def test_a_fault_of_our_own_is_a_final_event_too(caplog: pytest.LogCapture
         def body(self, *_: Any) -> bytes:
             raise ZeroDivisionError
 
-    provider = HttpProvider(Endpoint("local", "http://127.0.0.1:1"), Broken())
+    provider = HttpProvider(ModelEndpoint("local", "http://127.0.0.1:1"), Broken())
     events = await answer(provider)
     await provider.close()
     assert events == [

@@ -24,13 +24,13 @@ from openclaw.models.provider import (
     ToolCallStart,
 )
 from openclaw.models.refusal import Refused, reason_of
-from openclaw.models.spec import Endpoint
+from openclaw.models.spec import ModelEndpoint
 from openclaw.protocol.sse import SseParser
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
 from parts.model_servers import KEY, MODEL, Answer, Call, ChatServer, Failure, Hold, Page, Raw, Reply
 
 WIRE = ChatWire()
-PLACE = Endpoint("local", "http://127.0.0.1:1/v1")
+PLACE = ModelEndpoint("local", "http://127.0.0.1:1/v1")
 USER: list[Message] = [UserMessage((Text("hi"),))]
 
 
@@ -43,7 +43,7 @@ READ = Tool("read", "Read a file.", parameters({"type": "object", "properties": 
 
 def sent(
     messages: list[Message] = USER,
-    endpoint: Endpoint = PLACE,
+    endpoint: ModelEndpoint = PLACE,
     quirks: frozenset[str] = frozenset(),
     **request: Any,
 ) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def calls(events: list[ModelEvent]) -> list[ToolCall]:
 
 async def asked(*replies: Reply, messages: list[Message] = USER, **request: Any) -> tuple[list[ModelEvent], ChatServer]:
     async with ChatServer(replies) as server:
-        provider = connect(Endpoint("local", server.url, KEY), Pace(attempts=1))
+        provider = connect(ModelEndpoint("local", server.url, KEY), Pace(attempts=1))
         events = [event async for event in provider.stream(ModelRequest(MODEL, "", messages, **request))]
         await provider.close()
     return events, server
@@ -121,7 +121,7 @@ def test_a_plain_request_is_small() -> None:
     ],
 )
 def test_the_limit_has_the_name_the_endpoint_knows(base: str, quirks: list[str], name: str) -> None:
-    body = sent(endpoint=Endpoint("x", base), quirks=frozenset(quirks), max_tokens=5)
+    body = sent(endpoint=ModelEndpoint("x", base), quirks=frozenset(quirks), max_tokens=5)
     assert {key: value for key, value in body.items() if key.startswith("max_")} == {name: 5}
 
 
@@ -158,7 +158,7 @@ def test_ids_are_nine_letters_and_digits_where_the_vendor_wants_that() -> None:
         ToolMessage("call_very_long_1", "read", (Text("x"),)),
         ToolMessage("abc123XYZ", "read", (Text("y"),)),
     ]
-    messages = sent(history, Endpoint("mistral", "https://api.mistral.ai/v1"))["messages"]
+    messages = sent(history, ModelEndpoint("mistral", "https://api.mistral.ai/v1"))["messages"]
     first, second = [call["id"] for call in messages[0]["tool_calls"]]
     assert [message["tool_call_id"] for message in messages[1:]] == [first, second]
     assert len(first) == 9
@@ -341,7 +341,7 @@ async def test_an_endpoint_that_does_not_stream_is_understood() -> None:
 async def test_an_endpoint_that_keeps_the_stream_open_after_the_last_word_is_not_waited_for() -> None:
     *pieces, _ = ChatServer().events(Answer("hi"), {"model": MODEL})
     async with ChatServer([Raw([*pieces, Hold()])]) as server:
-        provider = connect(Endpoint("local", server.url, KEY), Pace(attempts=1, after_outcome=0.01))
+        provider = connect(ModelEndpoint("local", server.url, KEY), Pace(attempts=1, after_outcome=0.01))
         events = [event async for event in provider.stream(ModelRequest(MODEL, "", USER))]
         await provider.close()
         await server.gone.wait()
@@ -377,7 +377,7 @@ async def test_what_an_endpoint_refuses_is_left_out_and_stays_left_out(
     message: str, field: str, *, before: bool, after: bool
 ) -> None:
     async with ChatServer([Failure(400, "invalid_request_error", message), Answer("ok"), Answer("ok")]) as server:
-        provider = connect(Endpoint("local", server.url, KEY), Pace(attempts=1))
+        provider = connect(ModelEndpoint("local", server.url, KEY), Pace(attempts=1))
         for _ in range(2):
             request = ModelRequest(MODEL, "", USER, tools=[READ], max_tokens=5)
             events = [event async for event in provider.stream(request)]

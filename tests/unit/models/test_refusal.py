@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from openclaw.errors import AddressError, ConnectError, DeadlineError, LinkLostError, ProtocolError
 from openclaw.models.refusal import Reason, Refusal, error_of, quoted, reason_of, refusal_of, retry_after, sentence
-from openclaw.models.spec import Endpoint
+from openclaw.models.spec import ModelEndpoint
 from openclaw.redact import remember
 
-ENDPOINT = Endpoint("acme", "https://api.acme.test/v1", "sk-test-0123456789", key_place="ACME_KEY")
+ENDPOINT = ModelEndpoint("acme", "https://api.acme.test/v1", "sk-test-0123456789", key_place="ACME_KEY")
 # 2026-11-15 12:00:00 UTC.
 NOW = 1_794_744_000.0
 
 
-def said(reason: Reason, refusal: Refusal, endpoint: Endpoint, url: str = "https://api.acme.test/v1") -> str:
+def said(reason: Reason, refusal: Refusal, endpoint: ModelEndpoint, url: str = "https://api.acme.test/v1") -> str:
     return sentence(reason, refusal, endpoint, "m", wire="chat-completions", url=url)
 
 
@@ -133,7 +133,7 @@ def test_an_address_with_a_password_is_not_shown(url: str) -> None:
 
 
 def test_an_ollama_that_is_not_running_or_lacks_a_model_is_helped_with_its_own_commands() -> None:
-    endpoint = Endpoint("ollama", "http://127.0.0.1:11434/v1")
+    endpoint = ModelEndpoint("ollama", "http://127.0.0.1:11434/v1")
     link = said("link", Refusal(error=ConnectError("Connection refused.")), endpoint)
     model = said("model", Refusal(404), endpoint)
     assert "Start it with `ollama serve`" in link

@@ -10,9 +10,9 @@ from openclaw.errors import AuthError, ConnectError, RefusedError
 from openclaw.protocol.oauth.authorization import Answer, Question
 from openclaw.protocol.oauth.registration import Client
 from openclaw.protocol.oauth.token import (
-    Endpoint,
     Identity,
     Proof,
+    TokenEndpoint,
     Tokens,
     authenticated,
     client_credentials,
@@ -25,7 +25,7 @@ from openclaw.protocol.oauth.wire import Response
 from parts.oauth_script import Script, form_of, ok
 
 AS = "https://login.example"
-TOKEN = Endpoint(AS, f"{AS}/token")
+TOKEN = TokenEndpoint(AS, f"{AS}/token")
 PUBLIC = Client("me", AS, "dynamic")
 PROOF = Proof(now=1000.7, nonce="once")
 RESOURCE = "https://mcp.example/mcp"
@@ -146,7 +146,7 @@ def test_an_identity_provider_that_gives_something_else_is_refused() -> None:
 
 
 def test_a_token_is_revoked_by_name_and_kind() -> None:
-    endpoint = Endpoint(AS, f"{AS}/revoke")
+    endpoint = TokenEndpoint(AS, f"{AS}/revoke")
     script = Script({endpoint.url: Response(200)})
     assert script.play(revoke(endpoint, PUBLIC, PROOF, "r3fresh", "refresh_token")) is True
     assert form_of(script.requests[0]) == {

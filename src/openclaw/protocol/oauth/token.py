@@ -45,7 +45,7 @@ class Proof(msgspec.Struct, frozen=True):
         return "Proof()"
 
 
-class Endpoint(msgspec.Struct, frozen=True):
+class TokenEndpoint(msgspec.Struct, frozen=True):
     """Where tokens come from. The issuer is the audience of assertions."""
 
     issuer: str
@@ -73,7 +73,9 @@ class _Answer(msgspec.Struct):
     issued_token_type: str | None = None
 
 
-def exchange_code(endpoint: Endpoint, client: Client, proof: Proof, question: Question, answer: Answer) -> Flow[Tokens]:
+def exchange_code(
+    endpoint: TokenEndpoint, client: Client, proof: Proof, question: Question, answer: Answer
+) -> Flow[Tokens]:
     form = [
         ("grant_type", "authorization_code"),
         ("code", answer.code),
@@ -85,7 +87,7 @@ def exchange_code(endpoint: Endpoint, client: Client, proof: Proof, question: Qu
     return _tokens(response, "the sign-in")
 
 
-def refresh(endpoint: Endpoint, client: Client, proof: Proof, resource: str, refresh_token: str) -> Flow[Tokens]:
+def refresh(endpoint: TokenEndpoint, client: Client, proof: Proof, resource: str, refresh_token: str) -> Flow[Tokens]:
     """New tokens. Without a refresh token in the answer the old one stays good."""
     form = [("grant_type", "refresh_token"), ("refresh_token", refresh_token), ("resource", resource)]
     response = yield authenticated(endpoint, client, proof, form)
@@ -93,7 +95,7 @@ def refresh(endpoint: Endpoint, client: Client, proof: Proof, resource: str, ref
 
 
 def client_credentials(
-    endpoint: Endpoint, client: Client, proof: Proof, resource: str, scopes: tuple[str, ...]
+    endpoint: TokenEndpoint, client: Client, proof: Proof, resource: str, scopes: tuple[str, ...]
 ) -> Flow[Tokens]:
     form = [("grant_type", "client_credentials"), ("resource", resource), *_scope(scopes)]
     response = yield authenticated(endpoint, client, proof, form)
@@ -112,7 +114,7 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 def enterprise(
-    identity: Identity, endpoint: Endpoint, client: Client, proof: Proof, resource: str, scopes: tuple[str, ...]
+    identity: Identity, endpoint: TokenEndpoint, client: Client, proof: Proof, resource: str, scopes: tuple[str, ...]
 ) -> Flow[Tokens]:
     """Enterprise-managed authorization: the identity provider gives an assertion for this server (ID-JAG), the server a token for it."""
     exchange = [
@@ -136,13 +138,13 @@ def enterprise(
     return _tokens(response, "the identity provider's assertion")
 
 
-def revoke(endpoint: Endpoint, client: Client, proof: Proof, token: str, kind: str) -> Flow[bool]:
+def revoke(endpoint: TokenEndpoint, client: Client, proof: Proof, token: str, kind: str) -> Flow[bool]:
     """RFC 7009. Whether the server says that it is done."""
     response = yield authenticated(endpoint, client, proof, [("token", token), ("token_type_hint", kind)])
     return response.status == 200
 
 
-def authenticated(endpoint: Endpoint, client: Client, proof: Proof, form: Form) -> Request:
+def authenticated(endpoint: TokenEndpoint, client: Client, proof: Proof, form: Form) -> Request:
     """The request with the client's proof of itself in it. Raises AuthError when the means for it are missing."""
     secret = client.secret or proof.secret
     match client.method:
