@@ -12,7 +12,7 @@ import msgspec
 
 from openclaw.auth.account import Account, Around
 from openclaw.auth.grants import obtain, renew
-from openclaw.auth.records import Grant, Refusal, ServerRecord
+from openclaw.auth.records import Grant, ScopeRefusals, ServerRecord
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import AuthError, ConnectError, SignInNeededError, StepUpNeededError, StoreError
 from openclaw.protocol.eras import DISCOVER
@@ -235,7 +235,7 @@ def _noted(record: ServerRecord, grant: Grant, challenge: Challenge, now: float)
     if set(asked) <= set(grant.requested):
         earlier = refusals.get(key)
         if earlier is None or earlier.signed_in_at != grant.signed_in_at:
-            refusals[key] = Refusal((earlier.count if earlier else 0) + 1, grant.signed_in_at, now)
+            refusals[key] = ScopeRefusals((earlier.count if earlier else 0) + 1, grant.signed_in_at, now)
     return msgspec.structs.replace(
         record,
         wanted=union(record.wanted, grant.requested, asked),

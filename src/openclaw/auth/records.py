@@ -57,7 +57,7 @@ class Grant(Record, frozen=True):
         return self.expires_at - min(RENEW_BEFORE, (self.expires_at - self.obtained_at) / 2) <= now
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class ScopeRefusals(msgspec.Struct, frozen=True):
     """Sign-ins that asked for a set of scopes and were still told that they are too few."""
 
     count: int
@@ -91,7 +91,7 @@ class ServerRecord(Record, frozen=True):
     registered_at: str = ""
     # Scopes that calls turned out to need, beside those of a plain sign-in.
     wanted: tuple[str, ...] = ()
-    refusals: dict[str, Refusal] = {}
+    refusals: dict[str, ScopeRefusals] = {}
 
 
 class Registration(Record, frozen=True):

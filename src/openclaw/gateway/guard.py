@@ -27,7 +27,7 @@ class Rules(msgspec.Struct, frozen=True):
         return f"Rules({len(self.tokens)} tokens)"
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class GuardRefusal(msgspec.Struct, frozen=True):
     status: int
     code: str
     message: str
@@ -48,11 +48,13 @@ class Knock(msgspec.Struct, frozen=True):
         return f"Knock({self.method} {self.path})"
 
 
-_WRONG_HOST = Refusal(
+_WRONG_HOST = GuardRefusal(
     403, "host_not_allowed", "This Host is not the gateway's. Use localhost, or add it to gateway.allowedHosts."
 )
-_WRONG_ORIGIN = Refusal(403, "origin_not_allowed", "This Origin may not call the gateway. See gateway.allowedOrigins.")
-NO_TOKEN = Refusal(
+_WRONG_ORIGIN = GuardRefusal(
+    403, "origin_not_allowed", "This Origin may not call the gateway. See gateway.allowedOrigins."
+)
+NO_TOKEN = GuardRefusal(
     401,
     "unauthorized",
     "Send the gateway's token as a bearer token in the Authorization header.",
@@ -60,7 +62,7 @@ NO_TOKEN = Refusal(
 )
 
 
-def refusal(rules: Rules, knock: Knock) -> Refusal | None:
+def refusal(rules: Rules, knock: Knock) -> GuardRefusal | None:
     """Why a request is turned away; None lets it in."""
     if len(knock.hosts) != 1 or not _is_our_host(rules, knock):
         return _WRONG_HOST
@@ -71,10 +73,12 @@ def refusal(rules: Rules, knock: Knock) -> Refusal | None:
     return None if presented(rules, knock.authorizations) else NO_TOKEN
 
 
-def too_many(seconds: float) -> Refusal:
+def too_many(seconds: float) -> GuardRefusal:
     """Instead of NO_TOKEN, for who tried many others (throttle.py)."""
     wait = {"Retry-After": str(math.ceil(seconds))}
-    return Refusal(429, "too_many_attempts", "Too many wrong tokens came from this address. Try again later.", wait)
+    return GuardRefusal(
+        429, "too_many_attempts", "Too many wrong tokens came from this address. Try again later.", wait
+    )
 
 
 def is_preflight(knock: Knock) -> bool:

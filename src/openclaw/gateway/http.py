@@ -29,8 +29,8 @@ from openclaw.errors import (
 from openclaw.gateway.completions import UnknownModelError, error_json
 from openclaw.gateway.guard import (
     NO_TOKEN,
+    GuardRefusal,
     Knock,
-    Refusal,
     Rules,
     cors_headers,
     is_preflight,
@@ -258,7 +258,7 @@ class HttpServer:
     def closed(self, lane: Lane) -> None:
         self._lanes.discard(lane)
 
-    def _throttled(self, request: web.Request, knock: Knock, refused: Refusal, now: float) -> Refusal:
+    def _throttled(self, request: web.Request, knock: Knock, refused: GuardRefusal, now: float) -> GuardRefusal:
         """What is said to a refused request: something else to who tried too many tokens."""
         if refused is not NO_TOKEN or not knock.authorizations:
             return refused

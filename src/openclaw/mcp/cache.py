@@ -18,7 +18,7 @@ from msgspec import Raw
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import StoreError
 from openclaw.files import replace
-from openclaw.mcp.definition import Refusal
+from openclaw.mcp.definition import RefusedTool
 from openclaw.mcp.pins import Change, Pin
 
 _log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class Remembered(msgspec.Struct, rename="camel"):
     revision: str = ""
     transport: str = ""
     offered: list[Raw] = []
-    refusals: list[Refusal] = []
+    refusals: list[RefusedTool] = []
     changes: list[Change] = []
     has_resources: bool = False
     names: dict[str, str] = {}

@@ -18,7 +18,7 @@ from openclaw.config.servers import ServerSpec
 from openclaw.errors import ProtocolError
 from openclaw.mcp.cache import Cache, Pins, Remembered
 from openclaw.mcp.client import Client, offers
-from openclaw.mcp.definition import Definition, Reading, Refusal, is_null, name_of, read_definitions, schema_of
+from openclaw.mcp.definition import Definition, Reading, RefusedTool, is_null, name_of, read_definitions, schema_of
 from openclaw.mcp.paging import Pages
 from openclaw.mcp.pins import Change, pin_of, weigh
 from openclaw.mcp.registry import Toolset
@@ -195,14 +195,14 @@ class _Found(msgspec.Struct):
 def _with_mirrors(reading: Reading) -> tuple[Reading, dict[str, tuple[ParamHeader, ...]]]:
     """The headers tools ask for, and the list without the tools whose annotations are malformed: over HTTP they cannot be called right."""
     mirrors: dict[str, tuple[ParamHeader, ...]] = {}
-    refusals: list[Refusal] = []
+    refusals: list[RefusedTool] = []
     for definition in reading.definitions:
         if ANNOTATION.encode() not in bytes(definition.raw):
             continue
         try:
             mirrors[definition.name] = param_headers(msgspec.json.decode(schema_of(definition.details())))
         except ProtocolError as error:
-            refusals.append(Refusal(definition.name, error.message.rstrip(".")))
+            refusals.append(RefusedTool(definition.name, error.message.rstrip(".")))
     bad = {refusal.name for refusal in refusals}
     kept = tuple(definition for definition in reading.definitions if definition.name not in bad)
     return Reading(kept, (*reading.refusals, *refusals)), mirrors

@@ -42,7 +42,7 @@ class Definition(msgspec.Struct, frozen=True, gc=False):
         return msgspec.json.decode(self.raw, type=Details)
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class RefusedTool(msgspec.Struct, frozen=True):
     """A tool that cannot be offered, and why, as the end of a sentence that starts with its name."""
 
     name: str
@@ -51,7 +51,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
 class Reading(msgspec.Struct, frozen=True):
     definitions: tuple[Definition, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[RefusedTool, ...]
 
 
 class _Named(msgspec.Struct):
@@ -87,24 +87,26 @@ def read_definitions(items: Sequence[Raw], known: Mapping[str, Definition] | Non
     """
     known = known or {}
     definitions: list[Definition] = []
-    refusals: list[Refusal] = []
+    refusals: list[RefusedTool] = []
     for item in items:
         try:
             name = parse(item, _Named).name
         except ProtocolError:
-            refusals.append(Refusal("(unnamed)", "it is listed without a name"))
+            refusals.append(RefusedTool("(unnamed)", "it is listed without a name"))
             continue
         if name in known and known[name].raw == item:
             definitions.append(known[name])
         elif fault := _fault(name, item):
-            refusals.append(Refusal(name[:MAX_TOOL_NAME], fault))
+            refusals.append(RefusedTool(name[:MAX_TOOL_NAME], fault))
         else:
             definitions.append(Definition(name, item))
     counts = Counter(definition.name for definition in definitions)
     doubled = {name for name, count in counts.items() if count > 1}
     if doubled:
         definitions = [definition for definition in definitions if definition.name not in doubled]
-        refusals += [Refusal(name, f"the server lists {counts[name]} tools of this name") for name in sorted(doubled)]
+        refusals += [
+            RefusedTool(name, f"the server lists {counts[name]} tools of this name") for name in sorted(doubled)
+        ]
     return Reading(tuple(definitions), tuple(refusals))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from openclaw.config.servers import EngineOptions, ServerSpec
-from openclaw.mcp.definition import Definition, Refusal
+from openclaw.mcp.definition import Definition, RefusedTool
 from openclaw.mcp.glob import first_match
 from openclaw.mcp.names import Claims, base_name, form_for, may_be_of
 from openclaw.mcp.pins import Change
@@ -24,7 +24,7 @@ class Toolset(msgspec.Struct, frozen=True):
     """What is known of a server's tools at one moment. `utilities` are tools of ours that the server's abilities make possible."""
 
     offered: tuple[Definition, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[RefusedTool, ...] = ()
     changes: tuple[Change, ...] = ()
     utilities: tuple[Definition, ...] = ()
 

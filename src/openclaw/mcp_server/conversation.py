@@ -14,7 +14,7 @@ from openclaw.errors import UsageError
 from openclaw.mcp_server.arguments import Order, read_order
 from openclaw.mcp_server.definition import CAPABILITIES, INSTRUCTIONS, LIST_TTL_MS, SERVER_INFO, TOOL, TOOL_NAME
 from openclaw.mcp_server.shallow import Value, is_object
-from openclaw.mcp_server.wire import Refusal, known_id, unreadable
+from openclaw.mcp_server.wire import ErrorAnswer, known_id, unreadable
 from openclaw.protocol.eras import DISCOVER, INITIALIZE, LEGACY, MODERN, UNSUPPORTED_VERSION
 from openclaw.protocol.jsonrpc import (
     INVALID_PARAMS,
@@ -67,7 +67,7 @@ class Cancel(msgspec.Struct, frozen=True):
     id: RequestId
 
 
-Outcome = Answer | Refusal | Unsupported | Placed | Cancel | None
+Outcome = Answer | ErrorAnswer | Unsupported | Placed | Cancel | None
 
 
 class _Meta(msgspec.Struct):
@@ -102,7 +102,7 @@ class Conversation:
             if isinstance(message, Notification):
                 return None
             if isinstance(error, msgspec.ValidationError):
-                return Refusal(message.id, INVALID_PARAMS, f"Invalid params: {error}.")
+                return ErrorAnswer(message.id, INVALID_PARAMS, f"Invalid params: {error}.")
             return unreadable(message.id)
         if isinstance(message, Notification):
             return self._notified(message.method, params)
@@ -119,19 +119,19 @@ class Conversation:
         version = meta.version
         if version is not None or request.method == DISCOVER:
             if not isinstance(version, str) or not is_object(meta.capabilities):
-                return Refusal(request.id, INVALID_PARAMS, _MISSING_META)
+                return ErrorAnswer(request.id, INVALID_PARAMS, _MISSING_META)
             if version not in MODERN:
                 return Unsupported(request.id, version[:_SHOWN])
             return self._serve(request, params, version)
         if request.method == "ping":
             return Answer(request.id, {})
         if not self.version:
-            return Refusal(request.id, INVALID_PARAMS, _MISSING_META)
+            return ErrorAnswer(request.id, INVALID_PARAMS, _MISSING_META)
         return self._serve(request, params, self.version)
 
     def _initialize(self, id: RequestId, params: _Params) -> Outcome:
         if not isinstance(params.version, str):
-            return Refusal(id, INVALID_PARAMS, "Invalid params: protocolVersion must be a string.")
+            return ErrorAnswer(id, INVALID_PARAMS, "Invalid params: protocolVersion must be a string.")
         self.version = params.version if params.version in LEGACY else LEGACY[0]
         told = {"protocolVersion": self.version, "capabilities": CAPABILITIES, "serverInfo": SERVER_INFO}
         return Answer(id, {**told, "instructions": INSTRUCTIONS})
@@ -140,7 +140,9 @@ class Conversation:
         match request.method:
             case "tools/list":
                 if params.cursor is not None:
-                    return Refusal(request.id, INVALID_PARAMS, "Invalid params: there is no page behind this cursor.")
+                    return ErrorAnswer(
+                        request.id, INVALID_PARAMS, "Invalid params: there is no page behind this cursor."
+                    )
                 return Answer(request.id, result({"tools": [TOOL]}, version, cached=True))
             case "tools/call":
                 return _called(request.id, params, version)
@@ -149,13 +151,13 @@ class Conversation:
                 told |= {"serverInfo": SERVER_INFO, "instructions": INSTRUCTIONS}
                 return Answer(request.id, result(told, version, cached=True))
             case method:
-                return Refusal(request.id, METHOD_NOT_FOUND, f"Method not found: {method[:_SHOWN]}")
+                return ErrorAnswer(request.id, METHOD_NOT_FOUND, f"Method not found: {method[:_SHOWN]}")
 
-    def refuse_batch(self) -> Refusal | None:
+    def refuse_batch(self) -> ErrorAnswer | None:
         """Batches exist in one revision only."""
         if self.version == BATCHES:
             return None
-        return Refusal(None, INVALID_REQUEST, f"Invalid request: batches are part of MCP {BATCHES} alone.")
+        return ErrorAnswer(None, INVALID_REQUEST, f"Invalid request: batches are part of MCP {BATCHES} alone.")
 
 
 def result(told: dict[str, Any], version: str, *, cached: bool = False) -> dict[str, Any]:
@@ -181,7 +183,7 @@ _MISSING_META = (
 def _called(id: RequestId, params: _Params, version: str) -> Outcome:
     if params.name != TOOL_NAME:
         shown = params.name[:_SHOWN] if isinstance(params.name, str) else "no name"
-        return Refusal(id, INVALID_PARAMS, f"Unknown tool: {shown}. The only tool is {TOOL_NAME}.")
+        return ErrorAnswer(id, INVALID_PARAMS, f"Unknown tool: {shown}. The only tool is {TOOL_NAME}.")
     token = params.meta.progress_token if params.meta else _NOTHING
     # A token is a string or a number; anything else asks for nothing. Copied: a view would keep the whole line alive.
     token = token.copy() if bytes(memoryview(token)[:1]) in _TOKEN_STARTS else _NOTHING

@@ -17,7 +17,7 @@ from openclaw.errors import UsageError
 from openclaw.mcp_server.arguments import Order
 from openclaw.mcp_server.conversation import Answer, Cancel, Conversation, Placed, Unsupported, result
 from openclaw.mcp_server.progress import Progress
-from openclaw.mcp_server.wire import Batch, Message, Refusal, read
+from openclaw.mcp_server.wire import Batch, ErrorAnswer, Message, read
 from openclaw.protocol.framing import Oversized
 from openclaw.protocol.jsonrpc import Notification, RequestId, encode_error, encode_result
 
@@ -106,11 +106,11 @@ class Server:
             self._write(line)
 
     def _handle(self, message: Message, reply: Reply) -> None:
-        outcome = message if isinstance(message, Refusal) else self._conversation.receive(message)
+        outcome = message if isinstance(message, ErrorAnswer) else self._conversation.receive(message)
         match outcome:
             case Answer(id, told):
                 self._reply(reply, id, encode_result(id, told))
-            case Refusal(id, code, sentence):
+            case ErrorAnswer(id, code, sentence):
                 self._reply(reply, id, encode_error(id, code, sentence))
             case Unsupported(id):
                 self._reply(reply, id, encode_error(id, **outcome.error))

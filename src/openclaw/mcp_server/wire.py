@@ -1,8 +1,8 @@
 """One line from a client, read strictly: what may be answered, and what cannot be.
 
 Our client repairs what servers send (`protocol/jsonrpc.py`); a server must not: a message that is put right on the way is no longer the one
-that was sent, and orders reach the agent byte for byte. So a line is a message as it stands, or a `Refusal` to be sent back, with the id of
-the request whenever it can still be told. Never raises. Answers of the client are dropped: we ask it nothing.
+that was sent, and orders reach the agent byte for byte. So a line is a message as it stands, or an `ErrorAnswer` to be sent back, with the
+id of the request whenever it can still be told. Never raises. Answers of the client are dropped: we ask it nothing.
 """
 
 from functools import cache
@@ -30,7 +30,7 @@ MOST_IN_A_BATCH = 100
 _NOTHING = Raw()
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class ErrorAnswer(msgspec.Struct, frozen=True):
     """A JSON-RPC error to send. `id` is None when nobody can tell whose request it was."""
 
     id: RequestId | None
@@ -38,7 +38,7 @@ class Refusal(msgspec.Struct, frozen=True):
     message: str
 
 
-Message = Request | Notification | Refusal
+Message = Request | Notification | ErrorAnswer
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -64,14 +64,14 @@ def read(line: bytes | Oversized) -> Message | Batch | None:
     """What a line means; None for an answer to a question that was never asked."""
     if isinstance(line, Oversized):
         refusal = f"Invalid request: the line has {line.size:,} bytes, more than are read."
-        return Refusal(_recovered(line.head, line.tail), INVALID_REQUEST, refusal)
+        return ErrorAnswer(_recovered(line.head, line.tail), INVALID_REQUEST, refusal)
     line = line.removeprefix(_BYTE_ORDER_MARK)
     return _batch(line) if line.lstrip()[:1] == b"[" else _one(line)
 
 
-def unreadable(id: RequestId) -> Refusal:
+def unreadable(id: RequestId) -> ErrorAnswer:
     """For parameters that turn out not to be JSON after all: text that is not UTF-8 is only noticed when it is read."""
-    return Refusal(id, PARSE_ERROR, _NOT_JSON)
+    return ErrorAnswer(id, PARSE_ERROR, _NOT_JSON)
 
 
 @cache
@@ -85,13 +85,13 @@ def _batch(line: bytes) -> Message | Batch:
     try:
         items = [item for item in msgspec.structs.astuple(_array().decode(line)) if item is not _NOTHING]
     except RecursionError:
-        return Refusal(None, PARSE_ERROR, _TOO_DEEP)
+        return ErrorAnswer(None, PARSE_ERROR, _TOO_DEEP)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        return Refusal(None, PARSE_ERROR, _NOT_JSON)
+        return ErrorAnswer(None, PARSE_ERROR, _NOT_JSON)
     if not items:
-        return Refusal(None, INVALID_REQUEST, "Invalid request: the batch is empty.")
+        return ErrorAnswer(None, INVALID_REQUEST, "Invalid request: the batch is empty.")
     if len(items) > MOST_IN_A_BATCH:
-        return Refusal(None, INVALID_REQUEST, f"Invalid request: a batch has {MOST_IN_A_BATCH} messages at most.")
+        return ErrorAnswer(None, INVALID_REQUEST, f"Invalid request: a batch has {MOST_IN_A_BATCH} messages at most.")
     return Batch(tuple(message for item in items if (message := _one(bytes(item))) is not None))
 
 
@@ -106,8 +106,8 @@ def _one(line: bytes) -> Message | None:
         return _refused(line, PARSE_ERROR, _NOT_JSON)
 
 
-def _refused(line: bytes, code: int, message: str) -> Refusal:
-    return Refusal(_recovered(line[:ID_WINDOW], line[-ID_WINDOW:]), code, message)
+def _refused(line: bytes, code: int, message: str) -> ErrorAnswer:
+    return ErrorAnswer(_recovered(line[:ID_WINDOW], line[-ID_WINDOW:]), code, message)
 
 
 def _recovered(head: bytes, tail: bytes) -> RequestId | None:
@@ -124,14 +124,16 @@ def _message(envelope: _Envelope) -> Message | None:
     if envelope.method is UNSET:
         if envelope.result is not _NOTHING or envelope.error is not _NOTHING:
             return None
-        return Refusal(known_id(envelope.id), INVALID_REQUEST, "Invalid request: it names no method.")
+        return ErrorAnswer(known_id(envelope.id), INVALID_REQUEST, "Invalid request: it names no method.")
     id = known_id(envelope.id)
     if envelope.jsonrpc != "2.0":
-        return Refusal(id, INVALID_REQUEST, 'Invalid request: "jsonrpc" must be "2.0".')
+        return ErrorAnswer(id, INVALID_REQUEST, 'Invalid request: "jsonrpc" must be "2.0".')
     if envelope.id is UNSET:
         return Notification(envelope.method, envelope.params)
     if id is None:
-        return Refusal(None, INVALID_REQUEST, "Invalid request: the id must be a string or a whole number of 64 bits.")
+        return ErrorAnswer(
+            None, INVALID_REQUEST, "Invalid request: the id must be a string or a whole number of 64 bits."
+        )
     return Request(id, envelope.method, envelope.params)
 
 

@@ -18,7 +18,16 @@ import msgspec
 from openclaw.content import Usage
 from openclaw.errors import LinkLostError, OpenClawError
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, Notice
-from openclaw.models.refusal import TRANSIENT, Reason, Refusal, Refused, may_fall_back, reason_of, refusal_of, sentence
+from openclaw.models.refusal import (
+    TRANSIENT,
+    Reason,
+    Refusal,
+    RefusalError,
+    may_fall_back,
+    reason_of,
+    refusal_of,
+    sentence,
+)
 from openclaw.models.spec import ModelEndpoint
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.net.proxy import ProxyRules
@@ -78,15 +87,15 @@ class Decoder(Protocol):
     usage: Usage
 
     def event(self, data: str) -> list[ModelEvent]:
-        """Raises Refused for an error event and for data that does not belong to this wire."""
+        """Raises RefusalError for an error event and for data that does not belong to this wire."""
         ...
 
     def whole(self, body: bytes) -> list[ModelEvent]:
-        """An answer that came in one piece although a stream was asked for. Raises Refused."""
+        """An answer that came in one piece although a stream was asked for. Raises RefusalError."""
         ...
 
     def end(self) -> tuple[list[ModelEvent], Done]:
-        """The stream has ended: what is left to say. Raises Refused when the answer broke off."""
+        """The stream has ended: what is left to say. Raises RefusalError when the answer broke off."""
         ...
 
 
@@ -160,8 +169,8 @@ class HttpProvider:
                     async for event in events:
                         yield event
                 return
-            except (Refused, OpenClawError) as error:
-                refusal = error.refusal if isinstance(error, Refused) else Refusal(error=error)
+            except (RefusalError, OpenClawError) as error:
+                refusal = error.refusal if isinstance(error, RefusalError) else Refusal(error=error)
             quirk = None if attempt.spoke else self._learn(request.model, refusal)
             if quirk is not None:
                 number -= 1
@@ -179,7 +188,7 @@ class HttpProvider:
             await self._pace.sleep(wait)
 
     async def _once(self, request: ModelRequest, attempt: _Attempt, timeout: float) -> AsyncGenerator[ModelEvent, None]:
-        """One request and its answer, up to and including `Done`. Raises Refused and OpenClawError."""
+        """One request and its answer, up to and including `Done`. Raises RefusalError and OpenClawError."""
         endpoint, wire = self._endpoint, self._wire
         decoder = wire.decoder()
         body = wire.body(request, endpoint, self._quirks.get(request.model, frozenset()))
@@ -240,15 +249,15 @@ class HttpProvider:
 
 
 async def _decoded(response: Response, decoder: Decoder, after_outcome: float) -> AsyncGenerator[ModelEvent, None]:
-    """The events of an answer, whatever form it came in. Raises Refused for one that is none."""
+    """The events of an answer, whatever form it came in. Raises RefusalError for one that is none."""
     if response.status != 200:
-        raise Refused(
+        raise RefusalError(
             refusal_of(response.status, response.headers, await _start_of(response, after_outcome), now=time.time())
         )
     if response.media_type in {"application/json", "text/html"}:
         body = await response.read(EVENT_BYTES)
         if response.media_type == "text/html":
-            raise Refused(Refusal(200, what="a web page"))
+            raise RefusalError(Refusal(200, what="a web page"))
         for event in decoder.whole(body):
             yield event
         return
@@ -309,16 +318,16 @@ def _trouble(reason: Reason, refusal: Refusal) -> str:
     return f"is busy ({refusal.status})" if reason == "rate" else f"failed ({refusal.status or 'error'})"
 
 
-def broken_off() -> Refused:
+def broken_off() -> RefusalError:
     """The stream ended before the answer did."""
-    return Refused(Refusal(error=LinkLostError("The connection closed before the answer was complete.")))
+    return RefusalError(Refusal(error=LinkLostError("The connection closed before the answer was complete.")))
 
 
-def not_this_wire(what: str) -> Refused:
+def not_this_wire(what: str) -> RefusalError:
     """An event or a body that no endpoint of this wire sends."""
-    return Refused(Refusal(200, what=what))
+    return RefusalError(Refusal(200, what=what))
 
 
-def stated_error(kind: str, message: str, status: int) -> Refused:
+def stated_error(kind: str, message: str, status: int) -> RefusalError:
     """An error that came inside a stream, with the status it would have had."""
-    return Refused(Refusal(status, kind, message))
+    return RefusalError(Refusal(status, kind, message))

@@ -78,7 +78,7 @@ class Refusal(msgspec.Struct, frozen=True):
     final: bool = False
 
 
-class Refused(Exception):
+class RefusalError(Exception):
     """Ends one attempt; never leaves `models/exchange.py`."""
 
     def __init__(self, refusal: Refusal) -> None:

@@ -107,12 +107,12 @@ Step = Ask | Listen | Confirm | Reopen
 # Outcomes: what came of it.
 
 
-class Reply(msgspec.Struct, frozen=True):
+class MethodReply(msgspec.Struct, frozen=True):
     method: str
     result: Raw
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class MethodRefusal(msgspec.Struct, frozen=True):
     """The server answered with an error, or with something unreadable. `http` is set when it was an HTTP status."""
 
     method: str
@@ -147,7 +147,7 @@ class Loss(msgspec.Struct, frozen=True):
     error: TransportError
 
 
-Outcome = Reply | Refusal | Silence | Loss
+Outcome = MethodReply | MethodRefusal | Silence | Loss
 Plan = Generator[Step, Outcome | None, Agreement]
 
 
@@ -194,21 +194,21 @@ class _Negotiation:
             outcome = yield Listen(patience)
             patience = None
             match outcome:
-                case Reply(method, result) if method == DISCOVER:
+                case MethodReply(method, result) if method == DISCOVER:
                     self._probing = False
                     agreement = self._discovered(result)
                     if agreement is not None:
                         return agreement
                     if not self._initializing:
                         yield self._initialize()
-                case Reply(_, result):
+                case MethodReply(_, result):
                     agreement = self._initialized(result)
                     yield Confirm(agreement.version)
                     return agreement
-                case Refusal(method) if method == DISCOVER:
+                case MethodRefusal(method) if method == DISCOVER:
                     self._probing = False
                     yield from self._probe_refused(outcome)
-                case Refusal():
+                case MethodRefusal():
                     self._initializing = False
                     yield from self._initialize_refused(outcome)
                 case Silence():
@@ -257,7 +257,7 @@ class _Negotiation:
             raise _no_common_version([told.protocolVersion])
         return Agreement(told.protocolVersion, told.capabilities, told.serverInfo, told.instructions or "")
 
-    def _probe_refused(self, refusal: Refusal) -> Generator[Step, Outcome | None, None]:
+    def _probe_refused(self, refusal: MethodRefusal) -> Generator[Step, Outcome | None, None]:
         modern = [v for v in MODERN if v in refusal.supported]
         if refusal.code == UNSUPPORTED_VERSION and modern:
             if self._probes >= _MAX_PROBES:
@@ -274,7 +274,7 @@ class _Negotiation:
         elif not self._initializing:
             yield self._initialize()
 
-    def _initialize_refused(self, refusal: Refusal) -> Generator[Step, Outcome | None, None]:
+    def _initialize_refused(self, refusal: MethodRefusal) -> Generator[Step, Outcome | None, None]:
         legacy = next((v for v in LEGACY if v in refusal.supported and v not in self._offered), "")
         if legacy:
             yield self._initialize(legacy)
@@ -321,13 +321,13 @@ class _Initialized(msgspec.Struct):
     instructions: str | None = None
 
 
-def _is_no_verdict(refusal: Refusal) -> bool:
+def _is_no_verdict(refusal: MethodRefusal) -> bool:
     """A status that says nothing about the era: not signed in, not allowed, too often, or not there right now."""
     status = refusal.http.status if refusal.http is not None else 0
     return status in (401, 403, 429, 502, 503, 504)
 
 
-def _is_modern_body(refusal: Refusal) -> bool:
+def _is_modern_body(refusal: MethodRefusal) -> bool:
     """Whether the body of an HTTP refusal can only come from a server that speaks a modern revision."""
     unknown_method = refusal.http is not None and refusal.http.status == 404 and refusal.code == METHOD_NOT_FOUND
     return unknown_method or refusal.code in _MODERN_ERRORS

@@ -13,7 +13,19 @@ import asyncio
 
 from openclaw.errors import HttpStatusError, LinkLostError, ProtocolError, RpcError
 from openclaw.protocol import eras
-from openclaw.protocol.eras import Agreement, Ask, Confirm, Listen, Loss, Outcome, Plan, Refusal, Reopen, Reply, Silence
+from openclaw.protocol.eras import (
+    Agreement,
+    Ask,
+    Confirm,
+    Listen,
+    Loss,
+    MethodRefusal,
+    MethodReply,
+    Outcome,
+    Plan,
+    Reopen,
+    Silence,
+)
 from openclaw.protocol.jsonrpc import Failure, decode
 from openclaw.transport.connection import Connection
 
@@ -67,13 +79,13 @@ async def _ask(connection: Connection, step: Ask, timeout: float) -> Outcome:
     assert task is not None
     task.set_name(step.method)
     try:
-        return Reply(
+        return MethodReply(
             step.method, await connection.request(step.method, step.params, timeout=timeout, headers=step.headers)
         )
     except ProtocolError as error:
-        return Refusal(step.method, error)
+        return MethodRefusal(step.method, error)
     except HttpStatusError as error:
-        return Refusal(step.method, _error_in(error), error)
+        return MethodRefusal(step.method, _error_in(error), error)
     except LinkLostError as error:
         if connection.is_lost:
             return Loss(error)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from openclaw.config.servers import AuthSpec, ServerSpec
 from openclaw.mcp.cache import Cache, Pins, Remembered
-from openclaw.mcp.definition import Refusal
+from openclaw.mcp.definition import RefusedTool
 from openclaw.mcp.pins import Change, Pin
 
 SPEC = ServerSpec("web", transport="streamable-http", url="https://example.com/mcp", api_key="k-one")
@@ -17,7 +17,7 @@ KNOWN = Remembered(
     "2025-11-25",
     "sse",
     [Raw(b'{"name":"a"}')],
-    [Refusal("b", "it is odd")],
+    [RefusedTool("b", "it is odd")],
     [Change("c", held=True, diff="-x", digest="d1")],
     has_resources=True,
     names={"a": "web__a-2"},

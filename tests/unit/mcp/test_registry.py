@@ -5,7 +5,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from openclaw.config.servers import EngineOptions, ServerSpec
-from openclaw.mcp.definition import Definition, Refusal
+from openclaw.mcp.definition import Definition, RefusedTool
 from openclaw.mcp.pins import Change
 from openclaw.mcp.registry import Difference, Registry, Toolset
 from openclaw.tool import Absence
@@ -105,7 +105,7 @@ def test_the_filter_takes_included_names_and_then_leaves_out_excluded_ones() -> 
 def test_refused_and_held_tools_are_absent_with_their_reason() -> None:
     tools = registry(PLAIN)
     changes = (Change("moved", held=True, diff="", digest=""), Change("reworded", held=False, diff="", digest=""))
-    tools.update("plain", toolset("reworded", refusals=(Refusal("bad", "its schema is not one"),), changes=changes))
+    tools.update("plain", toolset("reworded", refusals=(RefusedTool("bad", "its schema is not one"),), changes=changes))
     assert tools.absences("plain") == [
         Absence("plain__bad", "The tool is unusable: its schema is not one.", "openclaw.json:9"),
         Absence(

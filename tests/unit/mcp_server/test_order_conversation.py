@@ -10,7 +10,7 @@ from openclaw import __version__
 from openclaw.mcp_server.arguments import Item, Order
 from openclaw.mcp_server.conversation import Answer, Cancel, Conversation, Outcome, Placed, Unsupported
 from openclaw.mcp_server.definition import INSTRUCTIONS, TOOL
-from openclaw.mcp_server.wire import Refusal
+from openclaw.mcp_server.wire import ErrorAnswer
 from openclaw.protocol.jsonrpc import Notification, Request
 
 INFO = {"name": "openclaw", "title": "OpenClaw", "version": __version__}
@@ -55,7 +55,7 @@ def test_initialize_offers_the_newest_handshake_revision_instead_of_an_unknown_o
 
 @pytest.mark.parametrize("params", [None, {}, {"protocolVersion": 7}])
 def test_initialize_without_a_version_is_refused(params: Any) -> None:
-    refusal = Refusal(1, -32602, "Invalid params: protocolVersion must be a string.")
+    refusal = ErrorAnswer(1, -32602, "Invalid params: protocolVersion must be a string.")
     assert ask(Conversation(), "initialize", params) == refusal
 
 
@@ -64,7 +64,7 @@ def test_a_ping_is_answered_before_anything_else() -> None:
 
 
 def test_other_requests_wait_for_initialize() -> None:
-    assert ask(Conversation(), "tools/list") == Refusal(1, -32602, MISSING)
+    assert ask(Conversation(), "tools/list") == ErrorAnswer(1, -32602, MISSING)
 
 
 @pytest.mark.requirement("003-1-tool")
@@ -79,13 +79,13 @@ def test_null_parameters_count_as_none() -> None:
 
 
 def test_a_cursor_we_never_gave_is_refused() -> None:
-    refusal = Refusal(1, -32602, "Invalid params: there is no page behind this cursor.")
+    refusal = ErrorAnswer(1, -32602, "Invalid params: there is no page behind this cursor.")
     assert ask(initialized(), "tools/list", {"cursor": "x"}) == refusal
 
 
 @pytest.mark.parametrize("method", ["resources/list", "prompts/list", "logging/setLevel", "no/such", "", "x" * 500])
 def test_an_unknown_method_is_named_in_the_refusal(method: str) -> None:
-    assert ask(initialized(), method) == Refusal(1, -32601, f"Method not found: {method[:100]}")
+    assert ask(initialized(), method) == ErrorAnswer(1, -32601, f"Method not found: {method[:100]}")
 
 
 def test_discover_tells_every_version_without_a_handshake() -> None:
@@ -113,13 +113,13 @@ def test_a_modern_tool_list_says_how_long_it_may_be_kept() -> None:
 
 @pytest.mark.parametrize("meta", [{}, {"io.modelcontextprotocol/clientCapabilities": {}}, None])
 def test_discover_without_its_required_fields_is_refused(meta: Any) -> None:
-    assert ask(Conversation(), "server/discover", {"_meta": meta}) == Refusal(1, -32602, MISSING)
+    assert ask(Conversation(), "server/discover", {"_meta": meta}) == ErrorAnswer(1, -32602, MISSING)
 
 
 @pytest.mark.parametrize("capabilities", [None, [], "x"])
 def test_a_modern_request_without_capabilities_is_refused(capabilities: Any) -> None:
     meta = MODERN_META | {"io.modelcontextprotocol/clientCapabilities": capabilities}
-    assert ask(initialized(), "tools/list", {"_meta": meta}) == Refusal(1, -32602, MISSING)
+    assert ask(initialized(), "tools/list", {"_meta": meta}) == ErrorAnswer(1, -32602, MISSING)
 
 
 @pytest.mark.parametrize("version", ["1900-01-01", "2025-11-25", "2099-01-01"])
@@ -135,7 +135,7 @@ def test_a_request_in_an_unknown_version_is_told_the_known_ones(version: str) ->
 
 
 def test_ping_is_gone_from_the_modern_revision() -> None:
-    refusal = Refusal(1, -32601, "Method not found: ping")
+    refusal = ErrorAnswer(1, -32601, "Method not found: ping")
     assert ask(Conversation(), "ping", {"_meta": MODERN_META}) == refusal
 
 
@@ -180,7 +180,7 @@ def test_a_progress_token_is_kept_as_it_was_written(token: Any, kept: bytes) -> 
 )
 def test_another_tool_does_not_exist(params: Any, shown: str) -> None:
     sentence = f"Unknown tool: {shown}. The only tool is order_openclaw."
-    assert ask(initialized(), "tools/call", params) == Refusal(1, -32602, sentence)
+    assert ask(initialized(), "tools/call", params) == ErrorAnswer(1, -32602, sentence)
 
 
 @pytest.mark.requirement("004-message-required")
@@ -258,14 +258,14 @@ def test_optional_arguments_may_be_null() -> None:
 )
 def test_text_that_is_not_utf_8_is_a_parse_error(params: bytes) -> None:
     outcome = initialized().receive(Request(1, "tools/call", Raw(params)))
-    assert isinstance(outcome, Refusal)
+    assert isinstance(outcome, ErrorAnswer)
     assert (outcome.id, outcome.code) == (1, -32700)
 
 
 @pytest.mark.parametrize("params", ["[]", "7", '{"_meta":[]}'])
 def test_parameters_of_the_wrong_shape_are_invalid(params: str) -> None:
     outcome = initialized().receive(Request(1, "tools/list", Raw(params.encode())))
-    assert isinstance(outcome, Refusal)
+    assert isinstance(outcome, ErrorAnswer)
     assert (outcome.id, outcome.code) == (1, -32602)
 
 
@@ -294,5 +294,5 @@ def test_other_notifications_are_taken_without_a_word(method: str, params: bytes
 
 @pytest.mark.parametrize(("version", "allowed"), [("2025-03-26", True), ("2025-06-18", False), ("2024-11-05", False)])
 def test_batches_are_part_of_one_revision(version: str, allowed: bool) -> None:
-    refusal = Refusal(None, -32600, "Invalid request: batches are part of MCP 2025-03-26 alone.")
+    refusal = ErrorAnswer(None, -32600, "Invalid request: batches are part of MCP 2025-03-26 alone.")
     assert initialized(version).refuse_batch() == (None if allowed else refusal)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw.mcp_server.wire import Batch, Refusal, read
+from openclaw.mcp_server.wire import Batch, ErrorAnswer, read
 from openclaw.protocol.framing import Oversized
 from openclaw.protocol.jsonrpc import Notification, Request
 
 NOT_JSON = "Parse error: the line is not JSON in UTF-8 (NaN, infinities and half surrogate pairs are not JSON either)."
 NOT_A_MESSAGE = "Invalid request: this is not a JSON-RPC 2.0 message."
-TOO_MANY = Refusal(None, -32600, "Invalid request: a batch has 100 messages at most.")
+TOO_MANY = ErrorAnswer(None, -32600, "Invalid request: a batch has 100 messages at most.")
 ODD_ID = "Invalid request: the id must be a string or a whole number of 64 bits."
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
@@ -61,58 +61,60 @@ def test_an_answer_to_nothing_we_asked_is_dropped(answer: dict[str, Any]) -> Non
 @pytest.mark.parametrize(
     ("data", "refusal"),
     [
-        (b"", Refusal(None, -32700, NOT_JSON)),
-        (b"junk", Refusal(None, -32700, NOT_JSON)),
-        (b"\x00", Refusal(None, -32700, NOT_JSON)),
-        (b"\xff\xfe{}", Refusal(None, -32700, NOT_JSON)),
-        (b'{"jsonrpc":"2.0","id":3,"method":"m","params":{"x":NaN}}', Refusal(3, -32700, NOT_JSON)),
-        (b'{"jsonrpc":"2.0","id":3,"method":"m","params":{"x":"\\ud800"}}', Refusal(3, -32700, NOT_JSON)),
-        (b'{"jsonrpc":"2.0","id":"\\ud800","method":"m"}', Refusal(None, -32700, NOT_JSON)),
-        (b'{"jsonrpc":"2.0","id":3,"method":"m","params":{"x":"a\x01"}}', Refusal(3, -32700, NOT_JSON)),
-        (b'{"jsonrpc":"2.0","id":3,"method":"m"', Refusal(3, -32700, NOT_JSON)),
-        (b'{"jsonrpc":"2.0","id":3,"method":"m"}{}', Refusal(3, -32700, NOT_JSON)),
-        (b"null", Refusal(None, -32600, NOT_A_MESSAGE)),
-        (b'"text"', Refusal(None, -32600, NOT_A_MESSAGE)),
-        (b"17", Refusal(None, -32600, NOT_A_MESSAGE)),
-        (b"{}", Refusal(None, -32600, "Invalid request: it names no method.")),
-        (b'{"jsonrpc":"2.0","id":4}', Refusal(4, -32600, "Invalid request: it names no method.")),
-        (line(method=5), Refusal(1, -32600, NOT_A_MESSAGE)),
-        (line(method=None), Refusal(1, -32600, NOT_A_MESSAGE)),
-        (line(jsonrpc="1.0"), Refusal(1, -32600, 'Invalid request: "jsonrpc" must be "2.0".')),
-        (b'{"id":1,"method":"ping"}', Refusal(1, -32600, 'Invalid request: "jsonrpc" must be "2.0".')),
-        (line(id=None), Refusal(None, -32600, ODD_ID)),
-        (line(id=1.5), Refusal(None, -32600, ODD_ID)),
-        (line(id=2**63), Refusal(None, -32600, ODD_ID)),
-        (line(id=10**400), Refusal(None, -32600, ODD_ID)),
-        (line(id=True), Refusal(None, -32600, NOT_A_MESSAGE)),
-        (line(id={"a": 1}), Refusal(None, -32600, NOT_A_MESSAGE)),
-        (line(id=[1]), Refusal(None, -32600, NOT_A_MESSAGE)),
+        (b"", ErrorAnswer(None, -32700, NOT_JSON)),
+        (b"junk", ErrorAnswer(None, -32700, NOT_JSON)),
+        (b"\x00", ErrorAnswer(None, -32700, NOT_JSON)),
+        (b"\xff\xfe{}", ErrorAnswer(None, -32700, NOT_JSON)),
+        (b'{"jsonrpc":"2.0","id":3,"method":"m","params":{"x":NaN}}', ErrorAnswer(3, -32700, NOT_JSON)),
+        (b'{"jsonrpc":"2.0","id":3,"method":"m","params":{"x":"\\ud800"}}', ErrorAnswer(3, -32700, NOT_JSON)),
+        (b'{"jsonrpc":"2.0","id":"\\ud800","method":"m"}', ErrorAnswer(None, -32700, NOT_JSON)),
+        (b'{"jsonrpc":"2.0","id":3,"method":"m","params":{"x":"a\x01"}}', ErrorAnswer(3, -32700, NOT_JSON)),
+        (b'{"jsonrpc":"2.0","id":3,"method":"m"', ErrorAnswer(3, -32700, NOT_JSON)),
+        (b'{"jsonrpc":"2.0","id":3,"method":"m"}{}', ErrorAnswer(3, -32700, NOT_JSON)),
+        (b"null", ErrorAnswer(None, -32600, NOT_A_MESSAGE)),
+        (b'"text"', ErrorAnswer(None, -32600, NOT_A_MESSAGE)),
+        (b"17", ErrorAnswer(None, -32600, NOT_A_MESSAGE)),
+        (b"{}", ErrorAnswer(None, -32600, "Invalid request: it names no method.")),
+        (b'{"jsonrpc":"2.0","id":4}', ErrorAnswer(4, -32600, "Invalid request: it names no method.")),
+        (line(method=5), ErrorAnswer(1, -32600, NOT_A_MESSAGE)),
+        (line(method=None), ErrorAnswer(1, -32600, NOT_A_MESSAGE)),
+        (line(jsonrpc="1.0"), ErrorAnswer(1, -32600, 'Invalid request: "jsonrpc" must be "2.0".')),
+        (b'{"id":1,"method":"ping"}', ErrorAnswer(1, -32600, 'Invalid request: "jsonrpc" must be "2.0".')),
+        (line(id=None), ErrorAnswer(None, -32600, ODD_ID)),
+        (line(id=1.5), ErrorAnswer(None, -32600, ODD_ID)),
+        (line(id=2**63), ErrorAnswer(None, -32600, ODD_ID)),
+        (line(id=10**400), ErrorAnswer(None, -32600, ODD_ID)),
+        (line(id=True), ErrorAnswer(None, -32600, NOT_A_MESSAGE)),
+        (line(id={"a": 1}), ErrorAnswer(None, -32600, NOT_A_MESSAGE)),
+        (line(id=[1]), ErrorAnswer(None, -32600, NOT_A_MESSAGE)),
     ],
 )
-def test_what_cannot_be_answered_is_refused_with_its_id_when_there_is_one(data: bytes, refusal: Refusal) -> None:
+def test_what_cannot_be_answered_is_refused_with_its_id_when_there_is_one(data: bytes, refusal: ErrorAnswer) -> None:
     assert read(data) == refusal
 
 
 def test_nesting_without_end_is_refused() -> None:
     deep = b'{"jsonrpc":"2.0","id":8,"method":"m","params":' + b"[" * 10_000 + b"]" * 10_000 + b"}"
-    assert read(deep) == Refusal(8, -32700, "Parse error: the line is nested too deeply.")
+    assert read(deep) == ErrorAnswer(8, -32700, "Parse error: the line is nested too deeply.")
 
 
 def test_a_batch_nested_without_end_is_refused() -> None:
-    assert read(b"[" * 10_000 + b"]" * 10_000) == Refusal(None, -32700, "Parse error: the line is nested too deeply.")
+    assert read(b"[" * 10_000 + b"]" * 10_000) == ErrorAnswer(
+        None, -32700, "Parse error: the line is nested too deeply."
+    )
 
 
 def test_a_line_too_long_to_keep_is_refused_by_its_ends() -> None:
     long = Oversized(b'{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"x":"aaaa', b'aaaa"}}', 400_000_000)
     expected = "Invalid request: the line has 400,000,000 bytes, more than are read."
-    assert read(long) == Refusal(6, -32600, expected)
+    assert read(long) == ErrorAnswer(6, -32600, expected)
 
 
 def test_a_batch_is_read_item_by_item() -> None:
     data = (
         b'[{"jsonrpc":"2.0","id":1,"method":"a"},7,{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","id":2,"result":1}]'
     )
-    expected = Batch((Request(1, "a"), Refusal(None, -32600, NOT_A_MESSAGE), Notification("n")))
+    expected = Batch((Request(1, "a"), ErrorAnswer(None, -32600, NOT_A_MESSAGE), Notification("n")))
     assert read(data) == expected
 
 
@@ -133,19 +135,19 @@ def test_a_batch_of_millions_costs_no_memory() -> None:
 
 
 def test_an_empty_batch_is_refused() -> None:
-    assert read(b" [ ] ") == Refusal(None, -32600, "Invalid request: the batch is empty.")
+    assert read(b" [ ] ") == ErrorAnswer(None, -32600, "Invalid request: the batch is empty.")
 
 
 @pytest.mark.parametrize("data", [b'[{"jsonrpc":"2.0"},', b"[" + b"1," * 200 + b"x]", b"[1] 2"])
 def test_a_broken_batch_is_refused(data: bytes) -> None:
-    assert read(data) == Refusal(None, -32700, NOT_JSON)
+    assert read(data) == ErrorAnswer(None, -32700, NOT_JSON)
 
 
 @settings(max_examples=200)
 @given(st.binary(max_size=200))
 def test_no_bytes_whatever_raise(data: bytes) -> None:
     message = read(data)
-    assert message is None or isinstance(message, Request | Notification | Refusal | Batch)
+    assert message is None or isinstance(message, Request | Notification | ErrorAnswer | Batch)
 
 
 JSON = st.recursive(
@@ -159,5 +161,5 @@ JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error", "x"]), JSON))
 def test_no_object_whatever_raises_and_ids_can_be_written_back(value: dict[str, Any]) -> None:
     message = read(json.dumps(value).encode())
-    if isinstance(message, Request | Refusal):
+    if isinstance(message, Request | ErrorAnswer):
         assert msgspec.json.decode(msgspec.json.encode(message.id)) == message.id

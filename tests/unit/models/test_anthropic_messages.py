@@ -22,7 +22,7 @@ from openclaw.models.provider import (
     ToolCallEnd,
     ToolCallStart,
 )
-from openclaw.models.refusal import Refused, reason_of
+from openclaw.models.refusal import RefusalError, reason_of
 from openclaw.models.spec import ModelEndpoint, ModelSpec
 from openclaw.protocol.sse import SseParser
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
@@ -233,7 +233,7 @@ def test_the_other_wires_end_mark_is_an_end_too() -> None:
     ],
 )
 def test_an_error_inside_a_stream_has_its_reason(kind: str, reason: str) -> None:
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RefusalError) as caught:
         read({"type": "error", "error": {"type": kind, "message": "no"}})
     assert reason_of(caught.value.refusal) == reason
 
@@ -304,7 +304,7 @@ def test_a_split_at_any_byte_gives_the_same_events() -> None:
 
 def test_a_stream_that_ends_before_its_last_word_is_refused_at_any_byte() -> None:
     for cut in range(STREAM.index(b'"stop_reason": "tool_use"')):
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(RefusalError) as caught:
             decoded([STREAM[:cut]])
         assert reason_of(caught.value.refusal) == "cut"
 
@@ -345,5 +345,5 @@ LEAVES = st.none() | st.integers() | st.text() | st.sampled_from([*TYPES, "error
 def test_any_json_is_read_or_refused(values: list[Any]) -> None:
     try:
         read(*values)
-    except Refused:
+    except RefusalError:
         pass

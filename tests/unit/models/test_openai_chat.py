@@ -23,7 +23,7 @@ from openclaw.models.provider import (
     ToolCallEnd,
     ToolCallStart,
 )
-from openclaw.models.refusal import Refused, reason_of
+from openclaw.models.refusal import RefusalError, reason_of
 from openclaw.models.spec import ModelEndpoint
 from openclaw.protocol.sse import SseParser
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
@@ -288,7 +288,7 @@ def test_a_reason_without_an_end_mark_is_an_end() -> None:
 
 
 def test_no_reason_and_no_end_mark_is_an_answer_that_broke_off() -> None:
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RefusalError) as caught:
         read(delta(content="hi"), done=False)
     assert reason_of(caught.value.refusal) == "cut"
 
@@ -315,7 +315,7 @@ def test_halves_of_surrogate_pairs_are_replaced() -> None:
     ],
 )
 def test_an_error_inside_a_stream_has_its_reason(error: Any, reason: str) -> None:
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RefusalError) as caught:
         read({"error": error})
     assert reason_of(caught.value.refusal) == reason
 
@@ -440,7 +440,7 @@ def test_a_stream_that_ends_at_any_byte_is_whole_or_refused() -> None:
     whole = decoded([STREAM])
     last_word = STREAM.index(b'"finish_reason": "tool_calls"')
     for cut in range(last_word):
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(RefusalError) as caught:
             decoded([STREAM[:cut]])
         assert reason_of(caught.value.refusal) == "cut"
     for cut in range(STREAM.index(b"\n\n", last_word) + 2, len(STREAM)):
@@ -474,5 +474,5 @@ def test_any_json_is_read_or_refused(value: Any) -> None:
         decoder.event(json.dumps(value))
         decoder.event("[DONE]")
         decoder.end()
-    except Refused:
+    except RefusalError:
         pass

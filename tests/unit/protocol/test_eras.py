@@ -19,11 +19,11 @@ from openclaw.protocol.eras import (
     Confirm,
     Listen,
     Loss,
+    MethodRefusal,
+    MethodReply,
     Outcome,
     Plan,
-    Refusal,
     Reopen,
-    Reply,
     Silence,
     negotiate,
     other_transport,
@@ -39,25 +39,25 @@ def initialize(version: str = "2025-11-25") -> Ask:
     return Ask(INITIALIZE, {"protocolVersion": version, "capabilities": {}, "clientInfo": CLIENT})
 
 
-def reply(method: str, **result: Any) -> Reply:
-    return Reply(method, Raw(msgspec.json.encode(result)))
+def reply(method: str, **result: Any) -> MethodReply:
+    return MethodReply(method, Raw(msgspec.json.encode(result)))
 
 
-def discovered(*versions: str) -> Reply:
+def discovered(*versions: str) -> MethodReply:
     return reply(DISCOVER, supportedVersions=versions, capabilities={"tools": {}}, serverInfo={"name": "s"})
 
 
-def initialized(version: str) -> Reply:
+def initialized(version: str) -> MethodReply:
     return reply(INITIALIZE, protocolVersion=version, capabilities={"tools": {}}, serverInfo={"name": "s"})
 
 
-def refused(method: str, code: int, supported: list[str] | None = None, status: int | None = None) -> Refusal:
+def refused(method: str, code: int, supported: list[str] | None = None, status: int | None = None) -> MethodRefusal:
     error = RpcError(code, "no", {"supported": supported} if supported is not None else None)
-    return Refusal(method, error, HttpStatusError(status, f"answered {status}") if status else None)
+    return MethodRefusal(method, error, HttpStatusError(status, f"answered {status}") if status else None)
 
 
-def rejected(method: str, status: int) -> Refusal:
-    return Refusal(method, None, HttpStatusError(status, f"answered {status}"))
+def rejected(method: str, status: int) -> MethodRefusal:
+    return MethodRefusal(method, None, HttpStatusError(status, f"answered {status}"))
 
 
 def modern() -> Agreement:
