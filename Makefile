@@ -31,10 +31,11 @@ test-real: setup ## against servers and clients from npm and heavy wheels; insta
 	$(PY) scripts/real_parts.py
 	$(PY) -m pytest -n $(WORKERS) -m "real" tests
 
-test-full: setup ## browser, keychain, soak, long fuzzing: run by hand before calling something finished
+test-full: setup ## browser, keychain, soak, long fuzzing: about 20 minutes; run by hand before calling something finished
 	$(PY) scripts/real_parts.py
 	@scripts/full_parts
-	$(PY) -m pytest -m "full" --timeout 3600 tests
+	$(PY) -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "full and not alone" --timeout 3600 tests
+	$(PY) -m pytest -m "full and alone" tests
 
 bench: setup ## measure side by side with the alternatives and write docs/benchmarks.md; QUICK=1 for a first look
 	@$(PY) -m bench $(if $(QUICK),--quick) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(WHO),--who $(WHO)) $(if $(ONLY),--only $(ONLY))

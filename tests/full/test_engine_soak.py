@@ -6,7 +6,7 @@ import pytest
 
 from parts import chaos
 
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.full, pytest.mark.minutes(10)]
 # Started for the first child and kept for the rest of the process.
 GUARDIAN_DESCRIPTORS = 1
 # What two thirds of the run may keep: the test's own two bytes a call, caches, and the allocator's own slack.

@@ -25,6 +25,7 @@ def memory(pid: int) -> int:
 
 
 @pytest.mark.full
+@pytest.mark.alone
 def test_an_idle_gateway_with_a_thousand_tools_costs_next_to_nothing(tmp_path: Path) -> None:
     entry = {"command": sys.executable, "args": ["-S", "-E", str(PART), str(TOOLS)]}
     servers = {f"server-{number}": entry for number in range(SERVERS)}

@@ -7,7 +7,7 @@ import pytest
 
 from parts.gateways import Running, home, running
 
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.full, pytest.mark.minutes(1)]
 # Longer than any of the gateway's own limits.
 PATIENCE = 120.0
 

@@ -23,6 +23,8 @@ MB = 1 << 20
 MEDIA = {"command": sys.executable, "args": [media_server.__file__]}
 # Seconds from the end of input or a signal to the end of the process.
 LEAVES_WITHIN = 2.0
+# Each takes a good part of a small machine's memory: one after the other.
+large = pytest.mark.xdist_group("large")
 
 
 def time_of_nothing(env: dict[str, str]) -> float:
@@ -45,6 +47,7 @@ def time_to_initialize(env: dict[str, str]) -> float:
 
 
 @pytest.mark.full
+@pytest.mark.alone
 def test_initialize_is_answered_within_twelve_times_an_empty_program(tmp_path: Path) -> None:
     env = environment(tmp_path)
     pairs = [(time_to_initialize(env), time_of_nothing(env)) for _ in range(11)]
@@ -52,6 +55,7 @@ def test_initialize_is_answered_within_twelve_times_an_empty_program(tmp_path: P
 
 
 @pytest.mark.full
+@large
 @pytest.mark.parametrize("model", ["offline", "a model that looks"])
 async def test_ten_images_of_15_mb_take_less_memory_than_four_times_their_line(model: str, tmp_path: Path) -> None:
     image = {"data": base64.b64encode(png(15 * MB)).decode(), "mimeType": "image/png"}
@@ -65,6 +69,7 @@ async def test_ten_images_of_15_mb_take_less_memory_than_four_times_their_line(m
 
 
 @pytest.mark.full
+@large
 @pytest.mark.requirement("004-limit-in")
 @pytest.mark.parametrize("more", [-1, 0, 1])
 async def test_an_image_and_a_file_may_have_15_mb_and_not_a_byte_more(more: int, tmp_path: Path) -> None:
@@ -80,6 +85,7 @@ async def test_an_image_and_a_file_may_have_15_mb_and_not_a_byte_more(more: int,
 
 
 @pytest.mark.full
+@large
 @pytest.mark.parametrize("more", [-1, 0, 1])
 async def test_a_line_may_have_320_mb_and_not_a_byte_more(more: int, tmp_path: Path) -> None:
     start, end = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"', b'"}}'
@@ -96,6 +102,7 @@ async def test_a_line_may_have_320_mb_and_not_a_byte_more(more: int, tmp_path: P
 
 
 @pytest.mark.full
+@large
 async def test_everything_an_order_may_carry_goes_through_a_gateway(tmp_path: Path) -> None:
     image = {"data": base64.b64encode(png(15 * MB)).decode(), "mimeType": "image/png"}
     file = {"data": base64.b64encode(b"PK\3\4".ljust(15 * MB, b"\0")).decode(), "mimeType": "application/zip"}
@@ -109,6 +116,7 @@ async def test_everything_an_order_may_carry_goes_through_a_gateway(tmp_path: Pa
 
 
 @pytest.mark.full
+@large
 @pytest.mark.requirement("004-limit-item")
 @pytest.mark.requirement("004-limit-answer")
 async def test_what_does_not_fit_an_answer_is_named_in_it(tmp_path: Path) -> None:
@@ -128,6 +136,7 @@ async def test_what_does_not_fit_an_answer_is_named_in_it(tmp_path: Path) -> Non
 
 
 @pytest.mark.full
+@large
 async def test_everything_an_order_may_carry_fits_one_line(tmp_path: Path) -> None:
     image = {"data": base64.b64encode(png(15 * MB)).decode(), "mimeType": "image/png"}
     file = {"data": base64.b64encode(b"PK\3\4".ljust(15 * MB, b"\0")).decode(), "mimeType": "application/zip"}
@@ -153,6 +162,7 @@ async def test_a_gateway_that_hangs_is_passed_over_and_does_nothing_when_it_wake
 
 
 @pytest.mark.full
+@pytest.mark.alone
 @pytest.mark.parametrize("what", ["idle", "a model that thinks", "a tool that hangs", "a stubborn server"])
 @pytest.mark.parametrize("how", ["eof", "SIGTERM", "SIGINT", "closed stdout"])
 async def test_it_leaves_within_two_seconds(how: str, what: str, tmp_path: Path) -> None:

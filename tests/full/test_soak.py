@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.full
+@pytest.mark.minutes(10)
 @pytest.mark.timeout(1200)
 def test_ten_minutes_of_kills_cuts_and_reloads_lose_double_and_leave_nothing() -> None:
     done = subprocess.run(
