@@ -41,7 +41,7 @@ _WRONG_METHOD: Final = (405, page("none", "Only for browsers", "This address tak
 _REASONS: Final = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed"}
 
 
-class Listener:
+class CallbackListener:
     """Waits for one redirect. `redirect_uri` is where the browser has to be sent."""
 
     def __init__(self, host: str, port: int, path: str) -> None:
@@ -124,13 +124,13 @@ class Listener:
 
 
 @asynccontextmanager
-async def listen(fixed: str = "", *, preferred: str = "") -> AsyncIterator[Listener]:
+async def listen(fixed: str = "", *, preferred: str = "") -> AsyncIterator[CallbackListener]:
     """A listener at the fixed redirect address, if one is configured; else at the preferred one's port, or any that is free.
 
     Raises AuthError when a fixed address is not on this machine, ConnectError when its port is taken.
     """
     host, port, path = _place(fixed) if fixed else (HOST, 0, PATH)
-    listener: Listener | None = None
+    listener: CallbackListener | None = None
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if listener is not None:
@@ -144,7 +144,7 @@ async def listen(fixed: str = "", *, preferred: str = "") -> AsyncIterator[Liste
             hint="Free it, or change `auth.redirectUrl`.",
         ) from None
     try:
-        listener = Listener(host, server.sockets[0].getsockname()[1], path)
+        listener = CallbackListener(host, server.sockets[0].getsockname()[1], path)
         yield listener
     finally:
         server.close()

@@ -13,7 +13,7 @@ from openclaw.config.load import Config
 from openclaw.config.servers import secret_text
 from openclaw.errors import ConfigError, Problem, StoreError, UsageError
 from openclaw.files import replace
-from openclaw.gateway.guard import Rules, host_name
+from openclaw.gateway.guard import GuardRules, host_name
 from openclaw.redact import SECRET_SCHEME, remember
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ SHORTEST_TOKEN = 8
 _UNUSABLE = f"A token needs {SHORTEST_TOKEN} characters or more, and no spaces."
 
 
-async def rules_of(config: Config, env: Mapping[str, str], token_file: Path) -> Rules:
+async def rules_of(config: Config, env: Mapping[str, str], token_file: Path) -> GuardRules:
     """Who may come in. Raises ConfigError, SecretError or StoreError; a gateway without a token is never the outcome."""
     section = config.root.gateway
     tokens: list[str] = []
@@ -50,7 +50,7 @@ async def rules_of(config: Config, env: Mapping[str, str], token_file: Path) -> 
         tokens.append(given or kept_token(token_file))
     for token in tokens:
         remember(token)
-    return Rules(
+    return GuardRules(
         tokens=tuple(tokens),
         hosts=frozenset(filter(None, map(host_name, section.allowed_hosts))),
         origins=frozenset(origin for origin in section.allowed_origins if origin != "null"),

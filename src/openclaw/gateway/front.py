@@ -11,7 +11,7 @@ from openclaw.app import App
 from openclaw.gateway.chat_routes import ChatRoutes
 from openclaw.gateway.desk import CommandDesk
 from openclaw.gateway.gauges import gauges
-from openclaw.gateway.guard import Rules
+from openclaw.gateway.guard import GuardRules
 from openclaw.gateway.http import HttpServer
 from openclaw.gateway.meters import exposition
 from openclaw.gateway.observer import Observer
@@ -26,7 +26,7 @@ def http_server(
     manager: Manager,
     desk: CommandDesk,
     observer: Observer,
-    rules: Rules,
+    rules: GuardRules,
     *,
     snapshot: Callable[[], Awaitable[Mapping[str, Any]]],
     busy: Callable[[], int],

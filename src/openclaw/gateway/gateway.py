@@ -27,7 +27,7 @@ from openclaw.gateway.control import ControlServer
 from openclaw.gateway.credentials import rules_of
 from openclaw.gateway.desk import CommandDesk
 from openclaw.gateway.feed import LogToFeed
-from openclaw.gateway.guard import Rules
+from openclaw.gateway.guard import GuardRules
 from openclaw.gateway.instance import Instance, lock_file
 from openclaw.gateway.observer import Observer
 from openclaw.gateway.port import listen
@@ -95,7 +95,7 @@ class Gateway:
         self.http: HttpServer
         self._reloader: Reloader
 
-    async def start(self, stack: AsyncExitStack, rules: Rules, sockets: "list[socket.socket]") -> None:
+    async def start(self, stack: AsyncExitStack, rules: GuardRules, sockets: "list[socket.socket]") -> None:
         """`stack` gets what has to be undone."""
         self._manager = await self.app.engine.manager()
         stack.callback(self._manager.events.subscribe(self._tell))

@@ -16,7 +16,7 @@ LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 OPEN_PATHS = frozenset({"/health"})
 
 
-class Rules(msgspec.Struct, frozen=True):
+class GuardRules(msgspec.Struct, frozen=True):
     """`hosts` and `origins` are those of the config, beside what is always ours. Each token is as good as the other."""
 
     tokens: tuple[str, ...]
@@ -24,7 +24,7 @@ class Rules(msgspec.Struct, frozen=True):
     origins: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
-        return f"Rules({len(self.tokens)} tokens)"
+        return f"GuardRules({len(self.tokens)} tokens)"
 
 
 class GuardRefusal(msgspec.Struct, frozen=True):
@@ -62,7 +62,7 @@ NO_TOKEN = GuardRefusal(
 )
 
 
-def refusal(rules: Rules, knock: Knock) -> GuardRefusal | None:
+def refusal(rules: GuardRules, knock: Knock) -> GuardRefusal | None:
     """Why a request is turned away; None lets it in."""
     if len(knock.hosts) != 1 or not _is_our_host(rules, knock):
         return _WRONG_HOST
@@ -86,7 +86,7 @@ def is_preflight(knock: Knock) -> bool:
     return knock.method == "OPTIONS" and bool(knock.origins)
 
 
-def presented(rules: Rules, authorizations: Sequence[str]) -> str:
+def presented(rules: GuardRules, authorizations: Sequence[str]) -> str:
     """The token that was shown and is right; empty when there is none."""
     if len(authorizations) != 1:
         return ""
@@ -100,7 +100,7 @@ def presented(rules: Rules, authorizations: Sequence[str]) -> str:
     return token if any(matches) else ""
 
 
-def cors_headers(rules: Rules, origins: Sequence[str]) -> Mapping[str, str]:
+def cors_headers(rules: GuardRules, origins: Sequence[str]) -> Mapping[str, str]:
     """What a browser needs to let a welcome page read the answer."""
     if len(origins) != 1 or origins[0] not in rules.origins:
         return {}
@@ -112,7 +112,7 @@ def cors_headers(rules: Rules, origins: Sequence[str]) -> Mapping[str, str]:
     }
 
 
-def _is_our_host(rules: Rules, knock: Knock) -> bool:
+def _is_our_host(rules: GuardRules, knock: Knock) -> bool:
     name = host_name(knock.hosts[0])
     if name in LOOPBACK_HOSTS or name in rules.hosts:
         return True
@@ -133,6 +133,6 @@ def host_name(host: str) -> str:
     return name if port == "" or port.isdecimal() else ""
 
 
-def _is_welcome(rules: Rules, origin: str, host: str) -> bool:
+def _is_welcome(rules: GuardRules, origin: str, host: str) -> bool:
     """A page of the config's list, or one that came from this very address."""
     return origin in rules.origins or origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")

@@ -30,8 +30,8 @@ from openclaw.gateway.completions import UnknownModelError, error_json
 from openclaw.gateway.guard import (
     NO_TOKEN,
     GuardRefusal,
+    GuardRules,
     Knock,
-    Rules,
     cors_headers,
     is_preflight,
     presented,
@@ -79,7 +79,7 @@ Invoke = Callable[[bytes], Awaitable[tuple[int, bytes]]]
 class HttpServer:
     """`routes` are served under `rules`; both may be replaced while it runs, sockets too. `invoke` answers plain tool calls."""
 
-    def __init__(self, routes: Sequence[web.RouteDef], rules: Rules, invoke: Invoke) -> None:
+    def __init__(self, routes: Sequence[web.RouteDef], rules: GuardRules, invoke: Invoke) -> None:
         self.requests = Counter("openclaw_http_requests_total", "HTTP requests by route and status.", "route", "status")
         self.seconds = Histogram("openclaw_http_request_seconds", "Time to answer an HTTP request.", "route")
         # Every method and path that is answered.
@@ -176,7 +176,7 @@ class HttpServer:
         if late:
             await asyncio.wait(late, timeout=_CLOSE_TIMEOUT)
 
-    def change(self, rules: Rules) -> None:
+    def change(self, rules: GuardRules) -> None:
         """Other rules, at once: who came with a token that is no longer good is cut off."""
         self._rules = rules
         for task, token in tuple(self._live.items()):

@@ -16,7 +16,7 @@ from openclaw.config.load import Config, load_config
 from openclaw.config.sections import Logging
 from openclaw.errors import ConfigError, OpenClawError
 from openclaw.gateway.credentials import rules_of
-from openclaw.gateway.guard import Rules
+from openclaw.gateway.guard import GuardRules
 from openclaw.gateway.observer import Observer
 from openclaw.redact import redact
 
@@ -82,7 +82,7 @@ class Reloader:
             _log.error("%s", problem)
         self._observer.reloaded(self.problem)
 
-    async def _adopt(self, config: Config, rules: Rules) -> None:
+    async def _adopt(self, config: Config, rules: GuardRules) -> None:
         self._http.change(rules)
         # Compared with what the log was made from: a command may have given the App a newer config already.
         if config.root.logging != self._logged:

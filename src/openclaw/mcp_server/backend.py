@@ -14,7 +14,7 @@ from typing import Any
 
 from openclaw.config.places import control_socket
 from openclaw.mcp_server.arguments import Order
-from openclaw.mcp_server.server import Listener
+from openclaw.mcp_server.server import OrderListener
 from openclaw.sessions.lock import KeyLocks
 
 # Seconds the host gets to end its servers when the process leaves; what is left of them then is the guardian's.
@@ -43,7 +43,7 @@ class ChosenBackend:
         self._locks = KeyLocks()
         self._loading: asyncio.Task[Any] | None = None
 
-    async def carry_out(self, order: Order, version: str, listener: Listener) -> dict[str, Any]:
+    async def carry_out(self, order: Order, version: str, listener: OrderListener) -> dict[str, Any]:
         """The result of one call. Calls that name the same conversation wait for each other, in the order they came."""
         async with AsyncExitStack() as stack:
             if order.session_key:
@@ -67,13 +67,13 @@ class ChosenBackend:
                 async with asyncio.timeout(CLOSING):
                     await (await asyncio.shield(self._loading)).close()
 
-    async def _forwarded(self, order: Order, version: str, listener: Listener) -> dict[str, Any] | None:
+    async def _forwarded(self, order: Order, version: str, listener: OrderListener) -> dict[str, Any] | None:
         place = self._gateway()
         if place is None:
             return None
         forward = import_module("openclaw.mcp_server.forward")
-        gateway = forward.Gateway(place, self._env, self._cwd, self._agent, self._config)
-        answer: dict[str, Any] | None = await gateway.carry_out(order, version, listener)
+        forwarder = forward.Forwarder(place, self._env, self._cwd, self._agent, self._config)
+        answer: dict[str, Any] | None = await forwarder.carry_out(order, version, listener)
         return answer
 
     def _gateway(self) -> Path | None:

@@ -15,7 +15,7 @@ from openclaw.commands.parse import Parsed
 from openclaw.errors import UsageError
 from openclaw.mcp_server.arguments import Order, read_order
 from openclaw.mcp_server.fulfil import fulfil
-from openclaw.mcp_server.server import Listener
+from openclaw.mcp_server.server import OrderListener
 from openclaw.protocol.eras import MODERN
 
 # Framed text is a subclass of str, which msgspec refuses by itself.
@@ -34,7 +34,7 @@ async def run(context: Context, parsed: Parsed) -> int:
             order,
             agent=parsed.text("agent"),
             version=parsed.text("revision") or MODERN[0],
-            listener=Listener(
+            listener=OrderListener(
                 tell=lambda text: say({"progress": text}), joined=lambda session: say({"session": session})
             ),
             # A gateway's servers are up, or on their way; a command waits for them.

@@ -21,7 +21,7 @@ from openclaw.gateway.client import connect
 from openclaw.gateway.terminal import read_frame
 from openclaw.mcp_server.arguments import Order, written
 from openclaw.mcp_server.public import clean
-from openclaw.mcp_server.server import Listener, failure
+from openclaw.mcp_server.server import OrderListener, failure
 
 # A healthy gateway takes an order within milliseconds.
 TAKE_TIMEOUT = 5.0
@@ -30,7 +30,7 @@ _WIDTH = b"80"
 _log = logging.getLogger(__name__)
 
 
-class Gateway:
+class Forwarder:
     """The gateway at `place`, for one order."""
 
     def __init__(self, place: Path, env: Mapping[str, str], cwd: Path, agent: str, config: str) -> None:
@@ -40,7 +40,7 @@ class Gateway:
         self._agent = agent
         self._config = config
 
-    async def carry_out(self, order: Order, version: str, listener: Listener) -> dict[str, Any] | None:
+    async def carry_out(self, order: Order, version: str, listener: OrderListener) -> dict[str, Any] | None:
         """The result of the order; None when the gateway does not take it."""
         try:
             async with asyncio.timeout(TAKE_TIMEOUT):
@@ -81,7 +81,7 @@ class _Errand:
     """A command while the gateway runs it. Its output is JSON lines (`command.py` says which)."""
 
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, order: Order, listener: Listener
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, order: Order, listener: OrderListener
     ) -> None:
         self._reader = reader
         self._writer = writer

@@ -26,7 +26,7 @@ from openclaw.mcp_server.inbound import check_counts, decode
 from openclaw.mcp_server.narrate import Narrator
 from openclaw.mcp_server.outbound import content
 from openclaw.mcp_server.public import clean, sentence
-from openclaw.mcp_server.server import Listener, failure
+from openclaw.mcp_server.server import OrderListener, failure
 from openclaw.sessions.key import session_key
 
 # The first revision whose clients know audio content.
@@ -39,7 +39,14 @@ _log = logging.getLogger(__name__)
 
 
 async def fulfil(
-    app: App, order: Order, *, agent: str, version: str, listener: Listener, patience: float | None, workspace: Path
+    app: App,
+    order: Order,
+    *,
+    agent: str,
+    version: str,
+    listener: OrderListener,
+    patience: float | None,
+    workspace: Path,
 ) -> dict[str, Any]:
     """The result of the tool call. `patience` is how long to wait for servers never seen before. Raises CancelledError alone."""
     roots = private_places(app.paths, workspace)

@@ -17,7 +17,7 @@ from openclaw.errors import OpenClawError
 from openclaw.gateway.watch import Look, look_at
 from openclaw.mcp_server.arguments import Order
 from openclaw.mcp_server.fulfil import failed, fulfil, private_places
-from openclaw.mcp_server.server import Listener
+from openclaw.mcp_server.server import OrderListener
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class Orders:
         self._looks: dict[Path, Look] = {}
         self._refreshing = asyncio.Lock()
 
-    async def carry_out(self, order: Order, version: str, listener: Listener) -> dict[str, Any]:
+    async def carry_out(self, order: Order, version: str, listener: OrderListener) -> dict[str, Any]:
         try:
             paths = Paths.from_env(self._env, config=self._config, cwd=str(self._cwd))
         except OpenClawError as error:

@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 Reply = Callable[[bytes | None], None]
 
 
-class Listener(msgspec.Struct, frozen=True):
+class OrderListener(msgspec.Struct, frozen=True):
     """Who hears of an order while it runs: `tell` shows a sentence to the client, `joined` learns which conversation it is part of, by
     the short hash that logs and audit records know it by."""
 
@@ -43,7 +43,7 @@ class Listener(msgspec.Struct, frozen=True):
 class Backend(Protocol):
     """What carries out orders. Raises nothing but CancelledError: what went wrong is in the answer."""
 
-    async def carry_out(self, order: Order, version: str, listener: Listener) -> dict[str, Any]:
+    async def carry_out(self, order: Order, version: str, listener: OrderListener) -> dict[str, Any]:
         """The result of the tool call, as the revision `version` knows it."""
         ...
 
@@ -150,9 +150,9 @@ class Server:
             # Cancelled: whoever did that has closed it already.
             running.close(None)
 
-    def _listener(self, running: "_Running") -> Listener:
+    def _listener(self, running: "_Running") -> OrderListener:
         journal, progress = self._journal, running.progress
-        return Listener(
+        return OrderListener(
             tell=progress.tell if progress is not None else _say_nothing,
             joined=_say_nothing if journal is None else lambda session: journal.joined(running.id, session),
         )

@@ -5,17 +5,17 @@ import socket
 
 import pytest
 
-from openclaw.auth.callback import Listener, listen
+from openclaw.auth.callback import CallbackListener, listen
 from openclaw.errors import AuthError, ConnectError
 
 STATE = "s" * 43
 
 
-def port_of(listener: Listener) -> int:
+def port_of(listener: CallbackListener) -> int:
     return int(listener.redirect_uri.rpartition(":")[2].partition("/")[0])
 
 
-async def say(listener: Listener, request: str) -> str:
+async def say(listener: CallbackListener, request: str) -> str:
     """The whole answer to these bytes."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port_of(listener))
     writer.write(request.encode("latin-1"))
@@ -26,7 +26,7 @@ async def say(listener: Listener, request: str) -> str:
         writer.close()
 
 
-def get(listener: Listener, target: str, *, method: str = "GET", host: str = "") -> str:
+def get(listener: CallbackListener, target: str, *, method: str = "GET", host: str = "") -> str:
     return f"{method} {target} HTTP/1.1\r\nHost: {host or f'127.0.0.1:{port_of(listener)}'}\r\nAccept: */*\r\n\r\n"
 
 

@@ -7,11 +7,11 @@ import pytest
 from openclaw.config.load import parse_config
 from openclaw.errors import OpenClawError, StoreError
 from openclaw.gateway.credentials import kept_token, rules_of
-from openclaw.gateway.guard import Rules
+from openclaw.gateway.guard import GuardRules
 from openclaw.redact import redact
 
 
-async def rules(text: str, file: Path, **env: str) -> Rules:
+async def rules(text: str, file: Path, **env: str) -> GuardRules:
     return await rules_of(parse_config(text, env=env), env, file)
 
 
@@ -19,7 +19,7 @@ async def test_a_token_is_made_at_the_first_start_and_kept_for_us_alone(tmp_path
     file = tmp_path / "py" / "gateway.token"
     first, second = await rules("{}", file), await rules("{}", file)
 
-    assert first == second == Rules((file.read_text().strip(),))
+    assert first == second == GuardRules((file.read_text().strip(),))
     assert len(first.tokens[0]) >= 32
     assert file.stat().st_mode & 0o777 == 0o600
     assert first.tokens[0] not in redact(f"token {first.tokens[0]}")
@@ -53,9 +53,9 @@ async def test_the_config_goes_before_the_environment_and_that_before_the_file(t
     file.write_text("from-the-file")
     configured = '{gateway: {auth: {token: "${TOKEN}", password: "pass-phrase"}, allowedHosts: ["Claw.example:80"]}}'
 
-    assert (await rules(configured, file, TOKEN="from-the-config", OPENCLAW_GATEWAY_TOKEN="from-the-env")) == Rules(
-        ("from-the-config", "pass-phrase"), hosts=frozenset({"claw.example"})
-    )
+    assert (
+        await rules(configured, file, TOKEN="from-the-config", OPENCLAW_GATEWAY_TOKEN="from-the-env")
+    ) == GuardRules(("from-the-config", "pass-phrase"), hosts=frozenset({"claw.example"}))
     assert (await rules("{}", file, OPENCLAW_GATEWAY_TOKEN="from-the-env")).tokens == ("from-the-env",)
     assert (await rules("{}", file)).tokens == ("from-the-file",)
 

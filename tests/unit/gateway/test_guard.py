@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.gateway.guard import Knock, Rules, cors_headers, host_name, presented, refusal
+from openclaw.gateway.guard import GuardRules, Knock, cors_headers, host_name, presented, refusal
 
 TOKEN = "correct-horse-battery"
-RULES = Rules((TOKEN, "a-password"), hosts=frozenset({"claw.example"}), origins=frozenset({"https://app.example"}))
+RULES = GuardRules((TOKEN, "a-password"), hosts=frozenset({"claw.example"}), origins=frozenset({"https://app.example"}))
 
 
 def knock(
@@ -122,8 +122,8 @@ def test_two_credentials_are_none() -> None:
 
 
 def test_an_empty_token_in_the_rules_admits_nobody() -> None:
-    assert presented(Rules(("",)), ["Bearer "]) == ""
-    assert presented(Rules(("",)), ["Bearer  "]) == ""
+    assert presented(GuardRules(("",)), ["Bearer "]) == ""
+    assert presented(GuardRules(("",)), ["Bearer  "]) == ""
 
 
 @given(st.text(max_size=40))

@@ -7,7 +7,7 @@ import pytest
 
 from openclaw.config.sections import Gateway
 from openclaw.errors import OpenClawError
-from openclaw.gateway.guard import Rules
+from openclaw.gateway.guard import GuardRules
 from openclaw.gateway.http import HttpServer
 from openclaw.gateway.port import listen
 
@@ -32,7 +32,7 @@ async def test_a_port_that_is_lost_on_the_way_is_said_to_be_lost_and_looked_for_
     home = Gateway(bind="127.0.0.2", port=first)
     with socket.create_server(("127.0.0.2", first)), socket.create_server(("127.0.0.1", 0)) as taken:
         port = int(taken.getsockname()[1])
-        server = HttpServer([], Rules(tokens=("t",)), no_tool)
+        server = HttpServer([], GuardRules(tokens=("t",)), no_tool)
         await server.start(home, sockets)
         with pytest.raises(OpenClawError) as refused:
             await server.move(Gateway(bind="127.0.0.1", port=port))

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from openclaw.mcp_server.arguments import Order
-from openclaw.mcp_server.server import MOST_ORDERS, Listener, Server, failure
+from openclaw.mcp_server.server import MOST_ORDERS, OrderListener, Server, failure
 
 STOPPING = failure("The order was cancelled because the server is stopping.")
 
@@ -16,11 +16,11 @@ class Backend:
     def __init__(self) -> None:
         self.started: list[str] = []
         self.cancelled: list[str] = []
-        self.told: dict[str, Listener] = {}
+        self.told: dict[str, OrderListener] = {}
         self.changed = asyncio.Event()
         self.answers: dict[str, asyncio.Future[dict[str, Any]]] = {}
 
-    async def carry_out(self, order: Order, version: str, listener: Listener) -> dict[str, Any]:
+    async def carry_out(self, order: Order, version: str, listener: OrderListener) -> dict[str, Any]:
         self.told[order.message] = listener
         self.answers[order.message] = asyncio.get_running_loop().create_future()
         self.started.append(order.message)
