@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.config.sections import Secrets
+from openclaw.config.sections import SecretsSection
 from openclaw.errors import SecretError
 from openclaw.secrets.gcp import GcpSecrets
 from openclaw.secrets.surroundings import Surroundings
@@ -20,6 +20,8 @@ async def plain(value: str) -> str:
 @pytest.mark.requirement("002-3.6-gcloud-time")
 async def test_gcloud_is_given_ten_seconds(tmp_path: Path) -> None:
     imitate_program(tmp_path / "bin", "gcloud", "import time; time.sleep(600)")
-    around = Surroundings(Secrets(), {"PATH": str(tmp_path / "bin")}, Path, plain, 60.0, installed=lambda module: False)
+    around = Surroundings(
+        SecretsSection(), {"PATH": str(tmp_path / "bin")}, Path, plain, 60.0, installed=lambda module: False
+    )
     with pytest.raises(SecretError, match="gcloud did not answer within 10 s"):
         await GcpSecrets(around).fetch("my-secret")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.config.sections import Secrets, Vault
+from openclaw.config.sections import SecretsSection, Vault
 from openclaw.errors import SecretError
 from openclaw.redact import redact
 from openclaw.secrets.resolve import Resolver
@@ -34,11 +34,11 @@ def bao(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bao]:
 
 
 def by_token(bao: Bao, **env: str) -> Resolver:
-    return Resolver(Secrets(), {"VAULT_ADDR": bao.address, "VAULT_TOKEN": bao.token, **env}, place=Path)
+    return Resolver(SecretsSection(), {"VAULT_ADDR": bao.address, "VAULT_TOKEN": bao.token, **env}, place=Path)
 
 
 def by_app_role(bao: Bao, role_id: str, secret_id: str, env: dict[str, str] | None = None) -> Resolver:
-    settings = Secrets(vault=Vault(address=bao.address, role_id=role_id, secret_id=secret_id))
+    settings = SecretsSection(vault=Vault(address=bao.address, role_id=role_id, secret_id=secret_id))
     return Resolver(settings, env or {}, place=Path)
 
 
@@ -129,18 +129,18 @@ async def test_the_token_of_vault_login_is_used_when_nothing_else_is_said(bao: B
     token.write_text(bao.token + "\n")
     token.chmod(0o600)
     secrets = Resolver(
-        Secrets(vault=Vault(address=bao.address)), {}, place=lambda name: tmp_path / name.removeprefix("~/")
+        SecretsSection(vault=Vault(address=bao.address)), {}, place=lambda name: tmp_path / name.removeprefix("~/")
     )
     assert await secrets.resolve("secret://vault/old/github") == "v1-token-value"
     token.chmod(0o644)
     elsewhere = Resolver(
-        Secrets(vault=Vault(address=bao.address)), {}, place=lambda name: tmp_path / name.removeprefix("~/")
+        SecretsSection(vault=Vault(address=bao.address)), {}, place=lambda name: tmp_path / name.removeprefix("~/")
     )
     assert (await failure(elsewhere, "secret://vault/old/github")).startswith(f"{token} can be used by others")
 
 
 async def test_a_token_kept_in_vault_cannot_open_vault(bao: Bao) -> None:
-    secrets = Resolver(Secrets(vault=Vault(address=bao.address, token="secret://vault/secret/single")), {})
+    secrets = Resolver(SecretsSection(vault=Vault(address=bao.address, token="secret://vault/secret/single")), {})
     assert await failure(secrets, "secret://vault/old/github") == (
         "secrets.vault.token refers to Vault itself. Keep it in another provider."
     )

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from openclaw.config.load import load_config
-from openclaw.config.sections import Logging
+from openclaw.config.sections import LoggingSection
 from openclaw.gateway.reload import Reloader
 from parts.gateways import GatewayProcess, Running, home, running, sse_events, stdio_server
 from parts.processes import HANG_GUARD, handle_of, wait_until_gone
@@ -297,7 +297,7 @@ async def test_what_needs_a_restart_is_named_until_it_is_taken_back(
 
 
 async def test_a_log_level_saved_before_a_command_changed_the_engines_config_is_not_missed(tmp_path: Path) -> None:
-    told: list[Logging] = []
+    told: list[LoggingSection] = []
     async with up(tmp_path) as running:
         gateway, place = running.gateway, running.home
         reloader = Reloader(gateway.app, gateway.http, gateway.observer, log_as=told.append)
@@ -307,7 +307,7 @@ async def test_a_log_level_saved_before_a_command_changed_the_engines_config_is_
         await reloader.reload()
         await reloader.close()
 
-    assert told == [Logging(level="debug")]
+    assert told == [LoggingSection(level="debug")]
 
 
 def test_log_lines_are_what_the_file_says_while_it_runs(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
-from openclaw.config.sections import Logging
+from openclaw.config.sections import LoggingSection
 from openclaw.errors import OpenClawError
 from openclaw.files import make_directory
 from openclaw.gateway import wire
@@ -50,7 +50,7 @@ _CARRIED = ("PATH", "OPENCLAW_HOME", "OPENCLAW_STATE_DIR", "OPENCLAW_CONFIG_PATH
 async def run(context: Context, parsed: Parsed) -> int:
     """In the foreground, until a signal: the first one drains, a second one does not wait."""
 
-    def log_as(section: Logging) -> None:
+    def log_as(section: LoggingSection) -> None:
         _log_as_configured(context, parsed, section)
 
     log_as(load_config(context.paths, context.env).root.logging)
@@ -84,7 +84,7 @@ async def run(context: Context, parsed: Parsed) -> int:
     return 0
 
 
-def _log_as_configured(context: Context, parsed: Parsed, section: Logging) -> None:
+def _log_as_configured(context: Context, parsed: Parsed, section: LoggingSection) -> None:
     """What was said on the command line goes before what the file says."""
     level = parsed.text("log-level") or _LEVELS.get(section.level or "", section.level or "info")
     file = Path(context.paths.home, section.file).expanduser() if section.file else None

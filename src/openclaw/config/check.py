@@ -17,7 +17,7 @@ from openclaw.config import variables
 from openclaw.config.dotted import Path, format_path
 from openclaw.config.entry import PluginConfig, ServerEntry, keys
 from openclaw.config.json5 import Array, Member, Node, Object, Scalar
-from openclaw.config.sections import Env, Root
+from openclaw.config.sections import EnvSection, Root
 from openclaw.config.wording import KEYS_SHOWN, alternatives, choice, is_plain_word, kind_of, nearest, words_for
 from openclaw.errors import Problem
 
@@ -212,7 +212,7 @@ class _Walk:
                 near = "Other programs read it; here servers stand under mcp.servers."
             if near:
                 self.warning(member, path, "unknown section, ignored.", near)
-        elif cls is Env and variables.NAME.fullmatch(member.key):
+        elif cls is EnvSection and variables.NAME.fullmatch(member.key):
             # Its value has been put among the variables before the walk began.
             self.value(member.value, inspect.StrType(), path)
         elif cls is ServerEntry and path[:2] == OPEN_SERVERS:

@@ -214,7 +214,7 @@ class PluginConfig(Part, frozen=True):
     debug: Annotated[bool, about("Log every call with its time, and each step of a server's life.")] = False
 
 
-class Mcp(Part, frozen=True):
+class McpSection(Part, frozen=True):
     """The MCP engine and the servers that every agent has. Tools are named `{server}__{tool}`."""
 
     foreign = keys("apps")

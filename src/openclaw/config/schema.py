@@ -69,10 +69,10 @@ def json_schema() -> dict[str, Any]:
             properties[INCLUDE] = {"type": ["string", "array"], "items": {"type": "string"}}
     _close_servers(definitions)
     definitions["Root"]["properties"].update({name: {} for name in sorted(FOREIGN_SECTIONS)})
-    definitions["Env"]["patternProperties"] = {"^[A-Z_][A-Z0-9_]*$": {"type": "string"}}
+    definitions["EnvSection"]["patternProperties"] = {"^[A-Z_][A-Z0-9_]*$": {"type": "string"}}
     entry = definitions["PluginEntry"]
     engine = {**entry, "properties": {**entry["properties"], PLUGIN_CONFIG[-1]: plugin}}
-    definitions["Plugins"]["properties"]["entries"]["properties"] = {PLUGIN_CONFIG[2]: engine}
+    definitions["PluginsSection"]["properties"]["entries"]["properties"] = {PLUGIN_CONFIG[2]: engine}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **root, "$defs": definitions}
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
 
-from openclaw.config.entry import AgentMcp, Count, Mcp, Part, Secret, Some, Timeout, Value, about, keys, secret
+from openclaw.config.entry import AgentMcp, Count, McpSection, Part, Secret, Some, Timeout, Value, about, keys, secret
 
 Names = tuple[str, ...]
 Port = Annotated[int, Meta(ge=0, le=65535)]
@@ -72,7 +72,7 @@ class ListedAgent(AgentSettings, frozen=True):
     default: Annotated[bool, about("Whether it answers when none is named.")] = False
 
 
-class Agents(Part, frozen=True):
+class AgentsSection(Part, frozen=True):
     """Agents and what they share. `list` and `entries` may both be used; ids are unique over both."""
 
     foreign = keys("ownership")
@@ -134,7 +134,7 @@ class ModelProvider(Part, frozen=True):
     script: Annotated[str | None, about("File of turns that a `scripted` provider replays.")] = None
 
 
-class Models(Part, frozen=True):
+class ModelsSection(Part, frozen=True):
     """Where models come from."""
 
     mode: Annotated[
@@ -160,7 +160,7 @@ class GatewayAuth(Part, frozen=True):
     password: Annotated[Secret | None, secret("A password taken as a bearer token too.")] = None
 
 
-class Gateway(Part, frozen=True):
+class GatewaySection(Part, frozen=True):
     """The long-lived process."""
 
     foreign = keys(
@@ -194,7 +194,7 @@ class PluginLoad(Part, frozen=True):
     paths: Annotated[Names, about("Python files or directories to load plugins from.")] = ()
 
 
-class Plugins(Part, frozen=True):
+class PluginsSection(Part, frozen=True):
     """Extensions in Python. The MCP engine is the bundled plugin `mcp-client`."""
 
     foreign = keys("installs slots")
@@ -235,7 +235,7 @@ class SkillLimits(Part, frozen=True):
     max_skill_file_bytes: Annotated[Count, about("Size of one SKILL.md.")] = 256_000
 
 
-class Skills(Part, frozen=True):
+class SkillsSection(Part, frozen=True):
     """Instructions an agent may read."""
 
     foreign = keys("install")
@@ -302,7 +302,7 @@ class Vault(Part, frozen=True):
     secret_id: Annotated[Secret | None, secret("AppRole: secret id.")] = None
 
 
-class Secrets(Part, frozen=True):
+class SecretsSection(Part, frozen=True):
     """Where secrets come from."""
 
     foreign = keys("resolution")
@@ -315,7 +315,7 @@ class Secrets(Part, frozen=True):
     timeout_ms: Annotated[Timeout, about("Time to resolve one reference.")] = 10_000
 
 
-class Session(Part, frozen=True):
+class SessionSection(Part, frozen=True):
     """Conversations."""
 
     foreign = keys(
@@ -326,7 +326,7 @@ class Session(Part, frozen=True):
     store: Annotated[str, about("`file` or `memory`.")] = "file"
 
 
-class Logging(Part, frozen=True):
+class LoggingSection(Part, frozen=True):
     """What is logged, and where."""
 
     foreign = keys("consoleLevel consoleStyle maxFileBytes redactPatterns redactSensitive")
@@ -349,7 +349,7 @@ class Transcription(Part, frozen=True):
     timeout_seconds: Annotated[Timeout, about("Time for one recording.")] = 120
 
 
-class Audio(Part, frozen=True):
+class MediaAudio(Part, frozen=True):
     """Sound in and out."""
 
     transcription: Annotated[
@@ -358,13 +358,13 @@ class Audio(Part, frozen=True):
     output: Annotated[Literal["block", "resource"], about("How orders return audio.")] = "block"
 
 
-class Media(Part, frozen=True):
+class MediaSection(Part, frozen=True):
     """Attachments."""
 
-    audio: Annotated[Audio, about("Sound in and out.")] = Audio()
+    audio: Annotated[MediaAudio, about("Sound in and out.")] = MediaAudio()
 
 
-class TokenStore(Part, frozen=True):
+class TokenStoreSection(Part, frozen=True):
     """OAuth tokens at rest."""
 
     key: Annotated[
@@ -372,7 +372,7 @@ class TokenStore(Part, frozen=True):
     ] = None
 
 
-class Env(Part, frozen=True):
+class EnvSection(Part, frozen=True):
     """Variables for `${NAME}`, used when the environment itself has none of that name. Upper-case names may also stand here directly."""
 
     foreign = keys("shellEnv")
@@ -384,16 +384,16 @@ class Root(Part, frozen=True, forbid_unknown_fields=False):
     """openclaw.json. Sections that are not named here belong to another program: they are kept and ignored."""
 
     schema: Annotated[str | None, about("Address of the schema, for editors.")] = field(default=None, name="$schema")
-    agents: Annotated[Agents, about("Agents and what they share.")] = Agents()
-    models: Annotated[Models, about("Where models come from.")] = Models()
+    agents: Annotated[AgentsSection, about("Agents and what they share.")] = AgentsSection()
+    models: Annotated[ModelsSection, about("Where models come from.")] = ModelsSection()
     tools: Annotated[ToolRules, about("Which tools any agent may use.")] = ToolRules()
-    mcp: Annotated[Mcp, about("The MCP engine and the servers that every agent has.")] = Mcp()
-    gateway: Annotated[Gateway, about("The long-lived process.")] = Gateway()
-    plugins: Annotated[Plugins, about("Extensions in Python.")] = Plugins()
-    skills: Annotated[Skills, about("Instructions an agent may read.")] = Skills()
-    secrets: Annotated[Secrets, about("Where secrets come from.")] = Secrets()
-    session: Annotated[Session, about("Conversations.")] = Session()
-    logging: Annotated[Logging, about("What is logged, and where.")] = Logging()
-    media: Annotated[Media, about("Attachments.")] = Media()
-    token_store: Annotated[TokenStore, about("OAuth tokens at rest.")] = TokenStore()
-    env: Annotated[Env, about("Variables for `${NAME}`.")] = Env()
+    mcp: Annotated[McpSection, about("The MCP engine and the servers that every agent has.")] = McpSection()
+    gateway: Annotated[GatewaySection, about("The long-lived process.")] = GatewaySection()
+    plugins: Annotated[PluginsSection, about("Extensions in Python.")] = PluginsSection()
+    skills: Annotated[SkillsSection, about("Instructions an agent may read.")] = SkillsSection()
+    secrets: Annotated[SecretsSection, about("Where secrets come from.")] = SecretsSection()
+    session: Annotated[SessionSection, about("Conversations.")] = SessionSection()
+    logging: Annotated[LoggingSection, about("What is logged, and where.")] = LoggingSection()
+    media: Annotated[MediaSection, about("Attachments.")] = MediaSection()
+    token_store: Annotated[TokenStoreSection, about("OAuth tokens at rest.")] = TokenStoreSection()
+    env: Annotated[EnvSection, about("Variables for `${NAME}`.")] = EnvSection()

@@ -15,7 +15,7 @@ from typing import Any, cast
 import msgspec
 from aiohttp import web
 
-from openclaw.config.sections import Gateway
+from openclaw.config.sections import GatewaySection
 from openclaw.errors import (
     AuthError,
     ConfigError,
@@ -108,13 +108,13 @@ class HttpServer:
         self._place: tuple[str, int] | None = None
         self.port = 0
 
-    async def start(self, section: Gateway, sockets: "Sequence[socket.socket]") -> None:
+    async def start(self, section: GatewaySection, sockets: "Sequence[socket.socket]") -> None:
         """Serve on sockets that were opened for `section` (port.py)."""
         self._place = (section.bind, section.port)
         await self._runner.setup()
         await self._serve(sockets)
 
-    async def move(self, section: Gateway) -> None:
+    async def move(self, section: GatewaySection) -> None:
         """Listen where the config says now. Raises OpenClawError when that is not possible, and says where it listens instead."""
         before, wanted = self._place, (section.bind, section.port)
         if wanted == before:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw.app import App
 from openclaw.config.load import Config, load_config
-from openclaw.config.sections import Logging
+from openclaw.config.sections import LoggingSection
 from openclaw.errors import ConfigError, OpenClawError
 from openclaw.gateway.credentials import rules_of
 from openclaw.gateway.guard import GuardRules
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 # Makes log lines what the config says.
-LogAs = Callable[[Logging], None]
+LogAs = Callable[[LoggingSection], None]
 
 
 class Reloader:

@@ -8,7 +8,7 @@ import re
 
 import msgspec
 
-from openclaw.config.sections import SecretProvider, Secrets
+from openclaw.config.sections import SecretProvider, SecretsSection
 from openclaw.errors import SecretError
 from openclaw.log import one_line
 from openclaw.secrets.reference import OBJECT, Reference
@@ -25,7 +25,7 @@ class Named(msgspec.Struct, frozen=True):
     id: str
 
 
-def read_named(settings: Secrets, rest: str) -> Named:
+def read_named(settings: SecretsSection, rest: str) -> Named:
     """`SOURCE/PROVIDER/ID` as config writes an object down. The id is taken as it is: it may hold `#`, `%` and slashes."""
     source, alias, id = [*rest.split("/", 2), "", ""][:3]
     if alias in ("", _DEFAULT):
@@ -33,7 +33,7 @@ def read_named(settings: Secrets, rest: str) -> Named:
     return Named(source, alias, id)
 
 
-def configured_provider(settings: Secrets, reference: Reference) -> SecretProvider | None:
+def configured_provider(settings: SecretsSection, reference: Reference) -> SecretProvider | None:
     """The entry that a reference means; None when there is none of that name, or the reference is of another kind."""
     if reference.provider == OBJECT:
         return settings.providers.get(read_named(settings, reference.rest).alias)
@@ -42,7 +42,7 @@ def configured_provider(settings: Secrets, reference: Reference) -> SecretProvid
     return None
 
 
-def require(settings: Secrets, alias: str, source: str) -> SecretProvider:
+def require(settings: SecretsSection, alias: str, source: str) -> SecretProvider:
     """The entry `alias`, which must be of this source. Raises SecretError."""
     shown = one_line(alias, 80)
     if not ALIAS.fullmatch(alias):

@@ -15,7 +15,7 @@ import msgspec
 
 from openclaw.config.entry import SecretRef
 from openclaw.config.loaded import Config
-from openclaw.config.sections import Secrets
+from openclaw.config.sections import SecretsSection
 from openclaw.config.servers import secret_text
 from openclaw.errors import OpenClawError, SecretError
 from openclaw.redact import remember
@@ -57,7 +57,7 @@ class Resolver:
 
     def __init__(
         self,
-        settings: Secrets,
+        settings: SecretsSection,
         env: Mapping[str, str],
         *,
         place: Callable[[str], Path] = Path,

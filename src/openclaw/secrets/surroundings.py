@@ -12,7 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from openclaw.config.sections import Secrets
+from openclaw.config.sections import SecretsSection
 
 
 def is_installed(module: str) -> bool:
@@ -25,7 +25,7 @@ def is_installed(module: str) -> bool:
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    settings: Secrets
+    settings: SecretsSection
     env: Mapping[str, str]
     # A path that the config names: `~` and names relative to the config file.
     place: Callable[[str], Path]

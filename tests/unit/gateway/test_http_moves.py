@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from openclaw.config.sections import Gateway
+from openclaw.config.sections import GatewaySection
 from openclaw.errors import OpenClawError
 from openclaw.gateway.guard import GuardRules
 from openclaw.gateway.http import HttpServer
@@ -29,17 +29,17 @@ async def test_a_port_that_is_lost_on_the_way_is_said_to_be_lost_and_looked_for_
     # Where it goes back to is 127.0.0.2, and there its port is somebody else's: as if it had been taken while it moved.
     sockets = listen("127.0.0.1", 0)
     first = int(sockets[0].getsockname()[1])
-    home = Gateway(bind="127.0.0.2", port=first)
+    home = GatewaySection(bind="127.0.0.2", port=first)
     with socket.create_server(("127.0.0.2", first)), socket.create_server(("127.0.0.1", 0)) as taken:
         port = int(taken.getsockname()[1])
         server = HttpServer([], GuardRules(tokens=("t",)), no_tool)
         await server.start(home, sockets)
         with pytest.raises(OpenClawError) as refused:
-            await server.move(Gateway(bind="127.0.0.1", port=port))
+            await server.move(GatewaySection(bind="127.0.0.1", port=port))
         told = str(refused.value)
         lost = (server.port, await answers(first))
         with pytest.raises(OpenClawError, match="Nothing listens"):
-            await server.move(Gateway(bind="127.0.0.1", port=port))
+            await server.move(GatewaySection(bind="127.0.0.1", port=port))
     await server.move(home)
     try:
         _, writer = await asyncio.open_connection("127.0.0.2", first)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.config.sections import Aws, Gcp, Secrets
+from openclaw.config.sections import Aws, Gcp, SecretsSection
 from openclaw.errors import SecretError
 from openclaw.redact import redact
 from openclaw.secrets.aws import AwsSecrets
@@ -32,15 +32,15 @@ async def plain(value: str) -> str:
     return value
 
 
-def surroundings(env: dict[str, str], settings: Secrets | None = None) -> Surroundings:
+def surroundings(env: dict[str, str], settings: SecretsSection | None = None) -> Surroundings:
     """No library of a vendor is installed, whatever this environment has."""
-    return Surroundings(settings or Secrets(), env, Path, plain, 10.0, installed=lambda module: False)
+    return Surroundings(settings or SecretsSection(), env, Path, plain, 10.0, installed=lambda module: False)
 
 
-def with_gcp(cloud: CloudImitation, settings: Secrets | None = None, **env: str) -> Resolver:
+def with_gcp(cloud: CloudImitation, settings: SecretsSection | None = None, **env: str) -> Resolver:
     """A Google machine, as far as the imitation goes."""
     around = surroundings({"GCE_METADATA_HOST": f"127.0.0.1:{cloud.port}", **env}, settings)
-    return Resolver(Secrets(), {}, providers={"gcp": GcpSecrets(around, cloud.url)})
+    return Resolver(SecretsSection(), {}, providers={"gcp": GcpSecrets(around, cloud.url)})
 
 
 async def failure(secrets: Resolver, reference: str) -> str:
@@ -81,12 +81,12 @@ async def test_a_google_machine_reads_with_its_service_account(cloud: CloudImita
 @pytest.mark.parametrize(
     ("settings", "env"),
     [
-        (Secrets(gcp=Gcp(project="configured")), {"GOOGLE_CLOUD_PROJECT": "from-env"}),
-        (Secrets(), {"GOOGLE_CLOUD_PROJECT": "configured"}),
+        (SecretsSection(gcp=Gcp(project="configured")), {"GOOGLE_CLOUD_PROJECT": "from-env"}),
+        (SecretsSection(), {"GOOGLE_CLOUD_PROJECT": "configured"}),
     ],
 )
 async def test_the_project_is_the_configured_one_then_the_environments(
-    cloud: CloudImitation, settings: Secrets, env: dict[str, str]
+    cloud: CloudImitation, settings: SecretsSection, env: dict[str, str]
 ) -> None:
     cloud.google = {("configured", "a", "latest"): b"its-value"}
     assert await with_gcp(cloud, settings, **env).resolve("secret://gcp/a") == "its-value"
@@ -149,7 +149,7 @@ async def test_gcloud_is_asked_by_its_arguments_alone(tmp_path: Path) -> None:
         tmp_path / "bin", "gcloud", r"print(base64.urlsafe_b64encode('wert~~~ÿ'.encode()).decode())"
     )
     env = {"PATH": str(tmp_path / "bin"), "CLOUDSDK_CONFIG": "/c", "ANTHROPIC_API_KEY": "not-for-it"}
-    around = surroundings(env, Secrets(gcp=Gcp(project="p-1")))
+    around = surroundings(env, SecretsSection(gcp=Gcp(project="p-1")))
     assert await GcpSecrets(around).fetch("my-secret#2") == "wert~~~ÿ"
     called = json.loads(record.read_text())
     assert called["argv"] == [
@@ -162,14 +162,18 @@ async def test_gcloud_is_asked_by_its_arguments_alone(tmp_path: Path) -> None:
 async def test_what_gcloud_complains_about_is_passed_on_in_one_line(tmp_path: Path) -> None:
     body = "sys.stderr.write('ERROR: (gcloud) NOT_FOUND: no such \\x1b[31msecret.\\nmore\\n'); sys.exit(1)"
     imitate_program(tmp_path / "bin", "gcloud", body)
-    secrets = Resolver(Secrets(), {}, providers={"gcp": GcpSecrets(surroundings({"PATH": str(tmp_path / "bin")}))})
+    secrets = Resolver(
+        SecretsSection(), {}, providers={"gcp": GcpSecrets(surroundings({"PATH": str(tmp_path / "bin")}))}
+    )
     assert await failure(secrets, "secret://gcp/a") == "gcloud failed (ERROR: (gcloud) NOT_FOUND: no such secret)."
 
 
 async def test_gcloud_without_a_project_is_told_in_one_sentence_of_ours(tmp_path: Path) -> None:
     words = "ERROR: (gcloud.secrets.versions.access) The required property [project] is not currently set.\\nIt can be set by\\n"
     imitate_program(tmp_path / "bin", "gcloud", f"sys.stderr.write('{words}'); sys.exit(1)")
-    secrets = Resolver(Secrets(), {}, providers={"gcp": GcpSecrets(surroundings({"PATH": str(tmp_path / "bin")}))})
+    secrets = Resolver(
+        SecretsSection(), {}, providers={"gcp": GcpSecrets(surroundings({"PATH": str(tmp_path / "bin")}))}
+    )
     assert await failure(secrets, "secret://gcp/a") == (
         "the project is not known. Set secrets.gcp.project, or write secret://gcp/projects/P/secrets/NAME."
     )
@@ -182,7 +186,7 @@ def with_azure(cloud: CloudImitation, folder: Path, body: str = "") -> tuple[Res
     body = body or f"print(json.dumps({{'accessToken': {TOKEN!r}, 'expires_on': 4102444800}}))"
     record = imitate_program(folder, "az", body)
     provider = AzureSecrets(surroundings({"PATH": str(folder)}), cloud.url)
-    return Resolver(Secrets(), {}, providers={"azure": provider}), record
+    return Resolver(SecretsSection(), {}, providers={"azure": provider}), record
 
 
 async def test_a_key_vault_is_read_with_the_token_of_the_az_command(cloud: CloudImitation, tmp_path: Path) -> None:
@@ -235,7 +239,7 @@ async def test_the_aws_command_is_asked_by_its_arguments_alone(tmp_path: Path) -
         tmp_path / "bin", "aws", """print(json.dumps({'SecretString': '{"user": "me", "n": 1}'}))"""
     )
     env = {"PATH": str(tmp_path / "bin"), "AWS_PROFILE": "p", "OTHER": "not-for-it"}
-    settings = Secrets(aws=Aws(region="eu-west-1", endpoint_url="http://127.0.0.1:1"))
+    settings = SecretsSection(aws=Aws(region="eu-west-1", endpoint_url="http://127.0.0.1:1"))
     provider = AwsSecrets(surroundings(env, settings))
     assert [await provider.fetch("prod/db#user"), await provider.fetch("prod/db#n")] == ["me", "1"]
     called = json.loads(record.read_text())
@@ -256,14 +260,16 @@ async def test_bytes_that_the_aws_command_prints_are_decoded(tmp_path: Path) -> 
 @pytest.mark.parametrize("name", ["file:///etc/passwd", "-x", "a b", "a;b", "arn:aws:s3:::bucket"])
 async def test_what_cannot_be_an_aws_secret_is_not_asked_for(tmp_path: Path, name: str) -> None:
     record = imitate_program(tmp_path / "bin", "aws", "")
-    secrets = Resolver(Secrets(), {}, providers={"aws": AwsSecrets(surroundings({"PATH": str(tmp_path / "bin")}))})
+    secrets = Resolver(
+        SecretsSection(), {}, providers={"aws": AwsSecrets(surroundings({"PATH": str(tmp_path / "bin")}))}
+    )
     assert (await failure(secrets, f"secret://aws/{name}")).startswith("this is not the name of a secret.")
     assert not record.exists()
 
 
 async def test_without_library_and_program_the_extra_is_named() -> None:
     around = surroundings({"PATH": ""})
-    secrets = Resolver(Secrets(), {}, providers={"aws": AwsSecrets(around), "azure": AzureSecrets(around)})
+    secrets = Resolver(SecretsSection(), {}, providers={"aws": AwsSecrets(around), "azure": AzureSecrets(around)})
     assert await failure(secrets, "secret://aws/a") == (
         "neither the library for AWS nor aws is installed. "
         'Run: pip install "openclaw-py[aws]", or install aws and sign in.'

@@ -18,7 +18,7 @@ from keyring.backends import fail
 from keyring.errors import KeyringLocked
 
 from openclaw.config.entry import SecretRef
-from openclaw.config.sections import SecretDefaults, SecretProvider, Secrets
+from openclaw.config.sections import SecretDefaults, SecretProvider, SecretsSection
 from openclaw.errors import SecretError
 from openclaw.secrets.file import find
 from openclaw.secrets.keychain import KeychainSecrets
@@ -32,7 +32,7 @@ def resolver(
     def place(name: str) -> Path:
         return home / name[2:] if home and name.startswith(("~/", "./")) else Path(name)
 
-    return Resolver(Secrets(providers=providers or {}), {} if env is None else env, place=place)
+    return Resolver(SecretsSection(providers=providers or {}), {} if env is None else env, place=place)
 
 
 async def failure(secrets: Resolver, reference: str | SecretRef) -> str:
@@ -427,7 +427,7 @@ async def test_an_object_reads_a_configured_file_as_json_or_whole(tmp_path: Path
 
 async def test_an_object_without_a_provider_means_the_default_one(tmp_path: Path) -> None:
     path = private(tmp_path / "one", "default-value")
-    settings = Secrets(
+    settings = SecretsSection(
         providers={"mine": SecretProvider(source="file", path=str(path), mode="singleValue")},
         defaults=SecretDefaults(file="mine"),
     )
@@ -478,8 +478,8 @@ def memory() -> Iterator[Memory]:
 
 
 def with_keychain(known: frozenset[str] = KNOWN, timeout_ms: float = 10_000) -> Resolver:
-    around = Surroundings(Secrets(), {}, Path, Resolver(Secrets(), {}).resolve, 10.0)
-    return Resolver(Secrets(timeout_ms=timeout_ms), {}, providers={"keychain": KeychainSecrets(around, known)})
+    around = Surroundings(SecretsSection(), {}, Path, Resolver(SecretsSection(), {}).resolve, 10.0)
+    return Resolver(SecretsSection(timeout_ms=timeout_ms), {}, providers={"keychain": KeychainSecrets(around, known)})
 
 
 async def test_the_keychain_is_asked_for_service_and_account(memory: Memory) -> None:
@@ -508,7 +508,7 @@ async def test_a_keychain_that_waits_for_a_person_holds_up_nobody(memory: Memory
 
 async def test_a_backend_that_is_not_the_systems_is_refused(memory: Memory) -> None:
     memory.entries = {("mail", "me"): "in a plain file"}
-    cause = await failure(Resolver(Secrets(), {}), "secret://keychain/mail/me")
+    cause = await failure(Resolver(SecretsSection(), {}), "secret://keychain/mail/me")
     assert cause == (
         f"{Memory.__module__}.{Memory.__qualname__} is not a keychain of the system. "
         "Remove it from keyring's settings to use the system's own."

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from openclaw.config.entry import SecretRef
 from openclaw.config.load import parse_config
-from openclaw.config.sections import SecretProvider, Secrets
+from openclaw.config.sections import SecretProvider, SecretsSection
 from openclaw.config.servers import AuthSpec, ServerSpec
 from openclaw.errors import SecretError
 from openclaw.mcp.connect import resolved
@@ -49,9 +49,9 @@ class Fails:
 
 
 def resolver(
-    provider: Provider, *, settings: Secrets | None = None, clock: Callable[[], float] = lambda: 0.0
+    provider: Provider, *, settings: SecretsSection | None = None, clock: Callable[[], float] = lambda: 0.0
 ) -> Resolver:
-    return Resolver(settings or Secrets(), {}, providers={"gcp": provider}, clock=clock)
+    return Resolver(settings or SecretsSection(), {}, providers={"gcp": provider}, clock=clock)
 
 
 async def test_plain_text_comes_back_unchanged_and_asks_nobody() -> None:
@@ -134,12 +134,12 @@ async def test_a_failure_is_not_kept() -> None:
 
 async def test_a_reference_that_is_not_answered_fails_at_its_deadline() -> None:
     with pytest.raises(SecretError) as caught:
-        await resolver(Slow(), settings=Secrets(timeout_ms=20)).resolve("secret://gcp/a")
+        await resolver(Slow(), settings=SecretsSection(timeout_ms=20)).resolve("secret://gcp/a")
     assert str(caught.value) == "secret://gcp/a cannot be resolved: there was no answer within 0.02 s."
 
 
 async def test_a_configured_provider_has_a_deadline_of_its_own() -> None:
-    settings = Secrets(timeout_ms=600_000, providers={"op": SecretProvider(source="exec", timeout_ms=20)})
+    settings = SecretsSection(timeout_ms=600_000, providers={"op": SecretProvider(source="exec", timeout_ms=20)})
     secrets = Resolver(settings, {}, providers={"exec": Slow(), "ref": Slow()})
     for reference in ("secret://exec/op/a", SecretRef(source="exec", id="a", provider="op")):
         with pytest.raises(SecretError, match=r"no answer within 0\.02 s"):
@@ -179,7 +179,7 @@ async def test_no_provider_stands_in_for_another() -> None:
     slow = Slow()
     slow.go.set()
     secrets = Resolver(
-        Secrets(),
+        SecretsSection(),
         {"a": "from the environment"},
         providers={"gcp": Fails(lambda: SecretError("gone")), "aws": slow},
     )
@@ -192,7 +192,7 @@ async def test_no_provider_stands_in_for_another() -> None:
 @pytest.mark.requirement("001-US-6-redacted")
 async def test_a_resolved_value_is_redacted_in_clear_base64_and_url_form() -> None:
     value = "p@ss/word+of=the?day"
-    assert await Resolver(Secrets(), {"DAY": value}).resolve("secret://env/DAY") == value
+    assert await Resolver(SecretsSection(), {"DAY": value}).resolve("secret://env/DAY") == value
     forms = [value, base64.b64encode(value.encode()).decode(), quote(value, safe=""), json.dumps(value)[1:-1]]
     assert [redact(f"<{form}>") for form in forms] == [
         "<[REDACTED]>",

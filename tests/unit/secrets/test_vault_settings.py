@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.config.load import parse_config
-from openclaw.config.sections import Secrets
+from openclaw.config.sections import SecretsSection
 from openclaw.errors import SecretError
 from openclaw.secrets.resolve import Resolver
 
@@ -17,13 +17,13 @@ async def failure(secrets: Resolver) -> str:
 
 
 async def test_without_an_address_the_error_says_what_to_set() -> None:
-    assert await failure(Resolver(Secrets(), {"VAULT_TOKEN": "some-token"})) == (
+    assert await failure(Resolver(SecretsSection(), {"VAULT_TOKEN": "some-token"})) == (
         "Vault's address is not known. Set secrets.vault.address, or VAULT_ADDR."
     )
 
 
 async def test_without_a_token_the_error_says_how_to_get_one(tmp_path: Path) -> None:
-    secrets = Resolver(Secrets(), {"VAULT_ADDR": "http://127.0.0.1:1"}, place=lambda name: tmp_path / name)
+    secrets = Resolver(SecretsSection(), {"VAULT_ADDR": "http://127.0.0.1:1"}, place=lambda name: tmp_path / name)
     assert await failure(secrets) == (
         "there is no token for Vault. Set VAULT_TOKEN or secrets.vault, or run: vault login (or bao login)."
     )
@@ -37,6 +37,8 @@ async def test_a_token_is_not_sent_unencrypted_to_another_machine() -> None:
 
 
 async def test_a_vault_that_is_not_running_is_named_by_its_address() -> None:
-    cause = await failure(Resolver(Secrets(), {"VAULT_ADDR": "http://127.0.0.1:1", "VAULT_TOKEN": "some-token-value"}))
+    cause = await failure(
+        Resolver(SecretsSection(), {"VAULT_ADDR": "http://127.0.0.1:1", "VAULT_TOKEN": "some-token-value"})
+    )
     assert "127.0.0.1:1" in cause
     assert "some-token-value" not in cause
