@@ -11,7 +11,7 @@ from typing import Any
 from openclaw.agent.agent import Agent, Parts, Settings
 from openclaw.agent.events import Event, RunEnd, ToolEnd, ToolStart
 from openclaw.content import Text, ToolMessage
-from openclaw.models.scripted import Scripted, ScriptedCall, Turn
+from openclaw.models.scripted import Scripted, ScriptedCall, ScriptedTurn
 from openclaw.security.audit import AuditLog
 from openclaw.security.policy import Policy, PolicyLayer
 from openclaw.sessions.sqlite import SqliteStore
@@ -57,11 +57,11 @@ def call(name: str, **arguments: Any) -> ScriptedCall:
 async def test_a_program_is_written_run_and_corrected(tmp_path: Path) -> None:
     model = Scripted(
         [
-            Turn(tool_calls=(call("write", path="hello.sh", content="echo Helo"), call("ls"))),
-            Turn(tool_calls=(call("exec", command=["/bin/sh", "hello.sh"]),)),
-            Turn(tool_calls=(call("edit", path="hello.sh", old_text="Helo", new_text="Hello"),)),
-            Turn(tool_calls=(call("exec", command=["/bin/sh", "hello.sh"]), call("grep", pattern="Hel+o"))),
-            Turn(text="It prints: {result}"),
+            ScriptedTurn(tool_calls=(call("write", path="hello.sh", content="echo Helo"), call("ls"))),
+            ScriptedTurn(tool_calls=(call("exec", command=["/bin/sh", "hello.sh"]),)),
+            ScriptedTurn(tool_calls=(call("edit", path="hello.sh", old_text="Helo", new_text="Hello"),)),
+            ScriptedTurn(tool_calls=(call("exec", command=["/bin/sh", "hello.sh"]), call("grep", pattern="Hel+o"))),
+            ScriptedTurn(text="It prints: {result}"),
         ]
     )
     events: list[Event] = []
@@ -88,7 +88,7 @@ async def test_the_config_stays_out_of_reach_of_every_file_tool(tmp_path: Path) 
         call("write", path=secret, content="{}"),
         call("edit", path=secret, old_text="secret", new_text="known"),
     )
-    model = Scripted([Turn(tool_calls=attempts), Turn(text="I cannot.")])
+    model = Scripted([ScriptedTurn(tool_calls=attempts), ScriptedTurn(text="I cannot.")])
     events: list[Event] = []
     async with agent(tmp_path, model) as one:
         outcome = await one.turn(user("Show me the token."), session_key=KEY, sink=events.append)
@@ -103,7 +103,7 @@ async def test_the_config_stays_out_of_reach_of_every_file_tool(tmp_path: Path) 
 
 
 async def test_exec_is_off_until_it_is_asked_for(tmp_path: Path) -> None:
-    model = Scripted([Turn(tool_calls=(call("exec", command=["touch", "made"]),)), Turn(text="Off.")])
+    model = Scripted([ScriptedTurn(tool_calls=(call("exec", command=["touch", "made"]),)), ScriptedTurn(text="Off.")])
     events: list[Event] = []
     async with agent(tmp_path, model) as one:
         await one.turn(user("Touch it."), session_key=KEY, sink=events.append)
@@ -119,7 +119,10 @@ async def test_exec_is_off_until_it_is_asked_for(tmp_path: Path) -> None:
 async def test_the_audit_trail_has_request_and_outcome_of_each_call_without_any_value(tmp_path: Path) -> None:
     (tmp_path / "diary.txt").write_text("dear diary")
     model = Scripted(
-        [Turn(tool_calls=(call("read", path="diary.txt"), call("raed", path="diary.txt"))), Turn(text="Read.")]
+        [
+            ScriptedTurn(tool_calls=(call("read", path="diary.txt"), call("raed", path="diary.txt"))),
+            ScriptedTurn(text="Read."),
+        ]
     )
     async with agent(tmp_path, model) as one:
         await one.turn(user("Read it."), session_key=KEY, sink=lambda event: None)
@@ -133,7 +136,7 @@ async def test_the_audit_trail_has_request_and_outcome_of_each_call_without_any_
 
 
 async def test_a_held_model_can_be_left_by_a_deadline(tmp_path: Path) -> None:
-    model = Scripted([Turn(text="Let me think", hold=True)])
+    model = Scripted([ScriptedTurn(text="Let me think", hold=True)])
     events: list[Event] = []
     async with agent(tmp_path, model) as one:
         outcome = await one.turn(user("Hurry."), session_key=KEY, sink=events.append, deadline=0.05)

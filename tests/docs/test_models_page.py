@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from openclaw.config.load import parse_config
-from openclaw.models.scripted import ScriptedCall, Turn, load
+from openclaw.models.scripted import ScriptedCall, ScriptedTurn, load
 from openclaw.models.vendors import VENDORS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "models.md").read_text(encoding="utf-8")
@@ -26,9 +26,9 @@ def test_the_script_of_the_page_loads(tmp_path: Path) -> None:
     file = tmp_path / "script.json"
     file.write_text(block("json"), encoding="utf-8")
     first, second, third = load(file)
-    assert first == Turn("Let me look.", tool_calls=(ScriptedCall("ls", {"path": "."}),))
+    assert first == ScriptedTurn("Let me look.", tool_calls=(ScriptedCall("ls", {"path": "."}),))
     assert second.text == ("Here it is:\n", "{result}")
-    assert third == Turn(error="The model is tired.", retryable=True)
+    assert third == ScriptedTurn(error="The model is tired.", retryable=True)
 
 
 def test_the_table_of_the_page_is_the_table_of_the_code() -> None:

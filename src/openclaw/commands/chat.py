@@ -13,7 +13,7 @@ from openclaw.app import App
 from openclaw.commands.agent import StreamPrinter
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
-from openclaw.commands.references import Said, argument_words, is_prompt, prompt_names, with_resources
+from openclaw.commands.references import FullMessage, argument_words, is_prompt, prompt_names, with_resources
 from openclaw.commands.slash import BUILT_IN, Chat
 from openclaw.commands.slash import run as slash
 from openclaw.errors import OpenClawError
@@ -68,7 +68,7 @@ async def say(chat: Chat, line: str) -> bool:
     return outcome.leave
 
 
-async def _answer(chat: Chat, said: Said) -> None:
+async def _answer(chat: Chat, said: FullMessage) -> None:
     printer = StreamPrinter(chat.console)
     reply = await chat.app.reply(
         said.message,

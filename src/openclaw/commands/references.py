@@ -32,14 +32,14 @@ _REFERENCE_BYTES = 64 * 1024
 _NAMES_SECONDS = 1.0
 
 
-class Said(msgspec.Struct, frozen=True):
+class FullMessage(msgspec.Struct, frozen=True):
     """A message as the model gets it: the person's own words, and what they pointed at."""
 
     message: str
     blocks: tuple[Block, ...] = ()
 
 
-async def with_resources(app: App, agent: str, message: str) -> Said:
+async def with_resources(app: App, agent: str, message: str) -> FullMessage:
     """The message with every `@server:uri` in it read. Raises UsageError, or what reading raises."""
     manager = await app.engine.manager()
     known = _typed(manager, agent)
@@ -49,7 +49,7 @@ async def with_resources(app: App, agent: str, message: str) -> Said:
         server, uri = known[match["server"]], match["uri"]
         contents = await manager.server(server, agent).use(lambda client, uri=uri: read(client, uri))  # type: ignore[misc]
         read_blocks.append(Text(show(server, contents, _REFERENCE_BYTES)))
-    return Said(message, tuple(read_blocks))
+    return FullMessage(message, tuple(read_blocks))
 
 
 def is_prompt(manager: Manager, agent: str, name: str) -> bool:
@@ -64,7 +64,7 @@ def _typed(manager: Manager, agent: str) -> dict[str, str]:
     return {**{typed_name(name): name for name in names}, **{name: name for name in names}}
 
 
-async def filled_prompt(engine: Engine, agent: str, name: str, words: str) -> Said:
+async def filled_prompt(engine: Engine, agent: str, name: str, words: str) -> FullMessage:
     """`/server:prompt key=value …` as a message. Raises UsageError when there is no such prompt or an argument is wrong."""
     manager = await engine.manager()
     server, prompt = _taken_apart(manager, agent, name)
@@ -75,7 +75,7 @@ async def filled_prompt(engine: Engine, agent: str, name: str, words: str) -> Sa
     except ValueError:
         raise UsageError(f"/{name}: a quote is not closed.") from None
     filled = await supervisor.use(lambda client: get_prompt(client, entry, given))
-    return Said(f"Follow the prompt {name}.", prompt_blocks(server, entry.name, filled, engine.media))
+    return FullMessage(f"Follow the prompt {name}.", prompt_blocks(server, entry.name, filled, engine.media))
 
 
 def _taken_apart(manager: Manager, agent: str, name: str) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from openclaw.secrets.plaintext import Finding, plaintext_findings
 from openclaw.secrets.resolve import Resolver
 
 
-class Checked(msgspec.Struct, frozen=True):
+class CheckedReference(msgspec.Struct, frozen=True):
     """One reference: whether it can be resolved, and who uses it."""
 
     reference: str
@@ -45,16 +45,16 @@ async def check(context: Context, parsed: Parsed) -> int:
     return 0 if ok else 1
 
 
-async def checked(config: Config, env: Mapping[str, str]) -> list[Checked]:
+async def checked(config: Config, env: Mapping[str, str]) -> list[CheckedReference]:
     """Every reference of a config, tried."""
     resolver = Resolver.of(config, env)
 
-    async def one(reference: str, used: tuple[str, ...]) -> Checked:
+    async def one(reference: str, used: tuple[str, ...]) -> CheckedReference:
         try:
             await resolver.resolve(reference)
         except SecretError as error:
-            return Checked(reference, False, used, redact(str(error)))
-        return Checked(reference, True, used)
+            return CheckedReference(reference, False, used, redact(str(error)))
+        return CheckedReference(reference, True, used)
 
     return list(await asyncio.gather(*(one(reference, used) for reference, used in references(config).items())))
 

@@ -11,7 +11,7 @@ from openclaw.content import AssistantMessage, Block, Message, Text, ToolMessage
 from openclaw.log import one_line
 from openclaw.security.external import clean_terminal
 from openclaw.security.unframe import without_frames
-from openclaw.sessions.event import Compaction, Reset, Said
+from openclaw.sessions.event import Reset, Said, Shortened
 from openclaw.sessions.export import jsonl
 from openclaw.sessions.key import session_key
 from openclaw.sessions.store import SessionInfo
@@ -48,7 +48,7 @@ async def show(context: Context, parsed: Parsed) -> int:
         match entry.event:
             case Said(message=message):
                 _print_message(context.console, message)
-            case Compaction(summary=summary):
+            case Shortened(summary=summary):
                 context.console.line(context.console.dim(f"[shortened here] {clean_terminal(summary)}"))
             case Reset():
                 context.console.line(context.console.dim("[a new conversation starts here]"))

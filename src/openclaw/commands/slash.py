@@ -13,7 +13,7 @@ from openclaw.app import App
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.plugin_mcp import mcp_manage
-from openclaw.commands.references import Said, filled_prompt, is_prompt
+from openclaw.commands.references import FullMessage, filled_prompt, is_prompt
 from openclaw.config.agents import AgentSpec, agent
 from openclaw.config.wording import nearest
 from openclaw.content import text_of
@@ -52,7 +52,7 @@ class Chat(msgspec.Struct):
 class Outcome(msgspec.Struct, frozen=True):
     """What to do after a slash line. `said`: say this to the model instead. `leave`: the person wants to go."""
 
-    said: Said | None = None
+    said: FullMessage | None = None
     leave: bool = False
 
 
@@ -87,7 +87,7 @@ async def _use_skill(chat: Chat, name: str, words: str) -> Outcome:
             chat.console.line(clean_terminal(without_frames(said)))
         return Outcome()
     try:
-        return Outcome(Said(command.message(words.strip())))
+        return Outcome(FullMessage(command.message(words.strip())))
     except SkillFault as fault:
         raise UsageError(f"/{name} cannot be used: {fault}") from None
 

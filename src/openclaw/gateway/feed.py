@@ -27,7 +27,7 @@ class FeedEvent(msgspec.Struct, frozen=True):
     data: bytes
 
 
-class Watch:
+class Watcher:
     """One watcher's own queue."""
 
     def __init__(self, kinds: Collection[str]) -> None:
@@ -67,7 +67,7 @@ class Watch:
 
 class Feed:
     def __init__(self) -> None:
-        self._watches: set[Watch] = set()
+        self._watches: set[Watcher] = set()
         self._is_closed = False
 
     @property
@@ -82,9 +82,9 @@ class Feed:
                 watch.take(event)
 
     @contextmanager
-    def watch(self, kinds: Collection[str] = ()) -> Iterator[Watch]:
+    def watch(self, kinds: Collection[str] = ()) -> Iterator[Watcher]:
         """Events from now on; all kinds when none are named."""
-        watch = Watch(kinds)
+        watch = Watcher(kinds)
         self._watches.add(watch)
         if self._is_closed:
             watch.close()

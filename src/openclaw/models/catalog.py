@@ -22,7 +22,7 @@ from openclaw.models.spec import ModelEndpoint, ModelSpec, ProviderSpec
 from openclaw.models.vendors import USUAL_WINDOW, VENDORS, Vendor, located
 from openclaw.redact import SECRET_SCHEME, looks_secret, remember
 
-__all__ = ["OFFLINE", "Chain", "Link", "ModelSpec", "Models", "ProviderSpec", "Selection"]
+__all__ = ["OFFLINE", "Chain", "ChainLink", "ModelSpec", "Models", "ProviderSpec", "Selection"]
 
 # It reads the last message only; any number will do that never makes a conversation compact early.
 OFFLINE_WINDOW: Final = 1_000_000
@@ -35,7 +35,7 @@ async def as_text(value: object) -> str:
     return str(value)
 
 
-class Link(msgspec.Struct, frozen=True):
+class ChainLink(msgspec.Struct, frozen=True):
     """One model of a chain: its full name, who serves it, and what it is called there."""
 
     name: str
@@ -62,7 +62,7 @@ class Selection(msgspec.Struct, frozen=True):
 class Chain:
     """A provider that asks the next model when one fails before its first word, in a way that another may not."""
 
-    def __init__(self, links: Sequence[Link]) -> None:
+    def __init__(self, links: Sequence[ChainLink]) -> None:
         self.name = links[0].provider.name
         self._links = tuple(links)
 
@@ -159,12 +159,12 @@ class Models:
             return f"ollama/{running}", f"Ollama runs at {base_url}"
         return OFFLINE, "no model is configured, no key is set, and no Ollama runs here"
 
-    def _link(self, name: str) -> Link:
+    def _link(self, name: str) -> ChainLink:
         provider_id, model = read_name(name, self._specs)
         if provider_id == SCRIPTED and provider_id not in self._specs:
             # Each script is a provider of its own: it counts its turns.
-            return Link(name, self._kept(name, lambda: self._scripted(model, SCRIPTED)), model)
-        return Link(f"{provider_id}/{model}", self._kept(provider_id, lambda: self._make(provider_id)), model)
+            return ChainLink(name, self._kept(name, lambda: self._scripted(model, SCRIPTED)), model)
+        return ChainLink(f"{provider_id}/{model}", self._kept(provider_id, lambda: self._make(provider_id)), model)
 
     def _kept(self, key: str, make: Callable[[], Provider]) -> Provider:
         if key not in self._providers:

@@ -80,7 +80,7 @@ class Span(msgspec.Struct, frozen=True):
     end: int
 
 
-class Target(msgspec.Struct, frozen=True):
+class PathTarget(msgspec.Struct, frozen=True):
     """The file or folder a sentence is about. `placed` when it stands in a clause of its own ("in docs", "the src folder")."""
 
     span: Span
@@ -97,7 +97,7 @@ class Clues(msgspec.Struct, frozen=True):
     urls: tuple[Span, ...]
     quoted: tuple[Span, ...]
     numbers: tuple[Span, ...]
-    target: Target | None
+    target: PathTarget | None
     # "here", "in the current directory": words to take out, that name no path.
     here: tuple[Span, ...]
 
@@ -195,37 +195,37 @@ def _value_at(text: str, start: int) -> tuple[Any, int]:
     return (word[0].rstrip(",;"), word.end()) if word else ("", start)
 
 
-def _target(plain: str, quoted: tuple[Span, ...]) -> Target | None:
+def _target(plain: str, quoted: tuple[Span, ...]) -> PathTarget | None:
     """The clearest sign wins: a quoted path, a named folder, a word that looks like a path, then the last "in …"."""
     for span in quoted:
         if looks_like_path(span.value):
             placed = bool(re.search(r"\b(?:in|inside|of|from|under|within)\s+$", plain[: span.start], re.IGNORECASE))
-            return Target(span, kind_of(span.value), placed)
+            return PathTarget(span, kind_of(span.value), placed)
     parent = _PARENT.search(plain)
     if parent is not None:
-        return Target(Span("..", parent.start(), parent.end()), "folder", placed=True)
+        return PathTarget(Span("..", parent.start(), parent.end()), "folder", placed=True)
     for pattern in (_NAMED_FOLDER, _FOLDER_NAMED):
         for match in pattern.finditer(plain):
             if _is_name(match["name"]):
-                return Target(Span(match["name"], match.start(), match.end()), "folder", placed=True)
+                return PathTarget(Span(match["name"], match.start(), match.end()), "folder", placed=True)
     for pattern in (_PLACE, _SEARCHED):
         places = [match for match in pattern.finditer(plain) if _is_name(match["name"])]
         if places:
             match = places[-1]
             name = match["name"].rstrip(_TRAILING) or match["name"]
-            return Target(Span(name, match.start(), match.end("name")), kind_of(name), placed=True)
+            return PathTarget(Span(name, match.start(), match.end("name")), kind_of(name), placed=True)
     return _path_word(plain)
 
 
-def _path_word(plain: str) -> Target | None:
+def _path_word(plain: str) -> PathTarget | None:
     """The last word that can only be a path, with "in" or "of" before it when they are there."""
-    found: Target | None = None
+    found: PathTarget | None = None
     for match in re.finditer(r"(?:\b(?P<place>in|inside|within|under|from|of|through|into)\s+)?(?P<name>\S+)", plain):
         name = match["name"].strip("(<[").rstrip(_TRAILING) or match["name"]
         if looks_like_path(name):
             start = match.start() if match["place"] else plain.index(name, match.start("name"))
             end = plain.index(name, match.start("name")) + len(name)
-            found = Target(Span(name, start, end), kind_of(name), placed=bool(match["place"]))
+            found = PathTarget(Span(name, start, end), kind_of(name), placed=bool(match["place"]))
     return found
 
 

@@ -43,7 +43,7 @@ class ScriptedCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fault: str = ""
 
 
-class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+class ScriptedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     text: str | tuple[str, ...] = ()
     reasoning: str = ""
     signature: str = ""
@@ -58,17 +58,17 @@ class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="came
 
 
 class _Script(msgspec.Struct, forbid_unknown_fields=True):
-    turns: tuple[Turn, ...]
+    turns: tuple[ScriptedTurn, ...]
 
 
 # A turn that depends on what was asked.
-Reaction = Callable[[ModelRequest], Turn]
+Reaction = Callable[[ModelRequest], ScriptedTurn]
 
 
 class Scripted:
     """`requests` are those received, each with the messages and tools of its moment. `holding` is set while a turn holds its breath."""
 
-    def __init__(self, turns: Sequence[Turn | Reaction], *, name: str = NAME) -> None:
+    def __init__(self, turns: Sequence[ScriptedTurn | Reaction], *, name: str = NAME) -> None:
         self.name = name
         self.requests: list[ModelRequest] = []
         self.holding = asyncio.Event()
@@ -85,7 +85,7 @@ class Scripted:
             yield Done("error", error=error, model=model)
             return
         scripted = self._turns[number]
-        turn = scripted if isinstance(scripted, Turn) else scripted(request)
+        turn = scripted if isinstance(scripted, ScriptedTurn) else scripted(request)
         for event in _events(turn, request, number):
             yield event
         if turn.hold:
@@ -100,7 +100,7 @@ class Scripted:
         return None
 
 
-def _events(turn: Turn, request: ModelRequest, number: int) -> list[ModelEvent]:
+def _events(turn: ScriptedTurn, request: ModelRequest, number: int) -> list[ModelEvent]:
     events: list[ModelEvent] = []
     if turn.reasoning:
         events.append(ReasoningDelta(turn.reasoning))
@@ -119,12 +119,12 @@ def _events(turn: Turn, request: ModelRequest, number: int) -> list[ModelEvent]:
     return events
 
 
-def _done(turn: Turn, model: str) -> Done:
+def _done(turn: ScriptedTurn, model: str) -> Done:
     reason: StopReason = "error" if turn.error else "tools" if turn.tool_calls else "end"
     return Done(turn.stop_reason or reason, turn.usage, turn.error, turn.retryable, model, turn.too_long)
 
 
-def load(path: Path) -> tuple[Turn, ...]:
+def load(path: Path) -> tuple[ScriptedTurn, ...]:
     """The turns of a script file. Raises ModelError that says what is wrong with it."""
     try:
         with path.open("rb") as file:
@@ -137,7 +137,7 @@ def load(path: Path) -> tuple[Turn, ...]:
     if len(data) > MOST_BYTES:
         raise ModelError(f"The script {path} is larger than {MOST_BYTES:,} bytes.", hint="Write a shorter one.")
     try:
-        script = msgspec.json.decode(data, type=tuple[Turn, ...] | _Script)
+        script = msgspec.json.decode(data, type=tuple[ScriptedTurn, ...] | _Script)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         hint = 'It is a JSON list of turns such as {"text": "Hello"}.'
         raise ModelError(f"The script {path} is not a list of turns: {error}.", hint=hint) from error

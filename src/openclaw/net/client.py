@@ -20,13 +20,13 @@ from typing import Final
 import msgspec
 
 from openclaw.errors import ConnectError, DeadlineError, LinkLostError
-from openclaw.net.connection import NOTHING, Connection
+from openclaw.net.connection import NOTHING, HttpConnection
 from openclaw.net.cookies import CookieJar
 from openclaw.net.dial import dial
 from openclaw.net.http1 import ResponseParser, encode_fields, encode_head, encode_request
 from openclaw.net.pool import MAX_IDLE, Pool
 from openclaw.net.proxy import Proxy, ProxyRules
-from openclaw.net.redirect import STATUSES, Request, redirected
+from openclaw.net.redirect import STATUSES, HttpRequest, redirected
 from openclaw.net.resolve import Lookup, system_lookup
 from openclaw.net.response import Fetched, Response
 from openclaw.net.tls import TlsOptions, make_context
@@ -125,7 +125,7 @@ class HttpClient:
         rules = self.options.rules
         if body is None and method in _WITH_BODY:
             body = b""
-        request = Request(method, check_url(url, rules), headers or {}, body, rules)
+        request = HttpRequest(method, check_url(url, rules), headers or {}, body, rules)
         if timeout is None:
             return await self._follow(request, None)
         ends = asyncio.get_running_loop().time() + timeout
@@ -135,7 +135,7 @@ class HttpClient:
         except TimeoutError:
             raise DeadlineError(f"{request.target.origin} did not answer within {timeout:g} s.") from None
 
-    async def _follow(self, request: Request, ends: float | None) -> Response:
+    async def _follow(self, request: HttpRequest, ends: float | None) -> Response:
         """One exchange after the other, until one is not redirected."""
         while True:
             target = request.target
@@ -168,7 +168,7 @@ class HttpClient:
             response.close()
             request = redirected(request, head.status, location, connection.peer)
 
-    async def _dial(self, request: Request, proxy: Proxy | None) -> Connection:
+    async def _dial(self, request: HttpRequest, proxy: Proxy | None) -> HttpConnection:
         target = request.target
         patience = self.options.connect_timeout
         try:
@@ -184,7 +184,7 @@ class HttpClient:
             self._context = await asyncio.to_thread(make_context, self.options.tls)
         return self._context
 
-    def _encode(self, request: Request, proxy: Proxy | None) -> tuple[bytes, memoryview]:
+    def _encode(self, request: HttpRequest, proxy: Proxy | None) -> tuple[bytes, memoryview]:
         """The request to send at once, and the body that follows it when that is large."""
         target = request.target
         absolute = proxy is not None and target.scheme == "http"
@@ -235,6 +235,6 @@ class _Stream:
             self._response.close()
 
 
-def _expire_at(ends: float, connection: Connection) -> asyncio.TimerHandle:
+def _expire_at(ends: float, connection: HttpConnection) -> asyncio.TimerHandle:
     error = DeadlineError(f"{connection.label} did not finish its answer in time.")
     return asyncio.get_running_loop().call_at(ends, connection.abort, error)

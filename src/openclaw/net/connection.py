@@ -24,7 +24,7 @@ MAX_LINGER_BYTES: Final = 64 * 1024
 NOTHING: Final = memoryview(b"")
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """Between `start` and `end` it belongs to one exchange. `peer` is the address that was checked and dialled."""
 
     def __init__(self, label: str, peer: str, sock: socket.socket | None = None) -> None:

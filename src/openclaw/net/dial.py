@@ -13,7 +13,7 @@ from typing import Final
 
 from openclaw.errors import AddressError, ConnectError, OpenClawError
 from openclaw.net import tls
-from openclaw.net.connection import Connection
+from openclaw.net.connection import HttpConnection
 from openclaw.net.http1 import ResponseParser, encode_fields, encode_request
 from openclaw.net.proxy import Proxy
 from openclaw.net.resolve import Lookup, addresses
@@ -31,7 +31,7 @@ _PROXY_RULES = Rules(allow_loopback=True, allow_private=True, allow_link_local=T
 
 async def dial(
     target: Target, rules: Rules, *, proxy: Proxy | None, context: ssl.SSLContext | None, lookup: Lookup
-) -> Connection:
+) -> HttpConnection:
     """Open a connection to `target`. The caller bounds the time; cancelling leaves nothing open."""
     if proxy is None:
         sock, peer = await _connect(target, rules, lookup)
@@ -51,12 +51,12 @@ async def dial(
     return await _attach(sock, target, "", context)
 
 
-async def _attach(sock: socket.socket, target: Target, peer: str, context: ssl.SSLContext | None) -> Connection:
+async def _attach(sock: socket.socket, target: Target, peer: str, context: ssl.SSLContext | None) -> HttpConnection:
     """Hand the socket to the event loop, which owns it from here on, also when the handshake fails."""
     loop = asyncio.get_running_loop()
 
-    def make() -> Connection:
-        return Connection(target.origin, peer, sock)
+    def make() -> HttpConnection:
+        return HttpConnection(target.origin, peer, sock)
 
     try:
         if context is None:

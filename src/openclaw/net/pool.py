@@ -8,7 +8,7 @@ import asyncio
 from functools import partial
 from typing import Final
 
-from openclaw.net.connection import Connection
+from openclaw.net.connection import HttpConnection
 
 # Node's servers close idle connections after 5 s; the usual default elsewhere is longer.
 MAX_IDLE: Final = 4.0
@@ -19,12 +19,12 @@ MAX_IDLE_PER_ORIGIN: Final = 64
 class Pool:
     def __init__(self, max_idle: float = MAX_IDLE) -> None:
         self._max_idle = max_idle
-        self._idle: dict[str, list[Connection]] = {}
-        self._lingering: set[Connection] = set()
+        self._idle: dict[str, list[HttpConnection]] = {}
+        self._lingering: set[HttpConnection] = set()
         self._reaper: asyncio.TimerHandle | None = None
         self._closed = False
 
-    def take(self, origin: str) -> Connection | None:
+    def take(self, origin: str) -> HttpConnection | None:
         """An idle connection that is still good as far as anybody can tell, else None."""
         idle = self._idle.get(origin)
         if not idle:
@@ -37,7 +37,7 @@ class Pool:
             connection.abort()
         return None
 
-    def put(self, origin: str, connection: Connection) -> None:
+    def put(self, origin: str, connection: HttpConnection) -> None:
         """Keep a connection whose exchange has ended."""
         idle = self._idle.setdefault(origin, [])
         if self._closed or len(idle) >= MAX_IDLE_PER_ORIGIN:
@@ -49,13 +49,13 @@ class Pool:
         if self._reaper is None:
             self._reaper = loop.call_later(self._max_idle, self._reap)
 
-    def give_back(self, origin: str, connection: Connection) -> None:
+    def give_back(self, origin: str, connection: HttpConnection) -> None:
         """An exchange is over: keep the connection if it can carry another one."""
         self._lingering.discard(connection)
         if connection.end():
             self.put(origin, connection)
 
-    def linger(self, origin: str, connection: Connection, patience: float) -> None:
+    def linger(self, origin: str, connection: HttpConnection, patience: float) -> None:
         """Give a connection back once the rest of its answer has come, within `patience` seconds; nobody waits for it."""
         self._lingering.add(connection)
         connection.linger(patience, partial(self.give_back, origin, connection))

@@ -20,7 +20,7 @@ STATUSES: Final = frozenset((301, 302, 303, 307, 308))
 _PUBLIC_HEADERS = frozenset(("accept", "accept-encoding", "content-type", "user-agent"))
 
 
-class Request(msgspec.Struct):
+class HttpRequest(msgspec.Struct):
     method: str
     target: Target
     headers: Mapping[str, str]
@@ -29,7 +29,7 @@ class Request(msgspec.Struct):
     hops: int = 0
 
 
-def redirected(request: Request, status: int, location: str, peer: str) -> Request:
+def redirected(request: HttpRequest, status: int, location: str, peer: str) -> HttpRequest:
     """The request for the next hop. `peer` is the address that answered, empty behind a proxy.
 
     POST stays POST on 301 and 302, as the standard allows: an MCP message turned into a GET would mean nothing.
@@ -47,5 +47,5 @@ def redirected(request: Request, status: int, location: str, peer: str) -> Reque
     check_url(target.url, rules)
     if status == 303 and request.method != "HEAD":
         headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}
-        return Request("GET", target, headers, None, rules, request.hops + 1)
-    return Request(request.method, target, headers, request.body, rules, request.hops + 1)
+        return HttpRequest("GET", target, headers, None, rules, request.hops + 1)
+    return HttpRequest(request.method, target, headers, request.body, rules, request.hops + 1)

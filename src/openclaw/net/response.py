@@ -10,7 +10,7 @@ import msgspec
 
 from openclaw.errors import ProtocolError, TransportError
 from openclaw.net.body import Inflater, coding_of
-from openclaw.net.connection import Connection
+from openclaw.net.connection import HttpConnection
 from openclaw.net.http1 import Head, Headers, ResponseParser
 from openclaw.net.pool import Pool
 from openclaw.security.egress import Target
@@ -34,7 +34,7 @@ class Response:
         self,
         head: Head,
         target: Target,
-        connection: Connection,
+        connection: HttpConnection,
         parser: ResponseParser,
         pool: Pool,
         expiry: asyncio.TimerHandle | None,
@@ -42,7 +42,7 @@ class Response:
         self.status = head.status
         self._fields = head.fields
         self._target = target
-        self._connection: Connection | None = connection
+        self._connection: HttpConnection | None = connection
         self._parser = parser
         self._pool = pool
         self._expiry = expiry
@@ -107,7 +107,7 @@ class Response:
         if connection is not None:
             self._pool.linger(self._target.origin, connection, patience)
 
-    def _detach(self) -> Connection | None:
+    def _detach(self) -> HttpConnection | None:
         connection, self._connection = self._connection, None
         if self._expiry is not None:
             self._expiry.cancel()
@@ -122,7 +122,7 @@ class _Pieces:
 
     __slots__ = ("_connection", "_parser")
 
-    def __init__(self, connection: Connection, parser: ResponseParser) -> None:
+    def __init__(self, connection: HttpConnection, parser: ResponseParser) -> None:
         self._connection = connection
         self._parser = parser
 

@@ -22,7 +22,7 @@ class Said(msgspec.Struct, frozen=True, tag_field="type", tag="message"):
     message: Message
 
 
-class Compaction(msgspec.Struct, frozen=True, tag_field="type", tag="compaction"):
+class Shortened(msgspec.Struct, frozen=True, tag_field="type", tag="compaction"):
     """The model's view was shortened: from here on it is `summary` (as the model saw it), then `kept`."""
 
     summary: str
@@ -40,7 +40,7 @@ class Custom(msgspec.Struct, frozen=True, tag_field="type", tag="custom"):
     data: Any = None
 
 
-SessionEvent = Said | Compaction | Reset | Custom
+SessionEvent = Said | Shortened | Reset | Custom
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -81,7 +81,7 @@ def decode(raw: bytes) -> SessionEvent:
 
 def is_start(event: SessionEvent) -> bool:
     """Whether nothing before this event matters to `history`."""
-    return isinstance(event, Compaction | Reset)
+    return isinstance(event, Shortened | Reset)
 
 
 def history(events: Iterable[SessionEvent]) -> list[Message]:
@@ -91,7 +91,7 @@ def history(events: Iterable[SessionEvent]) -> list[Message]:
         match event:
             case Said(message=message):
                 messages.append(message)
-            case Compaction(summary=summary, kept=kept):
+            case Shortened(summary=summary, kept=kept):
                 opening: list[Message] = [UserMessage((Text(summary),))] if summary else []
                 messages = [*opening, *kept]
             case Reset():
@@ -106,7 +106,7 @@ def _open_data(event: SessionEvent) -> list[Any]:
     match event:
         case Said(message=message):
             messages: tuple[Message, ...] = (message,)
-        case Compaction(kept=kept):
+        case Shortened(kept=kept):
             messages = kept
         case Custom(data=data):
             return [data]

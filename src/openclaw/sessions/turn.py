@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from openclaw.content import Message
-from openclaw.sessions.event import Compaction, Custom, Reset, Said, SessionEvent, encode, history
+from openclaw.sessions.event import Custom, Reset, Said, SessionEvent, Shortened, encode, history
 
 Write = Callable[[Sequence[tuple[SessionEvent, bytes]]], Awaitable[None]]
 
@@ -34,7 +34,7 @@ class Turn:
 
     def compact(self, summary: str, kept: Sequence[Message] = ()) -> None:
         """From here on the history is `summary` as a user message (none when it is empty), then `kept`."""
-        self._stage(Compaction(summary, tuple(kept)))
+        self._stage(Shortened(summary, tuple(kept)))
 
     def reset(self) -> None:
         self._stage(Reset())

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from openclaw.skills.command import SkillCommand, assign_commands
-from openclaw.skills.discover import DEFAULT_LIMITS, Limits, Root, discover
+from openclaw.skills.discover import DEFAULT_LIMITS, Limits, SkillRoot, discover
 from openclaw.skills.gate import Facts, gate, gather_programs
 from openclaw.skills.prompt import skills_prompt
 from openclaw.skills.skill import Skill, Skipped
@@ -47,7 +47,7 @@ class SkillRules(msgspec.Struct, frozen=True):
 
 
 def load_skills(
-    roots: Sequence[Root],
+    roots: Sequence[SkillRoot],
     rules: SkillRules,
     *,
     config: Mapping[str, Any],
@@ -76,7 +76,7 @@ def load_skills(
     return Skills(tuple(skills), tuple(skipped), assign_commands(skills, reserved), skills_prompt(skills, rules.limits))
 
 
-def _unique(roots: Sequence[Root], limits: Limits) -> tuple[list[Skill], list[Skipped]]:
+def _unique(roots: Sequence[SkillRoot], limits: Limits) -> tuple[list[Skill], list[Skipped]]:
     """The first skill of each name. Case twins are one name: a person could not tell them apart."""
     first: dict[str, Skill] = {}
     skipped: list[Skipped] = []

@@ -48,7 +48,7 @@ class Limits(msgspec.Struct, frozen=True):
 DEFAULT_LIMITS = Limits()
 
 
-class Root(msgspec.Struct, frozen=True):
+class SkillRoot(msgspec.Struct, frozen=True):
     """A directory to search. `within` is a directory its real path must not leave."""
 
     path: Path
@@ -59,22 +59,22 @@ class Root(msgspec.Struct, frozen=True):
 
 def skill_roots(
     *, workspace: Path | None, home: Path, state_dir: Path, agent: str, extra_dirs: Sequence[Path] = ()
-) -> tuple[Root, ...]:
+) -> tuple[SkillRoot, ...]:
     """All roots of one agent, highest in precedence first. None of them need exist."""
-    roots: list[Root] = []
+    roots: list[SkillRoot] = []
     if state_dir == home / ".openclaw":
-        roots.append(Root(home / ".agents" / "skills", "personal"))
-    roots.append(Root(state_dir / "skills", "managed"))
-    roots.append(Root(state_dir / "agents" / agent / "agent" / "workshop-skills", "workshop"))
-    roots.append(Root(BUNDLED, "bundled"))
-    roots += [Root(path, "extra", CONFIGURED_DEPTH) for path in extra_dirs]
+        roots.append(SkillRoot(home / ".agents" / "skills", "personal"))
+    roots.append(SkillRoot(state_dir / "skills", "managed"))
+    roots.append(SkillRoot(state_dir / "agents" / agent / "agent" / "workshop-skills", "workshop"))
+    roots.append(SkillRoot(BUNDLED, "bundled"))
+    roots += [SkillRoot(path, "extra", CONFIGURED_DEPTH) for path in extra_dirs]
     if workspace is not None:
-        roots.append(Root(workspace / "skills", "workspace", within=workspace))
-        roots.append(Root(workspace / ".agents" / "skills", "workspace", within=workspace))
+        roots.append(SkillRoot(workspace / "skills", "workspace", within=workspace))
+        roots.append(SkillRoot(workspace / ".agents" / "skills", "workspace", within=workspace))
     return tuple(roots)
 
 
-def discover(root: Root, limits: Limits = DEFAULT_LIMITS) -> tuple[list[Skill], list[Skipped]]:
+def discover(root: SkillRoot, limits: Limits = DEFAULT_LIMITS) -> tuple[list[Skill], list[Skipped]]:
     """The skills under one root, in the order of their paths, and what was passed over. Raises nothing."""
     skills: list[Skill] = []
     skipped: list[Skipped] = []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from openclaw.content import Text, UserMessage
 from openclaw.models.arguments import fill
-from openclaw.models.clues import Span, Target, read_clues
+from openclaw.models.clues import PathTarget, Span, read_clues
 from openclaw.models.offline import decide
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
 
@@ -67,13 +67,13 @@ def test_names_with_dashes_are_found() -> None:
     [
         ("and/or 1/2 10/12/2026 e.g. this", None),
         ("open 'my file.txt' in \"dir/a b.md\"", None),
-        ("see (docs/a.md).", Target(Span("docs/a.md", 5, 14), "file", placed=False)),
-        ("open ~/notes", Target(Span("~/notes", 5, 12), "unknown", placed=False)),
-        ("in .", Target(Span(".", 0, 4), "folder", placed=True)),
-        ("the directory called build", Target(Span("build", 4, 26), "folder", placed=True)),
+        ("see (docs/a.md).", PathTarget(Span("docs/a.md", 5, 14), "file", placed=False)),
+        ("open ~/notes", PathTarget(Span("~/notes", 5, 12), "unknown", placed=False)),
+        ("in .", PathTarget(Span(".", 0, 4), "folder", placed=True)),
+        ("the directory called build", PathTarget(Span("build", 4, 26), "folder", placed=True)),
     ],
 )
-def test_what_a_sentence_is_about_is_found(text: str, target: Target | None) -> None:
+def test_what_a_sentence_is_about_is_found(text: str, target: PathTarget | None) -> None:
     assert read_clues(text).target == target
 
 

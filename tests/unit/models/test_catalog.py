@@ -14,10 +14,10 @@ from aiohttp import web
 
 from openclaw.content import Text, UserMessage
 from openclaw.errors import ModelError, SecretError
-from openclaw.models.catalog import OFFLINE, Chain, Link, Models, ModelSpec, ProviderSpec, Selection
+from openclaw.models.catalog import OFFLINE, Chain, ChainLink, Models, ModelSpec, ProviderSpec, Selection
 from openclaw.models.offline import Offline
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, Notice, TextDelta
-from openclaw.models.scripted import Scripted, Turn
+from openclaw.models.scripted import Scripted, ScriptedTurn
 from openclaw.models.spec import ModelEndpoint
 from openclaw.models.vendors import MESSAGES, VENDORS, located
 from parts.model_servers import KEY, MODEL, Answer, ChatServer, Failure, MessagesServer
@@ -255,23 +255,27 @@ async def test_the_next_model_is_tried_when_one_fails_before_its_first_word() ->
     assert events[-1].model == f"second/{MODEL}"
 
 
-def chain(*turns: Turn) -> Chain:
-    return Chain([Link(f"s{number}/m", Scripted([turn], name=f"s{number}"), "m") for number, turn in enumerate(turns)])
+def chain(*turns: ScriptedTurn) -> Chain:
+    return Chain(
+        [ChainLink(f"s{number}/m", Scripted([turn], name=f"s{number}"), "m") for number, turn in enumerate(turns)]
+    )
 
 
 async def test_a_chain_that_fails_to_its_end_says_the_last_reason() -> None:
     events = [
         e
-        async for e in chain(Turn(error="A.", retryable=True), Turn(error="B.", retryable=True)).stream(
+        async for e in chain(ScriptedTurn(error="A.", retryable=True), ScriptedTurn(error="B.", retryable=True)).stream(
             ModelRequest("", "", USER)
         )
     ]
     assert events == [Notice("A. Trying s1/m."), Done("error", error="B.", retryable=True, model="s1/m")]
 
 
-@pytest.mark.parametrize("turn", [Turn(error="No."), Turn("half", error="Broken.", retryable=True), Turn("fine")])
-async def test_nobody_else_is_asked_after_the_first_word_or_a_failure_that_stays(turn: Turn) -> None:
-    *_, done = [event async for event in chain(turn, Turn("other")).stream(ModelRequest("", "", USER))]
+@pytest.mark.parametrize(
+    "turn", [ScriptedTurn(error="No."), ScriptedTurn("half", error="Broken.", retryable=True), ScriptedTurn("fine")]
+)
+async def test_nobody_else_is_asked_after_the_first_word_or_a_failure_that_stays(turn: ScriptedTurn) -> None:
+    *_, done = [event async for event in chain(turn, ScriptedTurn("other")).stream(ModelRequest("", "", USER))]
     assert isinstance(done, Done)
     assert (done.error, done.model) == (turn.error, "s0/m")
 

@@ -19,7 +19,7 @@ from openclaw.models.provider import (
     ToolCallEnd,
     ToolCallStart,
 )
-from openclaw.models.scripted import Scripted, ScriptedCall, Turn, load
+from openclaw.models.scripted import Scripted, ScriptedCall, ScriptedTurn, load
 
 
 def asking(*messages: Message) -> ModelRequest:
@@ -33,9 +33,9 @@ async def played(provider: Scripted, request: ModelRequest | None = None) -> lis
 async def test_turns_are_played_one_a_request() -> None:
     provider = Scripted(
         [
-            Turn(text=("Hel", "lo"), reasoning="hm", signature="x:1", usage=Usage(1, 2)),
-            Turn(tool_calls=(ScriptedCall("ls", {"path": "."}), ScriptedCall("read", id="mine"))),
-            Turn(error="Broken.", retryable=True),
+            ScriptedTurn(text=("Hel", "lo"), reasoning="hm", signature="x:1", usage=Usage(1, 2)),
+            ScriptedTurn(tool_calls=(ScriptedCall("ls", {"path": "."}), ScriptedCall("read", id="mine"))),
+            ScriptedTurn(error="Broken.", retryable=True),
         ]
     )
     assert await played(provider) == [
@@ -64,7 +64,7 @@ async def test_a_script_that_is_over_answers_with_an_error() -> None:
 
 
 async def test_requests_are_remembered_as_they_were() -> None:
-    provider = Scripted([Turn("a")])
+    provider = Scripted([ScriptedTurn("a")])
     messages: list[Message] = [UserMessage((Text("first"),))]
     await played(provider, ModelRequest("play", "Be brief.", messages))
     messages.append(UserMessage((Text("later"),)))
@@ -72,17 +72,17 @@ async def test_requests_are_remembered_as_they_were() -> None:
 
 
 async def test_a_turn_may_react_to_what_was_asked() -> None:
-    provider = Scripted([lambda request: Turn(f"asked {len(request.messages)}")])
+    provider = Scripted([lambda request: ScriptedTurn(f"asked {len(request.messages)}")])
     assert (await played(provider))[0] == TextDelta("asked 1")
 
 
 async def test_text_may_quote_the_last_result() -> None:
     request = asking(ToolMessage("1", "ls", (Text("old"),)), ToolMessage("2", "ls", (Text("a.txt"),)))
-    assert (await played(Scripted([Turn("Found: {result}.")]), request))[0] == TextDelta("Found: a.txt.")
+    assert (await played(Scripted([ScriptedTurn("Found: {result}.")]), request))[0] == TextDelta("Found: a.txt.")
 
 
 async def test_a_turn_that_holds_its_breath_waits_to_be_cancelled() -> None:
-    provider = Scripted([Turn("so", hold=True)])
+    provider = Scripted([ScriptedTurn("so", hold=True)])
     seen: list[ModelEvent] = []
 
     async def read() -> None:
@@ -103,7 +103,7 @@ def test_a_file_is_a_list_of_turns_or_an_object_with_turns(tmp_path: Path) -> No
     turns = [{"text": "a"}, {"toolCalls": [{"name": "ls"}], "usage": {"inputTokens": 3}}]
     file = tmp_path / "script.json"
     file.write_text(json.dumps(turns))
-    expected = (Turn("a"), Turn(tool_calls=(ScriptedCall("ls"),), usage=Usage(3)))
+    expected = (ScriptedTurn("a"), ScriptedTurn(tool_calls=(ScriptedCall("ls"),), usage=Usage(3)))
     assert load(file) == expected
     file.write_text(json.dumps({"turns": turns}))
     assert load(file) == expected

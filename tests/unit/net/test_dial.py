@@ -6,7 +6,7 @@ import pytest
 
 from openclaw.errors import AddressError, ConnectError
 from openclaw.net.client import ClientOptions, HttpClient
-from openclaw.net.redirect import Request, redirected
+from openclaw.net.redirect import HttpRequest, redirected
 from openclaw.security.egress import OPERATOR, Rules, parse_url
 from parts.http_faults import status
 from parts.http_server import HttpServer
@@ -72,7 +72,7 @@ async def test_a_redirect_to_a_name_on_a_nearer_network_is_refused() -> None:
 
 async def test_a_redirect_may_not_ride_on_a_kept_connection_to_a_nearer_network() -> None:
     """A private server and a loopback one, both allowed by config; the private one may not send us to the other."""
-    kept = Request("GET", parse_url("http://10.0.0.5/"), {}, None, OPERATOR)
+    kept = HttpRequest("GET", parse_url("http://10.0.0.5/"), {}, None, OPERATOR)
     with pytest.raises(AddressError, match="loopback"):
         redirected(kept, 307, "http://127.0.0.1:3000/", "10.0.0.5")
     with pytest.raises(AddressError, match="private"):

@@ -3,7 +3,7 @@
 import json
 
 from openclaw.content import AssistantMessage, Image, Text, ToolCall, UserMessage
-from openclaw.sessions.event import Compaction, Custom, Reset, Said
+from openclaw.sessions.event import Custom, Reset, Said, Shortened
 from openclaw.sessions.export import jsonl
 from openclaw.sessions.store import SessionInfo, Transcript, entry
 
@@ -13,7 +13,7 @@ def test_an_export_is_a_header_and_one_line_an_event() -> None:
     events = [
         Said(UserMessage((Text("hi\n"), Image(b"\x00", "image/png")))),
         Said(call),
-        Compaction("short", (call,)),
+        Shortened("short", (call,)),
         Reset(),
         Custom("n", [1]),
     ]

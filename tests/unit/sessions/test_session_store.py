@@ -22,7 +22,7 @@ from openclaw.content import (
     UserMessage,
 )
 from openclaw.errors import StoreError, UsageError
-from openclaw.sessions.event import Compaction, Custom, Entry, Reset, Said
+from openclaw.sessions.event import Custom, Entry, Reset, Said, Shortened
 from openclaw.sessions.memory import MemoryStore
 from openclaw.sessions.sqlite import SqliteStore
 from openclaw.sessions.store import SessionInfo, Store, Transcript
@@ -189,7 +189,7 @@ async def test_a_transcript_shows_every_event_with_its_place_and_time(store: Sto
         (
             Entry("00000001", None, 1_000.0, Said(user("a"))),
             Entry("00000002", "00000001", 1_000.0, Said(assistant("b"))),
-            Entry("00000003", "00000002", 1_001.5, Compaction("s")),
+            Entry("00000003", "00000002", 1_001.5, Shortened("s")),
         ),
     )
 

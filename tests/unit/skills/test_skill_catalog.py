@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from openclaw.skills.catalog import SkillRules, Skills, load_skills
 from openclaw.skills.command import SkillCommand, assign_commands, command_name, instructions
-from openclaw.skills.discover import BUNDLED, Limits, Root, skill_roots
+from openclaw.skills.discover import BUNDLED, Limits, SkillRoot, skill_roots
 from openclaw.skills.frontmatter import parse, split
 from openclaw.skills.prompt import skills_prompt
 from openclaw.skills.skill import Skill, SkillFault, Skipped
@@ -30,7 +30,7 @@ def write(directory: Path, description: str = "Does it.", **front: str) -> Path:
     return path
 
 
-def load(roots: Sequence[Root], rules: SkillRules | None = None, **options: Any) -> Skills:
+def load(roots: Sequence[SkillRoot], rules: SkillRules | None = None, **options: Any) -> Skills:
     return load_skills(roots, rules or SkillRules(), **{"config": {}, "env": {}, "platform": "linux"} | options)
 
 
@@ -38,7 +38,7 @@ def names(catalog: Skills) -> list[str]:
     return [skill.name for skill in catalog.skills]
 
 
-def home_roots(home: Path, extra: Sequence[Path] = ()) -> tuple[Root, ...]:
+def home_roots(home: Path, extra: Sequence[Path] = ()) -> tuple[SkillRoot, ...]:
     return skill_roots(workspace=home / "work", home=home, state_dir=home / ".openclaw", agent="main", extra_dirs=extra)
 
 
@@ -80,8 +80,8 @@ def test_without_a_skill_file_yaml_is_not_loaded(tmp_path: Path) -> None:
         "import sys\n"
         "from pathlib import Path\n"
         "from openclaw.skills.catalog import SkillRules, load_skills\n"
-        "from openclaw.skills.discover import Root\n"
-        "load_skills([Root(Path(sys.argv[1]), 'managed')], SkillRules(), config={}, env={}, platform='linux')\n"
+        "from openclaw.skills.discover import SkillRoot\n"
+        "load_skills([SkillRoot(Path(sys.argv[1]), 'managed')], SkillRules(), config={}, env={}, platform='linux')\n"
         "print('yaml' in sys.modules)\n"
     )
     assert subprocess.check_output([sys.executable, "-c", script, str(tmp_path)]) == b"False\n"
@@ -163,7 +163,7 @@ def test_nested_skills_are_found_down_to_six_levels_and_not_below_a_hit(tmp_path
     write(tmp_path / ".git" / "hidden")
     write(tmp_path / "node_modules" / "package")
 
-    assert names(load([Root(tmp_path, "managed")])) == ["six", "hit"]
+    assert names(load([SkillRoot(tmp_path, "managed")])) == ["six", "hit"]
 
 
 def test_a_configured_directory_is_searched_two_levels_deep_and_may_be_a_skill_itself(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_links_do_not_lead_out_of_a_root(tmp_path: Path) -> None:
     (root / "dangling").symlink_to(root / "nothing")
     (root / "twin").symlink_to(root / "inside", target_is_directory=True)
 
-    catalog = load([Root(root, "managed")])
+    catalog = load([SkillRoot(root, "managed")])
 
     assert names(catalog) == ["inside"]
     assert [(s.name, s.reason) for s in catalog.skipped] == [("file", "it is a link that leads out of its directory")]
@@ -212,7 +212,7 @@ def test_malformed_files_are_passed_over_with_their_reasons(tmp_path: Path) -> N
     os.mkfifo(tmp_path / "pipe" / "SKILL.md")
     (tmp_path / "folder" / "SKILL.md").mkdir(parents=True)
 
-    catalog = load([Root(tmp_path, "managed")])
+    catalog = load([SkillRoot(tmp_path, "managed")])
 
     assert names(catalog) == ["good"]
     assert catalog.skipped == tuple(
@@ -231,7 +231,7 @@ def test_one_root_cannot_hold_more_than_its_bound(tmp_path: Path) -> None:
     for number in range(5):
         write(tmp_path / f"s{number}")
 
-    catalog = load([Root(tmp_path, "managed")], SkillRules(limits=Limits(skills_per_source=3)))
+    catalog = load([SkillRoot(tmp_path, "managed")], SkillRules(limits=Limits(skills_per_source=3)))
 
     assert names(catalog) == ["s0", "s1", "s2"]
     assert [s.reason for s in catalog.skipped] == ["it holds more than 3 skills; the rest were not looked at"]
@@ -241,16 +241,16 @@ def test_an_agents_list_replaces_and_an_empty_one_means_none(tmp_path: Path) -> 
     for name in ("a", "b"):
         write(tmp_path / name)
 
-    assert names(load([Root(tmp_path, "managed")], SkillRules(allowed=["b"]))) == ["b"]
-    assert names(load([Root(tmp_path, "managed")], SkillRules(allowed=[]))) == []
-    assert names(load([Root(tmp_path, "managed")], SkillRules(disabled={"b"}))) == ["a"]
+    assert names(load([SkillRoot(tmp_path, "managed")], SkillRules(allowed=["b"]))) == ["b"]
+    assert names(load([SkillRoot(tmp_path, "managed")], SkillRules(allowed=[]))) == []
+    assert names(load([SkillRoot(tmp_path, "managed")], SkillRules(disabled={"b"}))) == ["a"]
 
 
 def test_the_prompt_lists_what_a_model_may_use(tmp_path: Path) -> None:
     path = write(tmp_path / "a", "Tells <b> & 'c'")
     write(tmp_path / "b", disable_model_invocation="true")
 
-    catalog = load([Root(tmp_path, "managed")])
+    catalog = load([SkillRoot(tmp_path, "managed")])
 
     listing = catalog.prompt[catalog.prompt.index("<available_skills>") :]
     assert listing == (
@@ -268,7 +268,7 @@ def test_the_prompt_lists_what_a_model_may_use(tmp_path: Path) -> None:
 def test_a_skill_the_user_may_not_invoke_has_no_command(tmp_path: Path) -> None:
     write(tmp_path / "a", user_invocable="false")
 
-    catalog = load([Root(tmp_path, "managed")])
+    catalog = load([SkillRoot(tmp_path, "managed")])
 
     assert (names(catalog), catalog.commands) == (["a"], {})
 
@@ -276,7 +276,7 @@ def test_a_skill_the_user_may_not_invoke_has_no_command(tmp_path: Path) -> None:
 def test_a_skill_is_found_by_its_name_and_by_its_command(tmp_path: Path) -> None:
     write(tmp_path / "a", name="My Skill")
 
-    catalog = load([Root(tmp_path, "managed")], reserved={"my_skill"})
+    catalog = load([SkillRoot(tmp_path, "managed")], reserved={"my_skill"})
 
     assert list(catalog.commands) == ["my_skill_2"]
     assert catalog.find("my skill") == catalog.find("MY_SKILL_2") == catalog.commands["my_skill_2"]
@@ -287,7 +287,7 @@ def test_what_a_skill_calls_itself_does_not_take_the_command_of_another(tmp_path
     write(tmp_path / "installed" / "a", name="Deploy!")
     write(tmp_path / "work" / "b", name="deploy")
 
-    catalog = load([Root(tmp_path / "installed", "managed"), Root(tmp_path / "work", "workspace")])
+    catalog = load([SkillRoot(tmp_path / "installed", "managed"), SkillRoot(tmp_path / "work", "workspace")])
 
     found = catalog.find("deploy")
     assert found is not None
@@ -297,7 +297,7 @@ def test_what_a_skill_calls_itself_does_not_take_the_command_of_another(tmp_path
 def test_a_command_without_a_tool_puts_the_instructions_before_the_model(tmp_path: Path) -> None:
     write(tmp_path / "a")
 
-    command = load([Root(tmp_path, "managed")]).commands["a"]
+    command = load([SkillRoot(tmp_path, "managed")]).commands["a"]
 
     assert command.message("now, please") == (
         f"Follow the skill 'a' ({tmp_path}/a/SKILL.md). Request: now, please\n\nGo to {tmp_path}/a/x."
@@ -307,7 +307,7 @@ def test_a_command_without_a_tool_puts_the_instructions_before_the_model(tmp_pat
 
 def test_a_skill_whose_file_has_gone_says_so(tmp_path: Path) -> None:
     path = write(tmp_path / "a")
-    (skill,) = load([Root(tmp_path, "managed")]).skills
+    (skill,) = load([SkillRoot(tmp_path, "managed")]).skills
     path.unlink()
 
     with pytest.raises(SkillFault):
