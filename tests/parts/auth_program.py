@@ -1,5 +1,7 @@
 """A program that holds credentials for a protected server: signs in, calls, restarts with nothing but the disk."""
 
+import asyncio
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,23 @@ class Clock:
 
     def __call__(self) -> float:
         return self._real() + self.ahead
+
+
+async def called_by_processes(program: "Program", count: int) -> list[bytes]:
+    """What processes of their own say that all call at the same time."""
+    processes = [
+        await asyncio.create_subprocess_exec(
+            *(sys.executable, str(CALLER), str(program.folder), program.server.url),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        for _ in range(count)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        assert await process.stdout.readline() == b"ready\n"
+    outputs = await asyncio.gather(*(process.communicate(b"\n") for process in processes))
+    return [output for output, _ in outputs]
 
 
 class Program:

@@ -6,12 +6,11 @@ Over HTTP it prints its port on one line and serves until it is ended.
 """
 
 import asyncio
-import socket
 import sys
 
-import uvicorn
 from fastmcp import FastMCP
 from fastmcp.utilities.types import Image
+from serve_app import serve
 
 server = FastMCP("fastmcp-peer", instructions="Ask nicely.")
 PNG = b"\x89PNG\r\n\x1a\n not a whole one"
@@ -57,18 +56,8 @@ def haggle(price: str) -> str:
     return f"I offer {price}."
 
 
-async def serve(transport: str) -> None:
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
-    listener.listen()
-    sys.stdout.write(f"{listener.getsockname()[1]}\n")
-    sys.stdout.flush()
-    app = server.http_app(transport=transport)
-    await uvicorn.Server(uvicorn.Config(app, log_level="error")).serve(sockets=[listener])
-
-
 if __name__ == "__main__":
     if sys.argv[1] == "stdio":
         server.run(transport="stdio", show_banner=False)
     else:
-        asyncio.run(serve(sys.argv[1]))
+        asyncio.run(serve(server.http_app(transport=sys.argv[1])))

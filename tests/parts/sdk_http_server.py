@@ -4,11 +4,10 @@ Run as a program with `streamable-http` or `sse`; it prints its port on one line
 """
 
 import asyncio
-import socket
 import sys
 
-import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
+from serve_app import serve
 
 server = MCPServer("sdk")
 
@@ -25,16 +24,5 @@ async def count(n: int, context: Context) -> str:
     return "counted"
 
 
-async def main(transport: str) -> None:
-    app = server.sse_app() if transport == "sse" else server.streamable_http_app()
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
-    # Connections wait in the queue until the server has started.
-    listener.listen()
-    sys.stdout.write(f"{listener.getsockname()[1]}\n")
-    sys.stdout.flush()
-    await uvicorn.Server(uvicorn.Config(app, log_level="error")).serve(sockets=[listener])
-
-
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    asyncio.run(serve(server.sse_app() if sys.argv[1] == "sse" else server.streamable_http_app()))

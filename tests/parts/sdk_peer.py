@@ -6,12 +6,11 @@ Over HTTP it prints its port on one line and serves until it is ended.
 """
 
 import asyncio
-import socket
 import sys
 from importlib.util import find_spec
 
-import uvicorn
 from pydantic import BaseModel
+from serve_app import serve
 
 if find_spec("mcp.server.mcpserver"):
     from mcp.server.mcpserver import Image, MCPServer
@@ -68,18 +67,8 @@ def haggle(price: str) -> str:
     return f"I offer {price}."
 
 
-async def serve(transport: str) -> None:
-    app = server.sse_app() if transport == "sse" else server.streamable_http_app()
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
-    listener.listen()
-    sys.stdout.write(f"{listener.getsockname()[1]}\n")
-    sys.stdout.flush()
-    await uvicorn.Server(uvicorn.Config(app, log_level="error")).serve(sockets=[listener])
-
-
 if __name__ == "__main__":
     if sys.argv[1] == "stdio":
         server.run("stdio")
     else:
-        asyncio.run(serve(sys.argv[1]))
+        asyncio.run(serve(server.sse_app() if sys.argv[1] == "sse" else server.streamable_http_app()))

@@ -4,13 +4,12 @@ Run as a program with `stdio`, `streamable-http` or `sse`; over HTTP it prints i
 """
 
 import asyncio
-import socket
 import sys
 from typing import Annotated
 
-import uvicorn
 from mcp.server.mcpserver import Context, Elicit, Image, MCPServer, Resolve
 from pydantic import BaseModel
+from serve_app import serve
 
 server = MCPServer("sdk-shop", instructions="Ask nicely.")
 PNG = b"\x89PNG\r\n\x1a\n and so on"
@@ -71,18 +70,8 @@ def haggle(price: str) -> str:
     return f"I offer {price}."
 
 
-async def serve(transport: str) -> None:
-    app = server.sse_app() if transport == "sse" else server.streamable_http_app()
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
-    listener.listen()
-    sys.stdout.write(f"{listener.getsockname()[1]}\n")
-    sys.stdout.flush()
-    await uvicorn.Server(uvicorn.Config(app, log_level="error")).serve(sockets=[listener])
-
-
 if __name__ == "__main__":
     if sys.argv[1] == "stdio":
         server.run("stdio")
     else:
-        asyncio.run(serve(sys.argv[1]))
+        asyncio.run(serve(server.sse_app() if sys.argv[1] == "sse" else server.streamable_http_app()))

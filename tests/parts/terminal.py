@@ -19,6 +19,7 @@ from types import TracebackType
 
 # A busy machine takes its time; only a program that hangs takes this long.
 HANG_GUARD = 60.0
+CONTROL_C, CONTROL_D, UP, BACK, TAB, ENTER = "\x03", "\x04", "\x1b[A", "\x7f", "\t", "\r"
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07|[()][A-Z0-9]|[=>])")
 
 
@@ -78,3 +79,25 @@ class Terminal:
         # A character or a movement may be cut by the end of what was read: none that these tests wait for.
         self._seen += _ESCAPES.sub("", read.decode("utf-8", "replace"))
         return bool(read)
+
+
+def stop_an_answer_and_ask_again(terminal: Terminal) -> None:
+    """In a chat whose model says "Let me think" and falls silent, and "pong" the next time."""
+    terminal.shows(">")
+    terminal.type(f"ping{ENTER}")
+    terminal.shows("Let me think")
+    terminal.type(CONTROL_C)
+    terminal.shows("(stopped)")
+    terminal.shows(">")
+    terminal.type(f"again{ENTER}")
+    terminal.shows("pong")
+    terminal.shows(">")
+
+
+def complete_status(terminal: Terminal, told: str) -> None:
+    """`/status` by its first letters and the menu under the line, until it has told something."""
+    terminal.type("/sta")
+    terminal.shows(" status ")
+    terminal.type(f"{TAB}{ENTER}")
+    terminal.shows(told)
+    terminal.shows(">")

@@ -1,14 +1,10 @@
 """A server protected by FastMCP's own OAuth server, used through the whole engine: negotiate, sign in, call, renew."""
 
-import asyncio
-import socket
 import time
-from asyncio.subprocess import DEVNULL
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-import aiohttp
 import pytest
 
 from openclaw.auth.credentials import Credentials
@@ -17,6 +13,7 @@ from openclaw.errors import SignInNeededError
 from openclaw.mcp.connect import Listener, Services, connect
 from parts import cache
 from parts.auth_program import Clock
+from parts.foreign_server import browse, free_port, serving
 
 pytestmark = pytest.mark.real
 
@@ -25,33 +22,9 @@ SCRIPT = Path(__file__).parent.parent / "parts" / "fastmcp_oauth.py"
 
 @pytest.fixture
 async def url() -> AsyncIterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = await asyncio.create_subprocess_exec(
-        cache.python_of("fastmcp"), str(SCRIPT), str(port), stdout=DEVNULL, stderr=DEVNULL
-    )
-    try:
-        while True:
-            try:
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-                writer.close()
-                break
-            except OSError:
-                assert process.returncode is None, "FastMCP did not start"
-                await asyncio.sleep(0.1)
+    port = free_port()
+    async with serving(cache.python_of("fastmcp"), str(SCRIPT), str(port), ports=(port,)):
         yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        process.kill()
-        await process.wait()
-
-
-async def browse(authorization_url: str) -> str:
-    async with (
-        aiohttp.ClientSession() as browser,
-        browser.get(authorization_url, allow_redirects=False) as response,
-    ):
-        return response.headers["Location"]
 
 
 async def no_secrets(text: str) -> str:

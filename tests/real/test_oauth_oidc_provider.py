@@ -1,7 +1,6 @@
 """A server protected by oidc-provider: resource indicators, rotation with reuse detection, strict scopes, its own login forms."""
 
 import asyncio
-import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from openclaw.auth.login import SignedIn, SignedOut
 from openclaw.auth.signing import make_signer
 from openclaw.errors import SignInNeededError
-from parts.auth_program import CALLER, Clock, Program
+from parts.auth_program import Clock, Program, called_by_processes
 from parts.auth_server import AuthServer
 from parts.oidc import OidcProvider
 
@@ -98,19 +97,7 @@ async def test_ten_processes_with_an_expired_token_make_one_refresh_request(
     server: AuthServer, provider: OidcProvider, program: Program
 ) -> None:
     await program.sign_in()
-    processes = [
-        await asyncio.create_subprocess_exec(
-            *(sys.executable, str(CALLER), str(program.folder), server.url),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-        )
-        for _ in range(10)
-    ]
-    for process in processes:
-        assert process.stdout is not None
-        assert await process.stdout.readline() == b"ready\n"
-    outputs = await asyncio.gather(*(process.communicate(b"\n") for process in processes))
-    assert [output for output, _ in outputs] == [b"200\n"] * 10
+    assert await called_by_processes(program, 10) == [b"200\n"] * 10
     assert provider.grants("refresh_token") == [200]
 
 

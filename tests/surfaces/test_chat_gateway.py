@@ -13,9 +13,7 @@ from parts.auth_server import AuthServer
 from parts.command_line import browser
 from parts.gateways import PROGRAM, Home, gateway_process, home, running, stdio_server
 from parts.processes import HANG_GUARD
-from parts.terminal import Terminal
-
-CONTROL_C, CONTROL_D, TAB, ENTER = "\x03", "\x04", "\t", "\r"
+from parts.terminal import CONTROL_D, ENTER, Terminal, complete_status, stop_an_answer_and_ask_again
 
 
 def chat(place: Home, *words: str) -> Terminal:
@@ -80,21 +78,8 @@ def test_at_a_terminal_ctrl_c_stops_the_answer_in_the_gateway_and_words_are_comp
     with home(tmp_path) as place:
         with_part(place, {"text": "Let me think", "hold": True}, {"text": "pong"})
         with gateway_process(place), chat(place) as terminal:
-            terminal.shows(">")
-            terminal.type(f"ping{ENTER}")
-            terminal.shows("Let me think")
-            terminal.type(CONTROL_C)
-            terminal.shows("(stopped)")
-            terminal.shows(">")
-            terminal.type(f"again{ENTER}")
-            terminal.shows("pong")
-            terminal.shows(">")
-            terminal.type("/sta")
-            # The menu under the line.
-            terminal.shows(" status ")
-            terminal.type(f"{TAB}{ENTER}")
-            terminal.shows("agent main, model play/one")
-            terminal.shows(">")
+            stop_an_answer_and_ask_again(terminal)
+            complete_status(terminal, "agent main, model play/one")
             terminal.type(CONTROL_D)
             assert terminal.ends()[0] == 0
 

@@ -9,9 +9,16 @@ import pytest
 from parts.command_line import local_model
 from parts.model_servers import Answer, ChatServer, Hold
 from parts.program import OPENCLAW, Program
-from parts.terminal import Terminal
-
-CONTROL_C, CONTROL_D, UP, BACK, TAB, ENTER = "\x03", "\x04", "\x1b[A", "\x7f", "\t", "\r"
+from parts.terminal import (
+    BACK,
+    CONTROL_C,
+    CONTROL_D,
+    ENTER,
+    UP,
+    Terminal,
+    complete_status,
+    stop_an_answer_and_ask_again,
+)
 
 
 @pytest.fixture
@@ -27,15 +34,7 @@ def chat(person: Program) -> Terminal:
 
 def interrupted(person: Program) -> tuple[int, str]:
     with chat(person) as terminal:
-        terminal.shows(">")
-        terminal.type(f"ping{ENTER}")
-        terminal.shows("Let me think")
-        terminal.type(CONTROL_C)
-        terminal.shows("(stopped)")
-        terminal.shows(">")
-        terminal.type(f"again{ENTER}")
-        terminal.shows("pong")
-        terminal.shows(">")
+        stop_an_answer_and_ask_again(terminal)
         terminal.type(CONTROL_D)
         return terminal.ends()
 
@@ -59,12 +58,7 @@ def test_ctrl_c_at_the_prompt_clears_the_line(person: Program) -> None:
 def test_slash_words_are_completed_and_lines_of_the_last_time_come_back(person: Program) -> None:
     with chat(person) as terminal:
         terminal.shows(">")
-        terminal.type("/sta")
-        # The menu under the line.
-        terminal.shows(" status ")
-        terminal.type(f"{TAB}{ENTER}")
-        terminal.shows("agent main, model builtin/offline")
-        terminal.shows(">")
+        complete_status(terminal, "agent main, model builtin/offline")
         terminal.type(CONTROL_D)
         assert terminal.ends()[0] == 0
     with chat(person) as terminal:

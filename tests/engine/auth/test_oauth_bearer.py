@@ -14,6 +14,13 @@ def renewals(server: AuthServer) -> int:
     return len([seen for seen in server.at("/token") if seen.form.get("grant_type") == "refresh_token"])
 
 
+async def sign_in_and_wait(server: AuthServer, program: Program, clock: Clock, seconds: float) -> None:
+    """Signed in so long ago, and the server has ended the token meanwhile."""
+    await program.sign_in()
+    server.expire()
+    clock.ahead = seconds
+
+
 @pytest.mark.requirement("000-15-unit")
 @pytest.mark.requirement("000-9.4-refresh-token")
 @pytest.mark.requirement("000-9.4-sixty-seconds")
@@ -47,9 +54,7 @@ async def test_a_new_process_renews_an_expired_token_without_a_person(
     server: AuthServer, program: Program, clock: Clock
 ) -> None:
     """Nothing but the disk: endpoints, client, issuer and expiry are all remembered."""
-    await program.sign_in()
-    server.expire()
-    clock.ahead = 7200
+    await sign_in_and_wait(server, program, clock, 7200)
     program.restart()
     server.seen.clear()
     assert await program.call() == 200
@@ -63,9 +68,7 @@ async def test_a_token_that_is_turned_down_is_renewed_and_the_call_sent_again(
     server: AuthServer, program: Program, clock: Clock
 ) -> None:
     """The server may end a token before its time."""
-    await program.sign_in()
-    server.expire()
-    clock.ahead = 60
+    await sign_in_and_wait(server, program, clock, 60)
     server.seen.clear()
     assert await program.call() == 200
     assert server.paths() == ["/mcp", "/token", "/mcp"]
@@ -85,25 +88,14 @@ async def test_a_token_of_unknown_life_is_renewed_when_it_is_turned_down(
 
 
 @pytest.mark.requirement("000-9.4-rotation")
-async def test_many_calls_at_once_renew_once(server: AuthServer, program: Program, clock: Clock) -> None:
+@pytest.mark.parametrize("seconds", [3600, 60], ids=["expired", "turned down"])
+async def test_many_calls_at_once_renew_once(server: AuthServer, program: Program, clock: Clock, seconds: int) -> None:
     """A14: rotation is on, so a second use of the refresh token would end the sign-in."""
     await program.sign_in()
     authorizer = program.authorizer()
     await program.call(authorizer=authorizer)
     server.expire()
-    clock.ahead = 3600
-    assert await asyncio.gather(*(program.call(authorizer=authorizer) for _ in range(20))) == [200] * 20
-    assert renewals(server) == 1
-
-
-async def test_many_calls_that_are_turned_down_at_once_renew_once(
-    server: AuthServer, program: Program, clock: Clock
-) -> None:
-    await program.sign_in()
-    authorizer = program.authorizer()
-    await program.call(authorizer=authorizer)
-    server.expire()
-    clock.ahead = 60
+    clock.ahead = seconds
     assert await asyncio.gather(*(program.call(authorizer=authorizer) for _ in range(20))) == [200] * 20
     assert renewals(server) == 1
 
@@ -178,10 +170,8 @@ async def test_a_sign_in_that_cannot_be_renewed_asks_for_a_new_one_and_never_loo
     server: AuthServer, program: Program, clock: Clock
 ) -> None:
     """A14."""
-    await program.sign_in()
+    await sign_in_and_wait(server, program, clock, 3600)
     server.refresh.clear()
-    server.expire()
-    clock.ahead = 3600
     authorizer = program.authorizer()
     for _ in range(3):
         with pytest.raises(SignInNeededError, match="openclaw mcp auth files"):
@@ -219,9 +209,7 @@ async def test_while_the_authorization_server_is_down_a_good_token_is_used(
 async def test_an_expired_token_and_an_authorization_server_in_trouble_is_no_reason_to_sign_in(
     server: AuthServer, program: Program, clock: Clock
 ) -> None:
-    await program.sign_in()
-    server.expire()
-    clock.ahead = 3600
+    await sign_in_and_wait(server, program, clock, 3600)
     authorizer = program.authorizer()
     server.plan.token_failures = [503]
     with pytest.raises(ConnectError, match="answered 503"):
@@ -248,10 +236,8 @@ async def test_an_authorization_server_that_cannot_be_reached_is_named_as_that(
 async def test_a_forgotten_client_leads_to_a_new_registration(
     server: AuthServer, program: Program, clock: Clock
 ) -> None:
-    await program.sign_in()
+    await sign_in_and_wait(server, program, clock, 3600)
     server.clients.clear()
-    server.expire()
-    clock.ahead = 3600
     with pytest.raises(SignInNeededError):
         await program.call()
     await program.sign_in()
@@ -331,10 +317,8 @@ async def test_tokens_of_another_client_or_authorization_server_are_not_used(
 async def test_a_refresh_token_that_is_refused_after_a_401_leads_to_a_sign_in(
     server: AuthServer, program: Program, clock: Clock
 ) -> None:
-    await program.sign_in()
+    await sign_in_and_wait(server, program, clock, 60)
     server.refresh.clear()
-    server.expire()
-    clock.ahead = 60
     with pytest.raises(SignInNeededError) as caught:
         await program.call()
     assert str(caught.value) == (
@@ -362,9 +346,7 @@ async def test_a_sign_in_that_was_never_renewable_ends_when_its_token_does(
 async def test_a_code_that_speaks_of_the_moment_ends_nothing(
     server: AuthServer, program: Program, clock: Clock, code: str
 ) -> None:
-    await program.sign_in()
-    server.expire()
-    clock.ahead = 3600
+    await sign_in_and_wait(server, program, clock, 3600)
     server.answer("/token", {"error": code}, 400)
     with pytest.raises(ConnectError, match="Try again later"):
         await program.call()

@@ -1,16 +1,14 @@
 """Many processes, one sign-in; and what of it can be found on the disk."""
 
-import asyncio
 import base64
 import logging
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from openclaw.errors import AuthError
-from parts.auth_program import CALLER, Clock, Program
+from parts.auth_program import Clock, Program, called_by_processes
 from parts.auth_server import AuthServer, query_of
 
 
@@ -22,19 +20,7 @@ async def test_ten_processes_with_an_expired_token_make_one_refresh_request(
     await program.sign_in()
     server.expire()
     server.seen.clear()
-    processes = [
-        await asyncio.create_subprocess_exec(
-            *(sys.executable, str(CALLER), str(program.folder), server.url),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-        )
-        for _ in range(10)
-    ]
-    for process in processes:
-        assert process.stdout is not None
-        assert await process.stdout.readline() == b"ready\n"
-    outputs = await asyncio.gather(*(process.communicate(b"\n") for process in processes))
-    assert [output for output, _ in outputs] == [b"200\n"] * 10
+    assert await called_by_processes(program, 10) == [b"200\n"] * 10
     assert server.paths().count("/token") == 1
 
 

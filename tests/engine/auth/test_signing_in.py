@@ -269,6 +269,13 @@ def without_metadata(server: AuthServer) -> None:
     server.answer("/register", {"client_id": "old"}, 201)
 
 
+async def turn_down(program: Program, protocol: dict[str, str]) -> None:
+    """Its 401 is all that a program gets from a server it spoke to in this way."""
+    program.protocol = protocol
+    with pytest.raises(SignInNeededError):
+        await program.call()
+
+
 @pytest.mark.parametrize(
     "protocol",
     [
@@ -281,9 +288,7 @@ async def test_nothing_is_guessed_for_a_server_that_spoke_a_newer_revision(
     server: AuthServer, program: Program, protocol: dict[str, str]
 ) -> None:
     without_metadata(server)
-    program.protocol = protocol
-    with pytest.raises(SignInNeededError):
-        await program.call()
+    await turn_down(program, protocol)
     program.restart()
     with pytest.raises(AuthError, match="publishes nothing about where to sign in"):
         await program.credentials.start(program.spec)
@@ -303,9 +308,7 @@ async def test_a_server_that_may_be_old_is_taken_for_one_after_its_401(
     server: AuthServer, program: Program, protocol: dict[str, str]
 ) -> None:
     without_metadata(server)
-    program.protocol = protocol
-    with pytest.raises(SignInNeededError):
-        await program.call()
+    await turn_down(program, protocol)
     started = await program.credentials.start(program.spec)
     assert started.authorization_url.startswith(f"{server.origin}/authorize?")
 

@@ -83,6 +83,7 @@ class House:
     def __init__(self) -> None:
         self.lanes: set[Lane] = set()
         self.asked: list[bytes] = []
+        self.first_asked = asyncio.Event()
         self.cancelled = asyncio.Event()
         self.may = asyncio.Event()
         self.may.set()
@@ -94,6 +95,7 @@ class House:
 
     async def answer(self, token: str, body: bytes) -> tuple[int, bytes]:
         self.asked.append(body)
+        self.first_asked.set()
         try:
             await self.may.wait()
         except asyncio.CancelledError:
@@ -160,8 +162,7 @@ async def test_what_comes_during_an_answer_waits_for_it() -> None:
     house.may.clear()
     async with connected(house) as (reader, writer):
         writer.write(plain(b"1"))
-        while not house.asked:
-            await asyncio.sleep(0)
+        await house.first_asked.wait()
         writer.write(plain(b"2"))
         for _ in range(20):
             await asyncio.sleep(0)
@@ -200,8 +201,7 @@ async def test_a_caller_who_leaves_ends_the_call() -> None:
     house.may.clear()
     async with connected(house) as (_, writer):
         writer.write(plain(b"1"))
-        while not house.asked:
-            await asyncio.sleep(0)
+        await house.first_asked.wait()
         writer.close()
         await house.cancelled.wait()
 
