@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -70,54 +70,54 @@ def shape(value: Any, *, depth: int = 0) -> Any:
     return members
 
 
-class _Part(msgspec.Struct, frozen=True):
-    """Members of a record, as JSON, and whether no secret stands in them as far as was known then. `call` is the one they are about."""
-
-    text: str
-    is_clean: bool
-    call: ToolCall | None = None
+# A piece of a record as JSON text, and whether no secret stands in it as far as was known when it was made.
+_Piece = tuple[str, bool]
 
 
 class _Phrases:
-    """The parts of records that come again from call to call, each worked out once: who calls what, plain arguments, a rule.
+    """The pieces of records that come again from call to call, each worked out once: who calls what with which plain arguments, a rule.
 
-    Kept by what they say, which no two kinds of part share: five words, words and types in equal number, a decision.
+    Nothing here is worked out twice for a call that is like one before it; this is most of what the trail costs.
     """
 
     def __init__(self) -> None:
-        self._parts: dict[Any, _Part] = {}
+        self._abouts: dict[tuple[Any, ...], _Piece] = {}
+        # By identity: each is kept beside its piece, so that no other decision can get its number.
+        self._decisions: dict[int, tuple[Decision, _Piece]] = {}
 
     def forget(self) -> None:
-        self._parts.clear()
+        self._abouts.clear()
+        self._decisions.clear()
 
-    def who(self, agent: str, session: str, tool: str, kind: str, origin: str) -> _Part:
-        key = (agent, session, tool, kind, origin)
-        return self._parts.get(key) or self._keep(key, _part(_who(*key)), sum(map(len, key)))
-
-    def arguments(self, arguments: Mapping[str, Any]) -> _Part:
-        key = (*arguments, *map(type, arguments.values()))
-        known = self._parts.get(key)
+    def about(self, call: ToolCall, invocation: Invocation, tool: Tool | None) -> _Piece:
+        """Who calls what, and with what kind of arguments."""
+        kind, origin = (tool.kind, tool.origin) if tool is not None else ("unknown", "")
+        arguments = call.arguments
+        key = invocation.agent, invocation.session, call.name, kind, origin, *arguments, *map(type, arguments.values())
+        known = self._abouts.get(key)
         if known is None:
-            known = _part(f'"arguments":{_json(shape(arguments))}')
-            # Types alone do not tell how long a list is, and what an object holds.
-            if _KINDS.keys() >= set(map(type, arguments.values())):
-                self._keep(key, known, sum(map(len, arguments)))
+            who = _who(invocation.agent, invocation.session, call.name, kind, origin)
+            known = _piece(f'{who},"arguments":{_json(shape(arguments))}')
+            # Types alone do not tell how long a list is, and what an object holds. And a model chooses names: neither many nor long
+            # ones may fill the memory.
+            if (
+                _KINDS.keys() >= set(map(type, arguments.values()))
+                and sum(map(len, key[:5])) + sum(map(len, arguments)) <= _LONGEST_KEPT
+            ):
+                if len(self._abouts) >= _MOST_REPEATED:
+                    self._abouts.clear()
+                self._abouts[key] = known
         return known
 
-    def rule(self, decision: Decision) -> _Part:
-        made = self._parts.get(decision)
-        if made is None:
-            told = f'"rule":{_json(decision.rule)},"where":{_json(decision.where)}'
-            made = self._keep(decision, _part(told), len(told))
-        return made
-
-    def _keep(self, key: Any, part: _Part, length: int) -> _Part:
-        # A model chooses names: neither many nor long ones may fill the memory.
-        if length <= _LONGEST_KEPT:
-            if len(self._parts) >= _MOST_REPEATED:
-                self._parts.clear()
-            self._parts[key] = part
-        return part
+    def decision(self, decision: Decision) -> _Piece:
+        """What policy said."""
+        known = self._decisions.get(id(decision))
+        if known is None:
+            if len(self._decisions) >= _MOST_REPEATED:
+                self._decisions.clear()
+            told = _piece(f'"rule":{_json(decision.rule)},"where":{_json(decision.where)}')
+            known = self._decisions[id(decision)] = decision, told
+        return known[1]
 
 
 class _Note(msgspec.Struct, frozen=True, gc=False):
@@ -161,8 +161,8 @@ class AuditLog:
         self._phrases = _Phrases()
         # Whether no secret stands in what the calls that are written now are named.
         self._are_names_clean = False
-        # Calls that were asked for and are not over.
-        self._open_calls: dict[int, _Part] = {}
+        # Calls that were asked for and are not over, by identity, and what both their records say.
+        self._open_calls: dict[int, tuple[ToolCall, str, bool]] = {}
         # The secrets that all of these were searched for.
         self._clean_of = known_forms()
 
@@ -215,7 +215,7 @@ class AuditLog:
             del self._notes[: len(notes)]
             lines = self._lines(notes)
             try:
-                self._append(b"".join(lines))
+                self._append("".join(lines).encode())
                 self._failing = False
             except OSError as error:
                 self._failed(error)
@@ -225,7 +225,7 @@ class AuditLog:
                 for listener in self.listeners:
                     listener(record)
 
-    def _lines(self, notes: Sequence[_Note]) -> list[bytes]:
+    def _lines(self, notes: Sequence[_Note]) -> list[str]:
         if self._clean_of is not known_forms():
             # More secrets are known: what was clean may not be.
             self._clean_of = known_forms()
@@ -234,10 +234,10 @@ class AuditLog:
         # All of these names at once: looking for secrets costs more by the text than by the letter.
         names = "\n".join([note.call.id for note in notes])
         self._are_names_clean = redact(names) == names
-        lines: list[bytes] = []
+        lines: list[str] = []
         for note in notes:
             try:
-                lines.append(self._ended(note) if note.outcome else self._asked(note))
+                lines.append(self._line(note))
             except Exception as error:
                 self._failed(error)
         return lines
@@ -249,39 +249,32 @@ class AuditLog:
             reason = error.strerror if isinstance(error, OSError) else type(error).__name__
             _log.warning("The audit trail at %s cannot be written: %s.", self._path, reason)
 
-    def _asked(self, note: _Note) -> bytes:
-        about = self._about(note.call, note.invocation, note.tool)
-        if len(self._open_calls) >= _MOST_REPEATED:
-            self._open_calls.clear()
-        self._open_calls[id(note.call)] = about
-        facts = '"allowed":true' if note.decision is not None and note.decision.allowed else '"allowed":false'
-        return self._line("request", note, about, facts)
-
-    def _ended(self, note: _Note) -> bytes:
-        about = self._open_calls.pop(id(note.call), None)
-        if about is None or about.call is not note.call:
-            about = self._about(note.call, note.invocation, note.tool)
-        size = "" if note.result_bytes is None else f',"resultBytes":{note.result_bytes}'
-        facts = f'"outcome":{_quoted(note.outcome)},"durationMs":{note.seconds * 1000:.3f}{size}'
-        return self._line("outcome", note, about, facts)
-
-    def _line(self, event: Literal["request", "outcome"], note: _Note, about: _Part, facts: str) -> bytes:
-        is_clean = about.is_clean
+    def _line(self, note: _Note) -> str:
+        call, outcome = note.call, note.outcome
+        about = self._open_calls.pop(id(call), None) if outcome else None
+        if about is None or about[0] is not call:
+            about = self._about(note)
+        _, said, is_clean = about
+        if outcome:
+            size = "" if note.result_bytes is None else f',"resultBytes":{note.result_bytes}'
+            event, facts = "outcome", f'"outcome":{_quoted(outcome)},"durationMs":{note.seconds * 1000:.3f}{size}'
+        else:
+            if len(self._open_calls) >= _MOST_REPEATED:
+                self._open_calls.clear()
+            self._open_calls[id(call)] = about
+            event, facts = "request", '"allowed":true' if note.decision and note.decision.allowed else '"allowed":false'
         if note.decision is not None:
-            rule = self._phrases.rule(note.decision)
-            is_clean = is_clean and rule.is_clean
-            facts = f"{facts},{rule.text}"
-        line = f'{{"time":"{self._time(note.moment)}","event":"{event}",{about.text},{facts}}}\n'.encode()
-        return line if is_clean else msgspec.json.encode(_masked(msgspec.json.decode(line))) + b"\n"
+            rule, is_rule_clean = self._phrases.decision(note.decision)
+            facts, is_clean = f"{facts},{rule}", is_clean and is_rule_clean
+        line = f'{{"time":"{self._time(note.moment)}","event":"{event}",{said},{facts}}}\n'
+        return line if is_clean else f"{_json(_masked(msgspec.json.decode(line)))}\n"
 
-    def _about(self, call: ToolCall, invocation: Invocation, tool: Tool | None) -> _Part:
+    def _about(self, note: _Note) -> tuple[ToolCall, str, bool]:
         """What the request and the outcome of a call have in common: worked out for the first of them."""
-        kind, origin = (tool.kind, tool.origin) if tool is not None else ("unknown", "")
-        who = self._phrases.who(invocation.agent, invocation.session, call.name, kind, origin)
-        arguments = self._phrases.arguments(call.arguments)
-        name = one_line(call.id, _LONGEST_TEXT)
-        is_clean = who.is_clean and arguments.is_clean and (self._are_names_clean or redact(name) == name)
-        return _Part(f'"call":{_json(name)},{who.text},{arguments.text}', is_clean, call)
+        text, is_clean = self._phrases.about(note.call, note.invocation, note.tool)
+        name = one_line(note.call.id, _LONGEST_TEXT)
+        is_clean = is_clean and (self._are_names_clean or redact(name) == name)
+        return note.call, f'"call":{_json(name)},{text}', is_clean
 
     def _time(self, moment: float) -> str:
         milliseconds = int(moment * 1000)
@@ -352,8 +345,8 @@ def _is_at(path: Path, status: os.stat_result) -> bool:
         return False
 
 
-def _part(text: str) -> _Part:
-    return _Part(text, redact(text) == text)
+def _piece(text: str) -> _Piece:
+    return text, redact(text) == text
 
 
 def _json(value: Any) -> str:

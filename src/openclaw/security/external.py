@@ -81,6 +81,8 @@ _TOKEN_PARTS = ("<|", "<｜", "s>", "SYS>>", "_of_turn>", "INST]", "_PROMPT]", "
 # All control characters but tab and line feed; a carriage return counts unless a line feed follows.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 _ASCII_CONTROLS = bytes(code for code in range(128) if _CONTROL.match(chr(code)))
+# ASCII without what controls, tokens and markers are made of: brackets, the `=` of an id, and what begins a character that is written out.
+_PLAIN = bytes(code for code in range(128) if code not in _ASCII_CONTROLS and code not in b"\r<>[=&\\%")
 # Characters nobody sees. A few in a row are spelling (joiners, soft hyphens, emoji, directional marks); a longer run is a message.
 _UNSEEN = (
     "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202c\u2060-\u206f"
@@ -129,7 +131,8 @@ def frame(
     """
     if isinstance(text, Framed):
         return text
-    text = _remove_tokens_and_markers(_remove_controls(text))
+    if not _is_plain(text):
+        text = _remove_tokens_and_markers(_remove_controls(text))
     if (suspect is not None or _log.isEnabledFor(logging.INFO)) and (found := suspicious(text)):
         if suspect is not None:
             suspect(found)
@@ -142,6 +145,8 @@ def suspicious(text: str) -> tuple[str, ...]:
     """Names of the manipulation patterns in `text`: for the log, never for a decision."""
     folded = text.lower()
     hints = [hint for hint in _HINTS if hint in folded]
+    if "[" in folded:
+        hints += [hint for hint in _LABEL_HINTS if hint in folded]
     if not hints:
         return ()
     # `re` keeps what it compiled: most texts need none of them.
@@ -219,6 +224,14 @@ def _around(source: Source, sender: str, subject: str, warning: bool) -> tuple[s
         head += f"\nSubject: {clean_label(subject, _LONGEST_HEAD)}"
     notice = "\n".join(notices) + "\n\n" if notices else ""
     return f'{notice}\n<<<EXTERNAL_UNTRUSTED_CONTENT id="', f'">>>\n{head}\n---\n'
+
+
+def _is_plain(text: str) -> bool:
+    """Whether nothing can be wrong with a text: without these characters nobody writes a control, a token or a marker.
+
+    Most texts pass, and one look at the bytes is far cheaper than all the others.
+    """
+    return text.isascii() and not text.encode("ascii").translate(None, _PLAIN)
 
 
 def _remove_controls(text: str) -> str:
@@ -378,6 +391,7 @@ _SUSPICIOUS = (
     ("system-label", "[system", r"\[system(?: message)?\]"),
     ("role-label", "[assistant]", r"\[assistant\]"),
     ("internal-label", "[internal]", r"\[internal\]"),
-    ("system-line", "system:", r"^system: "),
+    ("system-line", "system", r"^system: "),
 )
-_HINTS = tuple(dict.fromkeys(hint for _, hint, _ in _SUSPICIOUS))
+_LABEL_HINTS = tuple(hint for _, hint, _ in _SUSPICIOUS if hint[0] in "[]")
+_HINTS = tuple(dict.fromkeys(hint for _, hint, _ in _SUSPICIOUS if hint not in _LABEL_HINTS))

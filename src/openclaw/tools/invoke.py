@@ -9,7 +9,7 @@ import asyncio
 import difflib
 import fnmatch
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -107,12 +107,28 @@ async def invoke(
         elif fault := call.fault or checker_cache.check(tool, call.arguments):
             outcome, result = "invalid", ToolResult.error(f"{tool.name} was not called: {fault}")
         else:
+            run = tool.run(call.arguments, invocation)
+            if tool.timeout is not None:
+                run = _in_time(run, tool.timeout)
             # Servers' calls are revoked by who makes them.
-            revocable = running if tool.kind != "mcp" else None
-            run = _run(tool, call, invocation)
-            outcome, result = await (run if revocable is None else _revocably(run, tool, invocation, revocable))
+            if running is not None and tool.kind != "mcp":
+                run = _revocably(run, tool, invocation, running)
+            result = await run
+            outcome = "error" if result.is_error else "ok"
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        # Nobody cancelled us: something inside the tool was, and its error must not end the run.
+        outcome, result = "failed", ToolResult.error(f"{tool.name} was cancelled before it finished.")
+    except _TooLateError:
+        milliseconds = (tool.timeout or 0.0) * 1000
+        outcome, result = "timeout", ToolResult.error(f"{tool.name} did not finish within {milliseconds:.0f} ms.")
+    except _RevokedError:
+        told = f"{tool.name} was taken away while it ran; the call was cancelled."
+        outcome, result = "refused", ToolResult.error(told)
     except Exception as error:
-        # Policy or schema themselves failed: the call is not made, and the model is told so.
+        # The tool failed, or policy or schema did; then the call is not made. The model is told so.
         outcome, result = "failed", _failed(tool, error)
     finally:
         # What a refusal says is ours, not something the call brought.
@@ -136,41 +152,36 @@ def unknown(call: ToolCall, offered: Iterable[str], absences: Sequence[Absence])
     return ToolResult.error(f"There is no tool named {call.name}. {hint}")
 
 
-async def _revocably(
-    run: Coroutine[Any, Any, tuple[Outcome, ToolResult]], tool: Tool, invocation: Invocation, running: Running
-) -> tuple[Outcome, ToolResult]:
+class _TooLateError(Exception):
+    """The tool's own time is up."""
+
+
+class _RevokedError(Exception):
+    """The tool was taken away while it ran."""
+
+
+async def _in_time(run: Awaitable[ToolResult], timeout: float) -> ToolResult:
+    try:
+        async with asyncio.timeout(timeout) as limit:
+            return await run
+    except TimeoutError:
+        # A tool may well raise one of its own.
+        if limit.expired():
+            raise _TooLateError from None
+        raise
+
+
+async def _revocably(run: Awaitable[ToolResult], tool: Tool, invocation: Invocation, running: Running) -> ToolResult:
     """Run a tool so that a rule which changes meanwhile can end it."""
     under_way = running.begin(invocation.agent, tool.name)
     try:
         return await run
     except asyncio.CancelledError:
         if under_way.was_revoked():
-            return "refused", ToolResult.error(f"{tool.name} was taken away while it ran; the call was cancelled.")
+            raise _RevokedError from None
         raise
     finally:
         running.end(under_way)
-
-
-async def _run(tool: Tool, call: ToolCall, invocation: Invocation) -> tuple[Outcome, ToolResult]:
-    try:
-        if tool.timeout is None:
-            result = await tool.run(call.arguments, invocation)
-        else:
-            async with asyncio.timeout(tool.timeout) as limit:
-                result = await tool.run(call.arguments, invocation)
-    except asyncio.CancelledError:
-        task = asyncio.current_task()
-        if task is None or task.cancelling():
-            raise
-        # Nobody cancelled us: something inside the tool was, and its error must not end the run.
-        return "failed", ToolResult.error(f"{tool.name} was cancelled before it finished.")
-    except TimeoutError as error:
-        if tool.timeout is not None and limit.expired():
-            return "timeout", ToolResult.error(f"{tool.name} did not finish within {tool.timeout * 1000:.0f} ms.")
-        return "failed", _failed(tool, error)
-    except Exception as error:
-        return "failed", _failed(tool, error)
-    return ("error" if result.is_error else "ok"), result
 
 
 def _size(result: ToolResult) -> int:

@@ -384,6 +384,18 @@ def test_who_wants_to_be_told_of_suspicious_wording_is_told_instead_of_the_log(
 # --- labels, schemas, terminals -------------------------------------------------------------------------------------------------
 
 
+@given(
+    st.lists(
+        st.sampled_from([*MARKERS, "<s>", "[INST]", "<|im_end|>", "\r", "\x1b[1m", "id", "=", '"7"', "a", " ", "\n"])
+    )
+)
+@settings(deadline=None)
+def test_a_frame_removes_what_a_description_loses(pieces: list[str]) -> None:
+    """A frame takes a short way past most texts; a description never does."""
+    text = "".join(pieces)
+    assert inside(text).strip() == clean_text(text, 100_000)
+
+
 @pytest.mark.parametrize(
     ("text", "label"),
     [
