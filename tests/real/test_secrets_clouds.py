@@ -27,7 +27,7 @@ sys.path[:0] = [tests]
 sys.path.append(libraries)
 from pathlib import Path
 from parts.cloud_imitations import TOKEN, CloudImitation
-from openclaw.config.sections import Secrets
+from openclaw.config.sections import SecretsSection
 from openclaw.errors import SecretError
 from openclaw.secrets.azure import AzureSecrets
 from openclaw.secrets.gcp import GcpSecrets
@@ -49,10 +49,10 @@ async def main():
                 file.write_text(value)
                 value = str(file)
             os.environ[name] = value
-        around = Surroundings(Secrets(), os.environ, Path, nothing, 60.0)
+        around = Surroundings(SecretsSection(), os.environ, Path, nothing, 60.0)
         providers = {"gcp": GcpSecrets(around, cloud.url), "azure": AzureSecrets(around, cloud.url)}
         try:
-            value = await Resolver(Secrets(timeout_ms=90_000), {}, providers=providers).resolve(reference)
+            value = await Resolver(SecretsSection(timeout_ms=90_000), {}, providers=providers).resolve(reference)
         except SecretError as error:
             value = str(error)
         print(json.dumps([value, cloud.asked]))

@@ -22,8 +22,8 @@ from openclaw.errors import SignInNeededError
 from openclaw.net.client import ClientOptions
 from openclaw.protocol.oauth.challenge import Challenge
 from openclaw.protocol.oauth.discovery import Acquaintance, discover
-from openclaw.protocol.oauth.metadata import Discovery, check_for_sign_in, check_for_tokens
-from openclaw.protocol.oauth.registration import Client, Configured
+from openclaw.protocol.oauth.metadata import AuthDiscovery, check_for_sign_in, check_for_tokens
+from openclaw.protocol.oauth.registration import Configured, OAuthClient
 from openclaw.protocol.oauth.token import Proof
 from openclaw.redact import SECRET_SCHEME, remember
 from openclaw.security.egress import parse_url
@@ -140,7 +140,7 @@ class Account:
             settings.client_metadata_url,
         )
 
-    async def proof(self, client: Client) -> Proof:
+    async def proof(self, client: OAuthClient) -> Proof:
         """What the client proves itself with at its own authorization server, this once."""
         now, nonce = self.now(), token_urlsafe(16)
         if client.source == "dynamic" or client.method == "none":
@@ -169,7 +169,7 @@ class Account:
 
     # Others
 
-    async def discover(self, record: ServerRecord) -> Discovery:
+    async def discover(self, record: ServerRecord) -> AuthDiscovery:
         """Where to get tokens for this server now. The authorization server used before is preferred while it is listed."""
         challenge = Challenge(record.resource_metadata, record.challenged)
         check = check_for_sign_in if self.attended else check_for_tokens

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from openclaw.errors import AddressError, AuthError, ConnectError, DeadlineError, OpenClawError, ProtocolError
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.net.tls import TlsOptions
-from openclaw.protocol.oauth.wire import Flow, Request, Response
+from openclaw.protocol.oauth.wire import Flow, FlowRequest, FlowResponse
 from openclaw.security.egress import Rules, classify, literal_address, parse_url
 
 _log = logging.getLogger(__name__)
@@ -68,12 +68,12 @@ class Exchange:
                 result: T = done.value
                 return result
 
-    async def _send(self, client: HttpClient, request: Request) -> Response:
+    async def _send(self, client: HttpClient, request: FlowRequest) -> FlowResponse:
         deadline = self._metadata_deadline if request.method == "GET" else TOKEN_DEADLINE
         fetched = await client.fetch(
             request.method, request.url, headers=request.headers, body=request.body, timeout=deadline, limit=MAX_BODY
         )
-        return Response(fetched.status, fetched.body)
+        return FlowResponse(fetched.status, fetched.body)
 
 
 def _described(error: OpenClawError) -> OpenClawError:

@@ -12,7 +12,7 @@ from openclaw.auth.registration import forget_client, own_client
 from openclaw.errors import AuthError, RefusedError
 from openclaw.protocol.oauth.authorization import Sources, choose_scopes
 from openclaw.protocol.oauth.discovery import identity_provider
-from openclaw.protocol.oauth.metadata import OFFLINE, Discovery
+from openclaw.protocol.oauth.metadata import OFFLINE, AuthDiscovery
 from openclaw.protocol.oauth.token import Identity, TokenEndpoint, Tokens, client_credentials, enterprise, refresh
 
 
@@ -137,5 +137,5 @@ def renewed_grant(grant: Grant, tokens: Tokens, now: float) -> Grant:
     )
 
 
-def endpoints_of(discovery: Discovery) -> Endpoints:
+def endpoints_of(discovery: AuthDiscovery) -> Endpoints:
     return Endpoints(discovery.server.token_endpoint or "", discovery.server.revocation_endpoint or "")

@@ -34,7 +34,7 @@ from openclaw.protocol.oauth.authorization import (
 )
 from openclaw.protocol.oauth.challenge import bearer_challenge
 from openclaw.protocol.oauth.discovery import NothingPublishedError
-from openclaw.protocol.oauth.metadata import Discovery
+from openclaw.protocol.oauth.metadata import AuthDiscovery
 from openclaw.protocol.oauth.registration import Wish
 from openclaw.protocol.oauth.token import TokenEndpoint, exchange_code, revoke
 from openclaw.redact import remember
@@ -240,7 +240,7 @@ def _attended(account: Account) -> None:
         )
 
 
-async def _found(account: Account) -> tuple[ServerRecord, Discovery]:
+async def _found(account: Account) -> tuple[ServerRecord, AuthDiscovery]:
     """What is known of the server, with a challenge (the one a call met, else one that is asked for now), and where that leads."""
     record = await account.record()
     if record.unauthorized or record.resource_metadata:

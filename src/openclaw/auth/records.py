@@ -9,13 +9,13 @@ from typing import Final, Literal
 import msgspec
 
 from openclaw.protocol.oauth.authorization import Question
-from openclaw.protocol.oauth.registration import Client
+from openclaw.protocol.oauth.registration import OAuthClient
 
 # Tokens are renewed this long before they expire, so that no call is sent with one that expires on the way.
 RENEW_BEFORE: Final = 60.0
 
 
-class Record(msgspec.Struct, frozen=True):
+class AuthRecord(msgspec.Struct, frozen=True):
     """Base of what the store keeps: never printed with its content."""
 
     def __repr__(self) -> str:
@@ -29,13 +29,13 @@ class Endpoints(msgspec.Struct, frozen=True):
     revocation: str = ""
 
 
-class Grant(Record, frozen=True):
+class Grant(AuthRecord, frozen=True):
     """Tokens, and all that is needed to renew them after a restart."""
 
     how: Literal["authorization_code", "client_credentials", "enterprise"]
     issuer: str
     resource: str
-    client: Client
+    client: OAuthClient
     endpoints: Endpoints
     access_token: str
     refresh_token: str
@@ -66,7 +66,7 @@ class ScopeRefusals(msgspec.Struct, frozen=True):
     at: float
 
 
-class ServerRecord(Record, frozen=True):
+class ServerRecord(AuthRecord, frozen=True):
     """What is known of one server: which grant is its own, and what it asked for meanwhile."""
 
     issuer: str = ""
@@ -94,14 +94,14 @@ class ServerRecord(Record, frozen=True):
     refusals: dict[str, ScopeRefusals] = {}
 
 
-class Registration(Record, frozen=True):
-    client: Client
+class Registration(AuthRecord, frozen=True):
+    client: OAuthClient
 
 
-class Pending(Record, frozen=True):
+class Pending(AuthRecord, frozen=True):
     """A sign-in that waits for its redirect."""
 
     question: Question
-    client: Client
+    client: OAuthClient
     endpoints: Endpoints
     expires_at: float

@@ -9,14 +9,14 @@ import logging
 from openclaw.auth.account import Account
 from openclaw.auth.records import Registration, ServerRecord
 from openclaw.errors import AuthError, OpenClawError, StoreError
-from openclaw.protocol.oauth.metadata import Discovery
-from openclaw.protocol.oauth.registration import Client, Wish, known_client, register, suits, unregister
+from openclaw.protocol.oauth.metadata import AuthDiscovery
+from openclaw.protocol.oauth.registration import OAuthClient, Wish, known_client, register, suits, unregister
 from openclaw.redact import remember
 
 _log = logging.getLogger(__name__)
 
 
-async def obtain_client(account: Account, record: ServerRecord, discovery: Discovery, wish: Wish) -> Client:
+async def obtain_client(account: Account, record: ServerRecord, discovery: AuthDiscovery, wish: Wish) -> OAuthClient:
     """Raises AuthError when there is none to be had."""
     client = await own_client(account, record, discovery)
     if client is not None:
@@ -31,7 +31,7 @@ async def obtain_client(account: Account, record: ServerRecord, discovery: Disco
     return client
 
 
-async def own_client(account: Account, record: ServerRecord, discovery: Discovery) -> Client | None:
+async def own_client(account: Account, record: ServerRecord, discovery: AuthDiscovery) -> OAuthClient | None:
     """The client that the config brings along. Raises AuthError when it belongs to another authorization server."""
     client = known_client(discovery.server, await account.configured())
     if client is None or client.source != "configured" or account.settings.authorization_server_url:

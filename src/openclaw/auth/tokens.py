@@ -20,11 +20,11 @@ import msgspec
 
 from openclaw.auth.key import StoreKey
 from openclaw.auth.lock import hold
-from openclaw.auth.records import Record
+from openclaw.auth.records import AuthRecord
 from openclaw.errors import StoreError
 from openclaw.files import reason, replace
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=AuthRecord)
 
 # The size that GCM is defined for; random ones do not repeat within the lifetime of a key.
 _NONCE_BYTES: Final = 12
@@ -67,7 +67,7 @@ class TokenStore:
                 hint="Remove it and sign in again.",
             ) from None
 
-    async def write(self, record: Record, *identity: str) -> None:
+    async def write(self, record: AuthRecord, *identity: str) -> None:
         """Keep a record. When this returns it is on the disk."""
         kind = type(record)
         nonce = token_bytes(_NONCE_BYTES)
@@ -77,7 +77,7 @@ class TokenStore:
         # Waiting for the disk is left to a thread.
         await asyncio.to_thread(replace, self._file(kind, identity), text.encode())
 
-    async def delete(self, kind: type[Record], *identity: str) -> bool:
+    async def delete(self, kind: type[AuthRecord], *identity: str) -> bool:
         """Forget a record. Whether there was one."""
         try:
             self._file(kind, identity).unlink()
@@ -87,11 +87,11 @@ class TokenStore:
             raise StoreError(f"A record cannot be removed: {reason(error)}.") from None
         return True
 
-    def lock(self, kind: type[Record], *identity: str) -> AbstractAsyncContextManager[None]:
+    def lock(self, kind: type[AuthRecord], *identity: str) -> AbstractAsyncContextManager[None]:
         """Hold a record against every other process, from reading it to writing it."""
         return hold(self._file(kind, identity).with_suffix(".lock"), patience=LOCK_PATIENCE)
 
-    def stamp(self, kind: type[Record], *identity: str) -> int:
+    def stamp(self, kind: type[AuthRecord], *identity: str) -> int:
         """A number that changes whenever the record does; 0 when there is none. Costs one look at the file system."""
         try:
             status = os.stat(f"{self._folder}/{_name(kind, identity)}")
@@ -100,7 +100,7 @@ class TokenStore:
         # Clocks of file systems tick slowly: two writes may have the same time, but not the same file.
         return hash((status.st_mtime_ns, status.st_ino))
 
-    def _file(self, kind: type[Record], identity: tuple[str, ...]) -> Path:
+    def _file(self, kind: type[AuthRecord], identity: tuple[str, ...]) -> Path:
         return self.directory / _name(kind, identity)
 
     async def _cipher(self) -> Any:
@@ -109,12 +109,12 @@ class TokenStore:
 
 
 @lru_cache(maxsize=1024)
-def _name(kind: type[Record], identity: tuple[str, ...]) -> str:
+def _name(kind: type[AuthRecord], identity: tuple[str, ...]) -> str:
     """Remembered, since each request looks whether its server's record has changed."""
     return f"{hashlib.sha256(_bound(kind, identity)).hexdigest()}.json"
 
 
-def _bound(kind: type[Record], identity: tuple[str, ...]) -> bytes:
+def _bound(kind: type[AuthRecord], identity: tuple[str, ...]) -> bytes:
     return msgspec.json.encode([kind.__name__, *identity])
 
 

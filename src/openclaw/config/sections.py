@@ -246,7 +246,7 @@ class SkillsSection(Part, frozen=True):
     limits: Annotated[SkillLimits, about("Bounds of what skills may take.")] = SkillLimits()
 
 
-class SecretProvider(Part, frozen=True):
+class SecretProviderEntry(Part, frozen=True):
     """A named place that `{source, provider, id}` and `secret://exec/NAME/…` refer to."""
 
     foreign = keys("allowInsecurePath allowSymlinkCommand pluginIntegration")
@@ -307,7 +307,7 @@ class SecretsSection(Part, frozen=True):
 
     foreign = keys("resolution")
 
-    providers: Annotated[dict[str, SecretProvider], about("Named places.")] = field(default_factory=dict)
+    providers: Annotated[dict[str, SecretProviderEntry], about("Named places.")] = field(default_factory=dict)
     defaults: Annotated[SecretDefaults, about("Which of them a reference means that names none.")] = SecretDefaults()
     gcp: Annotated[Gcp, about("Google Secret Manager.")] = Gcp()
     aws: Annotated[Aws, about("AWS Secrets Manager.")] = Aws()

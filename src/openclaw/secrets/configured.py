@@ -8,7 +8,7 @@ import re
 
 import msgspec
 
-from openclaw.config.sections import SecretProvider, SecretsSection
+from openclaw.config.sections import SecretProviderEntry, SecretsSection
 from openclaw.errors import SecretError
 from openclaw.log import one_line
 from openclaw.secrets.reference import OBJECT, Reference
@@ -17,7 +17,7 @@ _DEFAULT = "default"
 ALIAS = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
-class Named(msgspec.Struct, frozen=True):
+class NamedReference(msgspec.Struct, frozen=True):
     """An object reference: the kind of place, the configured entry's name, and the secret's name there."""
 
     source: str
@@ -25,15 +25,15 @@ class Named(msgspec.Struct, frozen=True):
     id: str
 
 
-def read_named(settings: SecretsSection, rest: str) -> Named:
+def read_named(settings: SecretsSection, rest: str) -> NamedReference:
     """`SOURCE/PROVIDER/ID` as config writes an object down. The id is taken as it is: it may hold `#`, `%` and slashes."""
     source, alias, id = [*rest.split("/", 2), "", ""][:3]
     if alias in ("", _DEFAULT):
         alias = str(getattr(settings.defaults, source, _DEFAULT))
-    return Named(source, alias, id)
+    return NamedReference(source, alias, id)
 
 
-def configured_provider(settings: SecretsSection, reference: Reference) -> SecretProvider | None:
+def configured_provider(settings: SecretsSection, reference: Reference) -> SecretProviderEntry | None:
     """The entry that a reference means; None when there is none of that name, or the reference is of another kind."""
     if reference.provider == OBJECT:
         return settings.providers.get(read_named(settings, reference.rest).alias)
@@ -42,7 +42,7 @@ def configured_provider(settings: SecretsSection, reference: Reference) -> Secre
     return None
 
 
-def require(settings: SecretsSection, alias: str, source: str) -> SecretProvider:
+def require(settings: SecretsSection, alias: str, source: str) -> SecretProviderEntry:
     """The entry `alias`, which must be of this source. Raises SecretError."""
     shown = one_line(alias, 80)
     if not ALIAS.fullmatch(alias):

@@ -13,7 +13,7 @@ import stat
 from typing import Any
 from urllib.parse import unquote
 
-from openclaw.config.sections import SecretProvider
+from openclaw.config.sections import SecretProviderEntry
 from openclaw.errors import SecretError
 from openclaw.log import one_line
 from openclaw.process.environment import child_environment
@@ -45,7 +45,7 @@ class ExecSecrets:
         return await run_helper(self._around, alias, provider, unquote(following))
 
 
-async def run_helper(around: Surroundings, alias: str, provider: SecretProvider, id: str) -> str:
+async def run_helper(around: Surroundings, alias: str, provider: SecretProviderEntry, id: str) -> str:
     """The secret `id` of a configured program. Raises SecretError."""
     if not _ID.fullmatch(id) or any(part in (".", "..") for part in id.split("/")):
         raise SecretError("this is not a name that is handed to a program", hint="It starts with a letter or digit.")

@@ -12,7 +12,7 @@ from openclaw.errors import OpenClawError, SecretError
 from openclaw.secrets.google_token import default_token
 from openclaw.secrets.program import ask_vendor, find_vendor, missing, text_of
 from openclaw.secrets.reference import split_fragment
-from openclaw.secrets.rest import Answer, StoreApi, explain
+from openclaw.secrets.rest import StoreAnswer, StoreApi, explain
 from openclaw.secrets.surroundings import Surroundings
 from openclaw.secrets.token import KeptToken, Token
 from openclaw.security.egress import Rules
@@ -100,7 +100,7 @@ class GcpSecrets:
             self._own_project = await self._metadata_project()
         return Token(text, float(seconds))
 
-    async def _ask_metadata(self, path: str) -> Answer:
+    async def _ask_metadata(self, path: str) -> StoreAnswer:
         host = self._around.env.get("GCE_METADATA_HOST") or _METADATA
         answer = await self._metadata.call("GET", f"http://{host}/computeMetadata/v1/{path}", _FLAVOR)
         if answer.headers.get("metadata-flavor") != "Google":

@@ -6,7 +6,7 @@ Owns what each source makes of an id. `store` belongs to the other OpenClaw: its
 import re
 
 from openclaw.errors import SecretError
-from openclaw.secrets.configured import Named, read_named, require
+from openclaw.secrets.configured import NamedReference, read_named, require
 from openclaw.secrets.environment import EnvironmentSecrets
 from openclaw.secrets.exec import run_helper
 from openclaw.secrets.file import find, read_private
@@ -39,7 +39,7 @@ class NamedSecrets:
                 )
         raise SecretError(f"there is no source '{named.source}'", hint="Sources: env, file, exec.")
 
-    def _variable(self, named: Named) -> str:
+    def _variable(self, named: NamedReference) -> str:
         settings = self._around.settings
         if not _VARIABLE.fullmatch(named.id):
             raise SecretError("the id is not the name of a variable", hint="Use capital letters, digits and _.")
@@ -50,7 +50,7 @@ class NamedSecrets:
                 raise SecretError(f"secrets.providers.{named.alias}.allowlist does not have {named.id}")
         return EnvironmentSecrets(self._around).read(named.id)
 
-    async def _file(self, named: Named) -> str:
+    async def _file(self, named: NamedReference) -> str:
         provider = require(self._around.settings, named.alias, "file")
         if not provider.path:
             raise SecretError(f"secrets.providers.{named.alias} names no path", hint="Add the path of the file.")

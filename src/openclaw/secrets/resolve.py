@@ -27,7 +27,7 @@ from openclaw.secrets.reference import (
     replace_references,
     without_line_end,
 )
-from openclaw.secrets.surroundings import Provider, Surroundings
+from openclaw.secrets.surroundings import SecretProvider, Surroundings
 
 # Seconds a value is kept: servers that start together share one look-up, and a rotated secret is seen at the next restart.
 CACHE_SECONDS = 5.0
@@ -61,12 +61,12 @@ class Resolver:
         env: Mapping[str, str],
         *,
         place: Callable[[str], Path] = Path,
-        providers: Mapping[str, Provider] | None = None,
+        providers: Mapping[str, SecretProvider] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`place` finds files that the config names. `providers` stand in for our own of the same names."""
         self._around = Surroundings(settings, env, place, self.resolve, settings.timeout_ms / 1000)
-        self._providers: dict[str, Provider] = dict(providers or {})
+        self._providers: dict[str, SecretProvider] = dict(providers or {})
         self._clock = clock
         self._flights: dict[str, _Flight] = {}
         self._kept: dict[str, tuple[float, str]] = {}
@@ -143,7 +143,7 @@ class Resolver:
         configured = configured_provider(self._around.settings, reference)
         return configured.timeout_ms / 1000 if configured else self._around.timeout
 
-    def _provider(self, name: str) -> Provider:
+    def _provider(self, name: str) -> SecretProvider:
         found = self._providers.get(name)
         if found is None:
             module, cls = _PROVIDERS[name]

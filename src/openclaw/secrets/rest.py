@@ -20,7 +20,7 @@ from openclaw.security.egress import OPERATOR, Rules
 MAX_ANSWER = 4 * 1024 * 1024
 
 
-class Answer(msgspec.Struct, frozen=True):
+class StoreAnswer(msgspec.Struct, frozen=True):
     status: int
     headers: Mapping[str, str]
     body: bytes
@@ -39,7 +39,7 @@ class Answer(msgspec.Struct, frozen=True):
         return found
 
     def __repr__(self) -> str:
-        return f"Answer({self.status})"
+        return f"StoreAnswer({self.status})"
 
 
 class StoreApi(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ class StoreApi(msgspec.Struct, frozen=True):
 
     async def call(
         self, method: str, url: str, headers: Mapping[str, str], body: Mapping[str, Any] | None = None
-    ) -> Answer:
+    ) -> StoreAnswer:
         """Raises AddressError, TransportError or ProtocolError; any status is an answer."""
         proxies = ProxyRules.from_environment(self.env) if self.proxied else ProxyRules()
         options = ClientOptions(rules=self.rules, tls=self.tls, proxies=proxies, connect_timeout=self.timeout)
@@ -64,10 +64,10 @@ class StoreApi(msgspec.Struct, frozen=True):
             data = json.dumps(body).encode()
         async with HttpClient(options) as client:
             fetched = await client.fetch(method, url, headers=sent, body=data, timeout=self.timeout, limit=MAX_ANSWER)
-        return Answer(fetched.status, fetched.headers, fetched.body)
+        return StoreAnswer(fetched.status, fetched.headers, fetched.body)
 
 
-def explain(answer: Answer, place: str) -> SecretError:
+def explain(answer: StoreAnswer, place: str) -> SecretError:
     """What a status that is not a success means for whoever wants a secret."""
     match answer.status:
         case 401:

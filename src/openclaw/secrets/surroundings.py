@@ -37,7 +37,7 @@ class Surroundings(msgspec.Struct, frozen=True):
     installed: Callable[[str], bool] = is_installed
 
 
-class Provider(Protocol):
+class SecretProvider(Protocol):
     """Made from the surroundings alone."""
 
     async def fetch(self, rest: str) -> str:

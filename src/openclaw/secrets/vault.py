@@ -15,7 +15,7 @@ from openclaw.net.tls import TlsOptions
 from openclaw.redact import SECRET_SCHEME
 from openclaw.secrets.file import read_private
 from openclaw.secrets.reference import member, scalar, split_fragment
-from openclaw.secrets.rest import Answer, StoreApi, explain
+from openclaw.secrets.rest import StoreAnswer, StoreApi, explain
 from openclaw.secrets.surroundings import Surroundings
 from openclaw.secrets.token import KeptToken, Token
 
@@ -80,7 +80,7 @@ class VaultSecrets:
         version = options.get("version") if isinstance(options, dict) else None
         return quote(mount), 2 if version == "2" else 1
 
-    async def _get(self, path: str) -> Answer:
+    async def _get(self, path: str) -> StoreAnswer:
         """With the token we have. One that Vault no longer takes is replaced once, if an AppRole can."""
         for attempt in range(2):
             token = await self._token.get()
@@ -92,7 +92,7 @@ class VaultSecrets:
 
     async def _call(
         self, method: str, path: str, headers: Mapping[str, str], body: Mapping[str, Any] | None = None
-    ) -> Answer:
+    ) -> StoreAnswer:
         settings, env = self._around.settings.vault, self._around.env
         address = settings.address or env.get("VAULT_ADDR", "")
         if not address:

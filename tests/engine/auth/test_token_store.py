@@ -21,7 +21,7 @@ from openclaw.auth.lock import hold
 from openclaw.auth.records import Registration, ServerRecord
 from openclaw.auth.tokens import TokenStore
 from openclaw.errors import SecretError, StoreError
-from openclaw.protocol.oauth.registration import Client
+from openclaw.protocol.oauth.registration import OAuthClient
 from parts.auth_keychain import FakeKeychain
 
 RECORD = ServerRecord(issuer="https://login.example", wanted=("a-very-secret-scope",))
@@ -84,7 +84,7 @@ async def test_a_file_put_in_anothers_place_does_not_open(tmp_path: Path) -> Non
 
 async def test_one_kind_of_record_is_not_taken_for_another(tmp_path: Path) -> None:
     tokens = store(tmp_path)
-    await tokens.write(Registration(Client("c", "https://login.example", "dynamic")), "x")
+    await tokens.write(Registration(OAuthClient("c", "https://login.example", "dynamic")), "x")
     assert await tokens.read(ServerRecord, "x") is None
 
 
@@ -373,4 +373,4 @@ if sys.platform.startswith("linux"):
 
 def test_records_keep_their_secrets_when_printed() -> None:
     assert repr(RECORD) == "ServerRecord()"
-    assert "s3cret" not in repr(msgspec.structs.replace(Client("c", "i", "dynamic"), secret="s3cret"))
+    assert "s3cret" not in repr(msgspec.structs.replace(OAuthClient("c", "i", "dynamic"), secret="s3cret"))

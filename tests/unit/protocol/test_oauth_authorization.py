@@ -18,7 +18,7 @@ from openclaw.protocol.oauth.authorization import (
     read_answer,
 )
 from openclaw.protocol.oauth.metadata import ServerMetadata
-from openclaw.protocol.oauth.registration import Client
+from openclaw.protocol.oauth.registration import OAuthClient
 
 AS = "https://login.example"
 REDIRECT = "http://127.0.0.1:5000/callback"
@@ -80,7 +80,7 @@ def test_which_scopes_are_asked_for(
 def test_the_address_carries_all_that_the_standards_want() -> None:
     """A8, A11."""
     server = ServerMetadata(AS, authorization_endpoint=f"{AS}/authorize")
-    url = authorization_url(server, Client("me & you", AS, "configured"), question())
+    url = authorization_url(server, OAuthClient("me & you", AS, "configured"), question())
     assert url.startswith(f"{AS}/authorize?")
     assert parse_qs(urlsplit(url).query) == {
         "response_type": ["code"],
@@ -96,14 +96,14 @@ def test_the_address_carries_all_that_the_standards_want() -> None:
 
 def test_a_query_of_the_endpoint_stays() -> None:
     server = ServerMetadata(AS, authorization_endpoint=f"{AS}/authorize?tenant=1")
-    url = authorization_url(server, Client("c", AS, "configured"), question(scopes=()))
+    url = authorization_url(server, OAuthClient("c", AS, "configured"), question(scopes=()))
     assert url.startswith(f"{AS}/authorize?tenant=1&response_type=code&")
     assert "scope=" not in url
 
 
 def test_who_wants_to_stay_signed_in_asks_the_person_anew() -> None:
     server = ServerMetadata(AS, authorization_endpoint=f"{AS}/authorize")
-    url = authorization_url(server, Client("c", AS, "configured"), question(scopes=("a", "offline_access")))
+    url = authorization_url(server, OAuthClient("c", AS, "configured"), question(scopes=("a", "offline_access")))
     assert parse_qs(urlsplit(url).query)["prompt"] == ["consent"]
 
 
@@ -111,7 +111,7 @@ def test_who_wants_to_stay_signed_in_asks_the_person_anew() -> None:
 def test_an_endpoint_that_cannot_be_extended_is_refused(endpoint: str | None) -> None:
     server = ServerMetadata(AS, authorization_endpoint=endpoint)
     with pytest.raises(AuthError, match="no usable address"):
-        authorization_url(server, Client("c", AS, "configured"), question())
+        authorization_url(server, OAuthClient("c", AS, "configured"), question())
 
 
 @pytest.mark.requirement("000-15-unit")

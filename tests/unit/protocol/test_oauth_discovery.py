@@ -8,7 +8,7 @@ from openclaw.errors import AuthError, ConnectError
 from openclaw.protocol.oauth.challenge import Challenge
 from openclaw.protocol.oauth.discovery import Acquaintance, NothingPublishedError, discover, identity_provider
 from openclaw.protocol.oauth.metadata import (
-    Discovery,
+    AuthDiscovery,
     ServerMetadata,
     canonical_resource,
     check_for_sign_in,
@@ -16,7 +16,7 @@ from openclaw.protocol.oauth.metadata import (
     is_identifier,
     origin_of,
 )
-from openclaw.protocol.oauth.wire import Response
+from openclaw.protocol.oauth.wire import FlowResponse
 from parts.oauth_script import Script, ok
 
 SERVER = "https://mcp.example/tenant/mcp"
@@ -56,7 +56,7 @@ OLD = Acquaintance(unauthorized=True)
 
 def look(
     script: Script, challenge: Challenge | None = None, known: Acquaintance = OLD, url: str = SERVER, **options: str
-) -> Discovery:
+) -> AuthDiscovery:
     return script.play(discover(url, challenge or Challenge(), check_for_sign_in, known, **options))
 
 
@@ -66,7 +66,7 @@ def look(
 @pytest.mark.requirement("000-5.1-resource-metadata")
 def test_the_address_in_the_challenge_is_asked_first_and_alone() -> None:
     script = Script({"https://mcp.example/custom.json": ok(resource()), AS_DOCUMENT: ok(server())})
-    assert look(script, Challenge("https://mcp.example/custom.json")) == Discovery(
+    assert look(script, Challenge("https://mcp.example/custom.json")) == AuthDiscovery(
         SERVER, found(), ("a", "b"), published=True
     )
     assert script.urls == ["https://mcp.example/custom.json", AS_DOCUMENT]
@@ -157,14 +157,14 @@ def test_promised_metadata_that_is_not_there_is_an_error_and_not_an_old_server()
 
 @pytest.mark.parametrize("status", [429, 500, 503, 301])
 def test_a_server_in_trouble_is_not_taken_for_an_old_one(status: int) -> None:
-    script = Script({AT_PATH: Response(status)})
+    script = Script({AT_PATH: FlowResponse(status)})
     with pytest.raises(ConnectError, match=str(status)):
         look(script)
     assert script.urls == [AT_PATH]
 
 
 def test_a_page_that_is_no_json_counts_as_no_document() -> None:
-    page = Response(200, b"<!doctype html>")
+    page = FlowResponse(200, b"<!doctype html>")
     script = Script({AT_PATH: page, AT_ROOT: ok(resource(resource="https://mcp.example")), AS_DOCUMENT: ok(server())})
     assert look(script).resource == "https://mcp.example"
 
@@ -172,12 +172,12 @@ def test_a_page_that_is_no_json_counts_as_no_document() -> None:
 @pytest.mark.parametrize("body", [b'{"resource": 5}', b"{}", b'{"resource": "x", "authorization_servers": "y"}'])
 def test_a_broken_document_is_an_error_and_not_an_old_server(body: bytes) -> None:
     with pytest.raises(AuthError, match="cannot be read"):
-        look(Script({AT_PATH: Response(200, body)}))
+        look(Script({AT_PATH: FlowResponse(200, body)}))
 
 
 def test_a_document_nested_without_end_is_no_document() -> None:
     """A6."""
-    deep = Response(200, b'{"x":' * 50_000)
+    deep = FlowResponse(200, b'{"x":' * 50_000)
     script = Script({AT_PATH: deep, AT_ROOT: ok(resource(resource="https://mcp.example")), AS_DOCUMENT: ok(server())})
     assert look(script).resource == "https://mcp.example"
 
@@ -288,12 +288,12 @@ def test_a_configured_authorization_server_goes_before_the_listed_ones() -> None
     mine = "https://mine.example"
     document = f"{mine}/.well-known/oauth-authorization-server"
     script = Script({AT_PATH: ok(resource()), document: ok(server(mine))})
-    assert look(script, override=mine) == Discovery(SERVER, found(mine), ("a", "b"), published=True)
+    assert look(script, override=mine) == AuthDiscovery(SERVER, found(mine), ("a", "b"), published=True)
 
 
 def test_a_configured_authorization_server_needs_no_document_of_the_resource() -> None:
     script = Script({AS_DOCUMENT: ok(server())})
-    assert look(script, override=AS) == Discovery(SERVER, found())
+    assert look(script, override=AS) == AuthDiscovery(SERVER, found())
 
 
 @pytest.mark.parametrize("issuer", ["ftp://x", "https://login.example?x", "https://login.example#x", "", "/relative"])
@@ -308,7 +308,7 @@ def test_an_issuer_that_is_no_address_is_refused(issuer: str) -> None:
 def test_an_old_server_has_metadata_at_its_origin() -> None:
     document = server("https://mcp.example")
     script = Script({"https://mcp.example/.well-known/oauth-authorization-server": ok(document)})
-    assert look(script) == Discovery(SERVER, found("https://mcp.example"))
+    assert look(script) == AuthDiscovery(SERVER, found("https://mcp.example"))
 
 
 def test_an_old_server_may_end_its_issuer_with_a_slash() -> None:
@@ -333,7 +333,7 @@ def test_an_old_server_without_metadata_has_endpoints_at_fixed_paths() -> None:
         token_endpoint="https://mcp.example/token",
         registration_endpoint="https://mcp.example/register",
     )
-    assert look(Script({})) == Discovery(SERVER, guessed, guessed=True)
+    assert look(Script({})) == AuthDiscovery(SERVER, guessed, guessed=True)
 
 
 @pytest.mark.parametrize(

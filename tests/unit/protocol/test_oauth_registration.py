@@ -8,15 +8,15 @@ import pytest
 from openclaw.errors import AuthError, RefusedError
 from openclaw.protocol.oauth.metadata import ServerMetadata
 from openclaw.protocol.oauth.registration import (
-    Client,
     Configured,
+    OAuthClient,
     Wish,
     client_metadata_document,
     known_client,
     register,
     suits,
 )
-from openclaw.protocol.oauth.wire import Response
+from openclaw.protocol.oauth.wire import FlowResponse
 from parts.oauth_script import Script, ok
 
 AS = "https://login.example"
@@ -35,14 +35,14 @@ def sent(script: Script) -> list[dict[str, Any]]:
 @pytest.mark.requirement("000-5.1-registration-order")
 def test_a_configured_client_goes_before_the_document() -> None:
     configured = Configured("mine", metadata_url=DOCUMENT)
-    assert known_client(server(client_id_metadata_document_supported=True), configured) == Client(
+    assert known_client(server(client_id_metadata_document_supported=True), configured) == OAuthClient(
         "mine", AS, "configured"
     )
 
 
 def test_the_document_goes_before_registration_where_it_is_taken() -> None:
     configured = Configured(metadata_url=DOCUMENT)
-    assert known_client(server(client_id_metadata_document_supported=True), configured) == Client(
+    assert known_client(server(client_id_metadata_document_supported=True), configured) == OAuthClient(
         DOCUMENT, AS, "document"
     )
     assert known_client(server(), configured) is None
@@ -104,7 +104,7 @@ def test_registration_asks_for_a_native_client_with_every_scope_it_may_need() ->
             "scope": " ".join(scopes),
         }
     ]
-    assert client == Client("new", AS, "dynamic", redirect_uri=WISH.redirect_uri, scopes=scopes)
+    assert client == OAuthClient("new", AS, "dynamic", redirect_uri=WISH.redirect_uri, scopes=scopes)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_what_the_server_registered_counts() -> None:
     }
     script = Script({f"{AS}/register": ok(answer, 201)})
     client = script.play(register(server(), WISH, ("read", "write")))
-    expected = Client("new", AS, "dynamic", "client_secret_post", "s3cret", 2000, WISH.redirect_uri, ("read",))
+    expected = OAuthClient("new", AS, "dynamic", "client_secret_post", "s3cret", 2000, WISH.redirect_uri, ("read",))
     assert client == expected
     assert "s3cret" not in repr(client)
 
@@ -172,16 +172,16 @@ def test_a_server_that_registers_nobody_says_what_to_do() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        Response(201, b"nonsense"),
+        FlowResponse(201, b"nonsense"),
         ok({"client_id": ""}, 201),
         ok({"client_id": "a\r\nb"}, 201),
         ok({"client_id": "a", "client_secret": "b\nc"}, 201),
         ok({"client_id": "a", "token_endpoint_auth_method": "client_secret_basic"}, 201),
         ok({"client_id": "a", "token_endpoint_auth_method": "private_key_jwt"}, 201),
-        Response(404),
+        FlowResponse(404),
     ],
 )
-def test_an_unusable_answer_registers_nothing(answer: Response) -> None:
+def test_an_unusable_answer_registers_nothing(answer: FlowResponse) -> None:
     with pytest.raises(AuthError):
         Script({f"{AS}/register": answer}).play(register(server(), WISH, None))
 
@@ -195,16 +195,16 @@ def test_only_unusable_methods_cannot_be_registered_with() -> None:
 @pytest.mark.parametrize(
     ("client", "verdict"),
     [
-        (Client("c", AS, "dynamic", redirect_uri=WISH.redirect_uri), True),
-        (Client("c", AS, "dynamic", redirect_uri=WISH.redirect_uri, scopes=("read", "more")), True),
-        (Client("c", AS, "dynamic", redirect_uri=WISH.redirect_uri, scopes=("more",)), False),
-        (Client("c", "https://other.example", "dynamic", redirect_uri=WISH.redirect_uri), False),
-        (Client("c", AS, "dynamic", redirect_uri="http://127.0.0.1:6000/callback"), False),
-        (Client("c", AS, "dynamic", secret_expires_at=999, redirect_uri=WISH.redirect_uri), False),
-        (Client("c", AS, "dynamic", secret_expires_at=1001, redirect_uri=WISH.redirect_uri), True),
+        (OAuthClient("c", AS, "dynamic", redirect_uri=WISH.redirect_uri), True),
+        (OAuthClient("c", AS, "dynamic", redirect_uri=WISH.redirect_uri, scopes=("read", "more")), True),
+        (OAuthClient("c", AS, "dynamic", redirect_uri=WISH.redirect_uri, scopes=("more",)), False),
+        (OAuthClient("c", "https://other.example", "dynamic", redirect_uri=WISH.redirect_uri), False),
+        (OAuthClient("c", AS, "dynamic", redirect_uri="http://127.0.0.1:6000/callback"), False),
+        (OAuthClient("c", AS, "dynamic", secret_expires_at=999, redirect_uri=WISH.redirect_uri), False),
+        (OAuthClient("c", AS, "dynamic", secret_expires_at=1001, redirect_uri=WISH.redirect_uri), True),
     ],
 )
-def test_when_a_registration_can_be_used_again(client: Client, verdict: bool) -> None:
+def test_when_a_registration_can_be_used_again(client: OAuthClient, verdict: bool) -> None:
     """A12."""
     assert suits(client, server(), WISH) is verdict
 

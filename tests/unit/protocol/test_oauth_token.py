@@ -8,7 +8,7 @@ import pytest
 
 from openclaw.errors import AuthError, ConnectError, RefusedError
 from openclaw.protocol.oauth.authorization import Answer, Question
-from openclaw.protocol.oauth.registration import Client
+from openclaw.protocol.oauth.registration import OAuthClient
 from openclaw.protocol.oauth.token import (
     Identity,
     Proof,
@@ -21,19 +21,19 @@ from openclaw.protocol.oauth.token import (
     refresh,
     revoke,
 )
-from openclaw.protocol.oauth.wire import Response
+from openclaw.protocol.oauth.wire import FlowResponse
 from parts.oauth_script import Script, form_of, ok
 
 AS = "https://login.example"
 TOKEN = TokenEndpoint(AS, f"{AS}/token")
-PUBLIC = Client("me", AS, "dynamic")
+PUBLIC = OAuthClient("me", AS, "dynamic")
 PROOF = Proof(now=1000.7, nonce="once")
 RESOURCE = "https://mcp.example/mcp"
 BEARER = {"access_token": "t0ken", "token_type": "Bearer"}
 
 
 def asked(answer: Any = BEARER) -> Script:
-    return Script({TOKEN.url: answer if isinstance(answer, Response) else ok(answer)})
+    return Script({TOKEN.url: answer if isinstance(answer, FlowResponse) else ok(answer)})
 
 
 @pytest.mark.requirement("000-5.1-exchange")
@@ -69,7 +69,7 @@ def test_a_refresh_names_the_resource_and_no_scope() -> None:
 
 def test_a_client_signs_in_by_itself() -> None:
     script = asked()
-    client = Client("me", AS, "configured", "client_secret_post")
+    client = OAuthClient("me", AS, "configured", "client_secret_post")
     script.play(client_credentials(TOKEN, client, Proof(1000, secret="s3cret"), RESOURCE, ("read", "write")))
     assert form_of(script.requests[0]) == {
         "grant_type": "client_credentials",
@@ -81,7 +81,7 @@ def test_a_client_signs_in_by_itself() -> None:
 
 
 def test_a_basic_proof_encodes_each_half() -> None:
-    client = Client("me:too", AS, "configured", "client_secret_basic")
+    client = OAuthClient("me:too", AS, "configured", "client_secret_basic")
     request = authenticated(TOKEN, client, Proof(0, secret="p@ss:w/rd"), [("a", "b")])
     scheme, _, value = request.headers["Authorization"].partition(" ")
     assert (scheme, b64decode(value)) == ("Basic", b"me%3Atoo:p%40ss%3Aw%2Frd")
@@ -89,7 +89,7 @@ def test_a_basic_proof_encodes_each_half() -> None:
 
 
 def test_a_signed_proof_is_for_this_issuer_and_this_moment() -> None:
-    client = Client("me", AS, "configured", "private_key_jwt")
+    client = OAuthClient("me", AS, "configured", "private_key_jwt")
     proof = Proof(1000.7, "once", algorithm="ES256", sign=lambda data: b"signed:" + data[:3])
     form = form_of(authenticated(TOKEN, client, proof, []))
     header, claims, signature = (
@@ -104,14 +104,14 @@ def test_a_signed_proof_is_for_this_issuer_and_this_moment() -> None:
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post", "private_key_jwt"])
 def test_a_proof_without_its_means_is_refused(method: Any) -> None:
     with pytest.raises(AuthError, match=method):
-        authenticated(TOKEN, Client("me", AS, "configured", method), Proof(0), [])
+        authenticated(TOKEN, OAuthClient("me", AS, "configured", method), Proof(0), [])
 
 
 def test_an_identity_is_exchanged_for_an_assertion_and_that_for_a_token() -> None:
     idp = "https://idp.example/token"
     jag = {"access_token": "jag", "issued_token_type": "urn:ietf:params:oauth:token-type:id-jag", "token_type": "N_A"}
     script = Script({idp: ok(jag), TOKEN.url: ok(BEARER)})
-    client = Client("me", AS, "configured", "client_secret_basic")
+    client = OAuthClient("me", AS, "configured", "client_secret_basic")
     proof = Proof(0, secret="s3cret")
     flow = enterprise(Identity(idp, "idp-me", "id-token"), TOKEN, client, proof, RESOURCE, ("read",))
     assert script.play(flow) == Tokens("t0ken")
@@ -138,7 +138,7 @@ def test_an_identity_is_exchanged_for_an_assertion_and_that_for_a_token() -> Non
 
 def test_an_identity_provider_that_gives_something_else_is_refused() -> None:
     idp = "https://idp.example/token"
-    for answer in (ok(BEARER), Response(200, b"x"), ok({"error": "invalid_grant"}, 400)):
+    for answer in (ok(BEARER), FlowResponse(200, b"x"), ok({"error": "invalid_grant"}, 400)):
         script = Script({idp: answer})
         with pytest.raises(AuthError, match="identity provider"):
             script.play(enterprise(Identity(idp, "m", "t"), TOKEN, PUBLIC, PROOF, RESOURCE, ()))
@@ -147,7 +147,7 @@ def test_an_identity_provider_that_gives_something_else_is_refused() -> None:
 
 def test_a_token_is_revoked_by_name_and_kind() -> None:
     endpoint = TokenEndpoint(AS, f"{AS}/revoke")
-    script = Script({endpoint.url: Response(200)})
+    script = Script({endpoint.url: FlowResponse(200)})
     assert script.play(revoke(endpoint, PUBLIC, PROOF, "r3fresh", "refresh_token")) is True
     assert form_of(script.requests[0]) == {
         "token": "r3fresh",
@@ -169,7 +169,7 @@ def test_the_life_of_a_token(given: Any, life: float | None) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        Response(200, b"<html>"),
+        FlowResponse(200, b"<html>"),
         ok({"token_type": "Bearer"}),
         ok({"access_token": "t0ken"}),
         ok({"access_token": "t0ken", "token_type": "DPoP"}),
@@ -178,10 +178,10 @@ def test_the_life_of_a_token(given: Any, life: float | None) -> None:
         ok({"access_token": "a b", "token_type": "Bearer"}),
         ok({"access_token": "", "token_type": "Bearer"}),
         ok({**BEARER, "refresh_token": "a b"}),
-        Response(307),
+        FlowResponse(307),
     ],
 )
-def test_an_answer_that_is_no_token_is_refused_without_repeating_it(answer: Response) -> None:
+def test_an_answer_that_is_no_token_is_refused_without_repeating_it(answer: FlowResponse) -> None:
     """A7."""
     with pytest.raises(AuthError) as caught:
         asked(answer).play(refresh(TOKEN, PUBLIC, PROOF, RESOURCE, "r"))
@@ -192,14 +192,14 @@ def test_an_answer_that_is_no_token_is_refused_without_repeating_it(answer: Resp
 @pytest.mark.parametrize(
     "answer",
     [
-        Response(503),
-        Response(429),
+        FlowResponse(503),
+        FlowResponse(429),
         ok({"error": "invalid_grant"}, 500),
         ok({"error": "temporarily_unavailable"}, 400),
         ok({"error": "server_error"}, 400),
     ],
 )
-def test_a_server_in_trouble_is_told_from_one_that_refuses(answer: Response) -> None:
+def test_a_server_in_trouble_is_told_from_one_that_refuses(answer: FlowResponse) -> None:
     with pytest.raises(ConnectError, match="Try again later"):
         asked(answer).play(refresh(TOKEN, PUBLIC, PROOF, RESOURCE, "r"))
 

@@ -18,7 +18,7 @@ from keyring.backends import fail
 from keyring.errors import KeyringLocked
 
 from openclaw.config.entry import SecretRef
-from openclaw.config.sections import SecretDefaults, SecretProvider, SecretsSection
+from openclaw.config.sections import SecretDefaults, SecretProviderEntry, SecretsSection
 from openclaw.errors import SecretError
 from openclaw.secrets.file import find
 from openclaw.secrets.keychain import KeychainSecrets
@@ -27,7 +27,10 @@ from openclaw.secrets.surroundings import Surroundings
 
 
 def resolver(
-    providers: dict[str, SecretProvider] | None = None, *, env: dict[str, str] | None = None, home: Path | None = None
+    providers: dict[str, SecretProviderEntry] | None = None,
+    *,
+    env: dict[str, str] | None = None,
+    home: Path | None = None,
 ) -> Resolver:
     def place(name: str) -> Path:
         return home / name[2:] if home and name.startswith(("~/", "./")) else Path(name)
@@ -218,8 +221,8 @@ def helper(tmp_path: Path, body: str, mode: int = 0o700) -> str:
     return str(path)
 
 
-def printing(command: str, *args: str, **options: object) -> dict[str, SecretProvider]:
-    return {"pass": SecretProvider(source="exec", command=command, args=args, json_only=False, **options)}  # type: ignore[arg-type]
+def printing(command: str, *args: str, **options: object) -> dict[str, SecretProviderEntry]:
+    return {"pass": SecretProviderEntry(source="exec", command=command, args=args, json_only=False, **options)}  # type: ignore[arg-type]
 
 
 STORE = "print({'mail/me@example.org': 'mail-password', 'op://a/b#c': 'op-password'}[sys.argv[2]])"
@@ -275,7 +278,7 @@ print(json.dumps(answer))
 
 
 async def test_a_helper_answers_in_the_json_protocol(tmp_path: Path) -> None:
-    secrets = resolver({"vault": SecretProvider(source="exec", command=helper(tmp_path, PROTOCOL))})
+    secrets = resolver({"vault": SecretProviderEntry(source="exec", command=helper(tmp_path, PROTOCOL))})
     assert await secrets.resolve("secret://exec/vault/a/b") == "json-secret"
     assert await secrets.resolve(SecretRef(source="exec", provider="vault", id="a/b")) == "json-secret"
     assert [
@@ -310,7 +313,7 @@ async def test_a_helper_answers_in_the_json_protocol(tmp_path: Path) -> None:
 )
 async def test_a_helper_that_answers_badly_is_not_quoted(tmp_path: Path, body: str, cause: str) -> None:
     command = helper(tmp_path, body)
-    secrets = resolver({"pass": SecretProvider(source="exec", command=command, max_output_bytes=64)})
+    secrets = resolver({"pass": SecretProviderEntry(source="exec", command=command, max_output_bytes=64)})
     assert await failure(secrets, "secret://exec/pass/x") == cause.format(command=command)
 
 
@@ -371,7 +374,7 @@ async def test_a_helper_is_named_by_its_whole_path_and_is_where_it_may_be(tmp_pa
 
 
 async def test_a_program_that_is_not_configured_is_not_run(tmp_path: Path) -> None:
-    secrets = resolver({"file": SecretProvider(source="file"), "bare": SecretProvider(source="exec")})
+    secrets = resolver({"file": SecretProviderEntry(source="file"), "bare": SecretProviderEntry(source="exec")})
     assert await failure(secrets, "secret://exec/op/x") == (
         "secrets.providers has no entry 'op'. Add one with source: \"exec\"."
     )
@@ -388,7 +391,7 @@ async def test_a_program_that_is_not_configured_is_not_run(tmp_path: Path) -> No
 
 
 async def test_an_object_reads_a_variable_within_its_providers_allowlist() -> None:
-    providers = {"narrow": SecretProvider(source="env", allowlist=("ALLOWED",))}
+    providers = {"narrow": SecretProviderEntry(source="env", allowlist=("ALLOWED",))}
     secrets = resolver(providers, env={"ALLOWED": "allowed-value", "OTHER": "other-value"})
     assert await secrets.resolve(SecretRef(source="env", id="OTHER")) == "other-value"
     assert await secrets.resolve(SecretRef(source="env", id="ALLOWED", provider="narrow")) == "allowed-value"
@@ -408,9 +411,9 @@ async def test_an_object_reads_a_configured_file_as_json_or_whole(tmp_path: Path
     one = private(tmp_path / "one", "single-value\n")
     secrets = resolver(
         {
-            "all": SecretProvider(source="file", path=str(all_of_them)),
-            "one": SecretProvider(source="file", path=str(one), mode="singleValue"),
-            "small": SecretProvider(source="file", path=str(one), max_bytes=4),
+            "all": SecretProviderEntry(source="file", path=str(all_of_them)),
+            "one": SecretProviderEntry(source="file", path=str(one), mode="singleValue"),
+            "small": SecretProviderEntry(source="file", path=str(one), max_bytes=4),
         }
     )
     assert (
@@ -428,7 +431,7 @@ async def test_an_object_reads_a_configured_file_as_json_or_whole(tmp_path: Path
 async def test_an_object_without_a_provider_means_the_default_one(tmp_path: Path) -> None:
     path = private(tmp_path / "one", "default-value")
     settings = SecretsSection(
-        providers={"mine": SecretProvider(source="file", path=str(path), mode="singleValue")},
+        providers={"mine": SecretProviderEntry(source="file", path=str(path), mode="singleValue")},
         defaults=SecretDefaults(file="mine"),
     )
     assert await Resolver(settings, {}).resolve(SecretRef(source="file", id="value")) == "default-value"

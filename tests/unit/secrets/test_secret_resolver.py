@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from openclaw.config.entry import SecretRef
 from openclaw.config.load import parse_config
-from openclaw.config.sections import SecretProvider, SecretsSection
+from openclaw.config.sections import SecretProviderEntry, SecretsSection
 from openclaw.config.servers import AuthSpec, ServerSpec
 from openclaw.errors import SecretError
 from openclaw.mcp.connect import resolved
 from openclaw.redact import redact
 from openclaw.secrets.resolve import CACHE_SECONDS, Resolver
-from openclaw.secrets.surroundings import Provider
+from openclaw.secrets.surroundings import SecretProvider
 
 
 class Slow:
@@ -49,7 +49,7 @@ class Fails:
 
 
 def resolver(
-    provider: Provider, *, settings: SecretsSection | None = None, clock: Callable[[], float] = lambda: 0.0
+    provider: SecretProvider, *, settings: SecretsSection | None = None, clock: Callable[[], float] = lambda: 0.0
 ) -> Resolver:
     return Resolver(settings or SecretsSection(), {}, providers={"gcp": provider}, clock=clock)
 
@@ -139,7 +139,7 @@ async def test_a_reference_that_is_not_answered_fails_at_its_deadline() -> None:
 
 
 async def test_a_configured_provider_has_a_deadline_of_its_own() -> None:
-    settings = SecretsSection(timeout_ms=600_000, providers={"op": SecretProvider(source="exec", timeout_ms=20)})
+    settings = SecretsSection(timeout_ms=600_000, providers={"op": SecretProviderEntry(source="exec", timeout_ms=20)})
     secrets = Resolver(settings, {}, providers={"exec": Slow(), "ref": Slow()})
     for reference in ("secret://exec/op/a", SecretRef(source="exec", id="a", provider="op")):
         with pytest.raises(SecretError, match=r"no answer within 0\.02 s"):

@@ -16,7 +16,7 @@ import msgspec
 
 from openclaw.errors import AuthError, RefusedError
 from openclaw.protocol.oauth.metadata import OFFLINE, S256, ServerMetadata
-from openclaw.protocol.oauth.registration import Client, offers_offline
+from openclaw.protocol.oauth.registration import OAuthClient, offers_offline
 from openclaw.protocol.oauth.wire import shown_code, union
 
 # RFC 7636: 43 to 128 characters. 64 random bytes become 86.
@@ -79,7 +79,7 @@ def code_challenge(verifier: str) -> str:
     return urlsafe_b64encode(hashlib.sha256(verifier.encode("ascii")).digest()).rstrip(b"=").decode("ascii")
 
 
-def authorization_url(server: ServerMetadata, client: Client, question: Question) -> str:
+def authorization_url(server: ServerMetadata, client: OAuthClient, question: Question) -> str:
     """The address to open. Raises AuthError when the server's endpoint cannot be extended."""
     endpoint = server.authorization_endpoint or ""
     if not endpoint or "#" in endpoint:

@@ -14,7 +14,7 @@ import msgspec
 from openclaw.errors import AuthError, ConnectError, OpenClawError
 from openclaw.protocol.oauth.challenge import Challenge
 from openclaw.protocol.oauth.metadata import (
-    Discovery,
+    AuthDiscovery,
     ResourceMetadata,
     ServerMetadata,
     canonical_resource,
@@ -57,7 +57,7 @@ class Acquaintance(msgspec.Struct, frozen=True):
 
 def discover(
     url: str, challenge: Challenge, check: Check, known: Acquaintance, *, override: str = "", prefer: str = ""
-) -> Flow[Discovery]:
+) -> Flow[AuthDiscovery]:
     """Where to get a token for `url`. `override` is the configured authorization server, `prefer` the one used before.
 
     Raises AuthError; failures of the network come through as they are.
@@ -83,7 +83,7 @@ def discover(
     server = yield from _first_usable(issuers, check)
     supported = resource.scopes_supported if resource is not None else None
     scopes = None if supported is None else clean_scopes(supported)
-    return Discovery(name, server, scopes, published=resource is not None)
+    return AuthDiscovery(name, server, scopes, published=resource is not None)
 
 
 def identity_provider(issuer: str) -> Flow[ServerMetadata]:
@@ -177,21 +177,21 @@ def _document(urls: Sequence[str], kind: type[S], whose: str) -> Flow[tuple[S, s
     return None
 
 
-def _before_metadata(url: str, check: Check) -> Flow[Discovery]:
+def _before_metadata(url: str, check: Check) -> Flow[AuthDiscovery]:
     """Revision 2025-03-26: the server is its own authorization server, with metadata at its origin or endpoints at fixed paths."""
     origin = origin_of(url)
     # Both spellings lead to this very document (RFC 8414 section 3.1), and no other document named one of them.
     server = yield from _server_metadata(server_metadata_urls(origin), (origin, f"{origin}/"))
     if server is not None:
         check(server)
-        return Discovery(canonical_resource(url), server)
+        return AuthDiscovery(canonical_resource(url), server)
     server = ServerMetadata(
         origin,
         authorization_endpoint=f"{origin}/authorize",
         token_endpoint=f"{origin}/token",
         registration_endpoint=f"{origin}/register",
     )
-    return Discovery(canonical_resource(url), server, guessed=True)
+    return AuthDiscovery(canonical_resource(url), server, guessed=True)
 
 
 def _ordered(issuers: Sequence[str], prefer: str) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ class ServerMetadata(msgspec.Struct, frozen=True):
     client_id_metadata_document_supported: bool | None = None
 
 
-class Discovery(msgspec.Struct, frozen=True):
+class AuthDiscovery(msgspec.Struct, frozen=True):
     """Where to sign in, for what. `resource` is spelled as the server `published` it, if it did; `guessed` means a 2025-03-26 server
     without any metadata."""
 

@@ -12,7 +12,7 @@ import msgspec
 
 from openclaw.errors import AuthError, RefusedError
 from openclaw.protocol.oauth.metadata import OFFLINE, ServerMetadata
-from openclaw.protocol.oauth.wire import Flow, Request, Response, post_json, read, refusal, scopes_of, union
+from openclaw.protocol.oauth.wire import Flow, FlowRequest, FlowResponse, post_json, read, refusal, scopes_of, union
 
 CLIENT_NAME: Final = "OpenClaw"
 # Stands in the document to host until its address is known; the name belongs to nobody (RFC 2606).
@@ -27,7 +27,7 @@ _BY_HAND: Final = "Register OpenClaw there by hand and set `auth.clientId`."
 _VISIBLE: Final = re.compile(r"[\x20-\x7e]{1,4096}")
 
 
-class Client(msgspec.Struct, frozen=True):
+class OAuthClient(msgspec.Struct, frozen=True):
     """A client at one issuer. `secret` is kept only for one registered by us; a configured one's is taken from the config each time."""
 
     id: str
@@ -45,7 +45,7 @@ class Client(msgspec.Struct, frozen=True):
     manage_token: str = ""
 
     def __repr__(self) -> str:
-        return f"Client({self.source})"
+        return f"OAuthClient({self.source})"
 
 
 class Configured(msgspec.Struct, frozen=True):
@@ -66,13 +66,13 @@ class Wish(msgspec.Struct, frozen=True):
     now: float = 0
 
 
-def known_client(server: ServerMetadata, configured: Configured) -> Client | None:
+def known_client(server: ServerMetadata, configured: Configured) -> OAuthClient | None:
     """The client that needs no registration here: the configured one, else the one behind `metadata_url` where such are taken."""
     if configured.client_id:
-        return Client(configured.client_id, server.issuer, "configured", configured_method(server, configured))
+        return OAuthClient(configured.client_id, server.issuer, "configured", configured_method(server, configured))
     if configured.metadata_url and server.client_id_metadata_document_supported:
         check_metadata_url(configured.metadata_url)
-        return Client(configured.metadata_url, server.issuer, "document", configured_method(server, configured))
+        return OAuthClient(configured.metadata_url, server.issuer, "document", configured_method(server, configured))
     return None
 
 
@@ -98,7 +98,7 @@ def configured_method(server: ServerMetadata, configured: Configured) -> AuthMet
     )
 
 
-def suits(client: Client, server: ServerMetadata, wish: Wish) -> bool:
+def suits(client: OAuthClient, server: ServerMetadata, wish: Wish) -> bool:
     """Whether a client registered earlier can be used again: same issuer, same redirect address, every scope, a secret still good."""
     return (
         client.issuer == server.issuer
@@ -147,7 +147,7 @@ class _Registered(msgspec.Struct):
     registration_access_token: str | None = None
 
 
-def register(server: ServerMetadata, wish: Wish, supported: tuple[str, ...] | None) -> Flow[Client]:
+def register(server: ServerMetadata, wish: Wish, supported: tuple[str, ...] | None) -> Flow[OAuthClient]:
     """Dynamic Client Registration (RFC 7591), for every scope we may come to ask for. Raises AuthError."""
     if not server.registration_endpoint:
         raise AuthError(
@@ -194,7 +194,7 @@ def _registered_method(server: ServerMetadata) -> AuthMethod:
     raise AuthError("The authorization server takes no way of proving a client that OpenClaw can be registered with.")
 
 
-def _registered(server: ServerMetadata, wish: Wish, scopes: tuple[str, ...], response: Response) -> Client:
+def _registered(server: ServerMetadata, wish: Wish, scopes: tuple[str, ...], response: FlowResponse) -> OAuthClient:
     if response.status not in (200, 201):
         error = refusal(response, "the registration of OpenClaw as a client")
         raise RefusedError(error.code, error.message, hint=_BY_HAND) if isinstance(error, RefusedError) else error
@@ -208,7 +208,7 @@ def _registered(server: ServerMetadata, wish: Wish, scopes: tuple[str, ...], res
     granted = scopes_of(answer.scope)
     place, token = answer.registration_client_uri or "", answer.registration_access_token or ""
     manageable = _VISIBLE.fullmatch(place) and _VISIBLE.fullmatch(token)
-    return Client(
+    return OAuthClient(
         answer.client_id,
         server.issuer,
         "dynamic",
@@ -222,7 +222,7 @@ def _registered(server: ServerMetadata, wish: Wish, scopes: tuple[str, ...], res
     )
 
 
-def unregister(client: Client) -> Flow[bool]:
+def unregister(client: OAuthClient) -> Flow[bool]:
     """RFC 7592: take a registration back. Whether the server did."""
-    response = yield Request("DELETE", client.manage_url, {"Authorization": f"Bearer {client.manage_token}"})
+    response = yield FlowRequest("DELETE", client.manage_url, {"Authorization": f"Bearer {client.manage_token}"})
     return response.status in (200, 204)

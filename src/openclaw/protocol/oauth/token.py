@@ -15,8 +15,8 @@ import msgspec
 
 from openclaw.errors import AuthError
 from openclaw.protocol.oauth.authorization import Answer, Question
-from openclaw.protocol.oauth.registration import Client
-from openclaw.protocol.oauth.wire import Flow, Form, Request, Response, post_form, read, refusal, scopes_of
+from openclaw.protocol.oauth.registration import OAuthClient
+from openclaw.protocol.oauth.wire import Flow, FlowRequest, FlowResponse, Form, post_form, read, refusal, scopes_of
 
 # An assertion is made for one request; its life covers clocks that differ.
 ASSERTION_LIFE: Final = 300
@@ -74,7 +74,7 @@ class _Answer(msgspec.Struct):
 
 
 def exchange_code(
-    endpoint: TokenEndpoint, client: Client, proof: Proof, question: Question, answer: Answer
+    endpoint: TokenEndpoint, client: OAuthClient, proof: Proof, question: Question, answer: Answer
 ) -> Flow[Tokens]:
     form = [
         ("grant_type", "authorization_code"),
@@ -87,7 +87,9 @@ def exchange_code(
     return _tokens(response, "the sign-in")
 
 
-def refresh(endpoint: TokenEndpoint, client: Client, proof: Proof, resource: str, refresh_token: str) -> Flow[Tokens]:
+def refresh(
+    endpoint: TokenEndpoint, client: OAuthClient, proof: Proof, resource: str, refresh_token: str
+) -> Flow[Tokens]:
     """New tokens. Without a refresh token in the answer the old one stays good."""
     form = [("grant_type", "refresh_token"), ("refresh_token", refresh_token), ("resource", resource)]
     response = yield authenticated(endpoint, client, proof, form)
@@ -95,7 +97,7 @@ def refresh(endpoint: TokenEndpoint, client: Client, proof: Proof, resource: str
 
 
 def client_credentials(
-    endpoint: TokenEndpoint, client: Client, proof: Proof, resource: str, scopes: tuple[str, ...]
+    endpoint: TokenEndpoint, client: OAuthClient, proof: Proof, resource: str, scopes: tuple[str, ...]
 ) -> Flow[Tokens]:
     form = [("grant_type", "client_credentials"), ("resource", resource), *_scope(scopes)]
     response = yield authenticated(endpoint, client, proof, form)
@@ -114,7 +116,12 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 def enterprise(
-    identity: Identity, endpoint: TokenEndpoint, client: Client, proof: Proof, resource: str, scopes: tuple[str, ...]
+    identity: Identity,
+    endpoint: TokenEndpoint,
+    client: OAuthClient,
+    proof: Proof,
+    resource: str,
+    scopes: tuple[str, ...],
 ) -> Flow[Tokens]:
     """Enterprise-managed authorization: the identity provider gives an assertion for this server (ID-JAG), the server a token for it."""
     exchange = [
@@ -138,13 +145,13 @@ def enterprise(
     return _tokens(response, "the identity provider's assertion")
 
 
-def revoke(endpoint: TokenEndpoint, client: Client, proof: Proof, token: str, kind: str) -> Flow[bool]:
+def revoke(endpoint: TokenEndpoint, client: OAuthClient, proof: Proof, token: str, kind: str) -> Flow[bool]:
     """RFC 7009. Whether the server says that it is done."""
     response = yield authenticated(endpoint, client, proof, [("token", token), ("token_type_hint", kind)])
     return response.status == 200
 
 
-def authenticated(endpoint: TokenEndpoint, client: Client, proof: Proof, form: Form) -> Request:
+def authenticated(endpoint: TokenEndpoint, client: OAuthClient, proof: Proof, form: Form) -> FlowRequest:
     """The request with the client's proof of itself in it. Raises AuthError when the means for it are missing."""
     secret = client.secret or proof.secret
     match client.method:
@@ -188,7 +195,7 @@ def _scope(scopes: tuple[str, ...]) -> Form:
     return [("scope", " ".join(scopes))] if scopes else []
 
 
-def _tokens(response: Response, what: str) -> Tokens:
+def _tokens(response: FlowResponse, what: str) -> Tokens:
     if response.status != 200:
         raise refusal(response, what)
     answer = read(response.body, _Answer)

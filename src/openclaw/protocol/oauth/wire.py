@@ -1,7 +1,7 @@
 """What flows are made of: requests out, answers in, and JSON read with distrust.
 
-A flow is a generator. It yields a `Request`, is sent the `Response`, and returns what it was asked for; a failure of the network is thrown
-into it. `auth/exchange.py` drives flows over HTTP.
+A flow is a generator. It yields a `FlowRequest`, is sent the `FlowResponse`, and returns what it was asked for; a failure of the network is
+thrown into it. `auth/exchange.py` drives flows over HTTP.
 """
 
 import re
@@ -35,7 +35,7 @@ _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,256}")
 MAX_SCOPES: Final = 100
 
 
-class Request(msgspec.Struct, frozen=True):
+class FlowRequest(msgspec.Struct, frozen=True):
     """One HTTP request. Only a GET carries no credentials: no redirect of anything else may be followed."""
 
     method: Literal["GET", "POST", "DELETE"]
@@ -44,32 +44,34 @@ class Request(msgspec.Struct, frozen=True):
     body: bytes | None = None
 
     def __repr__(self) -> str:
-        return f"Request({self.method} {self.url})"
+        return f"FlowRequest({self.method} {self.url})"
 
 
-class Response(msgspec.Struct, frozen=True):
+class FlowResponse(msgspec.Struct, frozen=True):
     status: int
     body: bytes = b""
 
     def __repr__(self) -> str:
-        return f"Response({self.status})"
+        return f"FlowResponse({self.status})"
 
 
-Flow = Generator[Request, Response, T]
+Flow = Generator[FlowRequest, FlowResponse, T]
 Form = Sequence[tuple[str, str]]
 
 
-def get(url: str) -> Request:
-    return Request("GET", url, {"Accept": "application/json"})
+def get(url: str) -> FlowRequest:
+    return FlowRequest("GET", url, {"Accept": "application/json"})
 
 
-def post_form(url: str, form: Form, headers: Mapping[str, str] | None = None) -> Request:
+def post_form(url: str, form: Form, headers: Mapping[str, str] | None = None) -> FlowRequest:
     kind = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
-    return Request("POST", url, {**kind, **(headers or {})}, urlencode(form, quote_via=quote, safe="").encode("ascii"))
+    return FlowRequest(
+        "POST", url, {**kind, **(headers or {})}, urlencode(form, quote_via=quote, safe="").encode("ascii")
+    )
 
 
-def post_json(url: str, value: object) -> Request:
-    return Request(
+def post_json(url: str, value: object) -> FlowRequest:
+    return FlowRequest(
         "POST", url, {"Accept": "application/json", "Content-Type": "application/json"}, msgspec.json.encode(value)
     )
 
@@ -93,7 +95,7 @@ class _Refusal(msgspec.Struct):
     error: str = ""
 
 
-def refusal(response: Response, what: str, *, who: str = "authorization server") -> OpenClawError:
+def refusal(response: FlowResponse, what: str, *, who: str = "authorization server") -> OpenClawError:
     """What a failed request means: RefusedError with the OAuth code that was named, ConnectError when it may pass, else AuthError."""
     answer = read(response.body, _Refusal) if 400 <= response.status < 500 else None
     said = f"The {who} answered {response.status} to {what}."
