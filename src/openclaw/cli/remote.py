@@ -36,7 +36,7 @@ def run(words: list[str], out: Callable[[bytes], object] | None = None) -> int |
         _signal.signal(_signal.SIGINT, _signal.default_int_handler)
     try:
         terminal = _Terminal(connection, out or _print)
-        if not terminal.is_taken(wire.pack(_request(words, config, token))):
+        if not terminal.is_taken(_request(words, config, token)):
             return None
         return _served(terminal)
     finally:
@@ -72,7 +72,7 @@ def _config(words: list[str]) -> str:
     return ""
 
 
-def _request(words: list[str], config: str, token: bytes) -> list[bytes]:
+def _request(words: list[str], config: str, token: bytes) -> bytes:
     env = os.environ
     colour = os.isatty(1) and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
     marks = ("c" if colour else "") + ("i" if os.isatty(2) else "")
@@ -80,8 +80,16 @@ def _request(words: list[str], config: str, token: bytes) -> list[bytes]:
         cwd = os.getcwd()
     except OSError:
         cwd = places.home(env)
-    told = (__version__, places.state_dir(env), places.config_file(env, config), cwd, str(width()), marks, *words)
-    return [wire.PROTOCOL, token, *(os.fsencode(field) for field in told)]
+    return wire.request(
+        token,
+        version=__version__.encode(),
+        state_dir=os.fsencode(places.state_dir(env)),
+        config_file=os.fsencode(places.config_file(env, config)),
+        cwd=os.fsencode(cwd),
+        width=str(width()).encode(),
+        marks=marks.encode(),
+        words=[os.fsencode(word) for word in words],
+    )
 
 
 def width() -> int:

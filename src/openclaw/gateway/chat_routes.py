@@ -31,7 +31,7 @@ from openclaw.gateway.completions import (
     read_ask,
     sse,
 )
-from openclaw.gateway.http import failed, failure, json_response, read_body
+from openclaw.gateway.http import KEEP_ALIVE, failed, failure, json_response, read_body
 from openclaw.redact import redact
 from openclaw.sessions.key import session_key as full_key
 
@@ -40,8 +40,6 @@ SESSION_HEADER = "X-OpenClaw-Session-Key"
 USER_NAMESPACE = "openai-user"
 NEW_NAMESPACE = "http"
 _KEY_BYTES = 16
-# Proxies and clients give up on a silent stream after half a minute or so.
-KEEP_ALIVE = 15.0
 # Reading more than this takes longer than anybody else should wait: pictures come as megabytes of Base64.
 _SMALL_BODY = 256 * 1024
 _DETAILS = ("toolCalls", "media", "sessionKey", "stopped", "error")

@@ -27,8 +27,7 @@ async def ask(place: Path, kind: bytes) -> dict[str, Any] | None:
 async def _ask(place: Path, kind: bytes) -> dict[str, Any]:
     reader, writer, token = await connect(place)
     try:
-        # The fields of a request; the gateway looks at the token alone.
-        writer.write(wire.frame(kind, wire.pack([wire.PROTOCOL, token, *[b""] * 6])))
+        writer.write(wire.frame(kind, wire.request(token)))
         _, payload = await read_frame(reader)
         return msgspec.json.decode(payload, type=dict[str, Any])
     finally:

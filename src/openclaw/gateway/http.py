@@ -52,6 +52,8 @@ MAX_BODY = 32 * 1024 * 1024
 # A whole body has to arrive in this time, and the head of a request too: who sends a byte now and then is cut off.
 BODY_TIMEOUT = 60.0
 HEAD_TIMEOUT = 20.0
+# Who streams an answer says after so many seconds of silence that it still lives: proxies and clients give up after half a minute or so.
+KEEP_ALIVE = 15.0
 # A refused caller gets this long to finish sending what nobody will read.
 _LINGER = 2.0
 # What is still open when all is over is closed, not waited for.

@@ -7,12 +7,10 @@ from aiohttp import web
 
 from openclaw.errors import UsageError
 from openclaw.gateway.feed import MAX_WATCHERS, Feed, FeedEvent
-from openclaw.gateway.http import failure, json_response
+from openclaw.gateway.http import KEEP_ALIVE, failure, json_response
 
 # The kinds of events a watcher may ask for.
 KINDS = ("server", "tools", "definition", "resource", "call", "config", "log")
-# Proxies and clients give up on a silent stream after half a minute or so.
-KEEP_ALIVE = 15.0
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 

@@ -56,6 +56,21 @@ def take(buffer: bytearray) -> tuple[bytes, bytes] | None:
     return kind, payload
 
 
+def request(
+    token: bytes,
+    *,
+    version: bytes = b"",
+    state_dir: bytes = b"",
+    config_file: bytes = b"",
+    cwd: bytes = b"",
+    width: bytes = b"",
+    marks: bytes = b"",
+    words: list[bytes] | None = None,
+) -> bytes:
+    """What RUN carries, for `gateway/request.py` to read. Of what STATUS and STOP carry, the gateway looks at the token alone."""
+    return pack([PROTOCOL, token, version, state_dir, config_file, cwd, width, marks, *(words or ())])
+
+
 def pack(fields: list[bytes]) -> bytes:
     return b"\0".join(fields)
 

@@ -62,11 +62,18 @@ class Forwarder:
     ) -> bool:
         words = ["order", "--revision", version, *(["--agent", self._agent] if self._agent else [])]
         state, config = places.state_dir(self._env), places.config_file(self._env, self._config, str(self._cwd))
-        fields = [os.fsencode(field) for field in (__version__, state, config, str(self._cwd))]
-        request = [wire.PROTOCOL, token, *fields, _WIDTH, b"", *(os.fsencode(word) for word in words)]
+        request = wire.request(
+            token,
+            version=__version__.encode(),
+            state_dir=os.fsencode(state),
+            config_file=os.fsencode(config),
+            cwd=os.fsencode(self._cwd),
+            width=_WIDTH,
+            words=[os.fsencode(word) for word in words],
+        )
         try:
             async with asyncio.timeout(TAKE_TIMEOUT):
-                writer.write(wire.frame(wire.RUN, wire.pack(request)))
+                writer.write(wire.frame(wire.RUN, request))
                 kind, why = await read_frame(reader)
         except (OSError, EOFError, ValueError, TimeoutError):
             return False
