@@ -55,8 +55,9 @@ def file_for_the_data(state: Path) -> None:
 
 
 def is_calm(ran: Ran) -> bool:
-    """Done, or one sentence that is ours, and the exit code that belongs to it."""
+    """Done, or one sentence that is ours (in its place in what `status` shows), and the exit code that belongs to it."""
     said = [line for line in ran.err.splitlines() if line.startswith(("error:", "config:"))]
+    said += [line for line in ran.out.splitlines() if line.lstrip().startswith("! ")]
     faults = "Traceback" in ran.err + ran.out or "Error:" in ran.err
     return not faults and (len(said) == 1) == (ran.code in (1, 2))
 
@@ -89,9 +90,23 @@ def test_a_full_disk_costs_one_sentence(person: Program) -> None:
     assert not [command for command, ran in found.items() if "Traceback" in ran.err + ran.out]
 
 
-def test_output_that_cannot_be_written_costs_one_sentence(person: Program) -> None:
+@pytest.mark.parametrize("spoil", [garbage, cut_short])
+def test_status_fails_when_the_conversations_alone_cannot_be_read(
+    person: Program, spoil: Callable[[Path], None]
+) -> None:
+    spoil(person.config.parent)
+    shown, data = person.run("status"), person.run("status", "--json")
+    problem = data.data["storeProblem"]
+    assert (shown.code, data.code) == (1, 1)
+    assert problem.startswith("The session store ")
+    assert [one["problem"] for one in data.data["agents"]] == [""]
+    assert [line.strip() for line in shown.out.splitlines() if "!" in line] == [f"! {problem}"]
+
+
+@pytest.mark.parametrize("words", ["tools", "--version", "-V", "mcp-server --version"])
+def test_output_that_cannot_be_written_costs_one_sentence(person: Program, words: str) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [OPENCLAW, "tools"], stdout=full, stderr=subprocess.PIPE, text=True, env=person.env(), check=False
+            [OPENCLAW, *words.split()], stdout=full, stderr=subprocess.PIPE, text=True, env=person.env(), check=False
         )
     assert (done.returncode, done.stderr) == (1, "error: The output cannot be written: no space left on device.\n")

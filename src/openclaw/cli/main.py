@@ -28,8 +28,13 @@ def main() -> int:
         # Ctrl-C just ends the program. What has something to clean up puts the handler back.
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     if words in (["--version"], ["-V"]):
-        print(f"openclaw {__version__}")
-        return 0
+        try:
+            # Not by way of a buffer, which would keep what cannot be written and try once more at the end.
+            os.write(1, f"openclaw {__version__}\n".encode())
+            return 0
+        except OSError:
+            # Nobody takes it. The command of that name knows what to say then.
+            words = ["--version", "--local"]
     code: int | None = None
     if words and words[0] not in _HERE and "--local" not in words:
         code = import_module("openclaw.cli.remote").run(words)

@@ -26,8 +26,12 @@ _LEVELS = ("debug", "info", "warning", "error")
 def main(words: Sequence[str]) -> int | None:
     """Serve with these options (the words after `mcp-server`); None when there is more to them, and the command table should see to it."""
     if words == ["--version"]:
-        sys.stdout.write(f"openclaw mcp-server {import_module('openclaw').__version__}\n")
-        return 0
+        try:
+            os.write(1, f"openclaw mcp-server {import_module('openclaw').__version__}\n".encode())
+            return 0
+        except OSError:
+            # Nobody takes it. The command table knows what to say then.
+            return None
     options = read(words)
     if options is None:
         return None

@@ -12,7 +12,7 @@ from openclaw.commands.parse import Parsed
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.agents import agent, agent_ids
 from openclaw.config.load import load_config
-from openclaw.errors import ConfigError, OpenClawError
+from openclaw.errors import ConfigError, OpenClawError, StoreError
 from openclaw.models.configured import misnamed
 from openclaw.security.external import clean_label
 from openclaw.sessions.sqlite import SqliteStore
@@ -25,7 +25,9 @@ async def run(context: Context, parsed: Parsed) -> int:
         # It runs in the gateway itself, which goes by the last file that could be used.
         found["gateway"] = os.getpid()
         found["config"]["problems"] += await asyncio.to_thread(_unused, context)
-    code = ConfigError.exit_code if found["config"]["problems"] else 0
+    code = StoreError.exit_code if found["storeProblem"] else 0
+    if found["config"]["problems"]:
+        code = ConfigError.exit_code
     if parsed.flag("json"):
         context.console.data(found)
         return code
@@ -52,6 +54,8 @@ async def run(context: Context, parsed: Parsed) -> int:
         state = clean_label(f"{server['state']} {server['reason']}".strip(), 200)
         console.line(f"  Server    {console.bold(clean_label(server['name'], 60))}  {state}, {server['tools']} tools")
     console.line(f"  Sessions  {found['sessions']} in {found['store']}")
+    if found["storeProblem"]:
+        console.line(f"            {console.bad('!')} {found['storeProblem']}")
     console.line(console.dim("Something wrong? openclaw doctor"))
     return code
 
@@ -97,11 +101,11 @@ async def collect(app: App) -> dict[str, Any]:
         except OpenClawError as error:
             row |= {"problem": str(error), "tools": 0}
         agents.append(row)
+    sessions, store_problem = 0, ""
     try:
         sessions = len(await app.store.list())
     except OpenClawError as error:
-        sessions = 0
-        agents[0]["problem"] = str(error)
+        store_problem = str(error)
     servers = await with_sign_ins(app.engine, (await app.engine.manager()).status())
     return {
         "version": __version__,
@@ -116,6 +120,7 @@ async def collect(app: App) -> dict[str, Any]:
         "servers": [status_json(status) for status in servers],
         "sessions": sessions,
         "store": store_place(app),
+        "storeProblem": store_problem,
     }
 
 
