@@ -1,21 +1,47 @@
 """Waiting for servers to come up: for all that are starting, or for as long as a turn should.
 
-Owns how long a turn waits for servers whose tools are not known yet. One that hangs must not hold up the others, and nothing tells it from
-one that is slow but time: so once any server is up, the turn waits only while others follow it, unless a person named the one that is
-late. Starts nothing; manager.py says who is waited for.
+Owns how long a turn waits for servers whose tools are not known yet. One that hangs must not hold up the others: so once any server is up,
+the turn waits only for those that show signs of life (signs.py), unless a person named the one that is late. Starts nothing;
+manager.py says who is waited for.
 """
 
 import asyncio
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
+import msgspec
+from msgspec.structs import replace
+
+from openclaw.mcp.signs import FAR, LOOK_EVERY, Signs
 from openclaw.mcp.status import Awaited
 from openclaw.mcp.supervisor import Supervisor
 
 # A person who waits this long wants to know for whom.
 SAY_AFTER = 1.0
-# After the last arrival: enough for a server on another continent, which takes a handful of round trips.
-SHORTEST_GRACE = 1.0
+_NEVER = float("inf")
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """For how long a turn waits: `patience` seconds since it `began`, and not longer than `grace` seconds after the last server
+    `arrived` (both loop times)."""
+
+    patience: float
+    grace: float
+    began: float
+    arrived: float
+
+    @property
+    def unseen(self) -> float:
+        """Until when one that cannot be looked at may still be coming: for as long again as the last one took."""
+        return self.arrived + max(FAR, self.arrived - self.began)
+
+    def ends(self, quiet: Sequence[float], *, is_any_up: bool) -> float:
+        """When it is over, if nothing happens until then; `quiet` is when each that is awaited has been quiet for long enough.
+
+        As long as no server is up there is nothing to go on with, and one that is slow is worth waiting for.
+        """
+        end = self.began + self.patience
+        return min(end, self.arrived + self.grace, max(quiet)) if is_any_up else end
 
 
 class Arrivals:
@@ -59,36 +85,40 @@ class Arrivals:
     async def settle(self, agent: str, supervisors: Collection[Supervisor], patience: float) -> None:
         """Wait until the tools of all these are known, will not be soon, or `patience` seconds have passed.
 
-        With more patience than `grace` it ends sooner: when a server is up, and none has followed for as long again as the last one took.
-        Who was waited for in vain is not waited for again before its tools were listed once; a call still is.
+        It ends sooner when a server is up, and all that are still awaited have been quiet for a while, or none has come up for `grace`
+        seconds. Who was waited for in vain is not waited for again before its tools were listed once; a call still is.
         """
         now = asyncio.get_running_loop().time
-        awaited = [one for one in supervisors if one.is_settling and not one.catalog.was_outwaited]
+        awaited = {one: Signs(one.spec) for one in supervisors if one.is_settling and not one.catalog.was_outwaited}
         starting = {one for one in supervisors if one.is_starting}
-        began = arrived_at = now()
-        said = False
-        while any(one.is_settling for one in awaited):
-            due = began + patience
-            if patience > self.grace and any(one.standing.status.state == "ready" for one in supervisors):
-                due = min(due, arrived_at + min(self.grace, max(SHORTEST_GRACE, arrived_at - began)))
+        wait = Wait(patience, self.grace, began=now(), arrived=now())
+        # Since when each is quiet enough, as of the last look.
+        quiet = dict.fromkeys(awaited, _NEVER)
+        look_at, say_at = now(), now() + SAY_AFTER
+        while late := [one for one in awaited if one.is_settling]:
+            if now() >= look_at:
+                look_at = now() + LOOK_EVERY
+                for one in late:
+                    quiet[one] = awaited[one].quiet_at(one.standing.attempt, now(), unseen=wait.unseen)
+            is_any_up = any(one.standing.status.state == "ready" for one in supervisors)
+            due = wait.ends([quiet[one] for one in late], is_any_up=is_any_up)
             if now() >= due:
                 break
-            await self._change(due if said else min(due, began + SAY_AFTER))
+            if now() >= say_at:
+                say_at = _NEVER
+                self._say(agent, late, given_up=False)
+            await self._change(min(due, look_at))
             left = {one for one in starting if one.is_starting}
             if len(left) < len(starting):
-                starting, arrived_at = left, now()
-            if not said and now() >= began + SAY_AFTER:
-                said = True
-                self._say(agent, (one for one in awaited if one.is_settling), given_up=False)
-        self._say(agent, (one for one in awaited if one.is_settling), given_up=True)
-        for one in awaited:
-            if one.is_settling:
-                one.catalog.outwait()
+                starting, wait = left, replace(wait, arrived=now())
+        self._say(agent, late, given_up=True)
+        for one in late:
+            one.catalog.outwait()
 
     async def _change(self, due: float) -> None:
         self._changed.clear()
         try:
-            async with asyncio.timeout_at(None if due == float("inf") else due):
+            async with asyncio.timeout_at(due):
                 await self._changed.wait()
         except TimeoutError:
             return

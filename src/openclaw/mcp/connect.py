@@ -62,13 +62,14 @@ class Services(msgspec.Struct, frozen=True):
 
 
 class Listener(msgspec.Struct, frozen=True):
-    """Who hears what a server says unasked, what of it was dropped, what it writes to standard error, and that a new MCP session
-    was begun on the same link."""
+    """Who hears what a server says unasked, what of it was dropped, what it writes to standard error, that a new MCP session was begun on
+    the same link, and of each connection that was opened on the way to a client."""
 
     on_notification: OnNotification
     report: Report
     on_stderr: Callable[[str], None]
     on_renewed: Callable[[], None] = lambda: None
+    on_opened: Callable[[Connection], None] = lambda connection: None
 
 
 async def connect(
@@ -144,7 +145,9 @@ class _Attempt:
             on_notification=self._listener.on_notification,
             report=self._listener.report,
         )
-        return await stack.enter_async_context(connection)
+        await stack.enter_async_context(connection)
+        self._listener.on_opened(connection)
+        return connection
 
     async def _answer(self, request: Request) -> Mapping[str, Any]:
         params = parse(request.params, dict[str, Any]) if bytes(request.params) else {}

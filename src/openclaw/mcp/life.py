@@ -33,6 +33,7 @@ from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Listener, Services, connect
 from openclaw.mcp.discovery import Discovery
 from openclaw.mcp.resources import Injection
+from openclaw.mcp.signs import Attempt
 from openclaw.mcp.status import EngineEvent, PromptsChanged, ResourceChanged, auth_of
 from openclaw.mcp.turnstile import Turnstile
 from openclaw.mcp.wording import where_to_look
@@ -54,6 +55,12 @@ SUSPICION_PAUSE = 1.0
 _NEVER = float("inf")
 
 OnStderr = Callable[[str], None]
+
+
+class Began(msgspec.Struct, frozen=True):
+    """Its turn to start has come."""
+
+    attempt: Attempt
 
 
 class CameUp(msgspec.Struct, frozen=True):
@@ -78,7 +85,7 @@ class Over(msgspec.Struct, frozen=True):
     event: Event
 
 
-News = CameUp | Settled | Queued | Over | Learned | EngineEvent
+News = Began | CameUp | Settled | Queued | Over | Learned | EngineEvent
 
 
 Tell = Callable[[News], None]
@@ -181,18 +188,23 @@ class Life:
             places.servers.leave()
 
     async def _connect(self, stack: AsyncExitStack, services: Services, places: Places, on_stderr: OnStderr) -> Client:
-        listener = Listener(self._heard, self._dropped, on_stderr, self.discovery.renewed)
-        known = {"revision": self._catalog.revision, "kind": self._catalog.transport}
         began = self._time()
         try:
             if not self._spec.command:
-                return await connect(stack, self._spec, services, listener, **known)
+                return await self._attempt(stack, services, on_stderr)
             async with places.starters.place(at_most=STARTER_YIELDS):
-                return await connect(stack, self._spec, services, listener, **known)
+                return await self._attempt(stack, services, on_stderr)
         except OpenClawError:
             if self._time() - began >= self._spec.connect_timeout:
                 self._catalog.outwait()
             raise
+
+    async def _attempt(self, stack: AsyncExitStack, services: Services, on_stderr: OnStderr) -> Client:
+        attempt = Attempt(self._time())
+        self._tell(Began(attempt))
+        listener = Listener(self._heard, self._dropped, on_stderr, self.discovery.renewed, attempt.opened)
+        known = {"revision": self._catalog.revision, "kind": self._catalog.transport}
+        return await connect(stack, self._spec, services, listener, **known)
 
     async def _live(self, client: Client) -> Event:
         """Until the link breaks or the server is found to be gone, or idle."""

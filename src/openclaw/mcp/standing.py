@@ -10,6 +10,7 @@ from openclaw.log import short_hash
 from openclaw.mcp.catalog import Catalog
 from openclaw.mcp.client import Client
 from openclaw.mcp.record import Record
+from openclaw.mcp.signs import Attempt
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.wording import refusal
 from openclaw.mcp.workload import Workload
@@ -24,6 +25,8 @@ class Standing:
     def __init__(self, server: str) -> None:
         self.status = Status()
         self.client: Client | None = None
+        # The last attempt to connect, once its turn has come.
+        self.attempt: Attempt | None = None
         # Stopped by hand: who did that starts it again by hand.
         self.is_parked = False
         self.is_closing = False

@@ -24,7 +24,7 @@ from openclaw.mcp.chatter import Chatter, Progress
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Services
 from openclaw.mcp.instructions import Instructions
-from openclaw.mcp.life import CameUp, Life, News, Over, Places, Queued, Settled, event_of
+from openclaw.mcp.life import Began, CameUp, Life, News, Over, Places, Queued, Settled, event_of
 from openclaw.mcp.logbook import Logbook
 from openclaw.mcp.record import Record
 from openclaw.mcp.resources import Injection
@@ -267,6 +267,8 @@ class Supervisor:
 
     def _told(self, news: News) -> None:
         match news:
+            case Began(attempt):
+                self.standing.attempt = attempt
             case CameUp(client):
                 self.standing.client = client
                 self.workload.last_call = self._loop.time()
@@ -376,7 +378,7 @@ class Supervisor:
 
     async def _end_child(self) -> None:
         task, self._child, self._life = self._child, None, None
-        self.standing.waits_for_place = False
+        self.standing.waits_for_place, self.standing.attempt = False, None
         if task is not None:
             if not self._life_is_over:
                 task.cancel()
