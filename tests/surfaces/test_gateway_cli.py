@@ -162,6 +162,17 @@ def test_a_reader_who_leaves_early_is_no_error(gateway: GatewayProcess) -> None:
     call.stderr.close()
 
 
+def test_output_that_cannot_be_written_costs_one_sentence_at_a_gateway_too(gateway: GatewayProcess) -> None:
+    with open("/dev/full", "w") as full:
+        process = subprocess.run(
+            [*PROGRAM, "tools"], env=gateway.home.env, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (process.returncode, process.stderr) == (
+        1,
+        "error: The output cannot be written: no space left on device.\n",
+    )
+
+
 def test_a_large_result_arrives_whole(gateway: GatewayProcess) -> None:
     run = gateway.home.run("mcp", "call", "part__huge", "bytes=20000000")
     assert (run.returncode, len(run.stdout), run.stdout[-1]) == (0, 20_000_001, "\n")

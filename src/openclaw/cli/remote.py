@@ -236,7 +236,14 @@ def _browse(address: str) -> bool:
 
 
 def _print(data: bytes) -> None:
-    _write(1, data)
+    """Leaves the program when the output cannot be written, as a command does that runs here."""
+    try:
+        _write(1, data)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _write(2, f"error: The output cannot be written: {(error.strerror or str(error)).lower()}.\n".encode())
+        raise SystemExit(1) from None
 
 
 def _write(descriptor: int, data: bytes) -> None:
