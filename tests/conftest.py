@@ -1,8 +1,17 @@
 """What every test gets."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import pytest
+
+from openclaw.redact import forgetting
+
+
+@pytest.fixture(autouse=True)
+def _own_secrets() -> Iterator[None]:
+    """What one test has remembered as a secret is masked in no other."""
+    with forgetting():
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

@@ -10,6 +10,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from urllib.parse import quote, quote_plus
@@ -63,6 +64,21 @@ def redact(text: str) -> str:
 def known_forms() -> object:
     """What is known by now: another object after every `remember`, so that whoever keeps an answer of `redact` can tell its age."""
     return _forms
+
+
+@contextmanager
+def forgetting() -> Iterator[None]:
+    """What is remembered within the block is forgotten at its end. For tests, of which many share a process."""
+    global _forms
+    with _lock:
+        known, forms = dict(_known), _forms
+    try:
+        yield
+    finally:
+        with _lock:
+            _known.clear()
+            _known.update(known)
+            _forms = forms
 
 
 def looks_secret(key_name: str, value: str) -> bool:

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw.redact import MASK, looks_secret, redact, remember
+from openclaw.redact import MASK, forgetting, known_forms, looks_secret, redact, remember
 
-# The register belongs to the process: each test remembers values of its own that stand in no other test.
 secrets = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Z"]), min_size=8, max_size=40).map(
     lambda text: f"q7{text}Zx"
 )
@@ -19,6 +18,16 @@ secrets = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "
 def test_a_remembered_value_is_masked_wherever_it_stands() -> None:
     remember("hunter2-tiger")
     assert redact("user hunter2-tiger said hunter2-tiger.") == f"user {MASK} said {MASK}."
+
+
+def test_what_is_remembered_for_a_while_is_forgotten_and_what_was_known_before_is_not() -> None:
+    remember("known-before-tiger")
+    before = known_forms()
+    with forgetting():
+        remember("known-within-tiger")
+        assert redact("known-before-tiger known-within-tiger") == f"{MASK} {MASK}"
+    assert redact("known-before-tiger known-within-tiger") == f"{MASK} known-within-tiger"
+    assert known_forms() is before
 
 
 @given(secret=secrets, before=st.binary(max_size=4), after=st.binary(max_size=4))
