@@ -18,8 +18,9 @@ import pictures
 
 from openclaw import errors
 from openclaw.agent import events
+from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Argument, Command, Option, Parsed, usage
-from openclaw.commands.table import ROOT, SHARED
+from openclaw.commands.table import ROOT
 from openclaw.config.schema import Field, Table, tables
 from openclaw.mcp import status
 

@@ -18,8 +18,9 @@ from pathlib import Path
 
 import pytest
 
+from openclaw.commands.options import SHARED
 from openclaw.commands.parse import parse
-from openclaw.commands.table import ROOT, SHARED
+from openclaw.commands.table import ROOT
 from openclaw.demo.tour import STEPS
 from parts.leaks import files_under
 from parts.processes import HANG_GUARD, handle_of, wait_until_gone

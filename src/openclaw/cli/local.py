@@ -20,8 +20,9 @@ from openclaw.cli.loop import new_loop, on_signal
 from openclaw.cli.remote import width
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context, dispatch
+from openclaw.commands.options import SHARED
 from openclaw.commands.parse import parse
-from openclaw.commands.table import ROOT, SHARED
+from openclaw.commands.table import ROOT
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
 from openclaw.errors import StoreError, UsageError

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from openclaw.commands.dispatch import Context
+from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Command, Parsed
-from openclaw.commands.table import ROOT, SHARED
+from openclaw.commands.table import ROOT
 
 
 async def run(context: Context, parsed: Parsed) -> int:

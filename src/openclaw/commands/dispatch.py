@@ -16,8 +16,9 @@ import msgspec
 
 from openclaw import __version__
 from openclaw.commands.console import Console
+from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Command, Option, Parsed, help_text, parse
-from openclaw.commands.table import ROOT, SHARED
+from openclaw.commands.table import ROOT
 from openclaw.config.paths import Paths
 from openclaw.errors import ConfigError, OpenClawError
 from openclaw.redact import redact

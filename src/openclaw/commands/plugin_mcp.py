@@ -12,7 +12,8 @@ import msgspec
 
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context, dispatch
-from openclaw.commands.table import HELP, MCP
+from openclaw.commands.mcp_table import MCP
+from openclaw.commands.options import HELP
 from openclaw.content import Text
 from openclaw.plugins.mcp_client import MCP_CLIENT, MCP_MANAGE
 from openclaw.tool import Invocation, Tool, ToolResult, parameters

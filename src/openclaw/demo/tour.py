@@ -16,8 +16,9 @@ from typing import Any
 import msgspec
 
 from openclaw.commands.dispatch import handler
+from openclaw.commands.options import SHARED
 from openclaw.commands.parse import parse
-from openclaw.commands.table import ROOT, SHARED
+from openclaw.commands.table import ROOT
 from openclaw.content import Text, ToolMessage
 from openclaw.demo.authorization_server import TOKEN_LIFE, AuthorizationServer
 from openclaw.demo.calendar_server import NEXT_EVENT, CalendarServer

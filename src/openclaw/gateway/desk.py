@@ -15,8 +15,9 @@ from openclaw import __version__
 from openclaw.app import App
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context, Surface, dispatch
+from openclaw.commands.options import SHARED
 from openclaw.commands.parse import parse
-from openclaw.commands.table import ROOT, SHARED
+from openclaw.commands.table import ROOT
 from openclaw.config.paths import Paths
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError

@@ -1,0 +1,20 @@
+"""Options that more than one command has, worded once. Those that every command takes are `SHARED`.
+
+The commands themselves are in table.py and mcp_table.py.
+"""
+
+from openclaw.commands.parse import Option
+
+JSON = Option("json", "Print JSON instead of text.")
+AGENT = Option("agent", "The agent to use; the default agent when left out.", value="ID")
+HELP = Option("help", "Show this help.", short="-h")
+
+SHARED = (
+    Option("config", "Read this file instead of ~/.openclaw/openclaw.json.", value="FILE"),
+    Option("local", "Do the work in this process even when a gateway is running."),
+    Option("log-level", "How much to log to stderr.", value="LEVEL", choices=("debug", "info", "warning", "error")),
+    Option("log-json", "Log one JSON object a line."),
+    Option("no-color", "No colours, as with NO_COLOR=1."),
+    Option("version", "Print the version and exit."),
+    HELP,
+)
