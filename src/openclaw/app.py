@@ -303,9 +303,11 @@ class App:
     # What an agent has, and has not
 
     async def settled(self, agent: str = "") -> Agent:
-        """An agent once the tools of its servers are known, or cannot be."""
+        """An agent once the tools of its servers are known, or cannot be: also of one that is slow, which a turn would not wait for."""
         one = await self.agent(agent_spec(self.config, agent))
-        (await self.engine.manager()).start(one.settings.id)
+        manager = await self.engine.manager()
+        manager.start(one.settings.id)
+        await manager.meet(one.settings.id)
         await asyncio.gather(*(source.settle(one.settings.id, float("inf")) for source in one.parts.sources))
         return one
 

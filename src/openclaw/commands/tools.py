@@ -1,13 +1,17 @@
 """`openclaw tools`: what an agent has, and why it has not the rest."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import partial
 
 import msgspec
 
 from openclaw.app import App
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
+from openclaw.commands.render import tell_of_waiting
 from openclaw.log import one_line
 from openclaw.mcp.status import ServerStatus
 from openclaw.security.external import clean_terminal
@@ -25,7 +29,7 @@ class Explanation(msgspec.Struct, frozen=True):
 
 
 async def list_tools(context: Context, parsed: Parsed) -> int:
-    async with context.open_app() as app:
+    async with context.open_app() as app, _told(context, app, parsed):
         agent = await app.settled(parsed.text("agent"))
         tools = agent.tools()
     if parsed.flag("json"):
@@ -38,6 +42,17 @@ async def list_tools(context: Context, parsed: Parsed) -> int:
     context.console.table(("tool", "from", "what it does"), rows)
     context.console.note(context.console.dim("Why is one missing? openclaw tools explain NAME"))
     return 0
+
+
+@asynccontextmanager
+async def _told(context: Context, app: App, parsed: Parsed) -> AsyncIterator[None]:
+    """Meanwhile a person is told for which servers a command waits."""
+    agent = app.engine.agent(parsed.text("agent")).id
+    unsubscribe = (await app.engine.manager()).events.subscribe(partial(tell_of_waiting, context.console, agent))
+    try:
+        yield
+    finally:
+        unsubscribe()
 
 
 def _as_json(tool: Tool) -> dict[str, object]:
@@ -81,7 +96,7 @@ def _searched(status: ServerStatus) -> str:
 
 async def explain(context: Context, parsed: Parsed) -> int:
     """Exit code 0 when the agent has the tool, 1 when it has not."""
-    async with context.open_app() as app:
+    async with context.open_app() as app, _told(context, app, parsed):
         found = await explained(app, parsed.text("name"), parsed.text("agent"))
     if parsed.flag("json"):
         context.console.data(found)
