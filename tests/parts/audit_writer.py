@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from openclaw.content import ToolCall
-from openclaw.security.audit import AuditLog
+from openclaw.security.audit import AuditEntry, AuditLog
 from openclaw.security.policy import Decision
 from openclaw.tool import Invocation
 
@@ -23,7 +23,7 @@ INVOCATION = Invocation("main", "key", Path("."))
 def write_many(path: Path, writer: str) -> None:
     log = AuditLog(path, max_bytes=5_000, keep=10_000)
     for number in range(200):
-        log.ended(ToolCall(f"{writer}-{number}", "t", {"x": "y" * 50}), INVOCATION, None, "ok", 0.0)
+        log.ended(AuditEntry(ToolCall(f"{writer}-{number}", "t", {"x": "y" * 50}), INVOCATION, None), "ok", 0.0)
 
 
 def write_beyond_the_limit(path: Path) -> None:
@@ -31,19 +31,19 @@ def write_beyond_the_limit(path: Path) -> None:
     log = AuditLog(path)
     resource.setrlimit(resource.RLIMIT_FSIZE, (300, hard))
     for _ in range(3):
-        log.ended(ToolCall("1", "t", {}), INVOCATION, None, "lost", 0.0)
+        log.ended(AuditEntry(ToolCall("1", "t", {}), INVOCATION, None), "lost", 0.0)
     resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-    log.ended(ToolCall("2", "t", {}), INVOCATION, None, "kept", 0.0)
+    log.ended(AuditEntry(ToolCall("2", "t", {}), INVOCATION, None), "kept", 0.0)
 
 
 async def write_and_be_killed(path: Path) -> None:
     log = AuditLog(path)
-    one, two = ToolCall("1", "t", {}), ToolCall("2", "t", {})
-    log.asked(one, INVOCATION, None, Decision(True, "any"))
-    log.ended(one, INVOCATION, None, "ok", 0.0)
+    one, two = (AuditEntry(ToolCall(name, "t", {}), INVOCATION, None) for name in "12")
+    log.asked(one, Decision(True, "any"))
+    log.ended(one, "ok", 0.0)
     written = asyncio.Event()
     log.listeners.append(lambda _: written.set())
-    log.asked(two, INVOCATION, None, Decision(True, "any"))
+    log.asked(two, Decision(True, "any"))
     await written.wait()
     os.kill(os.getpid(), signal.SIGKILL)
 

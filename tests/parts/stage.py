@@ -10,6 +10,7 @@ from openclaw.agent.events import Event, ToolEnd
 from openclaw.agent.loop import Prepare, RunOutcome, RunRequest, run
 from openclaw.content import Message, Text, ToolCall, Usage, UserMessage
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, TextDelta, ToolCallEnd
+from openclaw.security.audit import AuditEntry
 from openclaw.security.policy import Decision
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
 from openclaw.tools.invoke import CheckerCache, PolicyDecide, invoke, unknown
@@ -92,13 +93,11 @@ class Trail:
 
     lines: list[tuple[str, str]] = field(default_factory=list)
 
-    def asked(self, call: ToolCall, invocation: Invocation, tool: Tool | None, decision: Decision) -> None:
+    def asked(self, entry: AuditEntry, decision: Decision) -> None:
         return None
 
-    def ended(
-        self, call: ToolCall, invocation: Invocation, tool: Tool | None, outcome: str, seconds: float, **facts: Any
-    ) -> None:
-        self.lines.append((call.name, outcome))
+    def ended(self, entry: AuditEntry, outcome: str, seconds: float, *, result_bytes: int | None = None) -> None:
+        self.lines.append((entry.call.name, outcome))
 
 
 @dataclass

@@ -19,6 +19,7 @@ from openclaw.agent.prompt import PromptParts, system_prompt
 from openclaw.agent.transcript import mended
 from openclaw.content import Message, ToolCall, UserMessage
 from openclaw.models.provider import ProviderStream
+from openclaw.security.audit import AuditEntry
 from openclaw.sessions.store import Store
 from openclaw.sessions.turn import Turn
 from openclaw.tool import Absence, ContextSource, Invocation, Tool, ToolResult, ToolSource
@@ -174,7 +175,7 @@ class _Turn(msgspec.Struct):
     async def call(self, call: ToolCall, invocation: Invocation) -> ToolResult:
         tool = self.offered.get(call.name)
         if tool is None:
-            self.agent.parts.audit.ended(call, invocation, None, "unknown", 0.0)
+            self.agent.parts.audit.ended(AuditEntry(call, invocation, None), "unknown", 0.0)
             return unknown(call, self.offered, self.agent.absences())
         return await self.agent.invoke(tool, call, invocation)
 

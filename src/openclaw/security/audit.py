@@ -47,7 +47,7 @@ _KINDS: dict[type, str] = {type(None): "null", bool: "boolean", int: "number", f
 
 # What repeats from call to call is worked out once for each of this many: an agent, its conversation, a tool, a kind of arguments.
 _MOST_REPEATED = 1_024
-# And only when it is written with so many characters: longer names are nobody's habit.
+# And only when it is named with so many characters: longer names are nobody's habit.
 _LONGEST_KEPT = 1_024
 
 
@@ -100,10 +100,8 @@ class _Phrases:
             known = _piece(f'{who},"arguments":{_json(shape(arguments))}')
             # Types alone do not tell how long a list is, and what an object holds. And a model chooses names: neither many nor long
             # ones may fill the memory.
-            if (
-                _KINDS.keys() >= set(map(type, arguments.values()))
-                and sum(map(len, key[:5])) + sum(map(len, arguments)) <= _LONGEST_KEPT
-            ):
+            letters = sum(len(name) for name in key if isinstance(name, str))
+            if _KINDS.keys() >= set(map(type, arguments.values())) and letters <= _LONGEST_KEPT:
                 if len(self._abouts) >= _MOST_REPEATED:
                     self._abouts.clear()
                 self._abouts[key] = known
@@ -115,22 +113,31 @@ class _Phrases:
         if known is None:
             if len(self._decisions) >= _MOST_REPEATED:
                 self._decisions.clear()
-            told = _piece(f'"rule":{_json(decision.rule)},"where":{_json(decision.where)}')
+            told = _piece(
+                f'"allowed":{_json(decision.allowed)},"rule":{_json(decision.rule)},"where":{_json(decision.where)}'
+            )
             known = self._decisions[id(decision)] = decision, told
         return known[1]
 
 
-class _Note(msgspec.Struct, frozen=True, gc=False):
-    """Something that happened to a call: it was asked for when `outcome` is empty, else it is over."""
+class AuditEntry(msgspec.Struct, eq=False):
+    """One call in the trail: made by whoever makes the call, then noted when it is asked for and when it is over. The rest is ours."""
 
-    moment: float
     call: ToolCall
     invocation: Invocation
     tool: Tool | None
-    decision: Decision | None
+    # What policy said, and how the call ended; nothing before it was noted.
+    decision: Decision | None = None
     outcome: str = ""
     seconds: float = 0.0
     result_bytes: int | None = None
+    # When it was asked for and when it ended. The first is taken away once its record is made.
+    asked_at: float = 0.0
+    ended_at: float = 0.0
+    # What both records say, whether no secret stands in it, and the secrets that it was searched for.
+    said: str = ""
+    is_clean: bool = False
+    clean_of: object = None
 
 
 class AuditLog:
@@ -153,46 +160,35 @@ class AuditLog:
         self._torn = False
         self._failing = False
         # What is not written yet, and the event loop that will see to it.
-        self._notes: list[_Note] = []
+        self._notes: list[AuditEntry] = []
         self._due_in: asyncio.AbstractEventLoop | None = None
         # The time of the last record in milliseconds, in words, and its second in words.
         self._last, self._last_words = -1, ""
         self._second = (-1, "")
         self._phrases = _Phrases()
-        # Whether no secret stands in what the calls that are written now are named.
-        self._are_names_clean = False
-        # Calls that were asked for and are not over, by identity, and what both their records say.
-        self._open_calls: dict[int, tuple[ToolCall, str, bool]] = {}
-        # The secrets that all of these were searched for.
+        # The secrets that these were searched for.
         self._clean_of = known_forms()
 
-    def asked(self, call: ToolCall, invocation: Invocation, tool: Tool | None, decision: Decision) -> None:
+    def asked(self, entry: AuditEntry, decision: Decision) -> None:
         """A model asks for a call; `decision` is what policy says. Never raises."""
-        self._notes.append(_Note(self._clock(), call, invocation, tool, decision))
-        self._finish_soon()
+        entry.decision = decision
+        entry.asked_at = self._clock()
+        self._note(entry)
 
-    def ended(
-        self,
-        call: ToolCall,
-        invocation: Invocation,
-        tool: Tool | None,
-        outcome: str,
-        seconds: float,
-        *,
-        result_bytes: int | None = None,
-        decision: Decision | None = None,
-    ) -> None:
+    def ended(self, entry: AuditEntry, outcome: str, seconds: float, *, result_bytes: int | None = None) -> None:
         """A call is over, or was never made: `ok`, `error`, `refused`, … Never raises."""
-        self._notes.append(_Note(self._clock(), call, invocation, tool, decision, outcome, seconds, result_bytes))
-        self._finish_soon()
+        entry.outcome, entry.seconds, entry.result_bytes = outcome, seconds, result_bytes
+        entry.ended_at = self._clock()
+        self._note(entry)
 
     def close(self) -> None:
         self.flush()
         with self._lock:
             self._close()
 
-    def _finish_soon(self) -> None:
-        """At once; in an event loop together with others, soon: the call is on its way by then, and does not wait for us."""
+    def _note(self, entry: AuditEntry) -> None:
+        """Written at once; in an event loop together with others, soon: the call is on its way by then, and does not wait for us."""
+        self._notes.append(entry)
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -225,19 +221,20 @@ class AuditLog:
                 for listener in self.listeners:
                     listener(record)
 
-    def _lines(self, notes: Sequence[_Note]) -> list[str]:
+    def _lines(self, notes: Sequence[AuditEntry]) -> list[str]:
         if self._clean_of is not known_forms():
             # More secrets are known: what was clean may not be.
             self._clean_of = known_forms()
             self._phrases.forget()
-            self._open_calls.clear()
         # All of these names at once: looking for secrets costs more by the text than by the letter.
-        names = "\n".join([note.call.id for note in notes])
-        self._are_names_clean = redact(names) == names
+        names = "\n".join([entry.call.id for entry in notes])
+        are_names_clean = redact(names) == names
         lines: list[str] = []
-        for note in notes:
+        for entry in notes:
             try:
-                lines.append(self._line(note))
+                if entry.clean_of is not self._clean_of:
+                    self._tell(entry, are_names_clean)
+                lines.append(self._request(entry) if entry.asked_at else self._outcome(entry))
             except Exception as error:
                 self._failed(error)
         return lines
@@ -249,32 +246,26 @@ class AuditLog:
             reason = error.strerror if isinstance(error, OSError) else type(error).__name__
             _log.warning("The audit trail at %s cannot be written: %s.", self._path, reason)
 
-    def _line(self, note: _Note) -> str:
-        call, outcome = note.call, note.outcome
-        about = self._open_calls.pop(id(call), None) if outcome else None
-        if about is None or about[0] is not call:
-            about = self._about(note)
-        _, said, is_clean = about
-        if outcome:
-            size = "" if note.result_bytes is None else f',"resultBytes":{note.result_bytes}'
-            event, facts = "outcome", f'"outcome":{_quoted(outcome)},"durationMs":{note.seconds * 1000:.3f}{size}'
-        else:
-            if len(self._open_calls) >= _MOST_REPEATED:
-                self._open_calls.clear()
-            self._open_calls[id(call)] = about
-            event, facts = "request", '"allowed":true' if note.decision and note.decision.allowed else '"allowed":false'
-        if note.decision is not None:
-            rule, is_rule_clean = self._phrases.decision(note.decision)
-            facts, is_clean = f"{facts},{rule}", is_clean and is_rule_clean
-        line = f'{{"time":"{self._time(note.moment)}","event":"{event}",{said},{facts}}}\n'
-        return line if is_clean else f"{_json(_masked(msgspec.json.decode(line)))}\n"
-
-    def _about(self, note: _Note) -> tuple[ToolCall, str, bool]:
+    def _tell(self, entry: AuditEntry, are_names_clean: bool) -> None:
         """What the request and the outcome of a call have in common: worked out for the first of them."""
-        text, is_clean = self._phrases.about(note.call, note.invocation, note.tool)
-        name = one_line(note.call.id, _LONGEST_TEXT)
-        is_clean = is_clean and (self._are_names_clean or redact(name) == name)
-        return note.call, f'"call":{_json(name)},{text}', is_clean
+        text, is_clean = self._phrases.about(entry.call, entry.invocation, entry.tool)
+        name = one_line(entry.call.id, _LONGEST_TEXT)
+        entry.said = f'"call":{_json(name)},{text}'
+        entry.is_clean = is_clean and (are_names_clean or redact(name) == name)
+        entry.clean_of = self._clean_of
+
+    def _request(self, entry: AuditEntry) -> str:
+        assert entry.decision is not None  # set together with the time
+        moment, entry.asked_at = entry.asked_at, 0.0
+        decision, is_clean = self._phrases.decision(entry.decision)
+        line = f'{{"time":"{self._time(moment)}","event":"request",{entry.said},{decision}}}\n'
+        return line if is_clean and entry.is_clean else _masked_line(line)
+
+    def _outcome(self, entry: AuditEntry) -> str:
+        size = "" if entry.result_bytes is None else f',"resultBytes":{entry.result_bytes}'
+        facts = f'"outcome":{_quoted(entry.outcome)},"durationMs":{entry.seconds * 1000:.3f}{size}'
+        line = f'{{"time":"{self._time(entry.ended_at)}","event":"outcome",{entry.said},{facts}}}\n'
+        return line if entry.is_clean else _masked_line(line)
 
     def _time(self, moment: float) -> str:
         milliseconds = int(moment * 1000)
@@ -369,6 +360,10 @@ def _who(agent: str, session: str, tool: str, kind: str, origin: str) -> str:
         "tool": one_line(tool, _LONGEST_TEXT),
     }
     return _json(names)[1:-1]
+
+
+def _masked_line(line: str) -> str:
+    return f"{_json(_masked(msgspec.json.decode(line)))}\n"
 
 
 def _masked(value: Any) -> Any:

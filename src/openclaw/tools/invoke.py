@@ -17,6 +17,7 @@ import msgspec
 from openclaw.content import Audio, File, Image, Text, ToolCall
 from openclaw.errors import OpenClawError
 from openclaw.schema import Checker
+from openclaw.security.audit import AuditEntry
 from openclaw.security.policy import Decision
 from openclaw.tool import Absence, Invocation, Tool, ToolResult
 
@@ -36,19 +37,9 @@ LIKENESS = 0.5
 class Audit(Protocol):
     """Writes one line when a call is asked for and one when it is over. Must not raise or block."""
 
-    def asked(self, call: ToolCall, invocation: Invocation, tool: Tool | None, decision: Decision) -> None: ...
+    def asked(self, entry: AuditEntry, decision: Decision) -> None: ...
 
-    def ended(
-        self,
-        call: ToolCall,
-        invocation: Invocation,
-        tool: Tool | None,
-        outcome: str,
-        seconds: float,
-        *,
-        result_bytes: int | None = None,
-        decision: Decision | None = None,
-    ) -> None: ...
+    def ended(self, entry: AuditEntry, outcome: str, seconds: float, *, result_bytes: int | None = None) -> None: ...
 
 
 class RunningCall(Protocol):
@@ -97,11 +88,12 @@ async def invoke(
 ) -> ToolResult:
     """Call `tool`. Raises CancelledError when the caller is cancelled, and nothing else."""
     started = clock()
+    entry = AuditEntry(call, invocation, tool)
     outcome: Outcome = "cancelled"
     result: ToolResult | None = None
     try:
         decision = policy_decide(tool, invocation.agent)
-        audit.asked(call, invocation, tool, decision)
+        audit.asked(entry, decision)
         if not decision.allowed:
             outcome, result = "refused", ToolResult.error(f"{tool.name} may not be used: {decision}.")
         elif fault := call.fault or checker_cache.check(tool, call.arguments):
@@ -134,7 +126,7 @@ async def invoke(
         # What a refusal says is ours, not something the call brought.
         size = None if result is None or outcome in ("refused", "invalid") else _size(result)
         seconds = clock() - started
-        audit.ended(call, invocation, tool, outcome, seconds, result_bytes=size)
+        audit.ended(entry, outcome, seconds, result_bytes=size)
         if _log.isEnabledFor(logging.DEBUG):
             _log.debug("tool %s for agent %s: %s in %.1f ms", tool.name, invocation.agent, outcome, seconds * 1000)
     return result

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from openclaw.content import ToolCall
 from openclaw.log import short_hash
 from openclaw.redact import remember
-from openclaw.security.audit import TOGETHER, AuditLog, shape
+from openclaw.security.audit import TOGETHER, AuditEntry, AuditLog, shape
 from openclaw.security.policy import Decision
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
 
@@ -46,8 +46,9 @@ def test_a_call_leaves_a_request_and_an_outcome(tmp_path: Path) -> None:
     path = tmp_path / "py" / "audit.jsonl"
     log = AuditLog(path, clock=lambda: 1_700_000_000.25)
     decision = Decision(True, 'allow "mcp_*"', "openclaw.json:3 tools.allow")
-    log.asked(call(query="secret words", limit=3), INVOCATION, TOOL, decision)
-    log.ended(call(query="secret words", limit=3), INVOCATION, TOOL, "ok", 0.1234567, result_bytes=42)
+    entry = AuditEntry(call(query="secret words", limit=3), INVOCATION, TOOL)
+    log.asked(entry, decision)
+    log.ended(entry, "ok", 0.1234567, result_bytes=42)
     log.close()
     common = {
         "time": "2023-11-14T22:13:20.250Z",
@@ -68,7 +69,7 @@ def test_a_call_leaves_a_request_and_an_outcome(tmp_path: Path) -> None:
 
 def test_a_call_of_an_unknown_tool_is_recorded_too(tmp_path: Path) -> None:
     log = AuditLog(tmp_path / "audit.jsonl")
-    log.ended(ToolCall("c", "nope\x1b[31m\n", {}), INVOCATION, None, "unknown", 0.0)
+    log.ended(AuditEntry(ToolCall("c", "nope\x1b[31m\n", {}), INVOCATION, None), "unknown", 0.0)
     (record,) = records(tmp_path / "audit.jsonl")
     assert (record["tool"], record["kind"], record["outcome"]) == ("nope\\n", "unknown", "unknown")
 
@@ -77,9 +78,7 @@ def test_no_argument_value_session_key_or_secret_is_written(tmp_path: Path) -> N
     remember("audited-secret-1")
     log = AuditLog(tmp_path / "audit.jsonl")
     log.asked(
-        call(text="private-text", nested={"audited-secret-1": ["private-item"]}),
-        INVOCATION,
-        TOOL,
+        AuditEntry(call(text="private-text", nested={"audited-secret-1": ["private-item"]}), INVOCATION, TOOL),
         Decision(False, "no"),
     )
     written = (tmp_path / "audit.jsonl").read_text()
@@ -89,7 +88,7 @@ def test_no_argument_value_session_key_or_secret_is_written(tmp_path: Path) -> N
 
 def test_an_argument_named_like_a_credential_keeps_its_shape(tmp_path: Path) -> None:
     log = AuditLog(tmp_path / "audit.jsonl")
-    log.ended(call(token="abc", password="def"), INVOCATION, TOOL, "ok", 0.0)
+    log.ended(AuditEntry(call(token="abc", password="def"), INVOCATION, TOOL), "ok", 0.0)
     (record,) = records(tmp_path / "audit.jsonl")
     assert record["arguments"] == {"token": "string", "password": "string"}
 
@@ -136,7 +135,7 @@ def test_a_full_file_is_turned_over_and_the_oldest_are_dropped(tmp_path: Path) -
     path = tmp_path / "audit.jsonl"
     log = AuditLog(path, max_bytes=1_000, keep=2)
     for number in range(40):
-        log.ended(ToolCall(str(number), "t", {}), INVOCATION, TOOL, "ok", 0.0)
+        log.ended(AuditEntry(ToolCall(str(number), "t", {}), INVOCATION, TOOL), "ok", 0.0)
     log.close()
     files = [*sorted(tmp_path.glob("audit.jsonl.*")), path]
     assert len(files) == 3
@@ -150,7 +149,7 @@ def test_a_file_left_full_by_an_earlier_run_is_turned_over_at_once(tmp_path: Pat
     path = tmp_path / "audit.jsonl"
     path.write_text("x" * 2_000 + "\n")
     log = AuditLog(path, max_bytes=1_000)
-    log.ended(call(), INVOCATION, TOOL, "ok", 0.0)
+    log.ended(AuditEntry(call(), INVOCATION, TOOL), "ok", 0.0)
     assert len(records(path)) == 1
 
 
@@ -174,9 +173,9 @@ async def test_in_an_event_loop_records_are_written_together_and_told_when_they_
     log = AuditLog(path)
     told: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
     log.listeners.append(told.put_nowait)
-    first = call(text="x")
-    log.asked(first, INVOCATION, TOOL, Decision(True, "any"))
-    log.ended(first, INVOCATION, TOOL, "ok", 0.0)
+    first = AuditEntry(call(text="x"), INVOCATION, TOOL)
+    log.asked(first, Decision(True, "any"))
+    log.ended(first, "ok", 0.0)
     assert not path.exists()
     both = [await told.get(), told.get_nowait()]
     assert [record["event"] for record in both] == ["request", "outcome"]
@@ -186,17 +185,17 @@ async def test_in_an_event_loop_records_are_written_together_and_told_when_they_
 async def test_many_records_do_not_wait_for_the_clock(tmp_path: Path) -> None:
     log = AuditLog(tmp_path / "audit.jsonl")
     for _ in range(TOGETHER):
-        log.ended(call(), INVOCATION, TOOL, "ok", 0.0)
+        log.ended(AuditEntry(call(), INVOCATION, TOOL), "ok", 0.0)
     assert len(records(tmp_path / "audit.jsonl")) == TOGETHER
     log.close()
 
 
 async def test_records_stand_in_the_order_things_happened(tmp_path: Path) -> None:
     log = AuditLog(tmp_path / "audit.jsonl")
-    one, two = ToolCall("1", TOOL.name, {}), ToolCall("2", TOOL.name, {})
-    log.asked(one, INVOCATION, TOOL, Decision(True, "any"))
-    log.ended(one, INVOCATION, TOOL, "ok", 0.0)
-    log.asked(two, INVOCATION, TOOL, Decision(True, "any"))
+    one, two = (AuditEntry(ToolCall(name, TOOL.name, {}), INVOCATION, TOOL) for name in "12")
+    log.asked(one, Decision(True, "any"))
+    log.ended(one, "ok", 0.0)
+    log.asked(two, Decision(True, "any"))
     log.close()
     found = [(record["call"], record["event"]) for record in records(tmp_path / "audit.jsonl")]
     assert found == [("1", "request"), ("1", "outcome"), ("2", "request")]
@@ -218,24 +217,24 @@ def test_arguments_seen_before_are_told_as_if_they_were_new(given: list[dict[str
     log = AuditLog(Path("/dev/null/nowhere"))
     log.listeners.append(told.append)
     for arguments in given:
-        log.ended(call(**arguments), INVOCATION, TOOL, "ok", 0.0)
+        log.ended(AuditEntry(call(**arguments), INVOCATION, TOOL), "ok", 0.0)
     assert [record["arguments"] for record in told] == [shape(arguments) for arguments in given]
 
 
 def test_a_secret_learned_later_is_masked_in_parts_that_were_clean_before(tmp_path: Path) -> None:
     log = AuditLog(tmp_path / "audit.jsonl")
-    open_call = call(learned_later_7=1)
-    log.asked(open_call, INVOCATION, TOOL, Decision(True, "rule-of-learned_later_7"))
+    open_call = AuditEntry(call(learned_later_7=1), INVOCATION, TOOL)
+    log.asked(open_call, Decision(True, "rule-of-learned_later_7"))
     remember("learned_later_7")
-    log.ended(open_call, INVOCATION, TOOL, "ok", 0.0)
-    log.asked(call(learned_later_7=1), INVOCATION, TOOL, Decision(True, "rule-of-learned_later_7"))
+    log.ended(open_call, "ok", 0.0)
+    log.asked(AuditEntry(call(learned_later_7=1), INVOCATION, TOOL), Decision(True, "rule-of-learned_later_7"))
     first, *later = (tmp_path / "audit.jsonl").read_text().splitlines()
     assert ["learned_later_7" in line for line in (first, *later)] == [True, False, False]
 
 
 async def test_closing_writes_what_is_left(tmp_path: Path) -> None:
     log = AuditLog(tmp_path / "audit.jsonl")
-    log.ended(call(), INVOCATION, TOOL, "ok", 0.0)
+    log.ended(AuditEntry(call(), INVOCATION, TOOL), "ok", 0.0)
     log.close()
     assert [record["outcome"] for record in records(tmp_path / "audit.jsonl")] == ["ok"]
 
@@ -246,7 +245,7 @@ def test_a_trail_that_cannot_be_written_costs_one_warning(tmp_path: Path, caplog
     log = AuditLog(path)
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
-            log.ended(call(), INVOCATION, TOOL, "ok", 0.0)
+            log.ended(AuditEntry(call(), INVOCATION, TOOL), "ok", 0.0)
     assert [record.getMessage() for record in caplog.records] == [
         f"The audit trail at {path} cannot be written: Not a directory."
     ]
@@ -256,9 +255,9 @@ def test_the_trail_goes_on_when_the_obstacle_is_gone(tmp_path: Path) -> None:
     obstacle = tmp_path / "logs"
     obstacle.write_text("in the way")
     log = AuditLog(obstacle / "audit.jsonl")
-    log.ended(call(), INVOCATION, TOOL, "ok", 0.0)
+    log.ended(AuditEntry(call(), INVOCATION, TOOL), "ok", 0.0)
     obstacle.unlink()
-    log.ended(call(), INVOCATION, TOOL, "error", 0.0)
+    log.ended(AuditEntry(call(), INVOCATION, TOOL), "error", 0.0)
     assert [record["outcome"] for record in records(obstacle / "audit.jsonl")] == ["error"]
 
 

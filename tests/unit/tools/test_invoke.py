@@ -10,6 +10,7 @@ import pytest
 
 from openclaw.content import Audio, File, Image, Text, ToolCall
 from openclaw.errors import PathError
+from openclaw.security.audit import AuditEntry
 from openclaw.security.policy import Decision
 from openclaw.tool import Absence, Invocation, Tool, ToolResult, parameters
 from openclaw.tools.invoke import CHECKERS, CheckerCache, invoke, unknown
@@ -39,11 +40,11 @@ class Desk:
         self.now += 1.0
         return self.now
 
-    def asked(self, call: ToolCall, invocation: Invocation, tool: Tool | None, decision: Decision) -> None:
-        self.asks.append((call, invocation, tool, decision))
+    def asked(self, entry: AuditEntry, decision: Decision) -> None:
+        self.asks.append((entry.call, entry.invocation, entry.tool, decision))
 
-    def ended(self, *line: Any, result_bytes: int | None = None) -> None:
-        self.lines.append((*line, result_bytes))
+    def ended(self, entry: AuditEntry, outcome: str, seconds: float, *, result_bytes: int | None = None) -> None:
+        self.lines.append((entry.call, entry.invocation, entry.tool, outcome, seconds, result_bytes))
 
     async def invoke(self, tool: Tool, call: ToolCall = CALL) -> ToolResult:
         return await invoke(
