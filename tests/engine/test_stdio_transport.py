@@ -20,7 +20,7 @@ from openclaw.redact import remember
 from openclaw.transport.connection import Connection
 from openclaw.transport.stdio import STDERR_BURST, StdioTransport
 from parts.loops import both_loops
-from parts.processes import handle_of, has_ended, is_alive, open_descriptors, server_command, wait_until_gone
+from parts.processes import handle_of, has_ended, open_descriptors, server_command, wait_until_gone
 
 LONG = 60.0
 ENV = {"PATH": os.environ["PATH"]}
@@ -321,7 +321,7 @@ async def test_leaving_ends_a_polite_server_and_what_it_left_behind() -> None:
         descendants = [
             handle_of(int(await text_of(connection, "descend", how=how))) for how in ("child", "setsid", "chain")
         ]
-    assert not any(is_alive(handle) for handle in descendants)
+    # The kernel may still be clearing away the last of them; nobody else would end one.
     wait_until_gone(*descendants)
 
 
@@ -330,7 +330,6 @@ async def test_leaving_ends_a_server_that_died_by_itself_and_what_it_left_behind
         descendant = handle_of(int(await text_of(connection, "descend", how="setsid")))
         with pytest.raises(LinkLostError):
             await call(connection, "crash", code=1)
-    assert not is_alive(descendant)
     wait_until_gone(descendant)
 
 

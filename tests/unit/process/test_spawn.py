@@ -182,7 +182,7 @@ async def test_what_a_polite_program_left_behind_is_ended(how: str) -> None:
         assert await process.wait() == 0
         assert is_alive(descendant)
         assert await process.end(grace=0) == 0
-        assert not is_alive(descendant)
+        # The kernel may still be clearing it away; nobody else would end it.
         wait_until_gone(descendant)
 
 
