@@ -10,7 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from openclaw.demo.authorization_server import OFFLINE, SCOPE, AuthorizationServer
-from openclaw.demo.server import Server, tool
+from openclaw.demo.server import DemoServer, tool
 from openclaw.demo.site import Site
 
 TOOLS = (tool("next_event", "Say what is next in the calendar."),)
@@ -21,7 +21,7 @@ _METADATA = "/.well-known/oauth-protected-resource/mcp"
 class CalendarServer:
     def __init__(self, authorization: AuthorizationServer) -> None:
         self._authorization = authorization
-        self._server = Server("calendar", TOOLS, _call)
+        self._server = DemoServer("calendar", TOOLS, _call)
         # Other methods are answered by 405, which is how a server says that it has no event stream.
         self.site = Site(web.get(_METADATA, self._metadata), web.post("/mcp", self._message))
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from openclaw.demo.server import Server, tool
+from openclaw.demo.server import DemoServer, tool
 
 TOOLS = (
     tool("list_notes", "List the names of all notes."),
@@ -31,7 +31,7 @@ def main() -> None:
     if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
         sys.exit("usage: python -m openclaw.demo.notes_server FOLDER, and the folder must exist")
     folder = Path(sys.argv[1])
-    Server("notes", TOOLS, lambda name, arguments: call(folder, name, arguments)).serve()
+    DemoServer("notes", TOOLS, lambda name, arguments: call(folder, name, arguments)).serve()
 
 
 if __name__ == "__main__":

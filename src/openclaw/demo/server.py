@@ -24,7 +24,7 @@ def tool(name: str, description: str, /, **arguments: str) -> dict[str, Any]:
     return {"name": name, "description": description, "inputSchema": schema}
 
 
-class Server:
+class DemoServer:
     def __init__(self, name: str, tools: tuple[Mapping[str, Any], ...], call: Call) -> None:
         self._name = name
         self._tools = tools

@@ -21,7 +21,7 @@ from openclaw.config.agents import agent as agent_spec
 from openclaw.config.agents import agent_ids
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.gateway.completions import (
-    Ask,
+    CompletionRequest,
     Envelope,
     TextFlow,
     UnknownModelError,
@@ -45,7 +45,7 @@ _SMALL_BODY = 256 * 1024
 _DETAILS = ("toolCalls", "media", "sessionKey", "stopped", "error")
 
 
-class Session(msgspec.Struct, frozen=True):
+class SessionName(msgspec.Struct, frozen=True):
     """`key` is the whole key of the store."""
 
     agent: str
@@ -81,17 +81,17 @@ class ChatRoutes:
         body = envelope.whole(flow.text, finish_reason(reply.reason), reply.usage, _details(reply))
         return json_response(body, headers={SESSION_HEADER: _header_value(session.key)})
 
-    def _session(self, ask: Ask, given: str) -> Session:
+    def _session(self, ask: CompletionRequest, given: str) -> SessionName:
         if ask.agent and ask.agent not in agent_ids(self._app.config):
             raise UnknownModelError(f"There is no agent {ask.agent[:80]!r}.", hint="GET /v1/models lists them.")
         agent = agent_spec(self._app.config, ask.agent).id
         if given:
-            return Session(agent, full_key(agent, given))
+            return SessionName(agent, full_key(agent, given))
         if ask.user:
-            return Session(agent, full_key(agent, ask.user, USER_NAMESPACE))
-        return Session(agent, full_key(agent, secrets.token_hex(_KEY_BYTES), NEW_NAMESPACE))
+            return SessionName(agent, full_key(agent, ask.user, USER_NAMESPACE))
+        return SessionName(agent, full_key(agent, secrets.token_hex(_KEY_BYTES), NEW_NAMESPACE))
 
-    async def _tell_history(self, session: Session, ask: Ask) -> None:
+    async def _tell_history(self, session: SessionName, ask: CompletionRequest) -> None:
         """A conversation that begins here takes over what the request says was said; one that exists knows better."""
         if not ask.message and not ask.attachments:
             raise UsageError("There is nothing to answer: the last message is empty.")
@@ -100,7 +100,7 @@ class ChatRoutes:
                 if not turn.history():
                     turn.append(*ask.history)
 
-    async def _reply(self, ask: Ask, session: Session, on_event: Sink) -> Reply:
+    async def _reply(self, ask: CompletionRequest, session: SessionName, on_event: Sink) -> Reply:
         return await self._app.reply(
             ask.message,
             agent=session.agent,
@@ -111,7 +111,9 @@ class ChatRoutes:
             instructions=ask.instructions,
         )
 
-    async def _stream(self, request: web.Request, ask: Ask, session: Session, envelope: Envelope) -> web.StreamResponse:
+    async def _stream(
+        self, request: web.Request, ask: CompletionRequest, session: SessionName, envelope: Envelope
+    ) -> web.StreamResponse:
         flow = TextFlow()
         pieces: asyncio.Queue[str | None] = asyncio.Queue()
 
@@ -169,7 +171,7 @@ def _failure_of(run: "asyncio.Task[Reply]") -> web.Response | None:
     return failure(502, "model_failed", reply.error) if reply.reason == "error" else None
 
 
-def _ending(run: "asyncio.Task[Reply]", ask: Ask, envelope: Envelope) -> bytes:
+def _ending(run: "asyncio.Task[Reply]", ask: CompletionRequest, envelope: Envelope) -> bytes:
     error = run.exception()
     if error is not None:
         known = str(error) if isinstance(error, OpenClawError) else f"An internal error ({type(error).__name__})."

@@ -69,7 +69,7 @@ class _Completion(msgspec.Struct):
     functions: list[Any] | None = None
 
 
-class Ask(msgspec.Struct, frozen=True):
+class CompletionRequest(msgspec.Struct, frozen=True):
     """One message to an agent. `agent` is empty for the default one; `user` names a conversation when the caller gives it."""
 
     model: str
@@ -83,7 +83,7 @@ class Ask(msgspec.Struct, frozen=True):
     include_usage: bool = False
 
 
-def read_ask(data: bytes) -> Ask:
+def read_ask(data: bytes) -> CompletionRequest:
     """Raises UsageError or MediaError with a sentence that says what to change."""
     try:
         asked = msgspec.json.decode(data, type=_Completion)
@@ -100,7 +100,7 @@ def read_ask(data: bytes) -> Ask:
         raise UsageError("There is nothing to answer: the last message must be the user's.")
     counter = _Counter()
     attachments = tuple(item for one in spoken for item in counter.attachments(one))
-    return Ask(
+    return CompletionRequest(
         model=asked.model,
         agent=agent_of(asked.model),
         message=_BREAK.join(filter(None, map(_text, spoken))),

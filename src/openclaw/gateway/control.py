@@ -23,7 +23,7 @@ from openclaw.commands.console import Console
 from openclaw.errors import OpenClawError
 from openclaw.files import create
 from openclaw.gateway import wire
-from openclaw.gateway.request import Request, read_request
+from openclaw.gateway.request import CommandRequest, read_request
 from openclaw.gateway.terminal import FarTerminal, read_frame
 
 _log = logging.getLogger(__name__)
@@ -37,11 +37,11 @@ _BACKLOG = 128
 class Desk(Protocol):
     """Who does the work. None of these raise."""
 
-    def refusal(self, request: Request) -> str | None:
+    def refusal(self, request: CommandRequest) -> str | None:
         """Why the terminal has to run a command itself: a sentence for the person, or nothing worth saying; None takes it."""
         ...
 
-    async def run(self, request: Request, console: Console) -> int: ...
+    async def run(self, request: CommandRequest, console: Console) -> int: ...
 
     async def status(self) -> Mapping[str, Any]: ...
 
@@ -126,10 +126,12 @@ class ControlServer:
         finally:
             writer.close()
 
-    def _is_ours(self, request: Request) -> bool:
+    def _is_ours(self, request: CommandRequest) -> bool:
         return hmac.compare_digest(request.token, self._token)
 
-    async def _run(self, request: Request | None, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _run(
+        self, request: CommandRequest | None, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         if request is None or not self._is_ours(request):
             refusal: str | None = ""
         else:

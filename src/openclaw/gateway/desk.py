@@ -21,7 +21,7 @@ from openclaw.commands.table import ROOT
 from openclaw.config.paths import Paths
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError
-from openclaw.gateway.request import Request
+from openclaw.gateway.request import CommandRequest
 
 # Options that speak about the process that runs the command.
 _OF_THE_PROCESS = ("local", "log-level", "log-json")
@@ -42,7 +42,7 @@ class CommandDesk:
     async def status(self) -> Mapping[str, Any]:
         return await self._status()
 
-    def refusal(self, request: Request) -> str | None:
+    def refusal(self, request: CommandRequest) -> str | None:
         if request.version != __version__:
             return f"note: the gateway is version {__version__}; `openclaw gateway restart` makes it this one."
         if self.is_stopping or not self._is_same_config(request):
@@ -57,11 +57,11 @@ class CommandDesk:
         is_another = bool(parsed.text("config")) and not _same(named.config_file, self._app.paths.config_file)
         return "" if is_theirs or is_another else None
 
-    def _is_same_config(self, request: Request) -> bool:
+    def _is_same_config(self, request: CommandRequest) -> bool:
         paths = self._app.paths
         return _same(Path(request.state_dir), paths.state_dir) and _same(Path(request.config_file), paths.config_file)
 
-    async def run(self, request: Request, console: Console) -> int:
+    async def run(self, request: CommandRequest, console: Console) -> int:
         if "--no-color" in request.words:
             console = msgspec.structs.replace(console, colour=False)
         return await dispatch(request.words, self.context(console, "control", request.cwd))

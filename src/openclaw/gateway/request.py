@@ -14,7 +14,7 @@ _NO_EDGE = "0"
 _NARROWEST, _WIDEST, _USUAL = 20, 1_000, 80
 
 
-class Request(msgspec.Struct, frozen=True):
+class CommandRequest(msgspec.Struct, frozen=True):
     """`interactive`: a person watches standard error. `token` matters only where a socket's file mode cannot protect it."""
 
     token: bytes
@@ -28,13 +28,13 @@ class Request(msgspec.Struct, frozen=True):
     interactive: bool = False
 
 
-def read_request(payload: bytes) -> Request | None:
+def read_request(payload: bytes) -> CommandRequest | None:
     """None for another protocol than ours."""
     fields = wire.unpack(payload)
     if len(fields) < _FIELDS or fields[0] != wire.PROTOCOL:
         return None
     version, state_dir, config_file, cwd, width, marks, *words = (os.fsdecode(field) for field in fields[2:])
-    return Request(
+    return CommandRequest(
         token=fields[1],
         version=version,
         state_dir=state_dir,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from openclaw.commands.console import Console
 from openclaw.errors import UsageError
 from openclaw.gateway import wire
-from openclaw.gateway.request import Request
+from openclaw.gateway.request import CommandRequest
 
 # An order with everything it may carry (`openclaw order`); past it the caller is told, not the memory filled.
 MOST_INPUT = 320 * 1024 * 1024
@@ -26,7 +26,7 @@ class FarTerminal:
         self._input: asyncio.Queue[bytes] = asyncio.Queue()
         self._is_gone = False
 
-    def console(self, request: Request) -> Console:
+    def console(self, request: CommandRequest) -> Console:
         return Console(
             out=lambda text: self._print(wire.OUT, text),
             err=lambda text: self._print(wire.ERR, text),

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from openclaw.errors import UsageError
-from openclaw.mcp_server.shallow import List, Object, Scalar, Value, items_of, kind, list_of
+from openclaw.mcp_server.shallow import AnyObject, List, Scalar, Value, items_of, kind, list_of
 
 # Images, or files, that are read and counted. An order may have far fewer; a line has room for a hundred million.
 MOST_COUNTED = 100
@@ -47,7 +47,7 @@ class _GivenItem(TypedDict, total=False):
 @cache
 def _arguments() -> msgspec.json.Decoder[Any]:
     """Reads what an order may have, of whatever kind it is, and one item more than are counted."""
-    items: Any = Scalar | Object | list_of(Scalar | _GivenItem | List, MOST_COUNTED + 1)
+    items: Any = Scalar | AnyObject | list_of(Scalar | _GivenItem | List, MOST_COUNTED + 1)
     known = {"message": Value, "sessionKey": Value, "images": items, "files": items}
     given: Any = TypedDict("_Given", known, total=False)  # type: ignore[misc]
     return msgspec.json.Decoder(Scalar | given | List)

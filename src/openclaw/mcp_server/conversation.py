@@ -33,7 +33,7 @@ _NOTHING = Raw()
 _SHOWN = 100
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ResultAnswer(msgspec.Struct, frozen=True):
     id: RequestId
     result: Any
 
@@ -67,7 +67,7 @@ class Cancel(msgspec.Struct, frozen=True):
     id: RequestId
 
 
-Outcome = Answer | ErrorAnswer | Unsupported | Placed | Cancel | None
+Outcome = ResultAnswer | ErrorAnswer | Unsupported | Placed | Cancel | None
 
 
 class _Meta(msgspec.Struct):
@@ -124,7 +124,7 @@ class Conversation:
                 return Unsupported(request.id, version[:_SHOWN])
             return self._serve(request, params, version)
         if request.method == "ping":
-            return Answer(request.id, {})
+            return ResultAnswer(request.id, {})
         if not self.version:
             return ErrorAnswer(request.id, INVALID_PARAMS, _MISSING_META)
         return self._serve(request, params, self.version)
@@ -134,7 +134,7 @@ class Conversation:
             return ErrorAnswer(id, INVALID_PARAMS, "Invalid params: protocolVersion must be a string.")
         self.version = params.version if params.version in LEGACY else LEGACY[0]
         told = {"protocolVersion": self.version, "capabilities": CAPABILITIES, "serverInfo": SERVER_INFO}
-        return Answer(id, {**told, "instructions": INSTRUCTIONS})
+        return ResultAnswer(id, {**told, "instructions": INSTRUCTIONS})
 
     def _serve(self, request: Request, params: _Params, version: str) -> Outcome:
         match request.method:
@@ -143,13 +143,13 @@ class Conversation:
                     return ErrorAnswer(
                         request.id, INVALID_PARAMS, "Invalid params: there is no page behind this cursor."
                     )
-                return Answer(request.id, result({"tools": [TOOL]}, version, cached=True))
+                return ResultAnswer(request.id, result({"tools": [TOOL]}, version, cached=True))
             case "tools/call":
                 return _called(request.id, params, version)
             case method if method == DISCOVER:
                 told = {"supportedVersions": [*MODERN, *LEGACY], "capabilities": CAPABILITIES}
                 told |= {"serverInfo": SERVER_INFO, "instructions": INSTRUCTIONS}
-                return Answer(request.id, result(told, version, cached=True))
+                return ResultAnswer(request.id, result(told, version, cached=True))
             case method:
                 return ErrorAnswer(request.id, METHOD_NOT_FOUND, f"Method not found: {method[:_SHOWN]}")
 

@@ -17,7 +17,7 @@ LEAST_PAUSE = 0.1
 LONGEST_SILENCE = 10.0
 
 
-class Progress:
+class OrderProgress:
     """Progress of one request. Its steps are counted; how many there will be nobody knows."""
 
     def __init__(self, token: Raw, write: Callable[[bytes], None]) -> None:

@@ -20,7 +20,7 @@ import msgspec
 
 from openclaw.config.places import home
 from openclaw.mcp_server.backend import ChosenBackend
-from openclaw.mcp_server.server import Journal, Server
+from openclaw.mcp_server.server import Journal, OrderServer
 from openclaw.mcp_server.stdio import Line, LogLines, Reader, Writer, take_over
 
 # Seconds from the end of input, or a signal, to the end of the process: orders get a second of it, the host what `backend.py` says,
@@ -94,7 +94,7 @@ async def serve(options: Options, descriptors: tuple[int, int]) -> int:
         before_loading=lambda: None if options.verbose else _configure_log(options, log),
     )
     writer = Writer(writing, leave)
-    server = Server(writer.write, backend, _journal(options, log))
+    server = OrderServer(writer.write, backend, _journal(options, log))
 
     def receive(lines: list[Line], more: Callable[[], None]) -> None:
         lines.reverse()

@@ -15,8 +15,8 @@ from msgspec import Raw
 
 from openclaw.errors import UsageError
 from openclaw.mcp_server.arguments import Order
-from openclaw.mcp_server.conversation import Answer, Cancel, Conversation, Placed, Unsupported, result
-from openclaw.mcp_server.progress import Progress
+from openclaw.mcp_server.conversation import Cancel, Conversation, Placed, ResultAnswer, Unsupported, result
+from openclaw.mcp_server.progress import OrderProgress
 from openclaw.mcp_server.wire import Batch, ErrorAnswer, Message, read
 from openclaw.protocol.framing import Oversized
 from openclaw.protocol.jsonrpc import Notification, RequestId, encode_error, encode_result
@@ -65,7 +65,7 @@ def failure(sentence: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": f"Error: {sentence}"}], "isError": True}
 
 
-class Server:
+class OrderServer:
     """`write` takes one line without its newline and never waits."""
 
     def __init__(self, write: Callable[[bytes], None], backend: Backend, journal: Journal | None = None) -> None:
@@ -108,7 +108,7 @@ class Server:
     def _handle(self, message: Message, reply: Reply) -> None:
         outcome = message if isinstance(message, ErrorAnswer) else self._conversation.receive(message)
         match outcome:
-            case Answer(id, told):
+            case ResultAnswer(id, told):
                 self._reply(reply, id, encode_result(id, told))
             case ErrorAnswer(id, code, sentence):
                 self._reply(reply, id, encode_error(id, code, sentence))
@@ -139,7 +139,7 @@ class Server:
             task.add_done_callback(self._running.pop)
 
     async def _carry_out(self, order: Order, token: Raw, running: "_Running") -> None:
-        running.progress = Progress(token, self._write) if memoryview(token).nbytes else None
+        running.progress = OrderProgress(token, self._write) if memoryview(token).nbytes else None
         try:
             running.close(await self._backend.carry_out(order, running.version, self._listener(running)))
         except Exception as error:
@@ -169,7 +169,7 @@ class _Running:
     def __init__(self, id: RequestId, version: str, reply: Reply) -> None:
         self.id = id
         self.version = version
-        self.progress: Progress | None = None
+        self.progress: OrderProgress | None = None
         self._reply: Reply | None = reply
 
     def close(self, answer: dict[str, Any] | None) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 
-class Object(TypedDict):
+class AnyObject(TypedDict):
     """Any object, without its members."""
 
 
@@ -19,7 +19,7 @@ class List(msgspec.Struct, array_like=True):
 
 
 Scalar = str | int | float | bool | None
-Value = Scalar | Object | List
+Value = Scalar | AnyObject | List
 
 _KINDS = {str: "a string", dict: "an object", List: "a list", bool: "true or false", int: "a number", float: "a number"}
 

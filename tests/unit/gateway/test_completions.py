@@ -12,13 +12,21 @@ from openclaw.agent.attachments import Attachment
 from openclaw.agent.events import MessageEnd, TextDelta, TurnStart
 from openclaw.content import AssistantMessage, Image, Text, Usage, UserMessage
 from openclaw.errors import MediaError, UsageError
-from openclaw.gateway.completions import Ask, Envelope, TextFlow, UnknownModelError, agent_of, models_json, read_ask
+from openclaw.gateway.completions import (
+    CompletionRequest,
+    Envelope,
+    TextFlow,
+    UnknownModelError,
+    agent_of,
+    models_json,
+    read_ask,
+)
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 PNG_URL = "data:image/png;base64," + base64.b64encode(PNG).decode()
 
 
-def ask(*messages: dict[str, Any], model: str = "openclaw", **more: Any) -> Ask:
+def ask(*messages: dict[str, Any], model: str = "openclaw", **more: Any) -> CompletionRequest:
     return read_ask(json.dumps({"model": model, "messages": messages, **more}).encode())
 
 
@@ -27,7 +35,7 @@ def user(content: Any) -> dict[str, Any]:
 
 
 def test_one_message_is_what_the_agent_is_asked() -> None:
-    assert ask(user("hello")) == Ask(model="openclaw", agent="", message="hello")
+    assert ask(user("hello")) == CompletionRequest(model="openclaw", agent="", message="hello")
 
 
 def test_what_came_before_the_last_answer_is_history_and_system_texts_are_instructions() -> None:
@@ -46,7 +54,7 @@ def test_what_came_before_the_last_answer_is_history_and_system_texts_are_instru
         stream_options={"include_usage": True},
         temperature=0.2,
     )
-    assert asked == Ask(
+    assert asked == CompletionRequest(
         model="openclaw/research",
         agent="research",
         message="two\n\nthree",

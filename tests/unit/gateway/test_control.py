@@ -19,11 +19,11 @@ from openclaw.errors import OpenClawError
 from openclaw.gateway import wire
 from openclaw.gateway.client import ask
 from openclaw.gateway.control import ControlServer, own_directory
-from openclaw.gateway.request import Request
+from openclaw.gateway.request import CommandRequest
 from openclaw.gateway.terminal import read_frame
 from parts.processes import HANG_GUARD
 
-Work = Callable[[Request, Console], Awaitable[int]]
+Work = Callable[[CommandRequest, Console], Awaitable[int]]
 
 
 class OneCommand:
@@ -33,10 +33,10 @@ class OneCommand:
         self.work = work
         self.stopped = asyncio.Event()
 
-    def refusal(self, request: Request) -> str | None:
+    def refusal(self, request: CommandRequest) -> str | None:
         return None
 
-    async def run(self, request: Request, console: Console) -> int:
+    async def run(self, request: CommandRequest, console: Console) -> int:
         return await self.work(request, console)
 
     async def status(self) -> Mapping[str, Any]:
@@ -99,7 +99,7 @@ async def calling(place: Path, *words: bytes, go: bool = True) -> AsyncIterator[
 
 
 async def test_output_goes_out_in_order_and_the_exit_code_comes_last() -> None:
-    async def work(request: Request, console: Console) -> int:
+    async def work(request: CommandRequest, console: Console) -> int:
         console.line(" ".join(request.words))
         console.note("careful \udcff")
         console.out("x" * (wire.PIECE_BYTES + 1))
@@ -118,7 +118,7 @@ async def test_output_goes_out_in_order_and_the_exit_code_comes_last() -> None:
 
 
 async def test_a_question_waits_for_the_person_and_nobody_is_an_answer_too() -> None:
-    async def work(request: Request, console: Console) -> int:
+    async def work(request: CommandRequest, console: Console) -> int:
         console.line(repr([await console.ask("Really? "), await console.ask("Sure? ")]))
         return 0
 
@@ -131,7 +131,7 @@ async def test_a_question_waits_for_the_person_and_nobody_is_an_answer_too() -> 
 
 
 async def test_input_is_read_when_a_command_asks_for_it() -> None:
-    async def work(request: Request, console: Console) -> int:
+    async def work(request: CommandRequest, console: Console) -> int:
         console.out(await console.read())
         return 0
 
@@ -145,7 +145,7 @@ async def test_input_is_read_when_a_command_asks_for_it() -> None:
 async def test_nothing_is_begun_for_a_caller_who_lost_patience() -> None:
     begun = asyncio.Event()
 
-    async def work(request: Request, console: Console) -> int:
+    async def work(request: CommandRequest, console: Console) -> int:
         begun.set()
         return 0
 
@@ -161,7 +161,7 @@ async def test_nothing_is_begun_for_a_caller_who_lost_patience() -> None:
 async def test_a_command_ends_when_its_person_wants_or_is_gone(how: str) -> None:
     running, ended = asyncio.Event(), asyncio.Event()
 
-    async def work(request: Request, console: Console) -> int:
+    async def work(request: CommandRequest, console: Console) -> int:
         running.set()
         try:
             await asyncio.get_running_loop().create_future()
@@ -185,7 +185,7 @@ async def test_a_command_ends_when_its_person_wants_or_is_gone(how: str) -> None
 async def test_a_gateway_that_stops_lets_a_command_finish_or_tells_it() -> None:
     may_end, running = asyncio.Event(), asyncio.Event()
 
-    async def work(request: Request, console: Console) -> int:
+    async def work(request: CommandRequest, console: Console) -> int:
         running.set()
         await may_end.wait()
         return 0
@@ -208,7 +208,7 @@ async def test_a_gateway_that_stops_lets_a_command_finish_or_tells_it() -> None:
 
 @pytest.mark.parametrize("unix", [True, False], ids=["unix", "tcp"])
 async def test_a_gateway_tells_how_it_is_and_stops_when_asked(unix: bool) -> None:
-    async def work(request: Request, console: Console) -> int:
+    async def work(request: CommandRequest, console: Console) -> int:
         return 0
 
     async with serving(work, unix=unix) as (_, desk, place):
@@ -222,7 +222,7 @@ async def test_a_gateway_tells_how_it_is_and_stops_when_asked(unix: bool) -> Non
 
 
 async def test_without_unix_sockets_the_token_of_the_file_is_asked_for() -> None:
-    async def work(request: Request, console: Console) -> int:
+    async def work(request: CommandRequest, console: Console) -> int:
         raise AssertionError("nobody may run anything")
 
     async with serving(work, unix=False) as (_, desk, place):
@@ -241,7 +241,7 @@ async def test_without_unix_sockets_the_token_of_the_file_is_asked_for() -> None
 
 
 async def test_the_stub_finds_a_gateway_by_port_and_token(tmp_path: Path) -> None:
-    async def work(request: Request, console: Console) -> int:
+    async def work(request: CommandRequest, console: Console) -> int:
         console.line(f"did {' '.join(request.words)} in {request.cwd}")
         return 3
 
@@ -263,7 +263,7 @@ async def test_the_stub_finds_a_gateway_by_port_and_token(tmp_path: Path) -> Non
     "sent", [b"", b"R", b"R\xff\xff\xff\xff", b"X\x00\x00\x00\x00", b"R\x00\x00\x00\x01x", bytes(50)]
 )
 async def test_noise_on_the_socket_harms_nobody(sent: bytes) -> None:
-    async def work(request: Request, console: Console) -> int:
+    async def work(request: CommandRequest, console: Console) -> int:
         return 0
 
     async with serving(work) as (_, _, place):

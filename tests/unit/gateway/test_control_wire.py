@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.gateway import wire
-from openclaw.gateway.request import Request, read_request
+from openclaw.gateway.request import CommandRequest, read_request
 
 kinds = st.sampled_from([wire.OUT, wire.ERR, wire.EXIT, wire.ASK, wire.CANCEL])
 frames = st.lists(st.tuples(kinds, st.binary(max_size=300)), max_size=8)
@@ -47,7 +47,7 @@ def test_words_of_any_bytes_arrive_as_the_program_got_them(words: list[bytes]) -
     told = [b"0.1.0", b"/state", b"/state/openclaw.json", b"/home/me", b"120", b"ci", *words]
     request = read_request(wire.pack([wire.PROTOCOL, b"token", *told]))
 
-    assert request == Request(
+    assert request == CommandRequest(
         token=b"token",
         version="0.1.0",
         state_dir="/state",

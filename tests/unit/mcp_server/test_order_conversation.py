@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from openclaw import __version__
 from openclaw.mcp_server.arguments import Item, Order
-from openclaw.mcp_server.conversation import Answer, Cancel, Conversation, Outcome, Placed, Unsupported
+from openclaw.mcp_server.conversation import Cancel, Conversation, Outcome, Placed, ResultAnswer, Unsupported
 from openclaw.mcp_server.definition import INSTRUCTIONS, TOOL
 from openclaw.mcp_server.wire import ErrorAnswer
 from openclaw.protocol.jsonrpc import Notification, Request
@@ -43,13 +43,13 @@ def initialized(version: str = "2025-11-25") -> Conversation:
 def test_initialize_agrees_on_the_version_that_was_asked_for(version: str) -> None:
     answer = ask(Conversation(), "initialize", {"protocolVersion": version})
     told = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": INFO}
-    assert answer == Answer(1, {**told, "instructions": INSTRUCTIONS})
+    assert answer == ResultAnswer(1, {**told, "instructions": INSTRUCTIONS})
 
 
 @pytest.mark.parametrize("version", ["1999-01-01", "2026-07-28", "2099-12-31", ""])
 def test_initialize_offers_the_newest_handshake_revision_instead_of_an_unknown_one(version: str) -> None:
     answer = ask(Conversation(), "initialize", {"protocolVersion": version})
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, ResultAnswer)
     assert answer.result["protocolVersion"] == "2025-11-25"
 
 
@@ -60,7 +60,7 @@ def test_initialize_without_a_version_is_refused(params: Any) -> None:
 
 
 def test_a_ping_is_answered_before_anything_else() -> None:
-    assert ask(Conversation(), "ping", id="p") == Answer("p", {})
+    assert ask(Conversation(), "ping", id="p") == ResultAnswer("p", {})
 
 
 def test_other_requests_wait_for_initialize() -> None:
@@ -71,11 +71,11 @@ def test_other_requests_wait_for_initialize() -> None:
 @pytest.mark.requirement("004-limits-one-tool")
 @pytest.mark.requirement("004-tool-single")
 def test_the_tool_list_of_a_handshake_revision_is_the_list_alone() -> None:
-    assert ask(initialized(), "tools/list") == Answer(1, {"tools": [TOOL]})
+    assert ask(initialized(), "tools/list") == ResultAnswer(1, {"tools": [TOOL]})
 
 
 def test_null_parameters_count_as_none() -> None:
-    assert initialized().receive(Request(1, "tools/list", Raw(b"null"))) == Answer(1, {"tools": [TOOL]})
+    assert initialized().receive(Request(1, "tools/list", Raw(b"null"))) == ResultAnswer(1, {"tools": [TOOL]})
 
 
 def test_a_cursor_we_never_gave_is_refused() -> None:
@@ -97,7 +97,7 @@ def test_discover_tells_every_version_without_a_handshake() -> None:
         "cacheScope": "public",
         "_meta": {"io.modelcontextprotocol/serverInfo": INFO},
     }
-    assert ask(Conversation(), "server/discover", {"_meta": MODERN_META}) == Answer(1, expected)
+    assert ask(Conversation(), "server/discover", {"_meta": MODERN_META}) == ResultAnswer(1, expected)
 
 
 def test_a_modern_tool_list_says_how_long_it_may_be_kept() -> None:
@@ -108,7 +108,7 @@ def test_a_modern_tool_list_says_how_long_it_may_be_kept() -> None:
         "cacheScope": "public",
         "_meta": {"io.modelcontextprotocol/serverInfo": INFO},
     }
-    assert ask(Conversation(), "tools/list", {"_meta": MODERN_META}) == Answer(1, expected)
+    assert ask(Conversation(), "tools/list", {"_meta": MODERN_META}) == ResultAnswer(1, expected)
 
 
 @pytest.mark.parametrize("meta", [{}, {"io.modelcontextprotocol/clientCapabilities": {}}, None])
@@ -143,9 +143,9 @@ def test_both_eras_may_be_mixed() -> None:
     conversation = initialized("2025-03-26")
     modern = ask(conversation, "tools/list", {"_meta": MODERN_META})
     legacy = ask(conversation, "tools/list")
-    assert isinstance(modern, Answer)
+    assert isinstance(modern, ResultAnswer)
     assert modern.result["resultType"] == "complete"
-    assert legacy == Answer(1, {"tools": [TOOL]})
+    assert legacy == ResultAnswer(1, {"tools": [TOOL]})
 
 
 @pytest.mark.requirement("004-file-fields")
