@@ -25,7 +25,7 @@ from openclaw.errors import UsageError
 from openclaw.mcp.bridge import tool_of
 from openclaw.mcp.definition import schema_of
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.registry import Entry
+from openclaw.mcp.registry import ToolEntry
 from openclaw.mcp.results import CallResult, as_json
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.supervisor import UnavailableError
@@ -67,7 +67,7 @@ class _Caller:
         self._may_ask = may_ask
         self._checkers = CheckerCache()
 
-    async def find(self, tool: str) -> Entry:
+    async def find(self, tool: str) -> ToolEntry:
         """Raises UsageError when there is no such tool, UnavailableError when there may be one that cannot be had."""
         entry = await self._manager.find(tool, self._agent)
         if entry is not None:
@@ -87,7 +87,7 @@ class _Caller:
             raise UnavailableError(f"{tool} is not available: {absence.reason}{where}")
         return entry
 
-    async def call(self, entry: Entry, arguments: dict[str, Any]) -> CallResult:
+    async def call(self, entry: ToolEntry, arguments: dict[str, Any]) -> CallResult:
         """Raises UsageError when a rule or the tool's own schema forbids it."""
         result = await self._invoked(entry, arguments)
         for _ in range(MOST_SIGN_INS):
@@ -96,7 +96,7 @@ class _Caller:
             result = await self._invoked(entry, arguments)
         return result
 
-    def _needs_sign_in(self, entry: Entry, result: CallResult) -> bool:
+    def _needs_sign_in(self, entry: ToolEntry, result: CallResult) -> bool:
         if not result.is_error:
             return False
         return result.needs_sign_in or any(one.name == entry.spec.name for one in self._waiting())
@@ -110,7 +110,7 @@ class _Caller:
         offer: Offer = import_module("openclaw.commands.sign_in").offer
         return await offer(self._context, self._engine, server, self._agent)
 
-    async def _invoked(self, entry: Entry, arguments: dict[str, Any]) -> CallResult:
+    async def _invoked(self, entry: ToolEntry, arguments: dict[str, Any]) -> CallResult:
         """One call, as every call is made; what a person is shown is what the server sent, not what a model would get of it."""
         kept: list[CallResult] = []
 

@@ -28,7 +28,7 @@ from openclaw.gateway.completions import (
     error_json,
     finish_reason,
     models_json,
-    read_ask,
+    read_completion_request,
     sse,
 )
 from openclaw.gateway.http import KEEP_ALIVE, failed, failure, json_response, read_body
@@ -68,51 +68,55 @@ class ChatRoutes:
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         sent = await read_body(request)
-        ask = read_ask(sent) if len(sent) <= _SMALL_BODY else await asyncio.to_thread(read_ask, sent)
-        session = self._session(ask, request.headers.get(SESSION_HEADER, ""))
-        await self._tell_history(session, ask)
-        envelope = Envelope(f"chatcmpl-{secrets.token_hex(12)}", int(time.time()), ask.model)
-        if ask.stream:
-            return await self._stream(request, ask, session, envelope)
+        asked = (
+            read_completion_request(sent)
+            if len(sent) <= _SMALL_BODY
+            else await asyncio.to_thread(read_completion_request, sent)
+        )
+        session = self._session(asked, request.headers.get(SESSION_HEADER, ""))
+        await self._tell_history(session, asked)
+        envelope = Envelope(f"chatcmpl-{secrets.token_hex(12)}", int(time.time()), asked.model)
+        if asked.stream:
+            return await self._stream(request, asked, session, envelope)
         flow = TextFlow()
-        reply = await self._reply(ask, session, flow)
+        reply = await self._reply(asked, session, flow)
         if reply.reason == "error":
             return failure(502, "model_failed", reply.error)
         body = envelope.whole(flow.text, finish_reason(reply.reason), reply.usage, _details(reply))
         return json_response(body, headers={SESSION_HEADER: _header_value(session.key)})
 
-    def _session(self, ask: CompletionRequest, given: str) -> SessionName:
-        if ask.agent and ask.agent not in agent_ids(self._app.config):
-            raise UnknownModelError(f"There is no agent {ask.agent[:80]!r}.", hint="GET /v1/models lists them.")
-        agent = agent_spec(self._app.config, ask.agent).id
+    def _session(self, asked: CompletionRequest, given: str) -> SessionName:
+        if asked.agent and asked.agent not in agent_ids(self._app.config):
+            raise UnknownModelError(f"There is no agent {asked.agent[:80]!r}.", hint="GET /v1/models lists them.")
+        agent = agent_spec(self._app.config, asked.agent).id
         if given:
             return SessionName(agent, full_key(agent, given))
-        if ask.user:
-            return SessionName(agent, full_key(agent, ask.user, USER_NAMESPACE))
+        if asked.user:
+            return SessionName(agent, full_key(agent, asked.user, USER_NAMESPACE))
         return SessionName(agent, full_key(agent, secrets.token_hex(_KEY_BYTES), NEW_NAMESPACE))
 
-    async def _tell_history(self, session: SessionName, ask: CompletionRequest) -> None:
+    async def _tell_history(self, session: SessionName, asked: CompletionRequest) -> None:
         """A conversation that begins here takes over what the request says was said; one that exists knows better."""
-        if not ask.message and not ask.attachments:
+        if not asked.message and not asked.attachments:
             raise UsageError("There is nothing to answer: the last message is empty.")
-        if ask.history:
+        if asked.history:
             async with self._app.store.turn(session.key, session.agent) as turn:
                 if not turn.history():
-                    turn.append(*ask.history)
+                    turn.append(*asked.history)
 
-    async def _reply(self, ask: CompletionRequest, session: SessionName, on_event: Sink) -> Reply:
+    async def _reply(self, asked: CompletionRequest, session: SessionName, on_event: Sink) -> Reply:
         return await self._app.reply(
-            ask.message,
+            asked.message,
             agent=session.agent,
             session_key=session.key,
-            attachments=ask.attachments,
+            attachments=asked.attachments,
             on_event=on_event,
             patience=self._app.engine.startup_grace,
-            instructions=ask.instructions,
+            instructions=asked.instructions,
         )
 
     async def _stream(
-        self, request: web.Request, ask: CompletionRequest, session: SessionName, envelope: Envelope
+        self, request: web.Request, asked: CompletionRequest, session: SessionName, envelope: Envelope
     ) -> web.StreamResponse:
         flow = TextFlow()
         pieces: asyncio.Queue[str | None] = asyncio.Queue()
@@ -122,7 +126,7 @@ class ChatRoutes:
                 # An empty piece says that work has begun.
                 pieces.put_nowait(piece)
 
-        run = asyncio.get_running_loop().create_task(self._reply(ask, session, take))
+        run = asyncio.get_running_loop().create_task(self._reply(asked, session, take))
         run.add_done_callback(lambda _: pieces.put_nowait(None))
         try:
             first = await _within(KEEP_ALIVE, pieces)
@@ -137,7 +141,7 @@ class ChatRoutes:
             await response.write(sse(envelope.piece({"role": "assistant", "content": first or ""})))
             if first is not None:
                 await _pass_on(response, envelope, pieces)
-            await response.write(_ending(run, ask, envelope))
+            await response.write(_ending(run, asked, envelope))
             await response.write_eof()
             return response
         finally:
@@ -171,7 +175,7 @@ def _failure_of(run: "asyncio.Task[Reply]") -> web.Response | None:
     return failure(502, "model_failed", reply.error) if reply.reason == "error" else None
 
 
-def _ending(run: "asyncio.Task[Reply]", ask: CompletionRequest, envelope: Envelope) -> bytes:
+def _ending(run: "asyncio.Task[Reply]", asked: CompletionRequest, envelope: Envelope) -> bytes:
     error = run.exception()
     if error is not None:
         known = str(error) if isinstance(error, OpenClawError) else f"An internal error ({type(error).__name__})."
@@ -180,7 +184,7 @@ def _ending(run: "asyncio.Task[Reply]", ask: CompletionRequest, envelope: Envelo
     if reply.reason == "error":
         return sse(error_json(redact(reply.error), "model_failed", "server_error"))
     last = sse(envelope.piece({}, finish_reason(reply.reason), openclaw=_details(reply)))
-    if ask.include_usage:
+    if asked.include_usage:
         last += sse(envelope.totals(reply.usage))
     return last + b"data: [DONE]\n\n"
 

@@ -83,7 +83,7 @@ class CompletionRequest(msgspec.Struct, frozen=True):
     include_usage: bool = False
 
 
-def read_ask(data: bytes) -> CompletionRequest:
+def read_completion_request(data: bytes) -> CompletionRequest:
     """Raises UsageError or MediaError with a sentence that says what to change."""
     try:
         asked = msgspec.json.decode(data, type=_Completion)

@@ -15,7 +15,7 @@ import msgspec
 from openclaw.content import PICTURES, Block, File, Image, Text
 from openclaw.errors import MediaError, ProtocolError, StoreError
 from openclaw.mcp.definition import Details, is_null, schema_of
-from openclaw.mcp.registry import Entry
+from openclaw.mcp.registry import ToolEntry
 from openclaw.mcp.results import CallResult, Content, ResourceContents
 from openclaw.media import RESULT_ITEM_BYTES, MediaStore, clean_type, decode_base64, sniff
 from openclaw.protocol.jsonrpc import parse
@@ -34,7 +34,7 @@ MAX_URI = 2_048
 MAX_PICTURE = 5 * 1024 * 1024
 
 
-def tool_of(entry: Entry, run: Run) -> Tool:
+def tool_of(entry: ToolEntry, run: Run) -> Tool:
     """The Tool a model is offered. A server's hints (`readOnlyHint`, …) relax nothing."""
     details = entry.definition.details()
     server = clean_label(entry.spec.name, MAX_LABEL)

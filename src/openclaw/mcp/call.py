@@ -43,7 +43,7 @@ _UNKNOWN_TOOL = re.compile(
 )
 
 
-class Server(Protocol):
+class CalledServer(Protocol):
     """What a call needs of its server (supervisor.py)."""
 
     spec: ServerSpec
@@ -65,7 +65,7 @@ class Server(Protocol):
 class Call(msgspec.Struct, eq=False):
     """`timeout` and `max_total` are in seconds: without a sign of life, and in all."""
 
-    server: Server
+    server: CalledServer
     tool: str
     arguments: Mapping[str, Any]
     timeout: float

@@ -13,7 +13,7 @@ from typing import Any
 from openclaw.errors import OpenClawError
 from openclaw.mcp.arrivals import Arrivals
 from openclaw.mcp.bridge import has_weight, result_of
-from openclaw.mcp.registry import Entry
+from openclaw.mcp.registry import ToolEntry
 from openclaw.mcp.resources import run_utility
 from openclaw.mcp.results import CallResult
 from openclaw.mcp.roster import Roster
@@ -31,7 +31,7 @@ class Calling:
         self._running = running
         self._media = media
 
-    async def find(self, view: View, name: str) -> Entry | None:
+    async def find(self, view: View, name: str) -> ToolEntry | None:
         """A tool by its name. One that is not known yet is asked for: its server may be starting, away, or have it since last time."""
         if entry := view.registry.entry(name):
             return entry
@@ -62,7 +62,7 @@ class Calling:
     async def call(
         self,
         view: View,
-        entry: Entry,
+        entry: ToolEntry,
         arguments: Mapping[str, Any],
         agent: str,
         session: str,
@@ -91,7 +91,7 @@ class Calling:
             self._running.end(call)
 
 
-async def _utility(supervisor: Supervisor, entry: Entry, arguments: Mapping[str, Any]) -> CallResult:
+async def _utility(supervisor: Supervisor, entry: ToolEntry, arguments: Mapping[str, Any]) -> CallResult:
     timeout = entry.spec.call_timeout
     try:
         return await supervisor.use(

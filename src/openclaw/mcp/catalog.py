@@ -18,7 +18,7 @@ from openclaw.config.servers import ServerSpec
 from openclaw.errors import ProtocolError
 from openclaw.mcp.cache import Cache, Pins, Remembered
 from openclaw.mcp.client import Client, offers
-from openclaw.mcp.definition import Definition, Reading, RefusedTool, is_null, name_of, read_definitions, schema_of
+from openclaw.mcp.definition import Definition, RefusedTool, ToolReading, is_null, name_of, read_definitions, schema_of
 from openclaw.mcp.paging import Pages
 from openclaw.mcp.pins import Change, pin_of, weigh
 from openclaw.mcp.registry import Toolset
@@ -192,7 +192,7 @@ class _Found(msgspec.Struct):
     announce: tuple[Change, ...]
 
 
-def _with_mirrors(reading: Reading) -> tuple[Reading, dict[str, tuple[ParamHeader, ...]]]:
+def _with_mirrors(reading: ToolReading) -> tuple[ToolReading, dict[str, tuple[ParamHeader, ...]]]:
     """The headers tools ask for, and the list without the tools whose annotations are malformed: over HTTP they cannot be called right."""
     mirrors: dict[str, tuple[ParamHeader, ...]] = {}
     refusals: list[RefusedTool] = []
@@ -205,4 +205,4 @@ def _with_mirrors(reading: Reading) -> tuple[Reading, dict[str, tuple[ParamHeade
             refusals.append(RefusedTool(definition.name, error.message.rstrip(".")))
     bad = {refusal.name for refusal in refusals}
     kept = tuple(definition for definition in reading.definitions if definition.name not in bad)
-    return Reading(kept, (*reading.refusals, *refusals)), mirrors
+    return ToolReading(kept, (*reading.refusals, *refusals)), mirrors

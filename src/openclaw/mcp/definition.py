@@ -49,7 +49,7 @@ class RefusedTool(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Reading(msgspec.Struct, frozen=True):
+class ToolReading(msgspec.Struct, frozen=True):
     definitions: tuple[Definition, ...]
     refusals: tuple[RefusedTool, ...]
 
@@ -80,7 +80,7 @@ def schema_of(details: Details) -> Raw:
     return NO_ARGUMENTS if is_null(details.input_schema) else details.input_schema
 
 
-def read_definitions(items: Sequence[Raw], known: Mapping[str, Definition] | None = None) -> Reading:
+def read_definitions(items: Sequence[Raw], known: Mapping[str, Definition] | None = None) -> ToolReading:
     """Sort what a server listed into usable tools and refusals. Of two tools with one name neither is usable.
 
     A description that is byte for byte one of `known` is that one again, without being checked a second time.
@@ -107,7 +107,7 @@ def read_definitions(items: Sequence[Raw], known: Mapping[str, Definition] | Non
         refusals += [
             RefusedTool(name, f"the server lists {counts[name]} tools of this name") for name in sorted(doubled)
         ]
-    return Reading(tuple(definitions), tuple(refusals))
+    return ToolReading(tuple(definitions), tuple(refusals))
 
 
 def _fault(name: str, item: Raw) -> str:

@@ -29,7 +29,7 @@ from openclaw.mcp.life import Places
 from openclaw.mcp.logbook import Logbook
 from openclaw.mcp.pins import Change
 from openclaw.mcp.reconcile import is_wanted, link_of
-from openclaw.mcp.registry import Entry
+from openclaw.mcp.registry import ToolEntry
 from openclaw.mcp.results import CallResult
 from openclaw.mcp.roster import Roster
 from openclaw.mcp.running import Running
@@ -172,11 +172,11 @@ class Manager:
         names = supervisors if text is None else named_in(text, supervisors)
         await self._arrivals.met(agent, [supervisors[name] for name in names])
 
-    def entries(self, agent: str = ANY_AGENT) -> list[Entry]:
+    def entries(self, agent: str = ANY_AGENT) -> list[ToolEntry]:
         """The tools an agent is offered, each with its server and its definition."""
         return self._view(agent).registry.entries()
 
-    async def find(self, name: str, agent: str = ANY_AGENT) -> Entry | None:
+    async def find(self, name: str, agent: str = ANY_AGENT) -> ToolEntry | None:
         """A tool by the name agents know, starting servers whose tools are not known yet if it may be theirs."""
         return await self._calling.find(self._view(agent), name)
 
@@ -293,7 +293,7 @@ def _log_as(options: EngineOptions) -> None:
         logging.getLogger(part).setLevel(logging.DEBUG if options.debug else logging.NOTSET)
 
 
-def _origin(entry: Entry) -> tuple[str, str]:
+def _origin(entry: ToolEntry) -> tuple[str, str]:
     """Which tool an entry is, whatever agents call it."""
     return entry.spec.name, entry.definition.name
 

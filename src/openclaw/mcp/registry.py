@@ -29,7 +29,7 @@ class Toolset(msgspec.Struct, frozen=True):
     utilities: tuple[Definition, ...] = ()
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ToolEntry(msgspec.Struct, frozen=True):
     """One tool under the name a model calls it by."""
 
     name: str
@@ -52,7 +52,7 @@ class _Shelf(msgspec.Struct):
     # Tools that had another name than the usual one when last seen, by tool.
     usual_exceptions: Mapping[str, str]
     toolset: Toolset = msgspec.field(default_factory=Toolset)
-    entries: dict[str, Entry] = msgspec.field(default_factory=dict)
+    entries: dict[str, ToolEntry] = msgspec.field(default_factory=dict)
 
 
 class Registry:
@@ -68,7 +68,7 @@ class Registry:
         self._options = options
         self._claims = Claims(reserved)
         self._shelves = {spec.name: _Shelf(spec, (remembered or {}).get(spec.name, {})) for spec in specs}
-        self._by_name: dict[str, Entry] = {}
+        self._by_name: dict[str, ToolEntry] = {}
 
     def update(self, server: str, toolset: Toolset) -> Difference:
         """Take over a server's present toolset. Tools that stay keep their names."""
@@ -85,10 +85,10 @@ class Registry:
             shelf.entries = {tool: shelf.entries[tool] for tool in sorted(shelf.entries)}
         return Difference(added, removed)
 
-    def entry(self, name: str) -> Entry | None:
+    def entry(self, name: str) -> ToolEntry | None:
         return self._by_name.get(name)
 
-    def entries(self, server: str | None = None) -> list[Entry]:
+    def entries(self, server: str | None = None) -> list[ToolEntry]:
         """In the order servers are configured, then by tool."""
         shelves = self._shelves.values() if server is None else [self._shelves[server]]
         return [entry for shelf in shelves for entry in shelf.entries.values()]
@@ -142,7 +142,7 @@ class Registry:
         known = shelf.entries.get(tool)
         if known is not None and known.definition == definition and known.is_utility == is_utility:
             return ""
-        entry = Entry(known.name if known else self._name(shelf, tool), shelf.spec, definition, is_utility)
+        entry = ToolEntry(known.name if known else self._name(shelf, tool), shelf.spec, definition, is_utility)
         shelf.entries[tool] = self._by_name[entry.name] = entry
         return "" if known else entry.name
 

@@ -33,7 +33,7 @@ from openclaw.mcp.standing import MAX_LABEL, Standing
 from openclaw.mcp.status import DefinitionChanged, EngineEvent, ServerStatus, StateChanged
 from openclaw.mcp.wording import report
 from openclaw.mcp.workload import Workload
-from openclaw.protocol.lifecycle import Action, Event, Policy, step
+from openclaw.protocol.lifecycle import Action, Event, RestartPolicy, step
 from openclaw.security.external import clean_label
 
 _log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ class Supervisor:
         self.standing = Standing(spec.name)
         self._workshop = workshop
         self._after = after
-        self._policy = Policy(bool(spec.command), spec.restart_on_crash, spec.max_restarts)
+        self._policy = RestartPolicy(bool(spec.command), spec.restart_on_crash, spec.max_restarts)
         self._loop = asyncio.get_running_loop()
         self._life: Life | None = None
         # What runs on our behalf: a life, or the wait for a sign-in.

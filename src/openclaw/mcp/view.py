@@ -12,7 +12,7 @@ from msgspec import structs
 
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.mcp.bridge import tool_of
-from openclaw.mcp.registry import Difference, Entry, Registry, Toolset
+from openclaw.mcp.registry import Difference, Registry, ToolEntry, Toolset
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.supervisor import Supervisor
 from openclaw.schema import Checker
@@ -41,8 +41,8 @@ class View:
         remembered = {name: supervisor.catalog.names for name, supervisor in supervisors.items()}
         self.registry = Registry(specs, options, reserved=reserved, remembered=remembered)
         self._make_run = make_run
-        self._made: dict[str, tuple[Entry, Tool]] = {}
-        self._checkers: dict[str, tuple[Entry, Checker]] = {}
+        self._made: dict[str, tuple[ToolEntry, Tool]] = {}
+        self._checkers: dict[str, tuple[ToolEntry, Checker]] = {}
         self._list: list[Tool] | None = None
         self._taken: dict[str, Toolset] = {}
         # Known tools first get the names they had: all of them, before a server can come up with others.
@@ -73,7 +73,7 @@ class View:
             self._list = [self._tool(entry) for entry in self.registry.entries()]
         return self._list
 
-    def check(self, entry: Entry, arguments: object) -> str | None:
+    def check(self, entry: ToolEntry, arguments: object) -> str | None:
         """What is wrong with the arguments of a call; None when nothing is."""
         known = self._checkers.get(entry.name)
         if known is None or known[0] is not entry:
@@ -125,7 +125,7 @@ class View:
         when = "" if shown.next_attempt is None else f" The next attempt is in {shown.next_attempt:.0f} s."
         return f"MCP server '{spec.name}' is {shown.state}{f': {why}' if why else ''}.{when}"
 
-    def _tool(self, entry: Entry) -> Tool:
+    def _tool(self, entry: ToolEntry) -> Tool:
         made = self._made.get(entry.name)
         if made is None or made[0] is not entry:
             made = self._made[entry.name] = (entry, tool_of(entry, self._make_run(self, entry.name)))

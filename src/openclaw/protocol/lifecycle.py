@@ -40,7 +40,7 @@ HEALTHY_AFTER = 60.0
 TELL_AFTER_ATTEMPTS = 3
 
 
-class Policy(msgspec.Struct, frozen=True):
+class RestartPolicy(msgspec.Struct, frozen=True):
     """What the spec says: a process of ours or a remote server, and how often to start it again."""
 
     local: bool
@@ -66,18 +66,18 @@ class Status(msgspec.Struct, frozen=True):
     actions: tuple[Action, ...] = ()
 
 
-Guard = Callable[[Policy, Status], bool]
+Guard = Callable[[RestartPolicy, Status], bool]
 
 
-def _restarts(policy: Policy, status: Status) -> bool:
+def _restarts(policy: RestartPolicy, status: Status) -> bool:
     return policy.local and policy.restart_on_crash and _counted(status) <= policy.max_restarts
 
 
-def _gives_up(policy: Policy, status: Status) -> bool:
+def _gives_up(policy: RestartPolicy, status: Status) -> bool:
     return policy.local and not _restarts(policy, status)
 
 
-def _remote(policy: Policy, status: Status) -> bool:
+def _remote(policy: RestartPolicy, status: Status) -> bool:
     return not policy.local
 
 
@@ -119,7 +119,7 @@ TABLE: tuple[Row, ...] = (
 )
 
 
-def step(policy: Policy, status: Status, event: Event, *, jitter: float = 0.0) -> Status:
+def step(policy: RestartPolicy, status: Status, event: Event, *, jitter: float = 0.0) -> Status:
     """What follows `event`. `jitter` is a random number from -1 to 1; the delay varies with it by JITTER."""
     for row in TABLE:
         if row.event == event.name and status.state in row.states and (row.guard is None or row.guard(policy, status)):

@@ -19,7 +19,7 @@ from openclaw.gateway.completions import (
     UnknownModelError,
     agent_of,
     models_json,
-    read_ask,
+    read_completion_request,
 )
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
@@ -27,7 +27,7 @@ PNG_URL = "data:image/png;base64," + base64.b64encode(PNG).decode()
 
 
 def ask(*messages: dict[str, Any], model: str = "openclaw", **more: Any) -> CompletionRequest:
-    return read_ask(json.dumps({"model": model, "messages": messages, **more}).encode())
+    return read_completion_request(json.dumps({"model": model, "messages": messages, **more}).encode())
 
 
 def user(content: Any) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def test_pictures_of_earlier_turns_stay_pictures_and_other_files_are_named() -> 
 )
 def test_what_cannot_be_asked_is_refused_in_one_sentence(body: bytes) -> None:
     with pytest.raises(UsageError) as caught:
-        read_ask(body)
+        read_completion_request(body)
     assert str(caught.value).strip()
 
 

@@ -13,7 +13,7 @@ from openclaw.content import File, Framed, Image, Text
 from openclaw.errors import ProtocolError
 from openclaw.mcp.bridge import MAX_PICTURE, MAX_TEXT, output_fault, result_of, tool_of
 from openclaw.mcp.definition import Definition
-from openclaw.mcp.registry import Entry
+from openclaw.mcp.registry import ToolEntry
 from openclaw.mcp.results import (
     CallResult,
     InputRequired,
@@ -230,7 +230,7 @@ async def idle(arguments, invocation: Invocation) -> ToolResult:
 
 def bridged(name="get", **fields) -> Tool:
     definition = Definition(name, Raw(json.dumps({"name": name, **fields}).encode()))
-    return tool_of(Entry("web__get", ServerSpec("web"), definition), idle)
+    return tool_of(ToolEntry("web__get", ServerSpec("web"), definition), idle)
 
 
 @pytest.mark.requirement("000-17-approval")

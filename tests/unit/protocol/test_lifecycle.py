@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw.protocol.lifecycle import TABLE, Event, EventName, Policy, State, Status, step
+from openclaw.protocol.lifecycle import TABLE, Event, EventName, RestartPolicy, State, Status, step
 
-LOCAL = Policy(local=True)
-REMOTE = Policy(local=False)
+LOCAL = RestartPolicy(local=True)
+REMOTE = RestartPolicy(local=False)
 STATES = get_args(State)
 EVENTS = get_args(EventName)
 
 
-def live(policy: Policy, *names: EventName, status: Status | None = None, jitter: float = 0.0) -> list[Status]:
+def live(policy: RestartPolicy, *names: EventName, status: Status | None = None, jitter: float = 0.0) -> list[Status]:
     """The statuses a server goes through."""
     status = status or Status()
     passed = []
@@ -50,7 +50,7 @@ def test_a_crashing_process_comes_back_ever_more_slowly_and_then_not_at_all() ->
 
 @pytest.mark.requirement("001-FR-3-backoff")
 def test_more_restarts_wait_half_a_minute_each() -> None:
-    passed = live(Policy(local=True, max_restarts=8), "start", *(["lost", "due"] * 8))
+    passed = live(RestartPolicy(local=True, max_restarts=8), "start", *(["lost", "due"] * 8))
     assert [status.delay for status in passed if status.state == "restarting"][5:] == [30.0, 30.0, 30.0]
 
 
@@ -81,7 +81,7 @@ def test_a_crash_within_the_minute_goes_on_counting() -> None:
 
 
 @pytest.mark.parametrize(("policy", "down"), [(LOCAL, "restarting"), (REMOTE, "unreachable")])
-def test_a_call_tries_at_once_and_its_failure_does_not_count(policy: Policy, down: State) -> None:
+def test_a_call_tries_at_once_and_its_failure_does_not_count(policy: RestartPolicy, down: State) -> None:
     passed = live(policy, "start", "lost", "call", "lost", "call", "lost")
     assert [(status.state, status.attempts) for status in passed[1:]] == [
         (down, 1),
@@ -108,7 +108,7 @@ def test_a_call_does_not_wake_what_has_failed_or_waits_for_a_person() -> None:
 
 
 def test_a_server_that_may_not_restart_fails_at_its_first_crash() -> None:
-    policy = Policy(local=True, restart_on_crash=False)
+    policy = RestartPolicy(local=True, restart_on_crash=False)
     assert live(policy, "start", "ready", "lost")[-1] == Status(
         "failed", "because of lost", 1, actions=("disconnect", "tell")
     )
@@ -163,7 +163,7 @@ def test_rows_that_start_alike_are_told_apart_by_labelled_guards() -> None:
 def test_no_sequence_of_events_breaks_the_rules(
     names: list[EventName], local: bool, restarts: int, jitter: float
 ) -> None:
-    for status in live(Policy(local, max_restarts=restarts), *names, jitter=jitter):
+    for status in live(RestartPolicy(local, max_restarts=restarts), *names, jitter=jitter):
         assert ("wait" in status.actions) == (
             status.state in ("restarting", "unreachable") and status.delay is not None
         )
