@@ -103,7 +103,7 @@ class Agent(msgspec.Struct, frozen=True):
         agent = self.settings.id
         async with self.parts.store.turn(session_key, agent) as stored:
             await asyncio.gather(*(source.settle(agent, patience) for source in self.parts.sources))
-            turn = _Turn(self, stored, message, self.system_prompt(), sink, self.settings.window)
+            turn = _TurnHost(self, stored, message, self.system_prompt(), sink, self.settings.window)
             return await run(
                 RunRequest(
                     agent=agent,
@@ -155,7 +155,7 @@ class Agent(msgspec.Struct, frozen=True):
         )
 
 
-class _Turn(msgspec.Struct):
+class _TurnHost(msgspec.Struct):
     """What the loop calls back into during one turn."""
 
     agent: Agent

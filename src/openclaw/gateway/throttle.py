@@ -17,7 +17,7 @@ MOST_ADDRESSES = 1_024
 _IPV6_PREFIX = 64
 
 
-class Wait(msgspec.Struct, frozen=True):
+class Penalty(msgspec.Struct, frozen=True):
     """`is_new`: nobody from there had to wait a moment ago."""
 
     seconds: float
@@ -36,7 +36,7 @@ class Throttle:
         # The last in the order is who was heard of last.
         self._callers: dict[str, _Caller] = {}
 
-    def wrong(self, address: str, now: float) -> Wait | None:
+    def wrong(self, address: str, now: float) -> Penalty | None:
         """A wrong token came from `address`. How long it has to wait; None while it need not."""
         key = _key(address)
         caller = self._callers.pop(key, None)
@@ -48,7 +48,7 @@ class Throttle:
         caller.count += 1
         if caller.count <= MOST_WRONG:
             return None
-        return Wait(WINDOW - (now - caller.since), is_new=caller.count == MOST_WRONG + 1)
+        return Penalty(WINDOW - (now - caller.since), is_new=caller.count == MOST_WRONG + 1)
 
 
 def _key(address: str) -> str:

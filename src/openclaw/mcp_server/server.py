@@ -1,7 +1,7 @@
 """The server between a client's lines and an agent: answers at once what it can, runs orders side by side, cancels and stops them.
 
 Owns the orders under way, by the id of their request. Lines come in by `receive` and go out by `write`; threads and descriptors are
-`stdio.py`'s, the protocol is `conversation.py`'s, and what an order becomes is the backend's (`orders.py`). A cancelled order is never
+`stdio.py`'s, the protocol is `dialogue.py`'s, and what an order becomes is the backend's (`orders.py`). A cancelled order is never
 answered; one that is under way when the server stops is, at once.
 """
 
@@ -15,7 +15,7 @@ from msgspec import Raw
 
 from openclaw.errors import UsageError
 from openclaw.mcp_server.arguments import Order
-from openclaw.mcp_server.conversation import Cancel, Conversation, Placed, ResultAnswer, Unsupported, result
+from openclaw.mcp_server.dialogue import Cancel, Dialogue, Placed, ResultAnswer, Unsupported, result
 from openclaw.mcp_server.progress import OrderProgress
 from openclaw.mcp_server.wire import Batch, ErrorAnswer, Message, read
 from openclaw.protocol.framing import Oversized
@@ -72,7 +72,7 @@ class OrderServer:
         self._write = write
         self._backend = backend
         self._journal = journal
-        self._conversation = Conversation()
+        self._dialogue = Dialogue()
         self._running: dict[asyncio.Task[None], _Running] = {}
 
     def receive(self, line: bytes | Oversized) -> None:
@@ -84,7 +84,7 @@ class OrderServer:
             self._journal.received(message)
         if not isinstance(message, Batch):
             self._handle(message, self._send)
-        elif refusal := self._conversation.refuse_batch():
+        elif refusal := self._dialogue.refuse_batch():
             self._handle(refusal, self._send)
         else:
             answers = _Answers(sum(not isinstance(item, Notification) for item in message.messages), self._send)
@@ -106,7 +106,7 @@ class OrderServer:
             self._write(line)
 
     def _handle(self, message: Message, reply: Reply) -> None:
-        outcome = message if isinstance(message, ErrorAnswer) else self._conversation.receive(message)
+        outcome = message if isinstance(message, ErrorAnswer) else self._dialogue.receive(message)
         match outcome:
             case ResultAnswer(id, told):
                 self._reply(reply, id, encode_result(id, told))

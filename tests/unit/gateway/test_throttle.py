@@ -2,17 +2,17 @@
 
 import pytest
 
-from openclaw.gateway.throttle import MOST_ADDRESSES, MOST_WRONG, WINDOW, Throttle, Wait
+from openclaw.gateway.throttle import MOST_ADDRESSES, MOST_WRONG, WINDOW, Penalty, Throttle
 
 
-def waits(throttle: Throttle, address: str, *moments: float) -> list[Wait | None]:
+def waits(throttle: Throttle, address: str, *moments: float) -> list[Penalty | None]:
     return [throttle.wrong(address, moment) for moment in moments]
 
 
 def test_an_address_may_be_wrong_so_often_and_then_waits_for_the_rest_of_the_minute() -> None:
     throttle = Throttle()
     assert waits(throttle, "10.0.0.1", *[5.0] * MOST_WRONG) == [None] * MOST_WRONG
-    assert waits(throttle, "10.0.0.1", 15.0, WINDOW + 4) == [Wait(50.0, is_new=True), Wait(1.0, is_new=False)]
+    assert waits(throttle, "10.0.0.1", 15.0, WINDOW + 4) == [Penalty(50.0, is_new=True), Penalty(1.0, is_new=False)]
 
 
 def test_trying_on_does_not_make_the_wait_longer() -> None:

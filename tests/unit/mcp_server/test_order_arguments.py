@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from openclaw.errors import MediaError
 from openclaw.mcp_server.arguments import MOST_COUNTED, Item, Order, read_order, written
-from openclaw.mcp_server.conversation import Conversation, Placed
+from openclaw.mcp_server.dialogue import Dialogue, Placed
 from openclaw.mcp_server.inbound import check_counts
 from openclaw.mcp_server.wire import read
 from openclaw.protocol.jsonrpc import Notification, Request
@@ -25,13 +25,13 @@ messages = texts.filter(str.strip)
 @settings(max_examples=200)
 @given(messages, texts, st.booleans())
 def test_a_message_and_a_session_key_survive_the_wire_to_the_letter(message: str, key: str, ascii_only: bool) -> None:
-    conversation = Conversation()
-    conversation.receive(Request("i", "initialize", Raw(b'{"protocolVersion":"2025-11-25"}')))
+    dialogue = Dialogue()
+    dialogue.receive(Request("i", "initialize", Raw(b'{"protocolVersion":"2025-11-25"}')))
     params = {"name": "order_openclaw", "arguments": {"message": message, "sessionKey": key}}
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     line = read(json.dumps(request, ensure_ascii=ascii_only).encode())
     assert isinstance(line, Request | Notification)
-    assert conversation.receive(line) == Placed(1, "2025-11-25", Order(message, key))
+    assert dialogue.receive(line) == Placed(1, "2025-11-25", Order(message, key))
 
 
 items = st.builds(Item, st.just("x"), texts, texts, texts)

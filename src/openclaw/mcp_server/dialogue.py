@@ -88,7 +88,7 @@ class _Params(msgspec.Struct):
 _params = msgspec.json.Decoder(_Params)
 
 
-class Conversation:
+class Dialogue:
     """`version` is what `initialize` agreed on; empty before."""
 
     def __init__(self) -> None:
