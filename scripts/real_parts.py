@@ -1,10 +1,12 @@
 """Install the parts that `make test-real` runs against: npm packages and Python environments, once, outside the checkout.
 
 The folder is named by a hash of the manifests, so a changed version makes a new one and an old one never lies.
-`python scripts/real_parts.py --path` prints it.
+`python scripts/real_parts.py --path` prints it. A part that cannot be installed keeps no other from it: it is named at the end, with exit
+code 1, and the next run installs what is missing.
 """
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -17,6 +19,10 @@ HERE = Path(__file__).parent.parent
 MANIFESTS = HERE / "requirements" / "real"
 # A registry that answers badly once usually answers well the next time.
 TRIES = 3
+# Written last: an environment without it was left half made.
+COMPLETE = "complete"
+# Of what an installer printed: enough to see why it failed.
+REASON_LINES = 6
 
 
 def cache_folder() -> Path:
@@ -30,39 +36,76 @@ def cache_folder() -> Path:
     return Path(root) / digest.hexdigest()[:16]
 
 
-def attempt(what: str, command: list[str], **options: object) -> None:
+class FailedPart(Exception):
+    """A part that could not be installed; its text names it and says why."""
+
+
+def attempt(what: str, command: list[str], cwd: Path) -> None:
     for number in range(1, TRIES + 1):
         print(f"parts: installing {what}" + (f" (try {number})" if number > 1 else ""), file=sys.stderr)
-        if subprocess.run(command, **options).returncode == 0:  # type: ignore[call-overload]
+        done = subprocess.run(command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if done.returncode == 0:
             return
-        time.sleep(number * 2)
-    sys.exit(f"parts: {what} could not be installed: {' '.join(command)}")
+        if number < TRIES:
+            time.sleep(number * 2)
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    raise FailedPart("\n    ".join([f"{what} could not be installed:", *lines[-REASON_LINES:]]))
 
 
-def install_npm(folder: Path) -> None:
-    folder.mkdir(parents=True)
-    shutil.copy(MANIFESTS / "package.json", folder)
+def install_npm(folder: Path) -> list[FailedPart]:
+    """All packages that are missing at once; where that fails, each alone. What could not be installed."""
+    wanted = json.loads((MANIFESTS / "package.json").read_text())["dependencies"]
+    missing = [f"{name}@{version}" for name, version in wanted.items() if installed(folder, name) != version]
+    if not missing:
+        return []
     npm = shutil.which("npm")
     if npm is None:
-        sys.exit("parts: npm was not found. Install Node.js 20 or later with npm, or run `make test` alone.")
-    attempt(
-        "npm packages",
-        [npm, "install", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-    )
+        return [FailedPart("npm was not found. Install Node.js 20 or later with npm, or run `make test` alone.")]
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "package.json").exists():
+        (folder / "package.json").write_text('{"private": true}\n')
+    options = ("--save-exact", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error")
+    try:
+        attempt(f"from npm {', '.join(missing)}", [npm, "install", *options, *missing], folder)
+        return []
+    except FailedPart as failure:
+        if len(missing) == 1:
+            return [failure]
+    failed = []
+    for package in missing:
+        try:
+            attempt(f"from npm {package}", [npm, "install", *options, package], folder)
+        except FailedPart as failure:
+            failed.append(failure)
+    return failed
 
 
-def install_python(name: str, folder: Path) -> None:
-    venv.create(folder, with_pip=True)
-    attempt(
-        f"Python environment '{name}'",
-        [
-            str(folder / "bin" / "python"),
-            *("-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps", "--require-hashes"),
-            *("-r", str(MANIFESTS / f"{name}.lock")),
-        ],
-    )
+def installed(folder: Path, name: str) -> str:
+    """The version of an npm package that is there; empty when none is."""
+    try:
+        return str(json.loads((folder / "node_modules" / name / "package.json").read_text())["version"])
+    except (OSError, ValueError, KeyError):
+        return ""
+
+
+def install_python(lock: Path, folder: Path) -> list[FailedPart]:
+    """An environment records its own path, so it is made where it stays and marked when it is complete."""
+    if (folder / COMPLETE).exists():
+        return []
+    shutil.rmtree(folder, ignore_errors=True)
+    quiet = ("-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps", "--require-hashes")
+    try:
+        venv.create(folder, with_pip=True)
+        attempt(
+            f"Python environment '{lock.stem}'",
+            [str(folder / "bin" / "python"), *quiet, "-r", str(lock)],
+            folder,
+        )
+    except FailedPart as failure:
+        shutil.rmtree(folder, ignore_errors=True)
+        return [failure]
+    (folder / COMPLETE).touch()
+    return []
 
 
 def main() -> None:
@@ -70,20 +113,16 @@ def main() -> None:
     if "--path" in sys.argv:
         print(final)
         return
-    if final.is_dir():
-        return
-    building = final.with_name(f"{final.name}.building-{os.getpid()}")
-    building.mkdir(parents=True)
-    try:
-        install_npm(building / "npm")
-        # Environments record their own path, so they are made where they stay and only marked complete at the end.
-        for lock in sorted(MANIFESTS.glob("*.lock")):
-            home = final.with_name(f"{final.name}-python") / lock.stem
-            shutil.rmtree(home, ignore_errors=True)
-            install_python(lock.stem, home)
-        os.replace(building, final)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
+    # The folder stands under its name when everything has been tried once, so that who finds it need not wait.
+    folder = final if final.is_dir() else final.with_name(f"{final.name}.building")
+    folder.mkdir(parents=True, exist_ok=True)
+    failed = install_npm(folder / "npm")
+    for lock in sorted(MANIFESTS.glob("*.lock")):
+        failed += install_python(lock, final.with_name(f"{final.name}-python") / lock.stem)
+    if folder != final:
+        os.replace(folder, final)
+    if failed:
+        sys.exit("\n".join(f"parts: {failure}" for failure in failed))
 
 
 if __name__ == "__main__":
