@@ -45,6 +45,10 @@ FENCES: dict[str, set[str]] = {
 }
 STANDARD_FENCES: dict[str, set[str]] = {"subprocess": {"process"}, "ssl": {"net"}, "urllib.request": set()}
 
+# Names of two classes each, because both sides of a contract call it so: what a model streams and what a run tells of it, and the
+# calls under way as the engine keeps them and as the caller of tools knows them.
+SHARED_NAMES = {"Notice", "ReasoningDelta", "TextDelta", "Running", "RunningCall"}
+
 
 @cache
 def modules() -> list[Path]:
@@ -103,6 +107,15 @@ def test_every_module_has_a_place_on_the_map() -> None:
 def test_every_module_says_in_its_docstring_what_it_owns() -> None:
     bare = [str(path) for path in modules() if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]
     assert not bare
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    homes: dict[str, list[str]] = {}
+    for path in modules():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(name_of(path))
+    assert {name: found for name, found in homes.items() if len(found) > 1 and name not in SHARED_NAMES} == {}
 
 
 def test_imports_go_down_only() -> None:
