@@ -21,7 +21,7 @@ from openclaw.transport.handshake import shake_hands
 from openclaw.transport.http import HttpTransport
 from openclaw.transport.legacy_sse import LegacySseTransport
 
-PROGRAM = Path(__file__).parent.parent / "parts" / "sdk_http_server.py"
+PROGRAM = Path(__file__).parent.parent / "parts" / "sdk_shop.py"
 LOCAL = ClientOptions(rules=OPERATOR)
 
 

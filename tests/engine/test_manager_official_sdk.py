@@ -49,11 +49,11 @@ async def test_everything_an_official_server_offers_arrives(spec: ServerSpec) ->
         assert status.revision == ("2025-11-25" if spec.transport == "sse" else "2026-07-28")
         assert "Ask nicely." in manager.context("")
         tools = {tool.name: tool for tool in manager.tools()}
-        names = ["broken", "count", "greet", "picture", "point", "resources_list", "resources_read"]
+        names = ["broken", "count", "echo", "greet", "picture", "point", "resources_list", "resources_read"]
         assert sorted(tools) == [f"sdk__{name}" for name in names]
 
         shown = await tools["sdk__picture"].run({}, Invocation("main", "s", Path()))
-        assert shown.content[1:] == (Image(b"\x89PNG\r\n\x1a\n and so on", "image/png"),)
+        assert shown.content[1:] == (Image(b"\x89PNG\r\n\x1a\n not a whole one", "image/png"),)
         point = await manager.call("sdk__point", {"x": 1, "y": 2})
         assert msgspec.json.decode(point.structured_content) == {"x": 1, "y": 2}
         greeting = await manager.call("sdk__greet", {})

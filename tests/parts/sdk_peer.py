@@ -67,8 +67,12 @@ def haggle(price: str) -> str:
     return f"I offer {price}."
 
 
-if __name__ == "__main__":
+def run() -> None:
     if sys.argv[1] == "stdio":
         server.run("stdio")
     else:
         asyncio.run(serve(server.sse_app() if sys.argv[1] == "sse" else server.streamable_http_app()))
+
+
+if __name__ == "__main__":
+    run()

@@ -25,20 +25,12 @@ from openclaw.models.provider import (
 from openclaw.models.refusal import RefusalError, reason_of
 from openclaw.models.spec import ModelEndpoint, ModelSpec
 from openclaw.protocol.sse import SseParser
-from openclaw.tool import Invocation, Tool, ToolResult, parameters
+from parts.model_requests import USER, streamed
 from parts.model_servers import KEY, MODEL, Answer, Call, Failure, MessagesServer, Raw, Reply
 
 WIRE = MessagesWire()
 PLACE = ModelEndpoint("anthropic", "https://api.anthropic.com")
-USER: list[Message] = [UserMessage((Text("hi"),))]
 CACHED = {"type": "ephemeral"}
-
-
-async def never(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
-    raise AssertionError("a provider never runs a tool itself")
-
-
-READ = Tool("read", "Read a file.", parameters({"type": "object", "properties": {}}), never)
 
 
 def sent(messages: list[Message] = USER, quirks: frozenset[str] = frozenset(), **request: Any) -> dict[str, Any]:
@@ -70,10 +62,7 @@ async def asked(
     *replies: Reply, messages: list[Message] = USER, **request: Any
 ) -> tuple[list[ModelEvent], MessagesServer]:
     async with MessagesServer(replies) as server:
-        provider = connect(ModelEndpoint("local", server.url, KEY), Pace(attempts=1))
-        events = [event async for event in provider.stream(ModelRequest(MODEL, "", messages, **request))]
-        await provider.close()
-    return events, server
+        return await streamed(connect, server, messages, **request), server
 
 
 @pytest.mark.parametrize(

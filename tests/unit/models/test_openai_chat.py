@@ -26,19 +26,11 @@ from openclaw.models.provider import (
 from openclaw.models.refusal import RefusalError, reason_of
 from openclaw.models.spec import ModelEndpoint
 from openclaw.protocol.sse import SseParser
-from openclaw.tool import Invocation, Tool, ToolResult, parameters
+from parts.model_requests import READ, USER, streamed
 from parts.model_servers import KEY, MODEL, Answer, Call, ChatServer, Failure, Hold, Page, Raw, Reply
 
 WIRE = ChatWire()
 PLACE = ModelEndpoint("local", "http://127.0.0.1:1/v1")
-USER: list[Message] = [UserMessage((Text("hi"),))]
-
-
-async def never(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
-    raise AssertionError("a provider never runs a tool itself")
-
-
-READ = Tool("read", "Read a file.", parameters({"type": "object", "properties": {}}), never)
 
 
 def sent(
@@ -80,10 +72,7 @@ def calls(events: list[ModelEvent]) -> list[ToolCall]:
 
 async def asked(*replies: Reply, messages: list[Message] = USER, **request: Any) -> tuple[list[ModelEvent], ChatServer]:
     async with ChatServer(replies) as server:
-        provider = connect(ModelEndpoint("local", server.url, KEY), Pace(attempts=1))
-        events = [event async for event in provider.stream(ModelRequest(MODEL, "", messages, **request))]
-        await provider.close()
-    return events, server
+        return await streamed(connect, server, messages, **request), server
 
 
 @pytest.mark.parametrize(
