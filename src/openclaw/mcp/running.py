@@ -20,12 +20,16 @@ class RunningCall(msgspec.Struct, eq=False):
 class Running:
     def __init__(self) -> None:
         self._calls: set[RunningCall] = set()
+        # Where all of them run: to ask which it is for every call would be a call of the system each.
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def __len__(self) -> int:
         return len(self._calls)
 
     def begin(self, agent: str, name: str) -> RunningCall:
-        call = RunningCall(agent, name, asyncio.current_task())
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+        call = RunningCall(agent, name, asyncio.current_task(self._loop))
         self._calls.add(call)
         return call
 

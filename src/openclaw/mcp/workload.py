@@ -17,9 +17,10 @@ MAX_QUEUED = 1_000
 
 class Workload:
     def __init__(self, spec: ServerSpec) -> None:
+        self._time = asyncio.get_running_loop().time
         self.turns = Turnstile(spec.max_in_flight if spec.parallel_calls else 1, queue=MAX_QUEUED)
         # Loop time of the end of the last call, or of coming up.
-        self.last_call = asyncio.get_running_loop().time()
+        self.last_call = self._time()
         # Seconds that a call may stay without a sign of life: the most that any had.
         self.longest_call = 0.0
 
@@ -49,5 +50,5 @@ class Workload:
     def leave(self) -> float:
         """End it. The loop's time, at which it ended."""
         self.turns.leave()
-        self.last_call = asyncio.get_running_loop().time()
+        self.last_call = self._time()
         return self.last_call
