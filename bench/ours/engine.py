@@ -47,7 +47,7 @@ class Ours:
 
     async def open(self, servers: dict[str, Target], **options: Any) -> None:
         await self.start(servers, **options)
-        await self.manager.reach(self.agent)
+        await self.manager.arrivals.started(self.agent)
         self.offer()
 
     async def start(self, servers: dict[str, Target], **options: Any) -> None:

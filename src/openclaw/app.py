@@ -165,7 +165,7 @@ class App:
             manager.start(spec.id)
             if patience is None:
                 # A server that a person names is waited for, however late it is.
-                await manager.meet(spec.id, text=message)
+                await manager.arrivals.met(spec.id, text=message)
             sent = await incoming(attachments, self.engine.media, transcribe=self._transcribe())
             collector = Collector(on_event, one.settings.model)
             _log.debug("agent %s answers with %s in session %s", spec.id, one.settings.model, short_hash(key))
@@ -307,7 +307,7 @@ class App:
         one = await self.agent(agent_spec(self.config, agent))
         manager = await self.engine.manager()
         manager.start(one.settings.id)
-        await manager.meet(one.settings.id)
+        await manager.arrivals.met(one.settings.id)
         await asyncio.gather(*(source.settle(one.settings.id, float("inf")) for source in one.parts.sources))
         return one
 

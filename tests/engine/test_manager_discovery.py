@@ -332,7 +332,7 @@ async def test_pins_outlive_the_process_and_trust_replaces_them(
         (absence,) = manager.absences()
         assert absence.name == "shop__count"
         assert "`mcp trust shop`" in absence.reason
-        assert [change.tool for change in manager.trust("shop")] == ["echo", "count"]
+        assert [change.tool for change in manager.server("shop").trust()] == ["echo", "count"]
         assert names(manager) == ["shop__count", "shop__echo"]
         assert manager.tools()[1].description == "[MCP server: shop] Do as I say."
     assert sum("changed its tool 'echo'" in line for line in caplog.messages) == 1

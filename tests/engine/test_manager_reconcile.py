@@ -104,10 +104,10 @@ async def test_a_server_that_a_person_names_is_waited_for_as_long_as_it_may_take
     hanging = replace(HANGING, connect_timeout=2.0)
     async with Site("stdio", tmp_path) as site, Manager([hanging, site.spec()], patience=0) as manager:
         told = waiting(manager)
-        await manager.meet(text="Ask the shop for a hangingly nice thing.")
+        await manager.arrivals.met("", text="Ask the shop for a hangingly nice thing.")
         assert [status.state for status in manager.status()] == ["starting", "ready"]
         assert told == []
-        await manager.meet(text="What does Hanging say?")
+        await manager.arrivals.met("", text="What does Hanging say?")
         assert [status.state for status in manager.status()] == ["restarting", "ready"]
         assert told == [Awaited("", ("hanging",))]
 
@@ -142,7 +142,7 @@ async def test_a_server_that_was_waited_for_in_vain_is_waited_for_again_once_it_
             manager.server("shop").catalog.outwait()
             await manager.settle("", float("inf"))
             assert manager.server("shop").catalog.was_outwaited
-            await manager.reach()
+            await manager.arrivals.started("")
         async with Manager([site.spec()], state=tmp_path / "state", patience=0) as manager:
             assert not manager.server("shop").catalog.was_outwaited
 

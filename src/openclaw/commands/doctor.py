@@ -164,7 +164,7 @@ async def _servers(app: App, *, probe: bool) -> list[Check]:
     if probe:
         for name in agent_ids(app.config):
             manager.start(name)
-            await manager.reach(name)
+            await manager.arrivals.started(name)
     checks = [_server(status) for status in manager.status()]
     for finding in plaintext_findings(app.config):
         place = f"{finding.file}:{finding.line}" if finding.line else finding.file

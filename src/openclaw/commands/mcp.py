@@ -53,7 +53,7 @@ async def opened(
         try:
             if settle:
                 manager.start(agent)
-                await manager.meet(agent)
+                await manager.arrivals.met(agent)
             yield engine, manager, agent
         finally:
             unsubscribe()
@@ -62,7 +62,7 @@ async def opened(
 async def servers(context: Context, parsed: Parsed) -> int:
     async with opened(context, parsed) as (engine, manager, agent):
         manager.start(agent)
-        await manager.reach(agent)
+        await manager.arrivals.started(agent)
         found = await with_sign_ins(engine, manager.status(agent))
     if parsed.flag("json"):
         context.console.data([status_json(status) for status in found])
@@ -191,7 +191,7 @@ async def _reached(manager: Manager, name: str, agent: str) -> None:
     except OpenClawError:
         # Its status says why.
         pass
-    await manager.reach(agent)
+    await manager.arrivals.started(agent)
 
 
 async def refresh(context: Context, parsed: Parsed) -> int:
@@ -356,8 +356,9 @@ async def logs(context: Context, parsed: Parsed) -> int:
 async def trust(context: Context, parsed: Parsed) -> int:
     """Show what changed and accept it."""
     async with opened(context, parsed) as (_, manager, agent):
-        await manager.server(parsed.text("name"), agent).refresh()
-        accepted = manager.trust(parsed.text("name"), agent)
+        supervisor = manager.server(parsed.text("name"), agent)
+        await supervisor.refresh()
+        accepted = supervisor.trust()
     if parsed.flag("json"):
         context.console.data([change_json(change) for change in accepted])
         return 0

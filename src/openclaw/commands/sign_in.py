@@ -178,7 +178,7 @@ async def _logout(context: Context, parsed: Parsed, engine: Engine, spec: Server
 async def _leave(engine: Engine, name: str, agent: str) -> None:
     """A link that was made with what is forgotten now does not go on."""
     supervisor = (await engine.manager()).server(name, agent)
-    if supervisor.live is None:
+    if supervisor.access.live is None:
         return
     try:
         await supervisor.restart()

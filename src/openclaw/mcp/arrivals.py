@@ -1,13 +1,12 @@
 """Waiting for servers to come up: for all that are starting, or for as long as a turn should.
 
 Owns how long a turn waits for servers whose tools are not known yet. One that hangs must not hold up the others: so once any server is up,
-the turn waits only for those that show signs of life (signs.py), unless a person named the one that is late. Starts nothing;
-manager.py says who is waited for.
+the turn waits only for those that show signs of life (signs.py), unless a person named the one that is late. Starts nothing.
 """
 
 import asyncio
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -19,6 +18,8 @@ from openclaw.mcp.supervisor import Supervisor
 # A person who waits this long wants to know for whom.
 SAY_AFTER = 1.0
 _NEVER = float("inf")
+
+ServersOf = Callable[[str], Mapping[str, Supervisor]]
 
 
 class Wait(msgspec.Struct, frozen=True):
@@ -45,11 +46,13 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class Arrivals:
-    """`grace` is how many seconds after the last arrival a turn still waits for another one, at most. `tell` hears of waiting."""
+    """`grace` is how many seconds after the last arrival a turn still waits for another one, at most. `tell` hears of waiting.
+    `servers_of` gives the servers of an agent that are to run."""
 
-    def __init__(self, grace: float, tell: Callable[[Awaited], None]) -> None:
+    def __init__(self, grace: float, tell: Callable[[Awaited], None], servers_of: ServersOf) -> None:
         self.grace = grace
         self._tell = tell
+        self._servers_of = servers_of
         self._changed = asyncio.Event()
 
     def noted(self) -> None:
@@ -61,13 +64,18 @@ class Arrivals:
             self._changed.clear()
             await self._changed.wait()
 
-    async def met(self, agent: str, supervisors: Collection[Supervisor]) -> None:
-        """Wait until the tools of all these are known or will not be soon. Each attempt ends with its connect timeout."""
-        await self._none(agent, supervisors, lambda one: one.is_settling)
+    async def met(self, agent: str, *, text: str | None = None) -> None:
+        """Wait until the tools of an agent's servers are known or will not be soon. With `text`, of the servers it names alone.
 
-    async def started(self, agent: str, supervisors: Collection[Supervisor]) -> None:
-        """Wait until none of these is starting, in the same way."""
-        await self._none(agent, supervisors, lambda one: one.is_starting)
+        Each attempt ends with its connect timeout.
+        """
+        servers = self._servers_of(agent)
+        names = servers if text is None else named_in(text, servers)
+        await self._none(agent, [servers[name] for name in names], is_settling)
+
+    async def started(self, agent: str) -> None:
+        """Wait until no server of an agent is starting: each is up, or is known not to be."""
+        await self._none(agent, self._servers_of(agent).values(), lambda one: one.is_starting)
 
     async def _none(
         self, agent: str, supervisors: Collection[Supervisor], is_awaited: Callable[[Supervisor], bool]
@@ -82,20 +90,21 @@ class Arrivals:
             self._say(agent, filter(is_awaited, supervisors), given_up=False)
             await self.until(is_over)
 
-    async def settle(self, agent: str, supervisors: Collection[Supervisor], patience: float) -> None:
-        """Wait until the tools of all these are known, will not be soon, or `patience` seconds have passed.
+    async def settle(self, agent: str, patience: float) -> None:
+        """Wait until the tools of an agent's servers are known, will not be soon, or `patience` seconds have passed.
 
         It ends sooner when a server is up, and all that are still awaited have been quiet for a while, or none has come up for `grace`
         seconds. Who was waited for in vain is not waited for again before its tools were listed once; a call still is.
         """
         now = asyncio.get_running_loop().time
-        awaited = {one: Signs(one.spec) for one in supervisors if one.is_settling and not one.catalog.was_outwaited}
+        supervisors = self._servers_of(agent).values()
+        awaited = {one: Signs(one.spec) for one in supervisors if is_settling(one) and not one.catalog.was_outwaited}
         starting = {one for one in supervisors if one.is_starting}
         wait = Wait(patience, self.grace, began=now(), arrived=now())
         # Since when each is quiet enough, as of the last look.
         quiet = dict.fromkeys(awaited, _NEVER)
         look_at, say_at = now(), now() + SAY_AFTER
-        while late := [one for one in awaited if one.is_settling]:
+        while late := [one for one in awaited if is_settling(one)]:
             if now() >= look_at:
                 look_at = now() + LOOK_EVERY
                 for one in late:
@@ -126,6 +135,13 @@ class Arrivals:
     def _say(self, agent: str, awaited: Iterable[Supervisor], *, given_up: bool) -> None:
         if names := tuple(one.spec.name for one in awaited):
             self._tell(Awaited(agent, names, given_up))
+
+
+def is_settling(one: Supervisor) -> bool:
+    """Whether the first list of a server's tools, or what it puts into the context, may still come soon."""
+    lacks_context = one.injection.is_wanted and not one.injection.was_read
+    lacks = lacks_context or not one.catalog.is_known
+    return lacks and one.is_starting and not one.standing.waits_for_place and not one.standing.is_closing
 
 
 def named_in(text: str, names: Collection[str]) -> set[str]:

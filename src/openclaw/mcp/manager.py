@@ -12,13 +12,13 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.errors import UsageError
-from openclaw.mcp.arrivals import Arrivals, named_in
+from openclaw.mcp.arrivals import Arrivals
 from openclaw.mcp.broadcast import Broadcast
 from openclaw.mcp.cache import Cache
 from openclaw.mcp.calling import Calling
@@ -27,7 +27,6 @@ from openclaw.mcp.context import context_of
 from openclaw.mcp.glob import matches
 from openclaw.mcp.life import Places
 from openclaw.mcp.logbook import Logbook
-from openclaw.mcp.pins import Change
 from openclaw.mcp.reconcile import is_wanted, link_of
 from openclaw.mcp.registry import ToolEntry
 from openclaw.mcp.results import CallResult
@@ -88,7 +87,7 @@ class Manager:
         self._roster: Roster
         self._calling: Calling
         self._views: dict[str, View] = {}
-        self._arrivals = Arrivals(self._options.startup_grace, self._emit)
+        self.arrivals = Arrivals(self._options.startup_grace, self._emit, lambda agent: self._view(agent).supervisors)
         self._said_started = False
 
     async def __aenter__(self) -> Self:
@@ -101,7 +100,7 @@ class Manager:
             tools_changed=self._tools_changed,
         )
         self._roster = Roster(workshop, self._options.session_idle_ttl)
-        self._calling = Calling(self._roster, self._arrivals, self.running, self._media)
+        self._calling = Calling(self._roster, self.arrivals, self.running, self._media)
         if self._options.debug:
             _log_as(self._options)
         for spec in _all(self._specs):
@@ -112,7 +111,8 @@ class Manager:
         self._apply()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if self._patience == float("inf") else self._patience):
-                await self._arrivals.met(ANY_AGENT, _supervisors_of(self._views.values()))
+                for agent in self._specs:
+                    await self.arrivals.met(agent)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -129,7 +129,7 @@ class Manager:
 
     async def settle(self, agent: str, patience: float) -> None:
         """Wait for servers that were never seen before and are starting; for no others, and not for one that hangs (arrivals.py)."""
-        await self._arrivals.settle(agent, _supervisors_of([self._view(agent)]), patience)
+        await self.arrivals.settle(agent, patience)
 
     def context(self, agent: str) -> str:
         view = self._view(agent)
@@ -162,16 +162,6 @@ class Manager:
             return CallResult.failed(fault)
         return await self._calling.call(view, entry, arguments, agent, session, show_progress)
 
-    async def reach(self, agent: str = ANY_AGENT) -> None:
-        """Wait until no server of an agent is starting: each is up, or is known not to be."""
-        await self._arrivals.started(agent, _supervisors_of([self._view(agent)]))
-
-    async def meet(self, agent: str = ANY_AGENT, *, text: str | None = None) -> None:
-        """Wait until the tools of an agent's servers are known or will not be soon. With `text`, of the servers it names alone."""
-        supervisors = self._view(agent).supervisors
-        names = supervisors if text is None else named_in(text, supervisors)
-        await self._arrivals.met(agent, [supervisors[name] for name in names])
-
     def entries(self, agent: str = ANY_AGENT) -> list[ToolEntry]:
         """The tools an agent is offered, each with its server and its definition."""
         return self._view(agent).registry.entries()
@@ -200,13 +190,6 @@ class Manager:
             raise UsageError(f"MCP server '{name}' {reason}.", hint=f"There are: {known}.")
         return supervisor
 
-    def trust(self, name: str, agent: str = ANY_AGENT) -> tuple[Change, ...]:
-        """Accept a server's tools as it describes them now. What changed with that."""
-        supervisor = self.server(name, agent)
-        accepted = supervisor.catalog.trust()
-        self._tools_changed(supervisor)
-        return accepted
-
     async def reconcile(self, specs: Specs, options: EngineOptions | None = None) -> None:
         """Take over a new configuration: start, stop and replace what changed, and leave everything else alone.
 
@@ -229,7 +212,7 @@ class Manager:
         if options.debug != self._options.debug:
             _log_as(options)
         self._options = options
-        self._arrivals.grace = options.startup_grace
+        self.arrivals.grace = options.startup_grace
         self._places.servers.resize(options.max_concurrent_servers)
         self._roster.keep_for(options.session_idle_ttl)
 
@@ -278,7 +261,7 @@ class Manager:
             self._emit(ToolsChanged(supervisor.spec.name, tuple(added), tuple(removed)))
 
     def _emit(self, event: EngineEvent) -> None:
-        self._arrivals.noted()
+        self.arrivals.noted()
         self.events.send(event)
         if isinstance(event, StateChanged) and not self._said_started and self._is_eager:
             supervisors = self._roster.shared.values()
@@ -302,10 +285,6 @@ def _by_agent(specs: Specs) -> dict[str, tuple[ServerSpec, ...]]:
     if isinstance(specs, Mapping):
         return {agent: tuple(listed) for agent, listed in specs.items()}
     return {ANY_AGENT: tuple(specs)}
-
-
-def _supervisors_of(views: Iterable[View]) -> Collection[Supervisor]:
-    return dict.fromkeys(supervisor for view in views for supervisor in view.supervisors.values())
 
 
 def _all(specs: Mapping[str, Sequence[ServerSpec]]) -> list[ServerSpec]:

@@ -2,7 +2,7 @@
 
 One task (`run`) decides, by lifecycle.py, when to connect, wait and give up; a child task of it (life.py) owns each connection from open to
 close. Calls come from any task. `call_tool` never raises: it returns a result or an error result; a call while the server is down
-connects at once; a call that may have reached the server is never sent again.
+connects at once (access.py); a call that may have reached the server is never sent again.
 """
 
 import asyncio
@@ -16,7 +16,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from openclaw.config.servers import ServerSpec
-from openclaw.errors import ConnectError, LinkLostError, OpenClawError
+from openclaw.errors import LinkLostError, OpenClawError
+from openclaw.mcp.access import Access
+from openclaw.mcp.access import UnavailableError as UnavailableError
 from openclaw.mcp.cache import Cache
 from openclaw.mcp.call import Call, notice_loss
 from openclaw.mcp.catalog import Catalog, Learned
@@ -24,8 +26,9 @@ from openclaw.mcp.chatter import Chatter, Progress
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Services
 from openclaw.mcp.instructions import Instructions
-from openclaw.mcp.life import Began, CameUp, Life, News, Over, Places, Queued, Settled, event_of
+from openclaw.mcp.life import Began, CameUp, Life, News, Over, Places, Queued, Settled
 from openclaw.mcp.logbook import Logbook
+from openclaw.mcp.pins import Change
 from openclaw.mcp.record import Record
 from openclaw.mcp.resources import Injection
 from openclaw.mcp.results import CallResult
@@ -38,8 +41,6 @@ from openclaw.security.external import clean_label
 
 _log = logging.getLogger(__name__)
 
-# A server that comes up and dies again at once is not tried for ever by one call.
-MAX_TRIES = 3
 # Events of a server's life that tell of something wrong.
 _FAILURES = frozenset({"lost", "broken", "sign-in"})
 
@@ -57,10 +58,6 @@ class Workshop(msgspec.Struct, frozen=True):
     emit: Callable[[EngineEvent], None]
     tools_changed: Callable[["Supervisor"], None]
     jitter: Callable[[], float] = lambda: random.uniform(-1, 1)
-
-
-class UnavailableError(ConnectError):
-    """The server cannot be called now, and this is why."""
 
 
 class Supervisor:
@@ -84,11 +81,18 @@ class Supervisor:
         self.instructions = Instructions(spec.name)
         self.workload = Workload(spec)
         self.standing = Standing(spec.name)
+        self.access = Access(
+            spec,
+            self.catalog,
+            self.chatter,
+            self.standing,
+            post=self.post,
+            tools_changed=lambda: workshop.tools_changed(self),
+        )
         self._workshop = workshop
         self._after = after
         self._policy = RestartPolicy(bool(spec.command), spec.restart_on_crash, spec.max_restarts)
         self._loop = asyncio.get_running_loop()
-        self._life: Life | None = None
         # What runs on our behalf: a life, or the wait for a sign-in.
         self._child: asyncio.Task[None] | None = None
         self._life_is_over = False
@@ -96,9 +100,7 @@ class Supervisor:
         self._tried_at = 0.0
         self._inbox: deque[Event] = deque()
         self._wake = asyncio.Event()
-        # Callers that wait for a connection, and attempts that brought none; the end of one that is not acted on yet.
-        self._demand = 0
-        self._failures = 0
+        # The end of an attempt that brought no connection, until it is acted on.
         self._fruitless: Event | None = None
         self._record = Record()
 
@@ -120,7 +122,7 @@ class Supervisor:
         began = self._loop.time()
         try:
             progress = Progress(self.chatter, name, show_progress)
-            result = await Call(self, name, arguments, timeout, max_total, progress).make()
+            result = await Call(self.access, name, arguments, timeout, max_total, progress).make()
         except OpenClawError as error:
             result = CallResult.failed(str(error))
         except Exception as error:
@@ -143,59 +145,23 @@ class Supervisor:
         if not self.workload.try_enter(patience) and (fault := await self.workload.enter(patience, "The request")):
             raise UnavailableError(fault)
         try:
-            client = await self.client()
+            client = await self.access.client()
             try:
                 return await act(client)
             except LinkLostError as error:
                 if error.maybe_sent:
                     raise
                 await notice_loss(client)
-                return await act(await self.client())
+                return await act(await self.access.client())
             except OpenClawError as error:
-                self.troubled(error)
+                self.access.troubled(error)
                 raise
         finally:
             self.workload.leave()
 
-    @property
-    def live(self) -> Client | None:
-        """The client, when there is one that works as far as we know."""
-        client = self.standing.client
-        return client if client is not None and not client.connection.is_lost else None
-
     async def client(self) -> Client:
         """The live client. Waits for one attempt to connect if there is none; raises UnavailableError when that fails."""
-        return await self._client(self._failures)
-
-    async def _client(self, failures: int) -> Client:
-        """With one attempt since there were so many that had failed."""
-        tries = 0
-        self._demand += 1
-        try:
-            while (client := self.live) is None:
-                if reason := self.standing.refusal(tried=self._failures > failures or tries > MAX_TRIES):
-                    raise UnavailableError(reason)
-                tries += 1
-                self.post(Event("call"))
-                await self.standing.change()
-            return client
-        finally:
-            self._demand -= 1
-
-    def troubled(self, error: OpenClawError) -> None:
-        """A request failed in a way that says something about the server itself."""
-        event = event_of(error, self.spec)
-        if event.name == "sign-in":
-            self.post(event)
-        elif isinstance(error, ConnectError | LinkLostError) and self._life is not None:
-            self._life.suspect()
-
-    def tool_is_unknown(self, tool: str) -> None:
-        """The server says it has no such tool: take it out and look again."""
-        if self.catalog.forget(tool):
-            self._workshop.tools_changed(self)
-        if self._life is not None:
-            self._life.discovery.tools_changed()
+        return await self.access.client()
 
     # For whoever manages servers
 
@@ -224,14 +190,12 @@ class Supervisor:
     async def refresh(self) -> None:
         """List again what the server offers, starting it if it is down. Raises OpenClawError when that fails."""
         self.standing.is_parked = False
-        failures = self._failures
+        failures = self.access.failures
         if self.standing.status.state in ("failed", "needs-auth", "stopped"):
             self.post(Event("restart"))
-            while self.standing.client is None and self._failures == failures and not self.standing.is_closing:
+            while self.standing.client is None and self.access.failures == failures and not self.standing.is_closing:
                 await self.standing.change()
-        await self._client(failures)
-        if self._life is not None:
-            await self._life.discovery.refresh()
+        await self.access.refresh(failures=failures)
 
     async def restart(self) -> None:
         """End the server and start it again. Raises OpenClawError when it does not come back."""
@@ -239,25 +203,24 @@ class Supervisor:
         self.post(Event("restart"))
         while before is not None and self.standing.client is before and not self.standing.is_closing:
             await self.standing.change()
-        await self.client()
+        await self.access.client()
 
     def stop(self, reason: str) -> None:
         """Stop the server until somebody starts it again."""
         self.standing.is_parked = True
         self.post(Event("stop", reason))
 
+    def trust(self) -> tuple[Change, ...]:
+        """Accept the tools as the server describes them now. What changed with that."""
+        accepted = self.catalog.trust()
+        self._workshop.tools_changed(self)
+        return accepted
+
     @property
     def is_starting(self) -> bool:
         """Whether it is being started, or is about to be."""
         about_to = self.standing.status.state == "stopped" and bool(self._inbox) and not self.standing.is_parked
         return self.standing.status.state == "starting" or about_to
-
-    @property
-    def is_settling(self) -> bool:
-        """Whether the first list of this server's tools, or what it puts into the context, may still come soon."""
-        lacks_context = self.injection.is_wanted and not self.injection.was_read
-        lacks = lacks_context or not self.catalog.is_known
-        return lacks and self.is_starting and not self.standing.waits_for_place and not self.standing.is_closing
 
     def describe(self) -> ServerStatus:
         """How the server is doing. Whoever knows the agent fills in its tools, owner and place."""
@@ -306,7 +269,7 @@ class Supervisor:
         self.post(event)
         if not was_up:
             self._fruitless = event
-        elif self._demand:
+        elif self.access.is_wanted:
             # Somebody asked after the link broke and before we knew.
             self.post(Event("call"))
 
@@ -340,8 +303,7 @@ class Supervisor:
         before = self.standing.status
         after = step(self._policy, before, event, jitter=self._workshop.jitter())
         if event is self._fruitless:
-            # Not before the state tells why: callers who find that an attempt failed say so.
-            self._failures += 1
+            self.access.failures += 1
         if event.name in _FAILURES and event.reason:
             self._record.failed(event.reason, self._loop.time())
         if not after.actions and after.state == before.state:
@@ -354,7 +316,7 @@ class Supervisor:
 
     def _begin_life(self) -> None:
         life = Life(self.spec, self._told, self.workload, self.catalog, self.injection, self.chatter)
-        self._life = life
+        self.access.life = life
         self._life_is_over = False
         self._tried_at = time.time()
         self._child = self._loop.create_task(self._live(life), name=f"mcp-{self.spec.name}")
@@ -377,7 +339,7 @@ class Supervisor:
                 self.post(Event("signed-in"))
 
     async def _end_child(self) -> None:
-        task, self._child, self._life = self._child, None, None
+        task, self._child, self.access.life = self._child, None, None
         self.standing.waits_for_place, self.standing.attempt = False, None
         if task is not None:
             if not self._life_is_over:
