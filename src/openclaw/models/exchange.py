@@ -265,7 +265,7 @@ async def _decoded(response: Response, decoder: Decoder, after_outcome: float) -
     async with aclosing(_pieces(response, decoder, after_outcome)) as pieces:
         async for piece in pieces:
             for block in parser.feed(piece):
-                for event in decoder.event(block.data) if block.data else []:
+                for event in decoder.event(block.data.decode("utf-8", "replace")) if block.data else []:
                     yield event
             if decoder.closed:
                 return

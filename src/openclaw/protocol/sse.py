@@ -19,11 +19,12 @@ class SseEvent(msgspec.Struct, frozen=True, gc=False):
     """One block of the stream.
 
     `id` and `retry` (milliseconds) are None when the block did not name them. A block without data is given too when it
-    names an id or a retry time: `data` is then empty, and there is no message in it.
+    names an id or a retry time: `data` is then empty, and there is no message in it. `data` is UTF-8 if the sender keeps to the rules:
+    whoever reads it finds out, and a large one is not read twice.
     """
 
     event: str
-    data: str
+    data: bytes
     id: str | None = None
     retry: int | None = None
 
@@ -55,7 +56,7 @@ class SseParser:
         self._block_bytes = 0
         self._too_long = False
         self._event = ""
-        self._data: list[str] = []
+        self._data: list[bytes] = []
         self._id: str | None = None
         self._retry: int | None = None
 
@@ -112,23 +113,29 @@ class SseParser:
             self._comment = False
         elif not self._too_long:
             self._block_bytes += length
-            line = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+            self._field(self._pieces)
             self._pieces.clear()
-            self._field(line)
 
-    def _field(self, line: bytes) -> None:
+    def _field(self, pieces: list[bytes]) -> None:
+        if len(pieces) > 1 and b":" not in pieces[0][:-1]:
+            # Where the value begins cannot be told from the first piece.
+            pieces = [b"".join(pieces)]
+        line = pieces[0]
         colon = line.find(b":")
         if colon < 0:
-            name, start = line, len(line)
+            name, value = line, b""
         else:
-            name, start = line[:colon], colon + 1
-            if line.startswith(b" ", start):
-                start += 1
-        # A view: the value of a long line is copied once, by the decoder.
-        value = str(memoryview(line)[start:], "utf-8", "replace")
+            name = line[:colon]
+            start = colon + 2 if line.startswith(b" ", colon + 1) else colon + 1
+            # A long value is put together without what stands before it, and so copied once.
+            value = b"".join((line[start:], *pieces[1:]))
+        if name == b"data":
+            self._data.append(value)
+        else:
+            self._set(name, value.decode("utf-8", "replace"))
+
+    def _set(self, name: bytes, value: str) -> None:
         match name:
-            case b"data":
-                self._data.append(value)
             case b"event":
                 self._event = value
             case b"id":
@@ -152,7 +159,7 @@ class SseParser:
         if self._too_long:
             self._skipped(f"an event of more than {self._max} bytes was dropped")
         elif self._data or self._id is not None or self._retry is not None:
-            data = self._data[0] if len(self._data) == 1 else "\n".join(self._data)
+            data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
             events.append(SseEvent(self._event or "message", data, self._id, self._retry))
         self._clear()
 

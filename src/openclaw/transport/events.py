@@ -115,7 +115,7 @@ class EventStream:
             if event.retry is not None:
                 self._retry = min(event.retry / 1000, LONGEST_RETRY)
             if event.data:
-                self._deliver(event.event, event.data.encode("utf-8", "surrogatepass"))
+                self._deliver(event.event, event.data)
 
     def pause(self, failures: int) -> float:
         """Seconds to wait before the next connection; `failures` counts those in a row that brought nothing."""

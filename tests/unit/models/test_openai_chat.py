@@ -414,7 +414,7 @@ STREAM = b"".join(
 
 def decoded(pieces: list[bytes]) -> list[ModelEvent]:
     parser, decoder = SseParser(), ChatDecoder()
-    events = [event for piece in pieces for block in parser.feed(piece) for event in decoder.event(block.data)]
+    events = [event for piece in pieces for block in parser.feed(piece) for event in decoder.event(block.data.decode())]
     rest, done = decoder.end()
     return [*events, *rest, done]
 
