@@ -6,6 +6,7 @@ nothing about turns: arrivals.py does.
 """
 
 import re
+from collections.abc import Callable
 
 import msgspec
 
@@ -23,6 +24,8 @@ FAR = 1.0
 LOOK_EVERY = 0.05
 _NEAR_URL = r"https?://(?:localhost|127\.[\d.]+|\[::1\])(?:[:/]|$)"
 
+Look = Callable[[int], Activity | None]
+
 
 class Attempt(msgspec.Struct, eq=False):
     """An attempt to connect that is under way since `began` (loop time), and the connection, as soon as there is one to hear from."""
@@ -35,9 +38,10 @@ class Attempt(msgspec.Struct, eq=False):
 
 
 class Signs:
-    """What one server shows of itself while somebody waits for it."""
+    """What one server shows of itself while somebody waits for it. `look` is how its process is seen."""
 
-    def __init__(self, spec: ServerSpec) -> None:
+    def __init__(self, spec: ServerSpec, *, look: Look = activity_of) -> None:
+        self._look = look
         self._unheard = NEAR if re.match(_NEAR_URL, spec.url) else FAR
         self._seen: Activity | None = None
         self._seen_at = 0.0
@@ -52,7 +56,7 @@ class Signs:
         pid = None if connection is None else connection.link.pid
         if pid is None:
             return heard + self._unheard
-        activity = activity_of(pid)
+        activity = self._look(pid)
         if activity is None:
             return unseen
         if activity.is_busy or activity != self._seen:

@@ -1,10 +1,16 @@
 """How long a turn waits, as a matter of moments: when it began, who came up when, and who has been quiet since when."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.arrivals import Wait
-from openclaw.mcp.signs import FAR, NEAR, Attempt, Signs
+from openclaw.mcp.signs import FAR, IDLE, NEAR, Attempt, Signs
+from openclaw.process.activity import Activity
+from openclaw.transport.connection import Connection
+from openclaw.transport.stdio import StdioTransport
+from parts.processes import server_command
 
 NEVER = float("inf")
 WAIT = Wait(patience=NEVER, grace=2.0, began=100.0, arrived=101.0)
@@ -55,3 +61,35 @@ def test_one_that_waits_for_its_turn_to_start_is_not_quiet() -> None:
 def test_a_server_far_away_may_take_longer_than_one_on_this_machine(url: str, patience: float) -> None:
     signs = Signs(ServerSpec("one", transport="streamable-http", url=url))
     assert signs.quiet_at(Attempt(began=100.0), 100.9, unseen=0.0) == 100.0 + patience
+
+
+def resting(ticks: dict[int, int]) -> Activity:
+    return Activity(ticks, is_busy=False)
+
+
+async def quiet_after(looks: Sequence[Activity | None], *, heard_at: float = 0.0, unseen: float = 99.0) -> list[float]:
+    """When a program that was last heard at a moment counts as quiet, by one look a second from 1 on."""
+    coming = iter(looks)
+    signs = Signs(ServerSpec("one", command="x"), look=lambda pid: next(coming))
+    async with Connection(StdioTransport(server_command(), env={})) as connection:
+        connection.last_heard = heard_at
+        attempt = Attempt(0.0, connection)
+        return [signs.quiet_at(attempt, number + 1.0, unseen=unseen) for number in range(len(looks))]
+
+
+async def test_a_program_is_quiet_a_while_after_it_last_used_the_processor() -> None:
+    looks = [resting({7: 1}), resting({7: 1}), resting({7: 2}), resting({7: 2})]
+    assert await quiet_after(looks) == [1.0 + IDLE, 1.0 + IDLE, 3.0 + IDLE, 3.0 + IDLE]
+
+
+async def test_one_that_waits_for_a_processor_or_has_a_new_child_shows_that_it_lives() -> None:
+    looks = [Activity({7: 1}, is_busy=True), Activity({7: 1}, is_busy=True), resting({7: 1, 8: 0}), resting({7: 1})]
+    assert await quiet_after(looks) == [1.0 + IDLE, 2.0 + IDLE, 3.0 + IDLE, 4.0 + IDLE]
+
+
+async def test_what_it_says_is_a_sign_of_life_too() -> None:
+    assert await quiet_after([resting({7: 1})], heard_at=5.0) == [5.0 + IDLE]
+
+
+async def test_one_that_cannot_be_looked_at_is_waited_for_by_what_the_others_took() -> None:
+    assert await quiet_after([None], unseen=42.0) == [42.0]
