@@ -11,8 +11,6 @@ SIZES = (1, 10, 50)
 # Who took longer than this for 10 MB is not asked for 50: that would be minutes.
 TOO_SLOW = 2.0
 PATIENCE = 20.0
-# More than one size takes up for everybody together.
-TOUCHED = 1 << 30
 
 
 def measure(run: Run) -> None:
@@ -29,7 +27,6 @@ def _size(run: Run, case: str, size: int, drivers: dict[str, Driver]) -> None:
     peaks: dict[str, list[float]] = {}
     label = f"{case} {size} MB"
     out = {who for who in drivers if not _is_worth_trying(run, case, size, who)}
-    _touch_memory()
     for number in range(run.rounds(5, 3)):
         for who, driver in drivers.items():
             if who in out or (number and seconds[who][0] > TOO_SLOW):
@@ -52,16 +49,6 @@ def _size(run: Run, case: str, size: int, drivers: dict[str, Driver]) -> None:
         ratio = middle(ratios(taken, floor)) if floor else None
         run.results.add(Figure("large", label, who, middle(taken), "seconds", ratio, min(taken), max(taken)))
         run.results.add(Figure("large", f"{label} peak", who, middle(peaks[who]), "bytes"))
-
-
-def _touch_memory() -> None:
-    """Have the machine hold as much memory as will be wanted.
-
-    A virtual machine gets its memory page by page from its host when it first touches it, which takes ten times as long as using
-    it: whoever comes first, or keeps what he got in a file, would pay for everybody else.
-    """
-    block = b"\1" * TOUCHED
-    del block
 
 
 def _is_worth_trying(run: Run, case: str, size: int, who: str) -> bool:
