@@ -7,6 +7,7 @@ workspace are not ours: `tools/confine.py`. One holder at a time is `lock.py`.
 import contextlib
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from openclaw.errors import StoreError
@@ -26,10 +27,10 @@ def make_directory(path: Path) -> None:
         directory.mkdir(mode=0o700, exist_ok=True)
 
 
-def create(path: Path, data: bytes) -> None:
-    """A new file, never one that is there already, nor one behind a link. Raises OSError."""
+def create(path: Path, pieces: Iterable[bytes | memoryview]) -> int:
+    """A new file, never one that is there already, nor one behind a link. How many bytes it holds. Raises OSError."""
     with open(os.open(path, _EXCLUSIVE, 0o600), "wb") as file:
-        file.write(data)
+        return sum(file.write(piece) for piece in pieces)
 
 
 def replace(path: Path, data: bytes, *, durable: bool = True) -> None:

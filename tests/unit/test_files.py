@@ -75,9 +75,9 @@ def test_a_reader_never_sees_a_half_written_file(tmp_path: Path) -> None:
 
 def test_a_created_file_takes_nobodys_place(tmp_path: Path) -> None:
     file, link = tmp_path / "f", tmp_path / "link"
-    create(file, b"mine")
+    create(file, [b"mine"])
     link.symlink_to(tmp_path / "elsewhere")
     for path in (file, link):
         with pytest.raises(FileExistsError):
-            create(path, b"theirs")
+            create(path, [b"theirs"])
     assert (file.read_bytes(), mode(file), (tmp_path / "elsewhere").exists()) == (b"mine", 0o600, False)

@@ -80,7 +80,7 @@ class ControlServer:
         else:
             listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
             listener.bind(("127.0.0.1", 0))
-            create(self._place, b"%d %s\n" % (listener.getsockname()[1], self._token))
+            create(self._place, [b"%d %s\n" % (listener.getsockname()[1], self._token)])
         listener.listen(_BACKLOG)
         listener.setblocking(False)
         return listener

@@ -134,7 +134,7 @@ class _Answer(msgspec.Struct, eq=False):
 
     def _cut(self, text: str) -> str:
         """The beginning of a long text, and where the whole of it is."""
-        kept = self._keep(text.encode("utf-8", "replace"), "text/plain", f"{self.server}-{self.tool}.txt")
+        kept = self._keep(text, "text/plain", f"{self.server}-{self.tool}.txt")
         rest = f"{len(text) - MAX_TEXT:,} more of {len(text):,} characters"
         place = f"the whole text is in {kept.path}" if kept else "the whole text could not be kept"
         # In plain ASCII: one other character would send all of an ASCII text the slow way through the frame.
@@ -188,13 +188,13 @@ class _Answer(msgspec.Struct, eq=False):
             self.beside.append(kept)
             self.texts.append(f"[{what}: {mime}, {len(data):,} bytes, saved as {kept.path}]")
 
-    def _keep(self, data: bytes, mime: str, name: str) -> File | None:
+    def _keep(self, data: bytes | str, mime: str, name: str) -> File | None:
         if self.store is None:
             return None
         try:
             return self.store.save(data, mime, name)
         except StoreError as error:
-            _log.warning("Could not keep %d bytes from MCP server '%s': %s", len(data), self.server, error)
+            _log.warning("Could not keep a %s of MCP server '%s': %s", mime, self.server, error)
             return None
 
 
