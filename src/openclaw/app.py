@@ -6,6 +6,7 @@ mcp/manager.py.
 """
 
 import asyncio
+import itertools
 import logging
 import secrets
 import time
@@ -31,6 +32,7 @@ from openclaw.config.servers import secret_text
 from openclaw.content import Block, Text, ToolCall, UserMessage
 from openclaw.engine import NATIVE_NAMES, Engine
 from openclaw.errors import ConfigError
+from openclaw.files import make_directory
 from openclaw.log import short_hash
 from openclaw.models.catalog import OFFLINE, Models, Selection
 from openclaw.models.configured import misnamed, provider_specs
@@ -87,6 +89,9 @@ class App:
         # The one in use, and those that turns still use from before a reload.
         self._catalogs: WeakSet[Models] = WeakSet()
         self._read_once = _read_once(config)
+        # Calls without a model are told apart by these: the first from those of other processes.
+        self._mark = secrets.token_hex(4)
+        self._numbers = itertools.count(1)
         self._exit = AsyncExitStack()
 
     async def __aenter__(self) -> "App":
@@ -283,8 +288,13 @@ class App:
 
     def workplace(self, spec: AgentSpec, given: Path | None = None) -> Workplace:
         """Where an agent works. `given`: for this turn, in place of this App's own."""
-        root = workspace_of(spec, given or self._workspace, self.paths)
+        root = self._root(spec, given)
+        if root == self.paths.workspace_dir:
+            make_directory(root)
         return Workplace(spec, root, self.config, self.paths, self.engine.env)
+
+    def _root(self, spec: AgentSpec, given: Path | None) -> Path:
+        return workspace_of(spec, given or self._workspace, self.paths)
 
     async def plugins(self) -> Plugins:
         """Every plugin that is switched on, loaded once. The MCP engine is one of them, and the last in the order of tools."""
@@ -322,15 +332,18 @@ class App:
     ) -> ToolResult:
         """Call a tool without a model, with everything that belongs to a call. A name must be one of the agent's tools."""
         spec = self.engine.agent(agent)
-        call = ToolCall(f"command-{secrets.token_hex(4)}", tool if isinstance(tool, str) else tool.name, arguments)
+        number = f"command-{self._mark}-{next(self._numbers)}"
+        call = ToolCall(number, tool if isinstance(tool, str) else tool.name, arguments)
         found = await self.tool(tool, spec.id, workspace=workspace) if isinstance(tool, str) else tool
         if found is None:
             one = await self.agent(spec)
             return unknown(call, [known.name for known in one.tools()], one.absences())
+        # A server knows nothing of it: no need to look whether it is there.
+        root = self._root(spec, workspace) if found.kind == "mcp" else self.workplace(spec, workspace).root
         return await invoke(
             found,
             call,
-            Invocation(spec.id, full_key(spec.id, session_key), self.workplace(spec, workspace).root, call.id),
+            Invocation(spec.id, full_key(spec.id, session_key), root, call.id),
             policy_decide=self.engine.decide,
             checker_cache=self._checkers,
             audit=self.engine.audit,

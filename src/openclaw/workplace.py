@@ -12,7 +12,6 @@ import msgspec
 from openclaw.config.agents import AgentSpec
 from openclaw.config.load import Config
 from openclaw.config.paths import Paths
-from openclaw.files import make_directory
 from openclaw.skills.catalog import SkillRules, Skills, load_skills
 from openclaw.skills.discover import Limits, skill_roots
 from openclaw.tools.confine import Fence
@@ -77,10 +76,7 @@ class Workplace(msgspec.Struct, frozen=True):
 
 
 def workspace_of(spec: AgentSpec, given: Path | None, paths: Paths) -> Path:
-    """As configured, else as given, else a directory of ours."""
+    """As configured, else as given, else a directory of ours, which may have to be made."""
     if spec.workspace:
         return Path(spec.workspace)
-    if given is not None:
-        return given
-    make_directory(paths.workspace_dir)
-    return paths.workspace_dir
+    return paths.workspace_dir if given is None else given
