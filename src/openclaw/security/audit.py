@@ -33,10 +33,8 @@ MAX_BYTES = 10 * 1024 * 1024
 KEEP_FILES = 5
 # Records are written together: none waits longer than so many seconds, and no more than so many wait. A write of its own would cost a
 # call a third of its time; why losing these milliseconds to a `kill -9` is worth it is docs/decisions/0006.
-WITHIN = 0.005
+WITHIN = 0.001
 TOGETHER = 256
-# And put into words together, so many at a time: far cheaper than one by one, and no call is held up for long by the records of others.
-WORDED = 32
 # How many records may pass before the file is looked at again, in case another process filled it or turned it over.
 _LOOK_EVERY = 64
 
@@ -161,9 +159,8 @@ class AuditLog:
         self._unlooked = 0
         self._torn = False
         self._failing = False
-        # What is not in words yet, the lines that are not written yet, and the event loop that will see to both.
+        # What is not written yet, and the event loop that will see to it.
         self._notes: list[AuditEntry] = []
-        self._lines: list[str] = []
         self._due_in: asyncio.AbstractEventLoop | None = None
         # The time of the last record in milliseconds, in words, and its second in words.
         self._last, self._last_words = -1, ""
@@ -200,20 +197,19 @@ class AuditLog:
                 self.flush()
             else:
                 self._due_in.call_later(WITHIN, self.flush)
-        elif len(self._notes) >= WORDED:
-            with self._lock:
-                self._word()
-            if len(self._lines) >= TOGETHER:
-                self.flush()
+        elif len(self._notes) >= TOGETHER:
+            self.flush()
 
     def flush(self) -> None:
         """Append what was noted, all with one write, and tell of it."""
         with self._lock:
             self._due_in = None
-            self._word()
-            lines, self._lines = self._lines, []
-            if not lines:
+            # Others may add to the end meanwhile.
+            notes = self._notes[:]
+            if not notes:
                 return
+            del self._notes[: len(notes)]
+            lines = self._lines(notes)
             try:
                 self._append("".join(lines).encode())
                 self._failing = False
@@ -225,11 +221,7 @@ class AuditLog:
                 for listener in self.listeners:
                     listener(record)
 
-    def _word(self) -> None:
-        """Make lines of what was noted. Only under the lock."""
-        # Others may add to the end meanwhile.
-        notes = self._notes[:]
-        del self._notes[: len(notes)]
+    def _lines(self, notes: list[AuditEntry]) -> list[str]:
         if self._clean_of is not known_forms():
             # More secrets are known: what was clean may not be.
             self._clean_of = known_forms()
@@ -237,13 +229,15 @@ class AuditLog:
         # All of these names at once: looking for secrets costs more by the text than by the letter.
         names = "\n".join([entry.call.id for entry in notes])
         are_names_clean = redact(names) == names
+        lines: list[str] = []
         for entry in notes:
             try:
                 if entry.clean_of is not self._clean_of:
                     self._tell(entry, are_names_clean)
-                self._lines.append(self._request(entry) if entry.asked_at else self._outcome(entry))
+                lines.append(self._request(entry) if entry.asked_at else self._outcome(entry))
             except Exception as error:
                 self._failed(error)
+        return lines
 
     def _failed(self, error: Exception) -> None:
         """One warning, until it works again: a trail that breaks calls would be switched off, one that fails in silence not be missed."""
