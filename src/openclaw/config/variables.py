@@ -1,6 +1,7 @@
 """`${NAME}`, `$${NAME}` and, in secret fields, a bare `$NAME`: text that takes part of itself from the environment.
 
-Pure: the variables are an argument. A value that is put in is not looked at again. An empty variable counts as unset, as it does upstream.
+What a shell knows beside these (`${NAME:-default}` and the like) counts as unset too: sent as written, it is what nobody meant. Pure: the
+variables are an argument. A value that is put in is not looked at again. An empty variable counts as unset, as it does upstream.
 """
 
 import re
@@ -8,13 +9,13 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-_REFERENCE = re.compile(r"\$(\$?)\{([A-Z_][A-Z0-9_]*)\}")
+_REFERENCE = re.compile(r"\$(\$?)\{([A-Z_][A-Z0-9_]*)([-:=?+][^{}]*)?\}")
 _BARE = re.compile(r"\$([A-Z_][A-Z0-9_]*)")
 NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
 class Expanded(msgspec.Struct, frozen=True):
-    """`missing` are the variables that are not set; where there are any, `text` must not be used."""
+    """`missing` are the references that give nothing, without their braces; where there are any, `text` must not be used."""
 
     text: str
     missing: tuple[str, ...] = ()
@@ -33,9 +34,10 @@ def expand(text: str, variables: Mapping[str, str], *, bare: bool = False) -> Ex
     def put(match: re.Match[str]) -> str:
         if match[1]:
             return match[0][1:]
-        value = variables.get(match[2], "")
-        if not value and match[2] not in missing:
-            missing.append(match[2])
+        name = match[2] + (match[3] or "")
+        value = variables.get(name, "")
+        if not value and name not in missing:
+            missing.append(name)
         return value
 
     filled = _REFERENCE.sub(put, text)
@@ -48,5 +50,8 @@ def escape(text: str) -> str:
 
 
 def say_unset(names: Sequence[str]) -> str:
+    strange = next((name for name in names if not NAME.fullmatch(name)), None)
+    if strange is not None:
+        return f"${{{strange}}} has more than a name in its braces: only ${{NAME}} is known here, without a default"
     shown = " and ".join("${" + name + "}" for name in names)
     return f"{shown} {'is' if len(names) == 1 else 'are'} not set"

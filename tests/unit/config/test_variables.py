@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.config.variables import Expanded, escape, expand
+from openclaw.config.variables import Expanded, escape, expand, say_unset
 
 ENV = {"TOKEN": "t0k", "EMPTY": "", "A": "${TOKEN}", "_X9": "x"}
 
@@ -22,6 +22,8 @@ ENV = {"TOKEN": "t0k", "EMPTY": "", "A": "${TOKEN}", "_X9": "x"}
         ("${NOPE}", False, Expanded("${NOPE}", ("NOPE",))),
         ("${EMPTY}", False, Expanded("${EMPTY}", ("EMPTY",))),
         ("${TOKEN} ${B} ${C} ${B}", False, Expanded("${TOKEN} ${B} ${C} ${B}", ("B", "C"))),
+        ("${TOKEN:-x} ${B?}", False, Expanded("${TOKEN:-x} ${B?}", ("TOKEN:-x", "B?"))),
+        ("$${TOKEN:-x}", False, Expanded("${TOKEN:-x}")),
         ("$TOKEN", False, Expanded("$TOKEN")),
         ("$TOKEN", True, Expanded("t0k")),
         ("$NOPE", True, Expanded("$NOPE", ("NOPE",))),
@@ -34,6 +36,12 @@ def test_variables_are_put_in(text: str, bare: bool, result: Expanded) -> None:
     assert expand(text, ENV, bare=bare) == result
 
 
-@given(st.text(st.sampled_from("${}TOKENa ")))
+@given(st.text(st.sampled_from("${}TOKENa :-")))
 def test_escaped_text_comes_back_as_it_was(text: str) -> None:
     assert expand(escape(text), ENV) == Expanded(text)
+
+
+def test_what_only_a_shell_knows_is_said_to_be_unknown() -> None:
+    assert say_unset(("A", "B:-/tmp")) == (
+        "${B:-/tmp} has more than a name in its braces: only ${NAME} is known here, without a default"
+    )
