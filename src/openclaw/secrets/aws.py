@@ -91,7 +91,7 @@ class AwsSecrets:
     async def _program(self, name: str, region: str) -> dict[str, Any]:
         program = find_vendor("aws", self._around)
         if not program:
-            raise missing("aws", "aws", "AWS")
+            raise missing("aws", "boto3", "AWS")
         settings = self._around.settings.aws
         options = {"region": region, "profile": settings.profile, "endpoint-url": settings.endpoint_url}
         argv = [program, "secretsmanager", "get-secret-value", f"--secret-id={name}", "--output=json"]

@@ -61,7 +61,7 @@ class AzureSecrets:
             return await aside(lambda: _ask_library(resource))
         program = find_vendor("az", self._around)
         if not program:
-            raise missing("az", "azure", "Azure")
+            raise missing("az", "azure-identity", "Azure")
         argv = [program, "account", "get-access-token", f"--resource={resource}", "--output=json"]
         printed = await ask_vendor(argv, self._around, "AZURE_")
         try:

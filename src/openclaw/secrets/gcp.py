@@ -10,7 +10,7 @@ import re
 
 from openclaw.errors import OpenClawError, SecretError
 from openclaw.secrets.google_token import default_token
-from openclaw.secrets.program import ask_vendor, find_vendor, missing, text_of
+from openclaw.secrets.program import ask_vendor, find_vendor, install, missing, text_of
 from openclaw.secrets.reference import split_fragment
 from openclaw.secrets.rest import StoreAnswer, StoreApi, explain
 from openclaw.secrets.surroundings import Surroundings
@@ -90,12 +90,10 @@ class GcpSecrets:
         try:
             answer = await self._ask_metadata("instance/service-accounts/default/token")
         except OpenClawError:
-            raise missing("gcloud", "gcp", "Google Cloud") from None
+            raise missing("gcloud", "google-auth", "Google Cloud") from None
         text, seconds = answer.data.get("access_token"), answer.data.get("expires_in")
         if answer.status != 200 or not isinstance(text, str) or not isinstance(seconds, int):
-            raise SecretError(
-                "this machine has no service account", hint='Run: pip install "openclaw-py[gcp]" and sign in.'
-            )
+            raise SecretError("this machine has no service account", hint=f"Run: {install('google-auth')} and sign in.")
         if not self._configured_project():
             self._own_project = await self._metadata_project()
         return Token(text, float(seconds))

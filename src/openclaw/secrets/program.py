@@ -5,6 +5,8 @@ Owns how vendors' command lines (`gcloud`, `aws`, `az`) are found and how their 
 """
 
 import math
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
 
 from openclaw.errors import ProcessError, SecretError
@@ -84,8 +86,13 @@ def text_of(data: bytes) -> str:
         raise SecretError("it is not text (UTF-8)", hint="Store it as text, encoded if need be.") from None
 
 
-def missing(program: str, extra: str, place: str) -> SecretError:
+def missing(program: str, library: str, place: str) -> SecretError:
     return SecretError(
         f"neither the library for {place} nor {program} is installed",
-        hint=f'Run: pip install "openclaw-py[{extra}]", or install {program} and sign in.',
+        hint=f"Run: {install(library)}, or install {program} and sign in.",
     )
+
+
+def install(library: str) -> str:
+    """The command that adds a library to the environment we run in."""
+    return f"{shlex.quote(sys.executable)} -m pip install {library}"

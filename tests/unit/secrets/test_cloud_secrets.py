@@ -5,6 +5,7 @@ The real libraries and stores that run on a laptop (Vault, AWS) are in tests/rea
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -132,14 +133,14 @@ async def test_what_answers_in_the_metadata_servers_place_is_not_believed(cloud:
     cloud.flavor = ""
     assert await failure(with_gcp(cloud), "secret://gcp/a") == (
         "neither the library for Google Cloud nor gcloud is installed. "
-        'Run: pip install "openclaw-py[gcp]", or install gcloud and sign in.'
+        f"Run: {sys.executable} -m pip install google-auth, or install gcloud and sign in."
     )
 
 
 async def test_a_machine_without_a_service_account_says_so(cloud: CloudImitation) -> None:
     cloud.has_account = False
     assert await failure(with_gcp(cloud), "secret://gcp/a") == (
-        'this machine has no service account. Run: pip install "openclaw-py[gcp]" and sign in.'
+        f"this machine has no service account. Run: {sys.executable} -m pip install google-auth and sign in."
     )
 
 
@@ -267,16 +268,16 @@ async def test_what_cannot_be_an_aws_secret_is_not_asked_for(tmp_path: Path, nam
     assert not record.exists()
 
 
-async def test_without_library_and_program_the_extra_is_named() -> None:
+async def test_without_library_and_program_both_are_named() -> None:
     around = surroundings({"PATH": ""})
     secrets = Resolver(SecretsSection(), {}, providers={"aws": AwsSecrets(around), "azure": AzureSecrets(around)})
     assert await failure(secrets, "secret://aws/a") == (
         "neither the library for AWS nor aws is installed. "
-        'Run: pip install "openclaw-py[aws]", or install aws and sign in.'
+        f"Run: {sys.executable} -m pip install boto3, or install aws and sign in."
     )
     assert await failure(secrets, "secret://azure/my-vault/a") == (
         "neither the library for Azure nor az is installed. "
-        'Run: pip install "openclaw-py[azure]", or install az and sign in.'
+        f"Run: {sys.executable} -m pip install azure-identity, or install az and sign in."
     )
 
 
