@@ -129,7 +129,7 @@ def test_a_server_or_plugin_that_does_not_run_comes_with_what_to_do(tmp_path: Pa
     sly = tmp_path / "sly.py"
     sly.write_text("raise RuntimeError('no')")
     config = {
-        "agents": {"entries": {"main": {}, "b": {"mcp": {"servers": {"own": {"command": "/no/such/program"}}}}}},
+        "agents": {"entries": {"main": {}, "b": {"mcp": {"servers": {"own": {"command": "false"}}}}}},
         "mcp": {"servers": {"far": {"url": "http://127.0.0.1:9/mcp"}}},
         "plugins": {"load": {"paths": [str(sly), "/no/such/path"]}, "entries": {"sly": {}, "absent": {}}},
     }
@@ -144,4 +144,16 @@ def test_a_server_or_plugin_that_does_not_run_comes_with_what_to_do(tmp_path: Pa
         "Plugin sly": f"Mend {sly}, or switch it off: plugins.entries.sly.enabled.",
         "Plugin absent": "Install it, or take plugins.entries.absent out.",
         "Plugin /no/such/path": "Correct plugins.load.paths.",
+    }
+
+
+def test_a_server_whose_program_is_missing_is_told_without_starting_it(tmp_path: Path) -> None:
+    with home(tmp_path, {"mcp": {"servers": {"lost": {"command": "/no/such/program"}}}}) as place:
+        found = checks(place)
+
+    assert found["Server lost"] == {
+        "what": "Server lost",
+        "state": "failed",
+        "message": "There is no program at /no/such/program.",
+        "fix": "Check `command`.",
     }

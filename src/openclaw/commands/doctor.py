@@ -25,9 +25,12 @@ from openclaw.commands.secrets import checked
 from openclaw.commands.status import store_place
 from openclaw.config.agents import agent, agent_ids
 from openclaw.config.load import load_config
-from openclaw.errors import ConfigError, OpenClawError
+from openclaw.config.servers import ServerSpec, server_specs
+from openclaw.errors import ConfigError, OpenClawError, ProcessError
 from openclaw.mcp.status import ServerStatus
 from openclaw.plugins.loader import LOAD_PATHS, PluginStatus
+from openclaw.process.environment import child_environment
+from openclaw.process.program import find_program
 from openclaw.process.stale import stale
 from openclaw.secrets.plaintext import plaintext_findings
 from openclaw.security.external import clean_label
@@ -165,7 +168,8 @@ async def _servers(app: App, *, probe: bool) -> list[Check]:
         for name in agent_ids(app.config):
             manager.start(name)
             await manager.arrivals.started(name)
-    checks = [_server(status) for status in manager.status()]
+    specs = {(one.name, one.owner): one for name in agent_ids(app.config) for one in server_specs(app.config, name)}
+    checks = [_server(status, _no_program(specs[status.name, status.owner], app)) for status in manager.status()]
     for finding in plaintext_findings(app.config):
         place = f"{finding.file}:{finding.line}" if finding.line else finding.file
         checks.append(
@@ -179,8 +183,26 @@ async def _servers(app: App, *, probe: bool) -> list[Check]:
     return checks
 
 
-def _server(status: ServerStatus) -> Check:
+def _no_program(spec: ServerSpec, app: App) -> ProcessError | None:
+    """Why the command of a server cannot be run, without running it; None when it can, or when there is none."""
+    if not spec.command or spec.fault or not spec.enabled:
+        return None
+    child = child_environment(dict(spec.env), pass_env=spec.pass_env, parent=app.engine.env)
+    try:
+        find_program(
+            spec.command,
+            search_path=child.variables.get("PATH", os.defpath),
+            cwd=os.path.expanduser(spec.cwd) if spec.cwd else None,
+        )
+    except ProcessError as error:
+        return error
+    return None
+
+
+def _server(status: ServerStatus, no_program: ProcessError | None) -> Check:
     what = f"Server {clean_label(status.name, 60)}"
+    if no_program is not None:
+        return Check(what, "failed", clean_label(no_program.message, 300), no_program.hint)
     said = clean_label(f"{status.shown}, {status.tools} tools", 300)
     named = " ".join([shlex.quote(status.name), *(["--agent", status.owner] if status.owner else [])])
     if status.state == "needs-auth":
