@@ -1,6 +1,7 @@
 """Running code that is not ours: with a deadline, and with every fault turned into a PluginFault.
 
 A task that refuses to be cancelled is abandoned, and so is a thread that never ends (it dies with the process): nobody waits for them.
+Code that blocks is no matter of a deadline: thread.py keeps it out of our loop.
 """
 
 import asyncio
@@ -16,21 +17,24 @@ from openclaw.redact import redact
 _T = TypeVar("_T")
 
 # Seconds a cancelled task gets to clean up before it is abandoned.
-_GRACE_SECONDS = 1.0
+GRACE_SECONDS = 1.0
 # Enough of a foreign error's text to recognise it.
 _SHOWN_ERROR = 300
 
 
-async def bounded(call: Callable[[], Awaitable[_T]], seconds: float) -> _T:
-    """Await what `call` gives. Raises PluginFault for whatever goes wrong, and CancelledError only when we are cancelled."""
-    task = asyncio.create_task(_fenced(call))
+async def bounded(call: Callable[[], Awaitable[_T]], seconds: float, what: str | None = None) -> _T:
+    """Await what `call` gives. Raises PluginFault for whatever goes wrong, and CancelledError only when we are cancelled.
+
+    `what` names the task: by it thread.py tells what a plugin is busy with.
+    """
+    task = asyncio.create_task(_fenced(call), name=what)
     task.add_done_callback(_look)
     try:
         in_time, _ = await asyncio.wait({task}, timeout=seconds)
     finally:
         if not task.done():
             task.cancel()
-            await asyncio.wait({task}, timeout=_GRACE_SECONDS)
+            await asyncio.wait({task}, timeout=GRACE_SECONDS)
     if not in_time:
         raise PluginFault(f"it did not finish within {seconds:g} s")
     if task.cancelled():
@@ -52,7 +56,7 @@ async def in_thread(work: Callable[[], _T], seconds: float) -> _T:
         try:
             value = work()
         except BaseException as error:
-            value = _fault(error)
+            value = as_fault(error)
         # The loop may be gone by now; then nobody asks any more.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, value)
@@ -75,10 +79,11 @@ async def _fenced(call: Callable[[], Awaitable[_T]]) -> _T:
         raise
     except BaseException as error:
         # SystemExit too: a plugin does not decide when we end.
-        raise _fault(error) from error
+        raise as_fault(error) from error
 
 
-def _fault(error: BaseException) -> PluginFault:
+def as_fault(error: BaseException) -> PluginFault:
+    """What went wrong in foreign code, in words that can be shown."""
     if isinstance(error, PluginFault):
         return error
     text = one_line(str(error), _SHOWN_ERROR)

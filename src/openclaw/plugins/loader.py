@@ -1,8 +1,8 @@
 """Loads plugins, keeps their faults their own, and offers their tools as one ToolSource.
 
-Whether a plugin is on is one decision (`why_off`). One that raises, hangs past its deadline or asks for what we do not have is left
-out with a reason (`statuses`), and the others go on. Nothing here raises but CancelledError. Blocking code inside `initialize` does
-block us: only the import of a plugin runs in a thread of its own.
+Whether a plugin is on is one decision (`why_off`). One that raises, hangs or blocks past its deadline or asks for what we do not have
+is left out with a reason (`statuses`), and the others go on. Nothing here raises but CancelledError. A plugin that is not built in runs
+in a thread of its own (thread.py); built-in ones are ours, and run in our loop.
 """
 
 import asyncio
@@ -17,10 +17,12 @@ from msgspec.structs import replace
 
 from openclaw import __version__
 from openclaw.plugins.admit import Offer, admit
-from openclaw.plugins.bounded import bounded, in_thread
+from openclaw.plugins.bounded import in_thread
 from openclaw.plugins.contract import PluginContext, PluginFault, PluginHandle, ToolPlugin
 from openclaw.plugins.discover import Found, in_paths, installed
 from openclaw.plugins.fitness import check_config, check_host
+from openclaw.plugins.housed import housed
+from openclaw.plugins.thread import PluginThread, within
 from openclaw.tool import Absence, Tool, ToolSource
 
 # Seconds for a plugin to be imported, and again to be initialised: start-up of everything else does not wait for longer.
@@ -80,9 +82,19 @@ class Host(msgspec.Struct, frozen=True):
 
 
 class _Running(msgspec.Struct, frozen=True):
+    """`thread` is where it runs; a built-in one has none."""
+
     plugin: ToolPlugin
     settings: PluginSettings
     handle: PluginHandle
+    thread: PluginThread | None
+
+
+class _Blocked(msgspec.Struct, frozen=True):
+    """A plugin whose thread was given up, and the tools it had offered by then."""
+
+    thread: PluginThread
+    tools: Sequence[str]
 
 
 def why_off(plugin_id: str, rules: PluginRules, *, built_in: bool) -> str:
@@ -129,6 +141,7 @@ class Plugins:
         self._built_in = built_in
         self._reserved = frozenset(reserved)
         self._running: dict[str, _Running] = {}
+        self._blocked: dict[str, _Blocked] = {}
         self._statuses: tuple[PluginStatus, ...] = ()
         self._changing = asyncio.Lock()
         # By agent: what was offered the last time, and what was taken of it.
@@ -136,7 +149,12 @@ class Plugins:
 
     def statuses(self) -> tuple[PluginStatus, ...]:
         """Every plugin that was found or named, by id."""
-        return self._statuses
+        return tuple(
+            replace(status, state="failed", reason=self._blocked[status.id].thread.fault)
+            if status.state == "loaded" and status.id in self._blocked
+            else status
+            for status in self._statuses
+        )
 
     def tools(self, agent: str) -> Sequence[Tool]:
         return self._admitted(agent).tools
@@ -147,12 +165,13 @@ class Plugins:
 
     def absences(self, agent: str) -> Sequence[Absence]:
         absences = [
-            Absence(status.id, f"the plugin {status.id} is not loaded: {status.reason}", status.where)
-            for status in self._statuses
+            Absence(name, f"the plugin {status.id} is not loaded: {status.reason}", status.where)
+            for status in self.statuses()
             if status.state == "failed"
+            for name in (status.id, *(self._blocked[status.id].tools if status.id in self._blocked else ()))
         ]
         absences += self._admitted(agent).absences
-        for name, source in self._sources():
+        for name, _, source in self._sources():
             try:
                 absences += source.absences(agent)
             except Exception as error:
@@ -160,13 +179,14 @@ class Plugins:
         return absences
 
     async def settle(self, agent: str, patience: float) -> None:
-        async def wait(name: str, source: ToolSource) -> None:
+        async def wait(name: str, thread: PluginThread | None, source: ToolSource) -> None:
+            seconds = patience + self._host.hook_seconds
             try:
-                await bounded(lambda: source.settle(agent, patience), patience + self._host.hook_seconds)
+                await within(thread, "settle", lambda: source.settle(agent, patience), seconds)
             except PluginFault as fault:
                 _log.warning("plugin %s failed while its tools were awaited: %s", name, fault)
 
-        await asyncio.gather(*(wait(name, source) for name, source in self._sources()))
+        await asyncio.gather(*(wait(name, running.thread, source) for name, running, source in self._sources()))
 
     def context(self, agent: str) -> str:
         texts: list[str] = []
@@ -240,6 +260,11 @@ class Plugins:
             raise PluginFault(settings.fault)
         check_host(plugin, self._host.version)
         check_config(plugin, settings.config)
+        blocked = self._blocked.get(name)
+        if blocked is not None and not blocked.thread.has_ended:
+            # It would only block another one.
+            raise PluginFault(blocked.thread.fault)
+        self._blocked.pop(name, None)
         context = PluginContext(
             id=name,
             config=settings.config,
@@ -249,10 +274,21 @@ class Plugins:
             env=settings.env,
             api_key=settings.api_key,
         )
-        handle = await bounded(lambda: plugin.initialize(context), self._host.start_seconds)
-        if not isinstance(handle, PluginHandle):
-            raise PluginFault("its initialize gave something that is not a PluginHandle")
-        self._running[name] = _Running(plugin, settings, handle)
+        thread = None if name in self._built_in else PluginThread(name, partial(self._give_up, name))
+
+        async def initialize() -> PluginHandle:
+            handle = await plugin.initialize(context)
+            if not isinstance(handle, PluginHandle):
+                raise PluginFault("its initialize gave something that is not a PluginHandle")
+            return handle if thread is None else housed(handle, name, thread)
+
+        try:
+            handle = await within(thread, "initialize", initialize, self._host.start_seconds)
+        except BaseException:
+            if thread is not None:
+                await thread.close()
+            raise
+        self._running[name] = _Running(plugin, settings, handle, thread)
 
     async def _change(self, name: str, running: _Running, settings: PluginSettings) -> str:
         """Give a running plugin its new settings. Config it cannot use leaves it as it is; the sentence says so."""
@@ -270,7 +306,8 @@ class Plugins:
             await self._start(name, running.plugin, settings)
             return ""
         try:
-            await bounded(lambda: change(settings.config), self._host.hook_seconds)
+            seconds = self._host.hook_seconds
+            await within(running.thread, "on_config_change", lambda: change(settings.config), seconds)
         except PluginFault:
             await self._stop(name)
             raise
@@ -279,12 +316,26 @@ class Plugins:
 
     async def _stop(self, name: str) -> None:
         running = self._running.pop(name, None)
-        if running is None or running.handle.on_shutdown is None:
+        if running is None:
             return
         try:
-            await bounded(running.handle.on_shutdown, self._host.hook_seconds)
+            if running.handle.on_shutdown is not None:
+                await within(running.thread, "on_shutdown", running.handle.on_shutdown, self._host.hook_seconds)
         except PluginFault as fault:
             _log.warning("plugin %s did not shut down cleanly: %s", name, fault)
+        finally:
+            if running.thread is not None:
+                await running.thread.close()
+
+    def _give_up(self, name: str, thread: PluginThread) -> None:
+        """A plugin blocks its thread: it is taken out."""
+        tools = (tool for kept in self._kept.values() for tool in kept.tools)
+        names = {tool.name for tool in tools if (tool.kind, tool.origin) == ("plugin", name)}
+        self._blocked[name] = _Blocked(thread, sorted(names))
+        running = self._running.get(name)
+        if running is not None and running.thread is thread:
+            del self._running[name]
+            _log.warning("plugin %s is disabled: %s", name, thread.fault)
 
     def _admitted(self, agent: str) -> "_Admitted":
         """Decided anew only when a plugin offers other tools than the last time."""
@@ -312,8 +363,8 @@ class Plugins:
             offers.append(Offer(name, tools if built_in else tuple(tools), built_in))
         return offers
 
-    def _sources(self) -> list[tuple[str, ToolSource]]:
-        return [(name, r.handle.source) for name, r in self._running.items() if r.handle.source is not None]
+    def _sources(self) -> list[tuple[str, _Running, ToolSource]]:
+        return [(name, one, one.handle.source) for name, one in self._running.items() if one.handle.source is not None]
 
 
 class _Admitted(msgspec.Struct, frozen=True):

@@ -1,0 +1,105 @@
+"""What a plugin gave back, as our loop may use it: every tool, source and context of it runs in the plugin's own thread.
+
+The synchronous questions (which tools, what text) are asked there too: a plugin's code never runs in two threads at once. A plugin that
+is busy is not waited for: what it said the last time counts.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from msgspec.structs import replace
+
+from openclaw.plugins.contract import PluginFault, PluginHandle
+from openclaw.plugins.thread import ALIVE_SECONDS, PluginThread
+from openclaw.tool import Absence, Invocation, Run, Tool, ToolResult
+
+
+def housed(handle: PluginHandle, plugin: str, thread: PluginThread) -> PluginHandle:
+    """Called in the plugin's thread. Hooks stay as they are, and so does where `settle` runs: who calls them knows their bounds."""
+    tools: list[Any] = [_tool(tool, plugin, thread) for tool in handle.tools]
+    if handle.source is None and not handle.contexts:
+        return replace(handle, tools=tools)
+    source = _Source(handle, plugin, thread)
+    return replace(handle, tools=tools, source=source, contexts=[source] if handle.contexts else [])
+
+
+class _Source:
+    """A ToolSource and a ContextSource. None of the questions waits for a plugin that is busy, but for a moment."""
+
+    def __init__(self, handle: PluginHandle, plugin: str, thread: PluginThread) -> None:
+        self._source = handle.source
+        self._contexts = tuple(handle.contexts)
+        self._plugin = plugin
+        self._thread = thread
+        # By agent: the tools as the plugin gave them, and as they are passed on.
+        self._known: dict[str, tuple[tuple[object, ...], Sequence[Tool]]] = {}
+
+    def tools(self, agent: str) -> Sequence[Tool]:
+        return self._thread.ask(("tools", agent), lambda: self._tools(agent), ())
+
+    def absences(self, agent: str) -> Sequence[Absence]:
+        return self._thread.ask(("absences", agent), lambda: self._absences(agent), ())
+
+    def context(self, agent: str) -> str:
+        return self._thread.ask(("context", agent), lambda: self._context(agent), "")
+
+    # In the plugin's thread
+
+    async def settle(self, agent: str, patience: float) -> None:
+        no_tools: Sequence[Tool] = ()
+        if self._source is not None:
+            await self._source.settle(agent, patience)
+        self._thread.answer(("tools", agent), lambda: self._tools(agent), no_tools)
+        self._thread.answer(("context", agent), lambda: self._context(agent), "")
+
+    def _tools(self, agent: str) -> Sequence[Tool]:
+        given = tuple(self._source.tools(agent)) if self._source is not None else ()
+        known = self._known.get(agent)
+        # The same tools are the same objects again: nothing is decided anew because of them.
+        if (
+            known is None
+            or len(known[0]) != len(given)
+            or any(a is not b for a, b in zip(known[0], given, strict=True))
+        ):
+            known = self._known[agent] = (given, [_tool(tool, self._plugin, self._thread) for tool in given])
+        return known[1]
+
+    def _absences(self, agent: str) -> Sequence[Absence]:
+        return tuple(self._source.absences(agent)) if self._source is not None else ()
+
+    def _context(self, agent: str) -> str:
+        return "\n\n".join(text for part in self._contexts if (text := part.context(agent)))
+
+
+def _tool(tool: Any, plugin: str, thread: PluginThread) -> Any:
+    """What is no Tool stays what it is: admit.py says so."""
+    return replace(tool, run=_run(tool, plugin, thread)) if isinstance(tool, Tool) else tool
+
+
+def _run(tool: Tool, plugin: str, thread: PluginThread) -> Run:
+    async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        there = replace(invocation, progress=_at_home(invocation.progress))
+        try:
+            return await thread.call(f"the tool {tool.name}", lambda: tool.run(arguments, there), seconds)
+        except PluginFault as fault:
+            if thread.fault:
+                return ToolResult.error(f"{tool.name} is not available: the plugin {plugin} is disabled: {fault}.")
+            return ToolResult.error(f"{tool.name} failed: {fault}.")
+
+    # tools/invoke.py ends the call at the tool's own timeout.
+    seconds = ALIVE_SECONDS if tool.timeout is None else tool.timeout
+    return run
+
+
+def _at_home(callback: Callable[[str], None]) -> Callable[[str], None]:
+    """A callback of ours that may be called in any thread."""
+    home = asyncio.get_running_loop()
+
+    def call(message: str) -> None:
+        # Our loop may have ended meanwhile; then nobody listens.
+        with suppress(RuntimeError):
+            home.call_soon_threadsafe(callback, message)
+
+    return call
