@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from parts.pages import ROOT, Stage, blocks_of
+from parts.pages import ROOT, Stage, blocks_of, path_without_this_environment
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 # What programs that download things may need to know about this machine.
@@ -60,9 +60,3 @@ def test_readme_can_be_followed_from_a_fresh_clone_within_five_minutes(tmp_path:
     assert not (stage.cwd / ".venv").is_symlink()
     told = subprocess.run(["git", "-C", stage.cwd, "status", "--porcelain"], capture_output=True, text=True, check=True)
     assert told.stdout == ""
-
-
-def path_without_this_environment() -> str:
-    return os.pathsep.join(
-        folder for folder in os.environ["PATH"].split(os.pathsep) if not folder.startswith(str(ROOT))
-    )

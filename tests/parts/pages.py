@@ -1,12 +1,14 @@
 """The documentation as a reader uses it: the code blocks of a page, and a stage on which they are carried out in order.
 
-A page is one story. It gets a HOME with nothing in it but a copy of the checkout, ~/openclaw-py, where it starts; its blocks are carried
-out from the first to the last, each seeing what the ones before it left. What becomes of a block is decided by the language of its fence:
+A page is one story. It gets a HOME with nothing in it but a copy of the checkout, where it starts, under a name that no page can guess;
+`openclaw` is not on the PATH. A page that links to the section "Before you start" of docs/README.md has a reader who did what that section
+says. The blocks are carried out from the first to the last, each seeing what the ones before it left. What becomes of a block is decided by
+the language of its fence:
 
     json5     A whole openclaw.json. It loads without a warning and is written to ~/.openclaw/openclaw.json.
     json      It is JSON.
     toml      It is TOML.
-    sh        bash runs it and ends with 0. `cd` stays in force for the blocks that follow.
+    sh        bash runs it and ends with 0. `cd` and `export` stay in force for the blocks that follow.
     console   A terminal. Lines that start with `$ ` are run, as under `sh`; the other lines are what the reader sees: each stands
               in the output, in this order. `…` in them is anything, two blanks or more are blanks.
     python    Python runs it and ends with 0.
@@ -47,6 +49,11 @@ _NOTE = re.compile(r"<!--\s*([a-z ]+?)\s*(?::\s*(.*?))?\s*-->[ \t]*\n?\Z", re.DO
 _NOTES = frozenset({"not run", "file", "in", "exit", "refused"})
 _VARIABLE = re.compile(r"(?<!\$)\$\{([A-Z_][A-Z0-9_]*)\}")
 _ANYTHING = "…"
+# What pages ask of their readers stands there, once.
+_BEFORE = re.compile(r"\]\((?:\.\./)*(?:docs/)?README\.md#before-you-start\)")
+_BEFORE_SECTION = re.compile(r"^## Before you start$.*?(?=^## )", re.MULTILINE | re.DOTALL)
+# A shell that ends says where it is and what it exported, but for what it tells about itself.
+_OF_THE_SHELL = frozenset({"_", "PWD", "OLDPWD", "SHLVL"})
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,25 @@ class BadPage(AssertionError):
 
 
 def pages() -> list[Path]:
-    return [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+    """Everything that is written for people, but for the list of changes."""
+    own = ("AGENTS.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "VISION.md", "tests/README.md")
+    return [*(ROOT / name for name in own), *sorted(DOCS.rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
+
+
+def story(page: Path) -> list[Block]:
+    """The blocks of a page, after those that it asks its reader to have carried out."""
+    text = page.read_text(encoding="utf-8")
+    index = DOCS / "README.md"
+    before = _BEFORE_SECTION.search(index.read_text(encoding="utf-8")) if page != index and _BEFORE.search(text) else None
+    asked = blocks_of(before[0], "docs/README.md, Before you start") if before else ()
+    return [*asked, *blocks_of(text, name_of(page))]
+
+
+def path_without_this_environment() -> str:
+    """The PATH of somebody who has just opened a terminal."""
+    return os.pathsep.join(
+        folder for folder in os.environ["PATH"].split(os.pathsep) if not folder.startswith(str(ROOT))
+    )
 
 
 def name_of(page: Path) -> str:
@@ -116,12 +141,11 @@ class Stage:
         self._patience = patience
         self.home = folder / "home"
         self.home.mkdir(parents=True)
-        self.cwd = start or checkout(self.home / "openclaw-py")
-        self._after = folder / "cwd"
-        own = Path(sys.executable).parent
+        self.cwd = start or checkout(self.home / "some where" / "claw")
+        self._after = folder / "after"
         self.env = {
             "HOME": str(self.home),
-            "PATH": os.pathsep.join([*map(str, programs), str(own), os.environ["PATH"]]),
+            "PATH": os.pathsep.join([*map(str, programs), path_without_this_environment()]),
             "LANG": "C.UTF-8",
             "COLUMNS": "120",
             # Nobody listens there: a model server of the person who runs the tests stays out of them.
@@ -206,9 +230,11 @@ class Stage:
         self._end([sys.executable, "-"], block.text, block.place, int(block.notes.get("exit", "0")))
 
     def _shell(self, script: str, place: str, code: int) -> str:
-        after = f"trap 'pwd > \"{self._after}\"' EXIT\n"
+        after = f"trap 'env -0 > \"{self._after}\"' EXIT\n"
         output = self._end(["bash", "-e", "-u", "-o", "pipefail", "-c", after + script], "", place, code)
-        self.cwd = Path(self._after.read_text().rstrip("\n"))
+        exported = dict(line.split("=", 1) for line in self._after.read_text(encoding="utf-8").split("\0") if line)
+        self.cwd = Path(exported["PWD"])
+        self.env = {name: value for name, value in exported.items() if name not in _OF_THE_SHELL}
         return output
 
     def _end(self, argv: list[str], given: str, place: str, code: int) -> str:
