@@ -8,9 +8,9 @@ import pytest
 from openclaw.content import Framed, Text
 from openclaw.errors import RpcError, UsageError
 from openclaw.mcp import prompts, resources
+from openclaw.mcp.access import UnavailableError
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.status import PromptsChanged, ResourceChanged
-from openclaw.mcp.supervisor import UnavailableError
 from openclaw.tool import Invocation
 from parts.http_faults import hold, reset, status
 from parts.http_server import Fault

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import AuthError, SignInNeededError, TransportError
+from openclaw.mcp.access import UnavailableError
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Services
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.results import CallResult
 from openclaw.mcp.status import EngineEvent, StateChanged
-from openclaw.mcp.supervisor import UnavailableError
 from openclaw.protocol.lifecycle import Event
 from parts import workshop
 from parts.chaos_proxy import Chaos, ChaosProxy

@@ -22,13 +22,13 @@ from openclaw.config.wording import nearest
 from openclaw.content import File, Text, ToolCall, text_of
 from openclaw.engine import Engine
 from openclaw.errors import UsageError
+from openclaw.mcp.access import UnavailableError
 from openclaw.mcp.bridge import tool_of
 from openclaw.mcp.definition import schema_of
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.registry import ToolEntry
 from openclaw.mcp.results import CallResult, as_json
 from openclaw.mcp.status import ServerStatus
-from openclaw.mcp.supervisor import UnavailableError
 from openclaw.security.external import clean_label
 from openclaw.tool import Invocation, ToolResult
 from openclaw.tools.invoke import CheckerCache, invoke

@@ -44,7 +44,7 @@ _UNKNOWN_TOOL = re.compile(
 
 
 class CalledServer(Protocol):
-    """What a call needs of its server (supervisor.py)."""
+    """What a call needs of its server (access.py)."""
 
     spec: ServerSpec
     catalog: Catalog

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from openclaw.errors import OpenClawError
+from openclaw.mcp.access import UnavailableError
 from openclaw.mcp.arrivals import Arrivals
 from openclaw.mcp.bridge import has_weight, result_of
 from openclaw.mcp.registry import ToolEntry
@@ -18,7 +19,7 @@ from openclaw.mcp.resources import run_utility
 from openclaw.mcp.results import CallResult
 from openclaw.mcp.roster import Roster
 from openclaw.mcp.running import Running
-from openclaw.mcp.supervisor import Supervisor, UnavailableError
+from openclaw.mcp.supervisor import Supervisor
 from openclaw.mcp.view import View
 from openclaw.media import MediaStore
 from openclaw.tool import Invocation, Run, ToolResult

@@ -17,8 +17,7 @@ import msgspec
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import LinkLostError, OpenClawError
-from openclaw.mcp.access import Access
-from openclaw.mcp.access import UnavailableError as UnavailableError
+from openclaw.mcp.access import Access, UnavailableError
 from openclaw.mcp.cache import Cache
 from openclaw.mcp.call import Call, notice_loss
 from openclaw.mcp.catalog import Catalog, Learned
