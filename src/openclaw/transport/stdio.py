@@ -41,8 +41,8 @@ GATHER_BYTES = 16 << 10
 # many seconds meanwhile, for all who have something to do. A server that takes longer is tried again after so many turns with requests.
 AWAKE = 50e-6
 AWAKE_AGAIN = 64
-# When standard output ends, the exit code follows at once, if there is to be one.
-_EXIT_CODE_PATIENCE = 0.05
+# When standard output ends, the exit code follows at once, if there is to be one: on a machine that is very busy a little later.
+_EXIT_CODE_PATIENCE = 0.25
 
 
 def _log_stderr(line: str) -> None:
