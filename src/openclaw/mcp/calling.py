@@ -56,9 +56,9 @@ class Calling:
         if entry is None:
             return ToolResult.error(view.absence(name))
         result = await self.call(view, entry, arguments, invocation.agent, invocation.session, invocation.progress)
-        dressed = partial(result_of, result, entry.spec.name, entry.definition.name, self._media)
+        given = result, entry.spec.name, entry.definition.name, self._media
         # Megabytes to decode and to keep on a disk are nothing that other calls should wait for.
-        return await asyncio.to_thread(dressed) if has_weight(result) else dressed()
+        return await asyncio.to_thread(result_of, *given) if has_weight(result) else result_of(*given)
 
     async def call(
         self,
