@@ -18,6 +18,11 @@ def carry_out(text: str, folder: Path) -> Stage:
     ("text", "fault"),
     [
         ("```console\n$ echo one\ntwo\n```\n", "page.md:2: `echo one` does not show the line\n  two"),
+        (
+            "```console\n$ echo 2026-01-01T00:00:00Z ERROR x: no && echo one\none\n```\n",
+            "page.md:2: `echo 2026-01-01T00:00:00Z ERROR x: no && echo one` logs what the page does not show:\n2026-01-01",
+        ),
+        ("```console\n$ openclaw\n```\n", "page.md:2: ended with 127, not with 0"),
         ("```console\n$ false\n```\n", "page.md:2: ended with 1, not with 0"),
         ("<!-- exit: 1 -->\n```sh\ntrue\n```\n", "page.md:2: ended with 0, not with 1"),
         ("```python\nraise SystemExit(3)\n```\n", "page.md:1: ended with 3"),
@@ -59,6 +64,7 @@ def test_each_block_sees_what_the_blocks_before_it_left(tmp_path: Path) -> None:
     ```
 
     ```console
+    $ export PATH="$PWD/../.venv/bin:$PATH"
     $ openclaw config get session.store
     memory
     ```

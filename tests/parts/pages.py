@@ -10,7 +10,8 @@ the language of its fence:
     toml      It is TOML.
     sh        bash runs it and ends with 0. `cd` and `export` stay in force for the blocks that follow.
     console   A terminal. Lines that start with `$ ` are run, as under `sh`; the other lines are what the reader sees: each stands
-              in the output, in this order. `…` in them is anything, two blanks or more are blanks.
+              in the output, in this order. `…` in them is anything, two blanks or more are blanks. The output may have more lines,
+              but no warning and no error in the log.
     python    Python runs it and ends with 0.
 
 An HTML comment right above a fence says what cannot be seen:
@@ -49,6 +50,8 @@ _NOTE = re.compile(r"<!--\s*([a-z ]+?)\s*(?::\s*(.*?))?\s*-->[ \t]*\n?\Z", re.DO
 _NOTES = frozenset({"not run", "file", "in", "exit", "refused"})
 _VARIABLE = re.compile(r"(?<!\$)\$\{([A-Z_][A-Z0-9_]*)\}")
 _ANYTHING = "…"
+# A line of the log that a reader would be worried by, and look for on the page.
+_FAULT = re.compile(r"\S+Z (?:WARNING|ERROR|CRITICAL) ")
 # What pages ask of their readers stands there, once.
 _BEFORE = re.compile(r"\]\((?:\.\./)*(?:docs/)?README\.md#before-you-start\)")
 _BEFORE_SECTION = re.compile(r"^## Before you start$.*?(?=^## )", re.MULTILINE | re.DOTALL)
@@ -80,7 +83,9 @@ def story(page: Path) -> list[Block]:
     """The blocks of a page, after those that it asks its reader to have carried out."""
     text = page.read_text(encoding="utf-8")
     index = DOCS / "README.md"
-    before = _BEFORE_SECTION.search(index.read_text(encoding="utf-8")) if page != index and _BEFORE.search(text) else None
+    before = (
+        _BEFORE_SECTION.search(index.read_text(encoding="utf-8")) if page != index and _BEFORE.search(text) else None
+    )
     asked = blocks_of(before[0], "docs/README.md, Before you start") if before else ()
     return [*asked, *blocks_of(text, name_of(page))]
 
@@ -225,6 +230,8 @@ class Stage:
             missing = first_missing(shown, output)
             if missing is not None:
                 raise BadPage(f"{place}: `{command}` does not show the line\n  {missing}\nIt shows:\n{output}")
+            if kept_back := [line for line in output.splitlines() if _FAULT.match(line) and not is_shown(line, shown)]:
+                raise BadPage(f"{place}: `{command}` logs what the page does not show:\n" + "\n".join(kept_back))
 
     def _python(self, block: Block) -> None:
         self._end([sys.executable, "-"], block.text, block.place, int(block.notes.get("exit", "0")))
@@ -290,6 +297,18 @@ def _commands(block: Block) -> Iterator[tuple[str, str, list[str]]]:
         yield place, "\n".join(command), shown
 
 
+def is_shown(line: str, shown: Sequence[str]) -> bool:
+    return any(
+        _pattern(wanted).fullmatch(line.rstrip()) for wanted in map(str.rstrip, shown) if wanted not in ("", _ANYTHING)
+    )
+
+
+def _pattern(wanted: str) -> re.Pattern[str]:
+    # How wide a column is depends on what else stands in it.
+    pieces = [r"\s+".join(map(re.escape, re.split(r" {2,}", piece))) for piece in wanted.split(_ANYTHING)]
+    return re.compile(".*".join(pieces))
+
+
 def first_missing(shown: Sequence[str], output: str) -> str | None:
     """The first shown line that does not stand in the output after those before it; None when all do."""
     lines = iter(output.splitlines())
@@ -297,9 +316,7 @@ def first_missing(shown: Sequence[str], output: str) -> str | None:
         wanted = line.rstrip()
         if wanted in ("", _ANYTHING):
             continue
-        # How wide a column is depends on what else stands in it.
-        pieces = [r"\s+".join(map(re.escape, re.split(r" {2,}", piece))) for piece in wanted.split(_ANYTHING)]
-        pattern = re.compile(".*".join(pieces))
+        pattern = _pattern(wanted)
         if not any(pattern.fullmatch(candidate.rstrip()) for candidate in lines):
             return line
     return None
