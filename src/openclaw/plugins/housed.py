@@ -75,22 +75,23 @@ class _Source:
 
 def _tool(tool: Any, plugin: str, thread: PluginThread) -> Any:
     """What is no Tool stays what it is: admit.py says so."""
-    return replace(tool, run=_run(tool, plugin, thread)) if isinstance(tool, Tool) else tool
+    return replace(tool, run=_moved(tool.run, tool, plugin, thread)) if isinstance(tool, Tool) else tool
 
 
-def _run(tool: Tool, plugin: str, thread: PluginThread) -> Run:
-    async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+def _moved(run: Run, tool: Tool, plugin: str, thread: PluginThread) -> Run:
+    """The same callable, which does its work in the plugin's thread. tools/invoke.py still ends it at the tool's own timeout."""
+    seconds = ALIVE_SECONDS if tool.timeout is None else tool.timeout
+
+    async def moved(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
         there = replace(invocation, progress=_at_home(invocation.progress))
         try:
-            return await thread.call(f"the tool {tool.name}", lambda: tool.run(arguments, there), seconds)
+            return await thread.call(f"the tool {tool.name}", lambda: run(arguments, there), seconds)
         except PluginFault as fault:
             if thread.fault:
                 return ToolResult.error(f"{tool.name} is not available: the plugin {plugin} is disabled: {fault}.")
             return ToolResult.error(f"{tool.name} failed: {fault}.")
 
-    # tools/invoke.py ends the call at the tool's own timeout.
-    seconds = ALIVE_SECONDS if tool.timeout is None else tool.timeout
-    return run
+    return moved
 
 
 def _at_home(callback: Callable[[str], None]) -> Callable[[str], None]:

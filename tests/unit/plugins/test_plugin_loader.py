@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +57,24 @@ def code(directory: Path, name: str, body: str) -> Path:
     return path
 
 
+OPENED: list[Plugins] = []
+
+
+@pytest.fixture(autouse=True)
+async def all_closed() -> AsyncIterator[None]:
+    """What a test loads is shut down after it: a plugin's thread would stay."""
+    yield
+    while OPENED:
+        await OPENED.pop().close()
+
+
 async def loaded(
     tmp_path: Path, rules: PluginRules, *, start: float = 60.0, hook: float = 60.0, **options: Any
 ) -> Plugins:
     host = Host(tmp_path / "data", "1.2.3", start_seconds=start, hook_seconds=hook)
-    return await load_plugins(rules, host, **options)
+    plugins = await load_plugins(rules, host, **options)
+    OPENED.append(plugins)
+    return plugins
 
 
 def reasons(plugins: Plugins) -> dict[str, str]:
@@ -209,8 +222,6 @@ async def test_a_plugin_that_hangs_is_left_out_after_its_deadline(tmp_path: Path
     plugins = await loaded(tmp_path, on("hangs", paths=[tmp_path / "plugins"]), start=PATIENCE)
 
     assert reasons(plugins) == {"hangs": "it did not finish within 0.2 s"}
-    for task in asyncio.all_tasks() - {asyncio.current_task()}:
-        task.cancel()
 
 
 async def test_a_plugin_whose_import_hangs_is_left_out_and_keeps_nobody_waiting(tmp_path: Path) -> None:
