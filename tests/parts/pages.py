@@ -20,6 +20,7 @@ An HTML comment right above a fence says what cannot be seen:
     <!-- file: PATH -->           The block is written to this file (~ is HOME), and nothing else is done with it.
     <!-- in: a.b.c -->            json5: this stands at a.b.c of a config. It is checked there, and not written.
     <!-- exit: N -->              console, sh, python: the last command ends with N.
+    <!-- afresh -->               Another reader starts here: there is no ~/.openclaw.
     <!-- refused -->              json5: loading it is an error, and the page shows which.
 
 `Stage.run` does all this; tests/docs/ calls it for every page.
@@ -47,7 +48,7 @@ SECONDS = 90.0
 
 _FENCE = re.compile(r"^( *)(```+|~~~+)[ \t]*(\S*)[^\n]*\n(.*?)^\1\2[ \t]*$", re.MULTILINE | re.DOTALL)
 _NOTE = re.compile(r"<!--\s*([a-z ]+?)\s*(?::\s*(.*?))?\s*-->[ \t]*\n?\Z", re.DOTALL)
-_NOTES = frozenset({"not run", "file", "in", "exit", "refused"})
+_NOTES = frozenset({"not run", "file", "in", "exit", "refused", "afresh"})
 _VARIABLE = re.compile(r"(?<!\$)\$\{([A-Z_][A-Z0-9_]*)\}")
 _ANYTHING = "…"
 # A line of the log that a reader would be worried by, and look for on the page.
@@ -161,6 +162,8 @@ class Stage:
     def run(self, block: Block) -> None:
         if "not run" in block.notes:
             return
+        if "afresh" in block.notes:
+            shutil.rmtree(self.home / ".openclaw")
         if "file" in block.notes:
             self._write(block.notes["file"], block.text)
             return
