@@ -36,7 +36,12 @@ def answer(method: str, params: dict) -> dict:
             text, failed = call(params["name"], Path(params["arguments"]["path"])), False
         except (OSError, ValueError) as error:
             text, failed = str(error), True
-        return {"content": [{"type": "text", "text": text}], "isError": failed}
+        content = [{"type": "text", "text": text}]
+        return (
+            {"content": content, "isError": True}
+            if failed
+            else {"content": content, "structuredContent": {"content": text}}
+        )
     if method == "ping":
         return {}
     raise LookupError(f"Method not found: {method}")
