@@ -1,9 +1,13 @@
 """An MCP server over Streamable HTTP, on loopback, that serves nobody without a token of its authorization server.
 
+    python -m openclaw.demo.calendar_server
+
 A request without one is answered by 401 and the address of the document (RFC 9728) that says where to sign in: all a client needs
 to know beforehand is the server's own address. Every answer is plain JSON; there is no event stream and no MCP session.
 """
 
+import asyncio
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -48,3 +52,16 @@ class CalendarServer:
 
 def _call(name: str, arguments: Mapping[str, Any]) -> str:
     return NEXT_EVENT
+
+
+async def serve() -> None:
+    """Both servers, until somebody presses Enter or standard input ends."""
+    authorization = AuthorizationServer()
+    calendar = CalendarServer(authorization)
+    async with authorization.site, calendar.site:
+        print(f"The calendar is served at {calendar.url}\nPress Enter to end it.", flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+
+
+if __name__ == "__main__":
+    asyncio.run(serve())

@@ -1,4 +1,4 @@
-"""An MCP server over stdio: the notes in a folder.
+"""An MCP server over stdio: the notes in a folder, which is made where there is none.
 
 python -m openclaw.demo.notes_server FOLDER
 """
@@ -28,9 +28,13 @@ def call(folder: Path, name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def main() -> None:
-    if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
-        sys.exit("usage: python -m openclaw.demo.notes_server FOLDER, and the folder must exist")
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m openclaw.demo.notes_server FOLDER")
     folder = Path(sys.argv[1])
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        sys.exit(f"{folder}: {error.strerror}")
     DemoServer("notes", TOOLS, lambda name, arguments: call(folder, name, arguments)).serve()
 
 

@@ -1,87 +1,132 @@
-"""How the tour looks: headings, prose, commands and what came of them, within the width of the terminal.
+"""How the tour looks: headings, prose, commands and what came of them, within the terminal.
 
-Owns indents, folding and cutting. What comes from servers has been cleaned by whoever printed it; colours are the console's business.
+Owns indents, folding and cutting, and waits for the reader before something is shown that would push out what they have not read. What
+comes from servers has been cleaned by whoever printed it; colours are the console's business.
 """
 
-import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from textwrap import wrap
 
 import msgspec
 
 from openclaw.commands.console import Console
+from openclaw.demo.typed import folded, quoted
 
 # Longer lines are hard to read, however wide the screen is.
 MOST_COLUMNS = 88
 # On a narrower screen lines may run over.
 LEAST_COLUMNS = 40
 # Of a command's output, unless a step says otherwise.
-MOST_LINES = 12
+MOST_LINES = 8
 _MORE = "…"
 # A command stands behind a `$`, what it prints below its first letter.
 _COMMAND = "  "
 _OUTPUT = "    "
-_GOES_ON = " \\"
+# A screen has one line for the prompt of whoever waits.
+_PROMPT_LINES = 1
+
+Pause = Callable[[], Awaitable[None]]
+
+
+async def _at_once() -> None:
+    return None
 
 
 class Screen:
-    """`program` is what a reader has to type for `openclaw`; `names` are places, each with the name it is shown under."""
+    """`program` is what a reader has to type for `openclaw`; `names` are places, each with the name it is shown under.
 
-    def __init__(self, console: Console, program: str = "openclaw", names: Sequence[tuple[str, str]] = ()) -> None:
+    `rows` is the height of the terminal, 0 where nobody reads along; `pause` waits for the reader.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        program: str = "openclaw",
+        names: Sequence[tuple[str, str]] = (),
+        *,
+        rows: int = 0,
+        pause: Pause = _at_once,
+    ) -> None:
         self.console = console
         self._program = program
         self._names = names
+        self._rows = rows
+        self._pause = pause
+        self._unread = 0
         self._columns = max(min(console.prose_width, MOST_COLUMNS), LEAST_COLUMNS)
 
-    def heading(self, text: str) -> None:
+    async def pause(self) -> None:
+        if self._rows:
+            await self._pause()
+        self._unread = 0
+
+    async def heading(self, text: str, about: str) -> None:
         rule = "─" * (self._columns - len(text) - 4)
-        self.console.line(f"{self.console.dim('──')} {self.console.bold(text)} {self.console.dim(rule)}")
+        head = f"{self.console.dim('──')} {self.console.bold(text)} {self.console.dim(rule)}"
+        await self._show([head, *self._fold(about), ""])
 
-    def say(self, text: str) -> None:
-        for line in self._folded(text, ""):
-            self.console.line(line)
+    async def say(self, text: str, *, ahead: int = 0) -> None:
+        """`ahead`: how many lines come next that are to be read together with it."""
+        await self._show(self._fold(text), ahead)
 
-    def gap(self) -> None:
-        self.console.line()
+    async def typed(self, words: Sequence[str], *, ahead: int = 0) -> None:
+        """A command that is run now; a long one goes on after a backslash, as a shell takes it. Of a word that is longer than a line
+        the beginning is shown: nobody types an address with a code in it."""
+        text = " ".join(quoted(self._named(word)) for word in words)
+        await self._typed(text, ahead)
 
-    def typed(self, words: Sequence[str]) -> None:
-        """A command that is run now; a long one goes on after a backslash, as a shell takes it."""
-        for number, line in enumerate(self._command(self._named(shlex.join(words)))):
-            start = _OUTPUT if number else f"{_COMMAND}{self.console.dim('$')} "
-            self.console.line(start + self.console.bold(line))
+    async def command(self, words: Sequence[str], *, ahead: int = 0) -> None:
+        """The same for a command of ours, without its first word."""
+        text = " ".join([self._program, *(quoted(self._named(word)) for word in words)])
+        await self._typed(text, ahead)
 
-    def command(self, words: Sequence[str]) -> None:
-        self.typed([self._program, *words])
-
-    def yourself(self, commands: Sequence[tuple[str, str]]) -> None:
-        """What to type, and what that does."""
-        self.console.line("Do it yourself:")
+    async def yourself(self, commands: Sequence[tuple[str, str]]) -> None:
+        """What to type, whole, and what that does."""
+        lines = ["", "Do it yourself:"]
         for command, what in commands:
-            for number, line in enumerate(self._command(f"{self._program} {command}")):
-                self.console.line((_OUTPUT if number else _COMMAND) + self.console.good(line))
-            for line in self._folded(what, _OUTPUT):
-                self.console.line(self.console.dim(line))
+            for number, line in enumerate(folded(command, self._columns - len(_OUTPUT))):
+                lines.append((_OUTPUT if number else _COMMAND) + self.console.good(line))
+            lines += [self.console.dim(line) for line in self._fold(what, _OUTPUT)]
+        await self._show([*lines, ""])
 
-    def show(self, text: str) -> None:
-        """Text as a program printed it, long lines folded, those that cannot be cut."""
-        for line in self._named(text).split("\n"):
-            for piece in self._folded(line, _OUTPUT) if line.strip() else [""]:
-                self.console.line(piece)
+    async def show(self, text: str, *, ahead: int = 0) -> None:
+        """Text as a program printed it."""
+        await self._show(self.output_lines(text), ahead)
 
     def output(self, most: int = MOST_LINES) -> "Output":
         """Where a command prints; of many lines the first ones are shown."""
         return Output(self, most)
 
-    def _command(self, text: str) -> list[str]:
-        """The lines of a command, without their indent."""
-        lines = [line.removeprefix(_OUTPUT) for line in self._folded(text, _OUTPUT, len(_GOES_ON))]
-        return [f"{line}{_GOES_ON}" for line in lines[:-1]] + lines[-1:]
+    def output_lines(self, text: str) -> list[str]:
+        """Long lines folded, and those cut that cannot be."""
+        lines: list[str] = []
+        for line in self._named(text).split("\n"):
+            lines += self._fold(line, _OUTPUT) or [""]
+        return lines
 
-    def _folded(self, text: str, indent: str, spare: int = 0) -> Iterator[str]:
-        room = self._columns - len(indent) - spare
+    def put(self, line: str) -> None:
+        """One line, for which room was made before."""
+        self._unread += 1
+        self.console.line(line)
+
+    async def _typed(self, text: str, ahead: int) -> None:
+        room = self._columns - len(_OUTPUT)
+        lines = [self.console.bold(_cut(line, room)) for line in folded(text, room)]
+        head = f"{_COMMAND}{self.console.dim('$')} {lines[0]}"
+        await self._show([head, *(_OUTPUT + line for line in lines[1:])], ahead)
+
+    async def _show(self, lines: Sequence[str], ahead: int = 0) -> None:
+        """Once there is room for these lines and those ahead, or nothing unread is left that they could push out."""
+        if self._unread and self._unread + len(lines) + ahead > self._rows - _PROMPT_LINES:
+            await self.pause()
+        for line in lines:
+            self.put(line)
+
+    def _fold(self, text: str, indent: str = "") -> list[str]:
+        room = self._columns - len(indent)
         own = " " * (len(text) - len(text.lstrip()))
-        for piece in wrap(text, room, break_long_words=False, break_on_hyphens=False, subsequent_indent=own):
-            yield indent + (piece if len(piece) <= room else piece[: room - 1] + _MORE)
+        pieces = wrap(text, room, break_long_words=False, break_on_hyphens=False, subsequent_indent=own)
+        return [indent + _cut(piece, room) for piece in pieces]
 
     def _named(self, text: str) -> str:
         for place, name in self._names:
@@ -119,6 +164,11 @@ class Output:
     def _show(self, line: str) -> None:
         self._shown += 1
         if self._shown <= self._most:
-            self._screen.show(line)
+            for piece in self._screen.output_lines(line):
+                self._screen.put(piece)
         elif self._shown == self._most + 1:
-            self._screen.show(_MORE)
+            self._screen.put(_OUTPUT + _MORE)
+
+
+def _cut(text: str, room: int) -> str:
+    return text if len(text) <= room else text[: room - 1] + _MORE

@@ -1,6 +1,5 @@
 """How the tour looks and how it ends when a step does not work out."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -30,21 +29,43 @@ class Paper:
 
 
 @pytest.mark.parametrize("width", [40, 79, 80, 88, 300])
-def test_nothing_is_wider_than_the_screen_or_than_the_eye(width: int) -> None:
+async def test_nothing_is_wider_than_the_screen_or_than_the_eye(width: int) -> None:
     paper = Paper(width)
     screen = Screen(paper.console)
-    screen.heading("1 of 1  A step")
-    screen.say(PROSE)
-    screen.command(["mcp", "call", "one__tool", *(f"name{number}=value" for number in range(30))])
-    screen.show("http://127.0.0.1/" + "x" * 500)
-    screen.yourself([("mcp connect " + "word " * 30, PROSE)])
+    await screen.heading("1 of 1  A step", PROSE)
+    await screen.say(PROSE)
+    await screen.command(["mcp", "call", "one__tool", *(f"name{number}=value" for number in range(30))])
+    await screen.show("http://127.0.0.1/" + "x" * 500)
+    await screen.yourself([("mcp connect " + "word " * 30, PROSE)])
     assert max(map(len, paper.lines)) <= min(width, MOST_COLUMNS)
 
 
-def test_a_long_command_goes_on_as_a_shell_takes_it() -> None:
+async def test_a_long_command_goes_on_as_a_shell_takes_it() -> None:
     paper = Paper(40)
-    Screen(paper.console).command(["agent", "-m", "what files are here?", "--json"])
-    assert paper.text == "  $ openclaw agent -m 'what files are \\\n    here?' --json\n"
+    await Screen(paper.console).command(["agent", "-m", "what files are here, and why?"])
+    assert paper.text == "  $ openclaw agent -m \\\n    'what files are here, and why?'\n"
+
+
+async def test_what_a_reader_is_to_type_is_never_cut() -> None:
+    paper, path = Paper(40), "/a" * 40
+    await Screen(paper.console).yourself([(f"{path} -m module", "run it")])
+    assert paper.text == f"\nDo it yourself:\n  {path} \\\n    -m module\n    run it\n\n"
+
+
+async def test_the_reader_is_waited_for_before_something_unread_leaves_the_screen() -> None:
+    paper, seen = Paper(), list[int]()
+
+    async def pause() -> None:
+        seen.append(len(paper.lines))
+
+    screen = Screen(paper.console, rows=10, pause=pause)
+    await screen.show("1\n2\n3\n4")
+    await screen.show("5\n6", ahead=3)
+    await screen.show("7")
+    assert seen == []
+    await screen.show("8\n9\n10")
+    await screen.typed(["ls"], ahead=6)
+    assert seen == [7, 10]
 
 
 def test_places_are_shown_by_their_names_and_long_output_is_cut() -> None:
@@ -60,8 +81,8 @@ def test_places_are_shown_by_their_names_and_long_output_is_cut() -> None:
 
 async def taken(paper: Paper, run: Callable[[Tour], Awaitable[None]]) -> None:
     async with stage({"PATH": "/usr/bin:/bin"}) as made:
-        tour = Tour(made, Screen(paper.console))
-        await take(tour, lambda: asyncio.sleep(0), [Step("A step", "About it.", run, (("chat", "talk"),))])
+        tour = Tour(made, Screen(paper.console), "bin/openclaw", "~/bin/python")
+        await take(tour, [Step("A step", "About it.", run, (("{openclaw} chat", "talk"),))])
 
 
 async def test_a_step_that_works_ends_with_what_to_type() -> None:
@@ -69,9 +90,11 @@ async def test_a_step_that_works_ends_with_what_to_type() -> None:
 
     async def run(tour: Tour) -> None:
         await tour.run_showing("openclaw.json", "config", "path")
+        tour.offer("{python} -m this", "")
 
     await taken(paper, run)
-    assert paper.text.endswith("/.openclaw/openclaw.json\n\nDo it yourself:\n  openclaw chat\n    talk\n\n")
+    end = "\n\nDo it yourself:\n  ~/bin/python -m this\n  bin/openclaw chat\n    talk\n\n"
+    assert paper.text.endswith("/.openclaw/openclaw.json" + end)
 
 
 async def fails(tour: Tour) -> None:
