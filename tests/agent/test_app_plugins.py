@@ -1,10 +1,11 @@
-"""Plugins of an App that is given another config: the newest one counts, whatever was under way when it came."""
+"""Plugins of an App: the newest config counts, whatever was under way when it came, and one that blocks keeps no turn waiting."""
 
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from openclaw.agent.events import ToolProgress
 from openclaw.app import App
 from openclaw.plugins import PluginContext, PluginHandle, ToolPlugin
 from parts.command_line import Home
@@ -34,6 +35,48 @@ class Diary:
 
 def entries(number: int) -> dict[str, Any]:
     return {"entries": {"diary": {"config": {"number": number}}}}
+
+
+# Waits for a file, and blocks the loop it runs in meanwhile.
+BLOCKING = """
+import os, time
+from openclaw.content import Text
+from openclaw.plugins import PluginHandle, ToolPlugin
+from openclaw.tool import Tool, ToolResult, parameters
+
+async def initialize(context):
+    async def lookup(arguments, invocation):
+        invocation.progress("begun")
+        while not os.path.exists(context.config["until"]):
+            time.sleep(0.01)
+        return ToolResult((Text("at last"),))
+
+    schema = parameters({"type": "object"})
+    return PluginHandle(tools=[Tool("lookup", "Looks it up.", schema, lookup, read_only=True)])
+
+plugin = ToolPlugin("Blocking", "Blocks.", initialize)
+"""
+
+
+async def test_turns_go_on_while_a_tool_of_a_plugin_blocks(tmp_path: Path) -> None:
+    (tmp_path / "blocking.py").write_text(BLOCKING)
+    (tmp_path / "note.txt").write_text("a native tool read this")
+    until = tmp_path / "until"
+    section = {
+        "load": {"paths": [str(tmp_path / "blocking.py")]},
+        "entries": {"blocking": {"config": {"until": str(until)}}},
+    }
+    home, begun = Home(tmp_path, plugins=section), asyncio.Event()
+    async with App(home.config(), paths=home.paths, env=home.environ, workspace=tmp_path) as app:
+        blocked = asyncio.create_task(
+            app.reply("lookup", on_event=lambda event: begun.set() if isinstance(event, ToolProgress) else None)
+        )
+        await begun.wait()
+        other = await app.reply("read path=note.txt")
+        until.touch()
+
+        assert "a native tool read this" in other.text
+        assert "at last" in (await blocked).text
 
 
 async def test_a_config_that_comes_while_plugins_are_loaded_is_followed(tmp_path: Path) -> None:
