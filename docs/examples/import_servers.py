@@ -1,6 +1,6 @@
 """Makes ~/.openclaw/openclaw.json from the `mcpServers` of another program. A config that is already there is left alone.
 
-    python3 import_servers.py CONFIG_OF_THE_OTHER_PROGRAM
+python3 import_servers.py CONFIG_OF_THE_OTHER_PROGRAM
 """
 
 import json
