@@ -66,7 +66,7 @@ def measure(run: Run, wanted: list[str], measured: set[str]) -> None:
     path = RESULTS if run.is_whole else QUICK
     if path.exists() and len(wanted) < len(MEASURES):
         before = Results.load(path).without(measured)
-        run.results.figures, run.results.notes = before.figures, before.notes
+        run.results.figures, run.results.notes, run.results.versions = before.figures, before.notes, before.versions
     adopt_orphans()
     # Ended from outside, it ends what it started as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))

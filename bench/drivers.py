@@ -19,7 +19,7 @@ from typing import Any, Self
 from bench.contenders.driver import Target
 from bench.parts import ROOT
 from bench.placement import Place, place_client, server_cores
-from bench.processes import Failed, end, last_words, line_from, start
+from bench.processes import Failed, descendants, end, last_words, line_from, start
 
 SERVERS = ROOT / "bench" / "servers"
 # Without site packages a Python server starts in 15 ms.
@@ -151,9 +151,9 @@ class Driver:
         end(self._process)
         return Failed(why)
 
-    def open(self, servers: dict[str, Target], patience: float | None = None) -> float:
-        """Connect to all of them. Seconds it took."""
-        return float(self.ask({"do": "open", "servers": servers}, patience)["seconds"])
+    def open(self, servers: dict[str, Target], patience: float | None = None, way: str = "open") -> float:
+        """Connect to all of them, in one of the ways of a contender. Seconds it took."""
+        return float(self.ask({"do": "open", "servers": servers, "way": way}, patience)["seconds"])
 
     def calls(
         self,
@@ -196,6 +196,16 @@ def memory(pid: int, field: str = "VmRSS") -> int:
         if line.startswith(field):
             return int(line.split()[1]) * 1024
     raise Failed("it is gone")
+
+
+def whole_memory(pid: int) -> int:
+    """Bytes of a program with everything it started beside our servers: what it keeps for its own purposes is its own."""
+    total = memory(pid)
+    for child in descendants(pid):
+        with suppress(OSError, Failed):
+            if os.fsencode(SERVERS) not in Path(f"/proc/{child}/cmdline").read_bytes():
+                total += memory(child)
+    return total
 
 
 def forget_peak(pid: int) -> None:

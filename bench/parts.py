@@ -5,6 +5,7 @@ A part that cannot be installed is a note in the report, never an error.
 """
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ from pathlib import Path
 from bench.processes import Failed, finished
 
 ROOT = Path(__file__).parent.parent
+_SCRIPT = [sys.executable, str(ROOT / "scripts" / "real_parts.py")]
 LOCKS = ROOT / "bench" / "contenders" / "environments"
 # Written last: an environment without it was left half made.
 COMPLETE = "complete"
@@ -31,50 +33,49 @@ class Unavailable(Exception):
     """A part that is not there; its text says why."""
 
 
-def real_parts() -> Path:
-    """The folder of scripts/real_parts.py, made by it if need be."""
-    found = _real_parts()
-    if isinstance(found, str):
-        raise Unavailable(found)
-    return found
-
-
-@cache
-def _real_parts() -> Path | str:
-    """The folder, or why there is none: asked once, as an installation in vain may take long."""
-    script = [sys.executable, str(ROOT / "scripts" / "real_parts.py")]
-    try:
-        folder = Path(finished([*script, "--path"], dict(os.environ), cwd=ROOT, patience=PATH_SECONDS).strip())
-        if not folder.is_dir():
-            print("bench: installing what make test-real uses", file=sys.stderr)
-            finished(script, dict(os.environ), cwd=ROOT, patience=PARTS_SECONDS)
-    except Failed as error:
-        return f"it could not be installed: {error}"
-    return folder
-
-
 def node() -> str:
-    return _existing(real_parts() / "npm" / "node_modules" / ".bin" / "node")
+    return npm_program("node")
 
 
 def npm_program(name: str) -> str:
-    return _existing(real_parts() / "npm" / "node_modules" / ".bin" / name)
+    return _part(lambda folder: folder / "npm" / "node_modules" / ".bin" / name)
 
 
 def npm_modules() -> str:
-    return _existing(real_parts() / "npm" / "node_modules")
+    return _part(lambda folder: folder / "npm" / "node_modules")
 
 
 def python_of_parts(environment: str) -> str:
     """The interpreter of an environment of scripts/real_parts.py."""
-    folder = real_parts()
-    return _existing(folder.with_name(f"{folder.name}-python") / environment / "bin" / "python")
+    done = _part(lambda folder: folder.with_name(f"{folder.name}-python") / environment / COMPLETE)
+    return str(Path(done).parent / "bin" / "python")
 
 
-def _existing(path: Path) -> str:
-    if not path.exists():
-        raise Unavailable(f"{path.name} is not among the installed parts")
+def _part(find: Callable[[Path], Path]) -> str:
+    """A part of scripts/real_parts.py, which is asked once for whatever is missing. One that fails keeps no other from being used."""
+    path = find(_folder())
+    if not path.exists() and (why := _install_parts()) and not path.exists():
+        name = path.parent.name if path.name == COMPLETE else path.name
+        raise Unavailable(f"{name} could not be installed: {why}")
     return str(path)
+
+
+@cache
+def _folder() -> Path:
+    try:
+        return Path(finished([*_SCRIPT, "--path"], dict(os.environ), cwd=ROOT, patience=PATH_SECONDS).strip())
+    except Failed as error:
+        raise Unavailable(f"its folder could not be told: {error}") from None
+
+
+@cache
+def _install_parts() -> str:
+    """Try once, as an installation in vain may take long. What the last of it had to say."""
+    try:
+        _install("what make test-real uses", _SCRIPT, PARTS_SECONDS)
+    except Failed as error:
+        return str(error)
+    return "it is not among what make test-real uses"
 
 
 @cache
@@ -84,7 +85,7 @@ def python_of(name: str) -> str:
     def make(folder: Path) -> None:
         venv.create(folder, with_pip=True)
         quiet = ("-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps", "--require-hashes")
-        _install([str(folder / "bin" / "python"), *quiet, "-r", str(LOCKS / f"{name}.lock")])
+        _install(name, [str(folder / "bin" / "python"), *quiet, "-r", str(LOCKS / f"{name}.lock")])
 
     return str(_made(name, LOCKS / f"{name}.lock", make) / "bin" / "python")
 
@@ -99,9 +100,9 @@ def npm_program_of(name: str) -> str:
             raise Failed("npm was not found")
         folder.mkdir(parents=True)
         shutil.copy(LOCKS / f"{name}.json", folder / "package.json")
-        _install([npm, "--prefix", str(folder), "install", "--no-audit", "--no-fund", "--loglevel=error"])
+        _install(name, [npm, "--prefix", str(folder), "install", "--no-audit", "--no-fund", "--loglevel=error"])
 
-    return _existing(_made(name, LOCKS / f"{name}.json", make) / "node_modules" / ".bin" / name)
+    return str(_made(name, LOCKS / f"{name}.json", make) / "node_modules" / ".bin" / name)
 
 
 def _made(name: str, manifest: Path, make: Callable[[Path], None]) -> Path:
@@ -109,7 +110,6 @@ def _made(name: str, manifest: Path, make: Callable[[Path], None]) -> Path:
     digest = hashlib.sha256(sys.version.encode() + manifest.read_bytes()).hexdigest()[:16]
     folder = cache_root() / "bench" / f"{name}-{digest}"
     if not (folder / COMPLETE).exists():
-        print(f"bench: installing {name}", file=sys.stderr)
         shutil.rmtree(folder, ignore_errors=True)
         try:
             make(folder)
@@ -120,8 +120,34 @@ def _made(name: str, manifest: Path, make: Callable[[Path], None]) -> Path:
     return folder
 
 
-def _install(command: list[str]) -> None:
-    finished(command, dict(os.environ), cwd=ROOT, patience=INSTALL_SECONDS)
+def _install(what: str, command: list[str], patience: float = INSTALL_SECONDS) -> None:
+    """Says that it begins, and that it still works."""
+    print(f"bench: installing {what}", file=sys.stderr, flush=True)
+
+    def still(passed: float) -> None:
+        print(f"bench: still installing {what} after {passed:.0f} s", file=sys.stderr, flush=True)
+
+    finished(command, dict(os.environ), cwd=ROOT, patience=patience, still=still)
+
+
+def python_version(python: str, package: str) -> str:
+    """Of a package in an interpreter's environment. Raises Failed."""
+    ask = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
+    return finished([python, "-c", ask, package], dict(os.environ), cwd=ROOT, patience=PATH_SECONDS).strip()
+
+
+def npm_version(package: str) -> str:
+    """Of a package among the parts of scripts/real_parts.py."""
+    return _version_in(Path(npm_modules()) / package)
+
+
+def npm_version_of(name: str) -> str:
+    """Of a package that only benchmarks use."""
+    return _version_in(Path(npm_program_of(name)).parent.parent / name)
+
+
+def _version_in(folder: Path) -> str:
+    return str(json.loads((folder / "package.json").read_text(encoding="utf-8"))["version"])
 
 
 def cache_root() -> Path:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,6 +19,8 @@ PR_SET_CHILD_SUBREAPER = 36
 # A killed process is gone at once, unless the kernel is busy with it.
 KILLED_SECONDS = 10.0
 MOST_WORDS = 200
+# How often somebody who watches is told that a program still works.
+STILL_EVERY = 20.0
 
 
 class Failed(Exception):
@@ -91,13 +94,22 @@ def start(
     )
 
 
-def finished(command: list[str], env: dict[str, str], *, cwd: Path, patience: float) -> str:
-    """What a program printed. Raises Failed when it does not end in time or not with zero."""
+def finished(
+    command: list[str],
+    env: dict[str, str],
+    *,
+    cwd: Path,
+    patience: float,
+    still: Callable[[float], None] = lambda passed: None,
+    every: float = STILL_EVERY,
+) -> str:
+    """What a program printed. Raises Failed when it does not end in time or not with zero.
+
+    While it works, `still` is told `every` so many seconds for how long it has.
+    """
     process = start(command, env, cwd=cwd)
     try:
-        out, err = process.communicate(timeout=patience)
-    except subprocess.TimeoutExpired:
-        raise Failed(f"not done within {patience:g} s") from None
+        out, err = _ended(process, patience, still, every)
     finally:
         # Also after its end: what it left behind may hold its output open, or go on working.
         end(process)
@@ -107,6 +119,19 @@ def finished(command: list[str], env: dict[str, str], *, cwd: Path, patience: fl
     if process.returncode:
         raise Failed(f"exit code {process.returncode}: {last_words(err or out)}")
     return out.decode("utf-8", "replace")
+
+
+def _ended(
+    process: "subprocess.Popen[bytes]", patience: float, still: Callable[[float], None], every: float
+) -> tuple[bytes, bytes]:
+    begun = time.monotonic()
+    while (left := begun + patience - time.monotonic()) > 0:
+        try:
+            return process.communicate(timeout=min(left, every))
+        except subprocess.TimeoutExpired:
+            if left > every:
+                still(time.monotonic() - begun)
+    raise Failed(f"not done within {patience:g} s")
 
 
 def line_from(descriptor: int, patience: float) -> bytes:

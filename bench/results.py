@@ -45,6 +45,8 @@ class Results:
     machine: dict[str, str]
     figures: list[Figure] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+    # Of everybody who was measured, by title.
+    versions: dict[str, str] = field(default_factory=dict)
 
     def add(self, figure: Figure) -> None:
         self.figures.append(figure)
@@ -63,7 +65,8 @@ class Results:
     def without(self, measures: set[str]) -> "Results":
         """The same, less what these measures gave."""
         figures = [figure for figure in self.figures if figure.measure not in measures]
-        return Results(self.machine, figures, [note for note in self.notes if note.measure not in measures])
+        notes = [note for note in self.notes if note.measure not in measures]
+        return Results(self.machine, figures, notes, self.versions)
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
@@ -72,7 +75,7 @@ class Results:
     def load(cls, path: Path) -> "Results":
         held = json.loads(path.read_text(encoding="utf-8"))
         figures = [Figure(**figure) for figure in held["figures"]]
-        return cls(held["machine"], figures, [Note(**note) for note in held["notes"]])
+        return cls(held["machine"], figures, [Note(**note) for note in held["notes"]], held.get("versions", {}))
 
 
 def machine() -> dict[str, str]:

@@ -4,7 +4,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,9 +59,18 @@ class Run:
                 try:
                     entrant.command()
                     entrant.env()
+                    self.told_version(entrant.title, entrant.version)
                 except (Unavailable, OSError) as error:
                     self.absent[entrant.key] = _one_line(error)
                     self.say(f"{entrant.key} skipped: {self.absent[entrant.key]}")
+
+    def told_version(self, title: str, version: Callable[[], str]) -> None:
+        """Put down what was measured; who does not say goes without."""
+        try:
+            if found := version():
+                self.results.versions[title] = found
+        except (Failed, OSError, ValueError, KeyError) as error:
+            self.say(f"{title}: its version is not known: {_one_line(error)}")
 
     def rounds(self, thorough: int, quick: int = 2) -> int:
         return self.fixed_rounds or (quick if self.quick else thorough)
@@ -77,11 +86,15 @@ class Run:
         self.results.note(Note(measure, who, kind, why, case))
 
     @contextmanager
-    def opened(self, measure: str, servers: dict[str, Target]) -> Iterator[dict[str, Driver]]:
-        """A driver for each entrant, on the clients' core and connected to all of these servers."""
+    def opened(
+        self, measure: str, servers: dict[str, Target], without: frozenset[str] | set[str] = frozenset()
+    ) -> Iterator[dict[str, Driver]]:
+        """A driver for each entrant, on the clients' core and connected to all of these servers; `without` some of them."""
         with ExitStack() as stack:
             drivers: dict[str, Driver] = {}
             for entrant in self.entrants(measure):
+                if entrant.key in without:
+                    continue
                 self.say(f"{measure}: connecting {entrant.key}")
                 try:
                     driver = stack.enter_context(entrant.driver())

@@ -6,7 +6,7 @@ const TEXT = '0123456789'.repeat(10);
 // What a library prints must not get between our answers.
 console.log = console.info = console.debug = console.error;
 
-// `contender` has open(servers), call(server, tool, arguments) → text, close().
+// `contender` has open(servers), call(server, tool, arguments) → text, close(); and may have open_many and open_list, as in driver.py.
 // `--once TARGET` is a script that calls one tool of one server and ends.
 export async function serve(contender) {
   if (process.argv[2] === '--once') {
@@ -39,7 +39,7 @@ function limited(promise, seconds) {
 
 async function obey(contender, command) {
   const started = performance.now();
-  if (command.do === 'open') await contender.open(command.servers);
+  if (command.do === 'open') await opening(contender, command.way ?? 'open', command.servers);
   else if (command.do === 'reach') return reach(contender, command.how);
   else if (command.do === 'calls') return calls(contender, command.how);
   else if (command.do === 'call') {
@@ -49,12 +49,16 @@ async function obey(contender, command) {
   return { seconds: (performance.now() - started) / 1000 };
 }
 
-async function reach(contender, { servers, wanted, patience }) {
+function opening(contender, way, servers) {
+  return way in contender ? contender[way](servers) : contender.open(servers);
+}
+
+async function reach(contender, { servers, wanted, patience, way = 'open_many' }) {
   const started = performance.now();
   const answered = [];
   let failure = '';
   try {
-    await limited(contender.open(servers), patience);
+    await limited(opening(contender, way, servers), patience);
   } catch (error) {
     failure = `${error?.name}: ${error?.message}`.slice(0, 300);
   }

@@ -11,7 +11,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypedDict
 
 # Every call carries this many characters: the size of an ordinary short answer.
@@ -29,7 +29,11 @@ class Target(TypedDict, total=False):
 
 class Contender(Protocol):
     async def open(self, servers: dict[str, Target]) -> None:
-        """Connect to all of these, each known by its name from now on, and know their tools."""
+        """Connect to all of these, each known by its name from now on, and know their tools.
+
+        There may also be `open_many`, which begins to connect to all at once while a call waits for its own server alone, and
+        `open_list`, the library's own call for a whole list of servers. Who lacks one is asked to `open`.
+        """
 
     async def call(self, server: str, tool: str, arguments: dict[str, Any]) -> str:
         """The text of the result, as whoever asked the model to call a tool gets it. Raises on failure."""
@@ -96,7 +100,7 @@ async def _obey(contender: Contender, command: dict[str, Any]) -> dict[str, Any]
     do = command["do"]
     started = time.perf_counter()
     if do == "open":
-        await contender.open(command["servers"])
+        await _opening(contender, command.get("way", "open"), command["servers"])
     elif do == "calls":
         return await _calls(contender, **command["how"])
     elif do == "call":
@@ -109,8 +113,13 @@ async def _obey(contender: Contender, command: dict[str, Any]) -> dict[str, Any]
     return {"seconds": time.perf_counter() - started}
 
 
+def _opening(contender: Contender, way: str, servers: dict[str, Target]) -> Awaitable[None]:
+    opening: Awaitable[None] = getattr(contender, way, contender.open)(servers)
+    return opening
+
+
 async def _reach(
-    contender: Contender, servers: dict[str, Target], wanted: list[str], patience: float
+    contender: Contender, servers: dict[str, Target], wanted: list[str], patience: float, way: str = "open_many"
 ) -> dict[str, Any]:
     """Open all of the servers and call each of those wanted: how many answered, and when the last of them did."""
     started = time.perf_counter()
@@ -122,9 +131,7 @@ async def _reach(
         answered.append(time.perf_counter() - started)
 
     try:
-        # As the library's own documentation opens many servers, when that is another way.
-        opening = getattr(contender, "open_many", contender.open)(servers)
-        await asyncio.wait_for(opening, patience)
+        await asyncio.wait_for(_opening(contender, way, servers), patience)
     except BaseException as error:
         failure = f"{type(error).__name__}: {_root(error)}"
     left = max(1.0, patience - (time.perf_counter() - started))

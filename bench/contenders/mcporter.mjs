@@ -5,7 +5,8 @@ import { serve } from './driver.mjs';
 const { createRuntime } = await import(pathToFileURL(process.env.BENCH_MODULES + '/mcporter/dist/index.js').href);
 
 class Mcporter {
-  async open(servers) {
+  // Its runtime connects to a server when it is first called: nobody waits for anybody.
+  async open_many(servers) {
     const definitions = Object.entries(servers).map(([name, target]) => ({
       name,
       command: target.url
@@ -13,6 +14,15 @@ class Mcporter {
         : { kind: 'stdio', command: target.command[0], args: target.command.slice(1), cwd: process.cwd() },
     }));
     this.runtime = await createRuntime({ servers: definitions });
+  }
+
+  // Which is also its own way to open a list of them.
+  async open_list(servers) {
+    await this.open_many(servers);
+  }
+
+  async open(servers) {
+    await this.open_many(servers);
     await Promise.all(Object.keys(servers).map((name) => this.runtime.listTools(name)));
   }
 

@@ -10,21 +10,34 @@ const { StdioClientTransport } = await load('@modelcontextprotocol/client/stdio'
 
 class TsSdk {
   clients = {};
+  opening = {};
+
+  async connected(target) {
+    const client = new Client({ name: 'bench', version: '1' });
+    const transport = target.url
+      ? new StreamableHTTPClientTransport(new URL(target.url))
+      : new StdioClientTransport({ command: target.command[0], args: target.command.slice(1) });
+    await client.connect(transport);
+    await client.listTools();
+    return client;
+  }
 
   async open(servers) {
+    for (const [name, target] of Object.entries(servers)) this.clients[name] = await this.connected(target);
+  }
+
+  // All at once; a call waits for its own server.
+  async open_many(servers) {
     for (const [name, target] of Object.entries(servers)) {
-      const client = new Client({ name: 'bench', version: '1' });
-      const transport = target.url
-        ? new StreamableHTTPClientTransport(new URL(target.url))
-        : new StdioClientTransport({ command: target.command[0], args: target.command.slice(1) });
-      await client.connect(transport);
-      await client.listTools();
-      this.clients[name] = client;
+      this.opening[name] = this.connected(target).then((client) => (this.clients[name] = client));
+      // Who fails is told to whoever calls it, not to the whole program.
+      this.opening[name].catch(() => {});
     }
   }
 
   async call(server, tool, args) {
-    const result = await this.clients[server].callTool({ name: tool, arguments: args });
+    const client = this.clients[server] ?? (await this.opening[server]);
+    const result = await client.callTool({ name: tool, arguments: args });
     return result.content[0].text;
   }
 

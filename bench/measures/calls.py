@@ -17,8 +17,10 @@ from bench.targets import AGAINST_TS_SDK
 
 # One turn: enough calls for a steady median, a quarter of a second at most for the slow ones.
 COUNT, SECONDS = 1_000, 0.25
-# Many at once: more calls, or half of them would be warming up.
-MANY_COUNT, MANY_SECONDS = 4_000, 0.4
+# Many at once: as many calls as the fastest makes in this time, so that turns are of like length.
+MANY_COUNT, MANY_SECONDS = 40_000, 0.4
+# What is judged and varies most has more rounds.
+ROUNDS, ONE_SERVER_ROUNDS, MANY_SERVERS_ROUNDS = 9, 11, 7
 IN_FLIGHT = 64
 SERVERS, EACH = 20, 16
 
@@ -54,13 +56,13 @@ def _throughput(run: Run) -> None:
         }
         with run.opened("throughput", targets) as drivers:
             for case in targets:
-                _many(run, f"{case} x{IN_FLIGHT}", (case,), IN_FLIGHT, drivers)
+                _many(run, f"{case} x{IN_FLIGHT}", (case,), IN_FLIGHT, drivers, ONE_SERVER_ROUNDS)
 
 
 def _many_servers(run: Run) -> None:
     names = tuple(f"s{number}" for number in range(SERVERS))
     with run.opened("throughput", {name: stdio_server(place="apart") for name in names}) as drivers:
-        _many(run, f"{SERVERS} servers x{EACH}", names, EACH, drivers)
+        _many(run, f"{SERVERS} servers x{EACH}", names, EACH, drivers, MANY_SERVERS_ROUNDS)
 
 
 def _one_at_a_time(run: Run, case: str, drivers: dict[str, Driver]) -> None:
@@ -71,7 +73,7 @@ def _one_at_a_time(run: Run, case: str, drivers: dict[str, Driver]) -> None:
     }
     taken = take_turns(
         turns,
-        run.rounds(9, 3),
+        run.rounds(ROUNDS, 3),
         lambda who, error: run.failed("calls", who, error, case),
         begin=lambda who: run.say(f"calls: {case}: {who}"),
     )
@@ -85,14 +87,14 @@ def _one_at_a_time(run: Run, case: str, drivers: dict[str, Driver]) -> None:
         run.results.add(Figure("calls", AGAINST_TS_SDK, OURS.key, middle(own), "seconds", middle(ratios(own, other))))
 
 
-def _many(run: Run, case: str, servers: tuple[str, ...], each: int, drivers: dict[str, Driver]) -> None:
+def _many(run: Run, case: str, servers: tuple[str, ...], each: int, drivers: dict[str, Driver], rounds: int) -> None:
     turns = {
         who: partial(driver.calls, *servers, count=MANY_COUNT, seconds=MANY_SECONDS, in_flight=each)
         for who, driver in drivers.items()
     }
     taken = take_turns(
         turns,
-        run.rounds(7, 3),
+        run.rounds(rounds, 3),
         lambda who, error: run.failed("throughput", who, error, case),
         begin=lambda who: run.say(f"throughput: {case}: {who}"),
     )

@@ -21,7 +21,16 @@ from bench.contenders.driver import Target
 from bench.contenders.roster import FLOOR
 from bench.drivers import Driver, HttpServer, environment, stdio_server
 from bench.gateway import Gateway, free_port, running_gateway, write_config
-from bench.parts import ROOT, Unavailable, node, npm_program_of, python_of, python_of_parts
+from bench.parts import (
+    ROOT,
+    Unavailable,
+    node,
+    npm_program_of,
+    npm_version_of,
+    python_of,
+    python_of_parts,
+    python_version,
+)
 from bench.placement import place_client
 from bench.processes import Failed, descendants, end, last_words, start
 from bench.results import Figure, middle
@@ -65,6 +74,7 @@ def _compare(run: Run, case: str, target: Target, ways: dict[str, Way]) -> None:
             run.say(f"gateway: connecting {who} to {case}")
             try:
                 clients[who] = stack.enter_context(way(case, target))
+                run.told_version(who, VERSIONS.get(who, str))
             except Unavailable as error:
                 run.note("gateway", who, "skipped", str(error))
                 # Trying again for the next target would only take as long again.
@@ -141,6 +151,11 @@ def _fastmcp(case: str, target: Target) -> Iterator[Driver]:
         yield driver
 
 
+# Of those who are nobody else's entrant.
+VERSIONS: dict[str, Callable[[], str]] = {
+    "mcp-proxy": lambda: f"mcp-proxy {python_version(python_of('mcp-proxy'), 'mcp-proxy')}",
+    "supergateway": lambda: f"supergateway {npm_version_of('supergateway')}",
+}
 OTHERS: dict[str, Way] = {"mcp-proxy": _mcp_proxy, "supergateway": _supergateway, "fastmcp": _fastmcp}
 
 

@@ -1,4 +1,7 @@
-"""Memory of a client connected to 20 servers with 1,000 tools, once they are listed; and of a gateway of ours that idles with them."""
+"""Memory of a client connected to 20 servers with 1,000 tools, once they are listed; and of a gateway of ours that idles with them.
+
+With everything the client started that is not a server: our guardian counts as ours.
+"""
 
 import tempfile
 import time
@@ -6,7 +9,7 @@ from pathlib import Path
 
 from bench.contenders.driver import Target
 from bench.contenders.roster import FLOOR, OURS
-from bench.drivers import memory, stdio_server
+from bench.drivers import stdio_server, whole_memory
 from bench.gateway import running_gateway, write_config
 from bench.processes import Failed
 from bench.results import Figure, middle
@@ -14,6 +17,7 @@ from bench.run import Run
 
 SERVERS, TOOLS_EACH = 20, 50
 CASE = f"{SERVERS} servers, {SERVERS * TOOLS_EACH:,} tools"
+ROUNDS = 3
 # For whatever a client still does after it said that it is ready.
 SETTLE = 1.0
 
@@ -26,12 +30,12 @@ def measure(run: Run) -> None:
         run.say(f"memory: {entrant.key}")
         taken: list[float] = []
         try:
-            for _ in range(run.rounds(3, 1) if entrant == OURS else 1):
+            for _ in range(run.rounds(ROUNDS, 1)):
                 with entrant.driver() as driver:
                     driver.open(servers)
                     time.sleep(SETTLE)
-                    taken.append(memory(driver.pid))
-            run.results.add(Figure("memory", CASE, entrant.key, middle(taken), "bytes"))
+                    taken.append(whole_memory(driver.pid))
+            run.results.add(Figure("memory", CASE, entrant.key, middle(taken), "bytes", None, min(taken), max(taken)))
         except (Failed, OSError) as error:
             run.failed("memory", entrant.key, error)
     if run.wants(OURS.key):
@@ -46,6 +50,6 @@ def _gateway(run: Run, servers: dict[str, Target]) -> None:
         try:
             with running_gateway(home) as gateway:
                 time.sleep(5 * SETTLE)
-                run.results.add(Figure("memory", "idle gateway", OURS.key, memory(gateway.pid), "bytes"))
+                run.results.add(Figure("memory", "idle gateway", OURS.key, whole_memory(gateway.pid), "bytes"))
         except (Failed, OSError) as error:
             run.failed("memory", OURS.key, error, "idle gateway")

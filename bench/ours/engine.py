@@ -70,6 +70,9 @@ class Ours:
         """As a gateway does: nobody waits for anybody. A call waits for its own server."""
         await self.start(servers)
 
+    # A config is also our own way to open a list of servers.
+    open_list = open_many
+
     def offer(self) -> None:
         """Take what agents are offered now; names are asked for once, as a model would send them."""
         self._tools = {tool.name: tool for tool in self.manager.tools(self.agent)}

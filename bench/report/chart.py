@@ -1,28 +1,24 @@
 """Bar charts as SVG text, readable on light and dark pages. Pure: the same bars give the same bytes.
 
-A chart brings its own background, since a page may be dark where the system is light. Bars are horizontal and in the order they are
-given; with a spread of more than tenfold the scale is logarithmic, the chart says so, and thin lines mark the powers of ten.
+A chart brings its own background, since a page may be dark where the system is light. Bars are horizontal, in the order they are given,
+and as long as their values: linear from zero. Who has no value has a row with a word instead of a bar.
 """
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 WIDTH = 760
 MARGIN = 18
 LABEL_WIDTH = 190
-VALUE_WIDTH = 84
+# What stands behind the longest bar: so much for each character.
+LETTER = 7.5
+GAP = 8
 ROW = 26
 BAR = 16
 HEAD = 66
 FOOT = 16
-# What the names of the lines need below the bars.
-LINE_NAMES = 16
-# Past this factor between the longest and the shortest, short bars would be invisible on a linear scale.
-LOGARITHMIC_FROM = 10.0
-# The shortest bar of a logarithmic chart still shows.
-SHORTEST = 0.04
+# The shortest bar still shows.
+SHORTEST = 2.0
 
 QUOTES = {'"': "&quot;"}
 STYLE = (
@@ -40,57 +36,36 @@ STYLE = (
 @dataclass(frozen=True)
 class Bar:
     label: str
-    value: float
+    # None for who failed or was skipped.
+    value: float | None
     shown: str
     kind: str = "other"
 
 
-def bars(title: str, subtitle: str, rows: list[Bar], shown: Callable[[float], str] = str) -> str:
-    """One chart. `rows` must not be empty and their values must be above zero; `shown` writes a power of ten."""
-    longest, shortest = max(row.value for row in rows), min(row.value for row in rows)
-    logarithmic = longest / shortest > LOGARITHMIC_FROM
-    bottom = HEAD + ROW * len(rows)
-    height = bottom + FOOT + (LINE_NAMES if logarithmic else 0)
-    note = f"{subtitle} (logarithmic scale)" if logarithmic else subtitle
+def bars(title: str, subtitle: str, rows: list[Bar]) -> str:
+    """One chart. At least one of the rows must have a value, and values must be above zero."""
+    longest = max(row.value for row in rows if row.value is not None)
+    height = HEAD + ROW * len(rows) + FOOT
     start = MARGIN + LABEL_WIDTH
+    room = WIDTH - start - MARGIN - GAP - LETTER * max(len(row.shown) for row in rows)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
         f'role="img" aria-label="{escape(title, QUOTES)}" font-family="system-ui, sans-serif" font-size="13">',
         STYLE,
         f'<rect class="card" x="0.5" y="0.5" width="{WIDTH - 1}" height="{height - 1}" rx="8"/>',
         f'<text x="{MARGIN}" y="28" font-size="15" font-weight="600">{escape(title)}</text>',
-        f'<text class="note" x="{MARGIN}" y="48" font-size="12">{escape(note)}</text>',
+        f'<text class="note" x="{MARGIN}" y="48" font-size="12">{escape(subtitle)}</text>',
+        f'<path class="line" d="M{start}.5 {HEAD - 4} V{HEAD + ROW * len(rows) - 6}"/>',
     ]
-    if logarithmic:
-        for power in _powers_of_ten(shortest, longest):
-            x = start + _length(power, shortest, longest, logarithmic=True)
-            lines += [
-                f'<path class="line" d="M{x:.1f} {HEAD - 4} V{bottom}"/>',
-                f'<text class="note" x="{x:.1f}" y="{bottom + 14}" font-size="11" text-anchor="middle">'
-                f"{escape(shown(power))}</text>",
-            ]
     for number, row in enumerate(rows):
-        length = _length(row.value, shortest, longest, logarithmic=logarithmic)
         top = HEAD + number * ROW
         middle = top + BAR - 3
         weight = ' font-weight="600"' if row.kind == "ours" else ""
-        lines += [
-            f'<text x="{start - 10}" y="{middle}" text-anchor="end"{weight}>{escape(row.label)}</text>',
-            f'<rect class="{row.kind}" x="{start}" y="{top}" width="{length:.1f}" height="{BAR}" rx="3"/>',
-            f'<text x="{start + length + 8:.1f}" y="{middle}"{weight}>{escape(row.shown)}</text>',
-        ]
+        lines.append(f'<text x="{start - 10}" y="{middle}" text-anchor="end"{weight}>{escape(row.label)}</text>')
+        length = 0.0
+        if row.value is not None:
+            length = max(SHORTEST, row.value / longest * room)
+            lines.append(f'<rect class="{row.kind}" x="{start}" y="{top}" width="{length:.1f}" height="{BAR}" rx="3"/>')
+        word = ' class="note"' if row.value is None else weight
+        lines.append(f'<text x="{start + length + GAP:.1f}" y="{middle}"{word}>{escape(row.shown)}</text>')
     return "\n".join([*lines, "</svg>", ""])
-
-
-def _length(value: float, shortest: float, longest: float, *, logarithmic: bool) -> float:
-    room = WIDTH - 2 * MARGIN - LABEL_WIDTH - VALUE_WIDTH
-    share = value / longest
-    if logarithmic:
-        share = SHORTEST + (1 - SHORTEST) * math.log(value / shortest) / math.log(longest / shortest)
-    return max(2.0, share * room)
-
-
-def _powers_of_ten(shortest: float, longest: float) -> list[float]:
-    """Those from the shortest to the longest."""
-    first, last = math.ceil(math.log10(shortest) - 1e-9), math.floor(math.log10(longest) + 1e-9)
-    return [10.0**power for power in range(first, last + 1)]

@@ -9,7 +9,7 @@ from bench.parts import ROOT
 from bench.report.sections import SECTIONS, Section, charts, table, why_missing
 from bench.report.words import quantity
 from bench.results import Results
-from bench.targets import TARGETS, Verdict, verdicts
+from bench.targets import HELD_BY_TESTS, TARGETS, Verdict, verdicts
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 CHARTS = ROOT / "docs" / "benchmarks"
@@ -21,11 +21,14 @@ Written by `make bench`; do not edit. It installs what it compares with on deman
 writes this page, and fails when a figure below is missed.
 
 **How to read it.** The *floor* is a plain client written by hand on asyncio and `json`: no deadlines, no checks, no recovery. *OpenClaw*
-is measured with all its defences on: policy, argument check, deadline, untrusted frame, redaction, two audit lines for each call.
+is measured with all its defences on: policy, argument check, deadline, untrusted frame, redaction, two audit lines for each call; and
+as its program runs: on uvloop, with garbage collected as seldom as `openclaw` has it. The floor and the other Python libraries run on
+asyncio's own loop, which is what their documentation shows. Every alternative has an environment of its own.
 Ratios are to the floor in the same round; absolute values belong to this machine. Everybody takes short turns (A B C A B C …) and what
 is shown is the median over the rounds, so that what disturbs the machine disturbs all alike. Where one call is made at a time, client
 and server are on one processor core, as they take turns anyway; where many are, each has a core of its own; whole programs run as the
-system likes. Each alternative is used as its own documentation shows, in its fastest way that keeps connections open.
+system likes. Each alternative is used as its own documentation shows, in its fastest way that keeps connections open. Everybody has as
+many rounds as OpenClaw unless a section says otherwise.
 """
 
 
@@ -59,7 +62,7 @@ def _base(verdict: Verdict) -> str:
 
 def render(results: Results) -> dict[str, str]:
     """Every file by its name: the page, and the charts it shows."""
-    parts = [INTRODUCTION, _machine(results), _targets(results)]
+    parts = [INTRODUCTION, _machine(results), _versions(results), _targets(results)]
     files: dict[str, str] = {}
     told: set[str] = set()
     for section in SECTIONS:
@@ -80,6 +83,12 @@ def _machine(results: Results) -> str:
     )
 
 
+def _versions(results: Results) -> str:
+    if not results.versions:
+        return ""
+    return "Versions: " + "; ".join(f"{who}: {version}" for who, version in results.versions.items()) + ".\n"
+
+
 def _targets(results: Results) -> str:
     found = verdicts(results, {target.measure for target in TARGETS})
     missed = [verdict for verdict in found if not verdict.ok]
@@ -97,6 +106,10 @@ def _targets(results: Results) -> str:
             "| figure | must reach | measured | reached |",
             "|---|---|---|---|",
             *rows,
+            "",
+            "Held by tests instead of a figure:",
+            "",
+            *(f"- {promise}: {where}" for promise, where in HELD_BY_TESTS),
             "",
         ]
     )

@@ -94,6 +94,7 @@ def observed(folder: Path, noted: Noted) -> Observed:
         minutes=noted.minutes,
         answered=ledger.answered,
         failed=ledger.failed,
+        absent=ledger.absent,
         kills=scene.kills,
         cuts=scene.cuts,
         restarts=scene.restarts,
@@ -138,6 +139,7 @@ def report(seen: Observed, failures: dict[str, int]) -> None:
     print(
         f"calls       {ended} ({ended / seen.minutes:.0f} a minute), {seen.answered} answered, {seen.failed} ended with an error"
     )
+    print(f"absent      {seen.absent} more were to servers that a reload had taken away")
     print(f"kills       {seen.kills} ({seen.kills / seen.minutes:.0f} a minute)")
     print(f"cuts        {seen.cuts}; restarts {seen.restarts}; reloads {seen.reloads}")
     for name in ("lost", "doubled", "hung", "undue", "orphans", "descriptors"):

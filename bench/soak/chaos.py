@@ -16,6 +16,8 @@ PAUSE = 0.05
 BURST = 8
 KILL_EVERY, CUT_EVERY, RESTART_EVERY, RELOAD_EVERY = 0.7, 1.5, 6.0, 4.0
 SAMPLE_EVERY = 0.5
+# What the engine says about a tool of a server that a reload has taken away.
+NO_TOOL = "There is no tool named "
 # Far longer than the engine gives any call.
 HUNG_AFTER = 45.0
 
@@ -71,7 +73,7 @@ class Chaos:
         if not result.is_error and _text(result) == text:
             self._log.write(f"ok {text}\n")
             return
-        self._log.write(f"error {text}\n")
+        self._log.write(f"{'absent' if _is_absent(result) else 'error'} {text}\n")
         # Without its numbers, to count the same failures together.
         reason = "".join("#" if sign.isdigit() else sign for sign in result.fault or _text(result))[:120]
         self.failures[reason] = self.failures.get(reason, 0) + 1
@@ -95,13 +97,18 @@ class Chaos:
         self._bursts.add(task)
         task.add_done_callback(self._bursts.discard)
         await asyncio.sleep(0)
-        self._scene.cut()
+        self._scene.cut(server)
 
     async def _restart(self) -> None:
         self._scene.restart()
 
     async def _sample(self) -> None:
         self.samples.append(memory(os.getpid()))
+
+
+def _is_absent(result: CallResult) -> bool:
+    """Whether no server was asked, since the config of that moment had none for it."""
+    return result.fault.startswith(NO_TOOL)
 
 
 def _text(result: CallResult) -> str:

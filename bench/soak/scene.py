@@ -89,11 +89,10 @@ class Scene:
                 return
             self.kills += 1
 
-    def cut(self) -> None:
-        """Every connection to one HTTP server, in the middle of whatever they carry."""
-        number = self.chance.randrange(HTTP)
-        self.disturb(f"h{number}")
-        self._control.write(b"cut %d\n" % number)
+    def cut(self, name: str) -> None:
+        """Every connection to an HTTP server, in the middle of whatever they carry."""
+        self.disturb(name)
+        self._control.write(b"cut %d\n" % int(name[1:]))
         self.cuts += 1
 
     def restart(self) -> None:

@@ -20,6 +20,8 @@ class Observed(msgspec.Struct, frozen=True):
     minutes: float
     answered: int
     failed: int
+    # Refused, since a reload had taken the server away: no calls that count.
+    absent: int
     kills: int
     cuts: int
     restarts: int

@@ -36,6 +36,22 @@ def test_a_program_that_hangs_is_a_failure_when_its_time_is_up(tmp_path: Path) -
         finished([sys.executable, "-c", "import time; time.sleep(600)"], dict(os.environ), cwd=tmp_path, patience=0.3)
 
 
+def test_who_watches_is_told_that_a_program_still_works(tmp_path: Path) -> None:
+    told: list[float] = []
+    # Ends when it is told to: after the first word about it.
+    go = tmp_path / "go"
+    program = f"import os, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.01)\nprint('done')"
+
+    def still(passed: float) -> None:
+        told.append(passed)
+        go.touch()
+
+    done = finished(
+        [sys.executable, "-c", program], dict(os.environ), cwd=tmp_path, patience=60.0, still=still, every=0.05
+    )
+    assert (done, len(told) >= 1) == ("done\n", True)
+
+
 def test_a_program_that_fails_is_quoted(tmp_path: Path) -> None:
     with pytest.raises(Failed, match="exit code 1: no such thing"):
         finished([sys.executable, "-c", "exit('no such thing')"], dict(os.environ), cwd=tmp_path, patience=60.0)

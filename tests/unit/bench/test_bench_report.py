@@ -10,7 +10,7 @@ from bench.report.page import render, write
 from bench.report.sections import SECTIONS
 from bench.report.words import duration, factor
 from bench.results import Figure, Note, Results, Unit
-from bench.targets import TARGETS
+from bench.targets import AGAINST_TS_SDK, HELD_BY_TESTS, TARGETS
 
 SAMPLE = Path(__file__).parent / "sample_results.json"
 MACHINE = {
@@ -32,6 +32,7 @@ def complete() -> Results:
         value = target.limit if target.of == "value" else 1.0
         results.add(Figure(target.measure, target.case, "ours", value, unit, ratio))
     results.add(Figure("calls", "stdio", "ts-sdk", 10.0, "seconds", 10.0))
+    results.add(Figure("calls", AGAINST_TS_SDK, "ours", 1.0, "seconds", 0.1))
     return results
 
 
@@ -78,6 +79,45 @@ def test_a_section_holds_its_table_who_failed_or_was_skipped_and_its_charts() ->
     ]
 
 
+def connected() -> Results:
+    """Twenty servers, one of them bad: opened by us, by somebody who waited, and by somebody who lost all."""
+    results = Results(MACHINE, versions={"OpenClaw": "1.0", "FastMCP": "fastmcp 3.0"})
+    for who, seconds, usable in (("ours", 0.3, 19), ("mcp-use", 12.0, 10), ("fastmcp", 0.0, 0)):
+        results.add(Figure("connect", "hanging, as a list usable", who, usable, "count"))
+        if usable:
+            results.add(Figure("connect", "hanging, as a list", who, seconds, "seconds"))
+    return results
+
+
+def test_servers_that_were_usable_stand_beside_the_seconds_and_in_the_chart() -> None:
+    files = render(connected())
+    rows = [line for line in section(files["benchmarks.md"], "Twenty servers, one of them bad") if line[0] == "|"]
+    assert rows[2:] == [
+        "| **OpenClaw** | 300 ms, 19 of 19 |",
+        "| FastMCP | none of 19 |",
+        "| mcp-use | 12.0 s, 10 of 19 |",
+    ]
+    assert texts(files["benchmarks/connect-hanging-as-a-list.svg"])[2:] == [
+        *("OpenClaw", "300 ms, 19 of 19", "FastMCP", "none of 19", "mcp-use", "12.0 s, 10 of 19")
+    ]
+
+
+def test_who_failed_or_was_skipped_stands_in_the_chart() -> None:
+    picture = render(Results.load(SAMPLE))["benchmarks/calls-json.svg"]
+    assert texts(picture)[-4:] == ["mcp-use", "skipped", "langchain-mcp-adapters", "failed"]
+
+
+def test_the_versions_of_all_stand_on_the_page() -> None:
+    assert "Versions: OpenClaw: 1.0; FastMCP: fastmcp 3.0.\n" in render(connected())["benchmarks.md"]
+
+
+def test_what_tests_hold_instead_of_figures_is_named_and_there() -> None:
+    page = render(complete())["benchmarks.md"]
+    root = Path(__file__).parents[3]
+    named = [name for _, where in HELD_BY_TESTS for name in re.findall(r"tests/[\w/]+\.py", where)]
+    assert (len(named), [name for name in named if not (root / name).is_file() or name not in page]) == (3, [])
+
+
 def test_a_reason_is_told_once() -> None:
     assert render(Results.load(SAMPLE))["benchmarks.md"].count("it could not be installed") == 1
 
@@ -109,25 +149,29 @@ def test_the_same_results_give_the_same_bytes() -> None:
 
 
 def test_every_promise_is_shown_in_some_section() -> None:
-    shown = {
-        (measure, column.case) for section in SECTIONS for measure in section.measures for column in section.columns
-    }
+    columns = [(measure, column) for section in SECTIONS for measure in section.measures for column in section.columns]
+    shown = {(measure, column.case) for measure, column in columns}
+    shown |= {(measure, f"{column.case} usable") for measure, column in columns if column.servers}
     assert [target.case for target in TARGETS if (target.measure, target.case) not in shown] == []
 
 
 def test_charts_are_well_formed_and_carry_their_labels() -> None:
     picture = bars("Title & more", 'a "note"', [Bar("us <1>", 1.0, "1.0x", "ours"), Bar("them", 100.0, "100x")])
-    assert texts(picture) == [
-        *("Title & more", 'a "note" (logarithmic scale)'),
-        *("1.0", "10.0", "100.0"),
-        *("us <1>", "1.0x", "them", "100x"),
-    ]
+    assert texts(picture) == ["Title & more", 'a "note"', "us <1>", "1.0x", "them", "100x"]
 
 
-def test_bars_of_like_length_need_no_logarithms() -> None:
-    picture = bars("Title", "note", [Bar("a", 1.0, "1.0x"), Bar("b", 4.0, "4.0x")])
-    widths = [float(e.get("width", "")) for e in ElementTree.fromstring(picture).iter() if e.get("class") == "other"]
-    assert (texts(picture)[1], round(widths[1] / widths[0], 2)) == ("note", 4.0)
+def widths(picture: str) -> list[float]:
+    return [float(e.get("width", "")) for e in ElementTree.fromstring(picture).iter() if e.get("class") == "other"]
+
+
+def test_bars_are_as_long_as_their_values() -> None:
+    short, long = widths(bars("Title", "note", [Bar("a", 1.0, "1.0x"), Bar("b", 40.0, "40x")]))
+    assert round(long / short) == 40
+
+
+def test_who_failed_has_a_row_and_no_bar() -> None:
+    picture = bars("Title", "note", [Bar("a", 1.0, "1.0x"), Bar("b", None, "failed"), Bar("c", 2.0, "2.0x")])
+    assert (texts(picture)[2:], len(widths(picture))) == (["a", "1.0x", "b", "failed", "c", "2.0x"], 2)
 
 
 def test_writing_removes_charts_that_are_no_longer_shown(tmp_path: Path) -> None:

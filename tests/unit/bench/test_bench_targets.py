@@ -50,6 +50,19 @@ def test_a_call_slower_than_the_typescript_sdk_of_the_same_run_is_missed() -> No
     assert missed == ["the TypeScript SDK"]
 
 
+def test_without_the_typescript_sdk_the_comparison_is_named_as_not_measured() -> None:
+    figures = [Figure("calls", "stdio", "ours", 1.0, "seconds", 0.9)]
+    said = [sentence(found) for found in verdicts(Results({}, figures=figures), {"calls"})]
+    assert said[-1] == "warm call, stdio, p50: not measured, must be ≤ 1x"
+
+
+@pytest.mark.parametrize("bad", ["hanging", "missing", "refusing"])
+def test_every_good_server_must_be_usable_whatever_is_wrong_with_the_bad_one(bad: str) -> None:
+    figures = [Figure("connect", f"{bad} usable", "ours", 18, "count")]
+    found = verdicts(Results({}, figures=figures), {"connect"})
+    assert [(v.target.title, v.ok) for v in found if v.reached] == [(f"servers usable beside a {bad} one", False)]
+
+
 @pytest.mark.parametrize(("small", "large", "ok"), [(1.0, 1.25, True), (1.0, 1.3, False), (0.7, 1.1, True)])
 def test_a_ratio_that_rises_with_the_size_is_not_linear(small: float, large: float, ok: bool) -> None:
     figures = [

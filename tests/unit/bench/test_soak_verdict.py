@@ -9,6 +9,7 @@ GOOD = Observed(
     minutes=2.0,
     answered=2_500,
     failed=100,
+    absent=50,
     kills=120,
     cuts=50,
     restarts=10,
@@ -52,12 +53,17 @@ def test_memory_is_judged_after_warming_up() -> None:
 
 
 def test_an_answer_that_no_server_gave_is_a_lost_call() -> None:
-    assert reckon(["ok a-1", "ok a-2", "error a-3"], ["a-1"]) == Ledger(answered=2, failed=1, lost=1, doubled=0)
+    assert reckon(["ok a-1", "ok a-2", "error a-3"], ["a-1"]) == Ledger(2, failed=1, absent=0, lost=1, doubled=0)
 
 
 def test_a_call_that_was_carried_out_twice_is_doubled_however_it_ended() -> None:
-    assert reckon(["error a-1"], ["a-1", "a-1"]) == Ledger(answered=0, failed=1, lost=0, doubled=1)
+    assert reckon(["error a-1"], ["a-1", "a-1"]) == Ledger(0, failed=1, absent=0, lost=0, doubled=1)
+
+
+def test_a_call_to_a_server_that_is_not_configured_counts_for_nothing() -> None:
+    assert reckon(["ok a-1", "absent a-2"], ["a-1"]) == Ledger(1, failed=0, absent=1, lost=0, doubled=0)
+    assert problems(replace(GOOD, answered=1_800, absent=5_000)) == ["only 1900 calls in 2.0 minutes"]
 
 
 def test_a_failed_call_may_or_may_not_have_been_carried_out() -> None:
-    assert reckon(["error a-1", "error a-2"], ["a-1"]) == Ledger(answered=0, failed=2, lost=0, doubled=0)
+    assert reckon(["error a-1", "error a-2"], ["a-1"]) == Ledger(0, failed=2, absent=0, lost=0, doubled=0)
