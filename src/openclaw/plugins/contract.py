@@ -1,8 +1,9 @@
 """What a plugin is: a module with a `plugin = ToolPlugin(…)`, whose `initialize` gives tools and hooks.
 
 A plugin runs inside our process with all our rights: isolation means that its faults stay its own, not that it cannot do harm.
-Its code must not block the event loop. loader.py keeps these promises to it: `initialize` is called once per load, hooks are
-awaited one at a time, and everything has a deadline.
+All of its code runs in one event loop, which lives as long as the plugin, in a thread of its own: one that blocks holds up itself alone.
+loader.py keeps these promises to it: `initialize` is called once per load, hooks are awaited one at a time, and everything has a
+deadline.
 """
 
 import logging
