@@ -13,6 +13,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import Any, TypeVar
 
+from openclaw.log import one_line
 from openclaw.plugins.bounded import GRACE_SECONDS, as_fault, bounded
 from openclaw.plugins.contract import PluginFault
 
@@ -27,6 +28,8 @@ ALIVE_SECONDS = 60.0
 # Seconds our loop itself waits for an answer to a question; asked of a loop that runs, it takes a tenth of a millisecond. It is waited
 # for once: while the answer is outstanding, the last one is used.
 ANSWER_SECONDS = 0.25
+# Enough of a task's name, which a plugin may choose, to recognise it.
+_SHOWN_NAME = 80
 
 _log = logging.getLogger(__name__)
 
@@ -163,7 +166,7 @@ class PluginThread:
             return
         task = asyncio.current_task(self._loop)
         where = task.get_name() if task is not None else self._answering[0] if self._answering else what
-        self.fault = f"it blocked for {seconds:g} s in {where}"
+        self.fault = f"it blocked for {seconds:g} s in {one_line(where, _SHOWN_NAME)}"
         for outcome in self._waiting:
             if not outcome.done():
                 outcome.set_exception(PluginFault(self.fault))
@@ -175,7 +178,7 @@ class PluginThread:
     def _serve(self) -> None:
         """The whole life of the thread."""
         asyncio.set_event_loop(self._loop)
-        while not self._is_closing:
+        while not self._is_stopped:
             try:
                 self._loop.run_forever()
             except BaseException as error:
