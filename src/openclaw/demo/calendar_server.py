@@ -7,7 +7,9 @@ to know beforehand is the server's own address. Every answer is plain JSON; ther
 """
 
 import asyncio
+import os
 import sys
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +21,8 @@ from openclaw.demo.site import Site
 
 TOOLS = (tool("next_event", "Say what is next in the calendar."),)
 NEXT_EVENT = "Ferry to Cacilhas, Saturday 10:15, pier 2."
+# What a program ends with that Ctrl-C ended.
+_INTERRUPTED = 130
 _METADATA = "/.well-known/oauth-protected-resource/mcp"
 
 
@@ -58,10 +62,21 @@ async def serve() -> None:
     """Both servers, until somebody presses Enter or standard input ends."""
     authorization = AuthorizationServer()
     calendar = CalendarServer(authorization)
+    entered, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def wait() -> None:
+        os.read(sys.stdin.fileno(), 1)
+        loop.call_soon_threadsafe(entered.set)
+
     async with authorization.site, calendar.site:
         print(f"The calendar is served at {calendar.url}\nPress Enter to end it.", flush=True)
-        await asyncio.to_thread(sys.stdin.readline)
+        # A thread that nobody waits for: Ctrl-C must not have to wait for Enter.
+        threading.Thread(target=wait, daemon=True).start()
+        await entered.wait()
 
 
 if __name__ == "__main__":
-    asyncio.run(serve())
+    try:
+        asyncio.run(serve())
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)

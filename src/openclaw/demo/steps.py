@@ -39,6 +39,8 @@ _ORDER = "read the note trip"
 # order with its answer.
 _RENEWAL_LINES = 7
 _SENT_LINES = 10
+# By folding, the attack takes this many lines more than it was printed in.
+_FOLDED_LINES = 3
 _FRAME_LINES = 19
 _DIALOGUE_LINES = 11
 
@@ -100,7 +102,7 @@ async def server_lies(tour: Tour) -> None:
     await tour.screen.say(
         "What the server really sends; \\u001b starts a code that drives the terminal:", ahead=_SENT_LINES
     )
-    await tour.run_showing("\\u001b[31m", *sent, most=5)
+    await tour.run_showing("\\u001b[31m", *sent, most=5, ahead=_FOLDED_LINES)
     turn = ("agent", "--session-key", "press", "-m", "press__headlines")
     await tour.run_showing("Ferries", *turn, most=1, ahead=_FRAME_LINES)
     framed = await _tool_text(tour.stage, f"agent:{AGENT}:press")
@@ -250,7 +252,8 @@ STEPS = (
             ),
             (
                 "{openclaw} mcp connect --name calendar <URL>",
-                "with that address, or a server of your own; a browser opens where there is one",
+                "with that address, or a server of your own; a browser opens where there is one. "
+                "Then `mcp call calendar__next_event` answers.",
             ),
             ("{openclaw} mcp remove calendar", ""),
         ),

@@ -1,6 +1,8 @@
 """The servers of the tour are real ones: other people's clients can use them, and who does not keep the rules is refused."""
 
 import hashlib
+import signal
+import subprocess
 import sys
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator
@@ -16,6 +18,8 @@ from mcp.client.stdio import stdio_client
 from openclaw.demo.authorization_server import AuthorizationServer
 from openclaw.demo.calendar_server import NEXT_EVENT, CalendarServer
 from openclaw.demo.notes_server import call
+from openclaw.demo.sdk_client import NO_SDK
+from parts.processes import HANG_GUARD
 
 VERIFIER = "a-verifier-that-is-long-enough-to-be-one-000"
 CHALLENGE = urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
@@ -32,6 +36,53 @@ async def test_the_official_client_reads_a_note(tmp_path: Path) -> None:
     assert [block.model_dump(include={"type", "text"}) for block in result.content] == [
         {"type": "text", "text": "At 09:40."}
     ]
+
+
+async def test_the_folder_of_the_notes_is_made_where_there_is_none(tmp_path: Path) -> None:
+    folder = str(tmp_path / "my" / "notes")
+    server = StdioServerParameters(command=sys.executable, args=["-m", "openclaw.demo.notes_server", folder])
+    async with stdio_client(server) as streams, ClientSession(*streams) as client:
+        await client.initialize()
+        result = await client.call_tool("list_notes", {})
+    assert [block.model_dump(include={"text"}) for block in result.content] == [{"text": "There are no notes."}]
+
+
+def test_a_folder_that_cannot_be_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    argv = [sys.executable, "-m", "openclaw.demo.notes_server", str(tmp_path / "file")]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{tmp_path / 'file'}: File exists\n")
+
+
+@pytest.mark.parametrize(("key", "code"), [("\n", 0), ("", 0), (signal.SIGINT, 130)], ids=["enter", "end", "ctrl-c"])
+def test_the_calendar_is_served_until_its_reader_ends_it(key: str | signal.Signals, code: int) -> None:
+    argv = [sys.executable, "-m", "openclaw.demo.calendar_server"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline().startswith("The calendar is served at http://127.0.0.1:")
+        assert server.stdout.readline() == "Press Enter to end it.\n"
+        if isinstance(key, signal.Signals):
+            server.send_signal(key)
+            server.wait(HANG_GUARD)
+            key = ""
+        assert server.communicate(key, timeout=HANG_GUARD) == ("", "")
+    assert server.returncode == code
+
+
+WITHOUT_SDK = """
+import sys
+sys.modules["mcp"] = None
+from openclaw.demo.sdk_client import main
+sys.exit(main())
+"""
+
+
+def test_the_official_client_that_is_not_there_is_one_sentence() -> None:
+    argv = [sys.executable, "-c", WITHOUT_SDK, "read the note trip"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    sentence = "The official Python SDK of MCP is not installed here.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (NO_SDK, "", sentence)
 
 
 def test_a_name_never_becomes_a_path(tmp_path: Path) -> None:
