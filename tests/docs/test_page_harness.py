@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from parts.pages import BadPage, Stage, blocks_of, first_missing
+from parts.pages import BadPage, Stage, blocks_of, first_missing, story
 
 
 def carry_out(text: str, folder: Path) -> Stage:
@@ -104,3 +104,21 @@ def test_a_fragment_is_checked_where_it_belongs(tmp_path: Path) -> None:
 )
 def test_shown_lines_stand_in_the_output_in_order(shown: list[str], missing: str | None) -> None:
     assert first_missing(shown, "a\nb\nc\nnumber 42\n") == missing
+
+
+def test_a_page_that_asks_for_it_is_read_by_somebody_who_prepared(tmp_path: Path) -> None:
+    asked, unasked = tmp_path / "asked.md", tmp_path / "unasked.md"
+    asked.write_text(
+        "Before: [this](../README.md#before-you-start).\n\n```console\n$ openclaw --version\nopenclaw …\n```\n"
+    )
+    unasked.write_text("```console\n$ openclaw --version\n```\n")
+    stage = Stage(tmp_path)
+    for block in story(asked):
+        stage.run(block)
+    assert [block.place for block in story(unasked)] == ["unasked.md:1"]
+
+
+def test_another_reader_starts_afresh(tmp_path: Path) -> None:
+    page = "```json5\n{}\n```\n<!-- afresh -->\n<!-- exit: 1 -->\n```sh\ntest -e ~/.openclaw\n```\n"
+    stage = carry_out(page, tmp_path)
+    assert not (stage.home / ".openclaw").exists()

@@ -9,7 +9,7 @@ from openclaw.commands.parse import Command
 from openclaw.commands.slash import BUILT_IN
 from openclaw.commands.table import ROOT as TABLE
 from openclaw.config.schema import fields
-from parts.pages import DOCS, ROOT, Stage, blocks_of, name_of, pages
+from parts.pages import DOCS, ROOT, Stage, name_of, pages, story
 
 # README.md has a test of its own, which does nothing but what it says.
 STORIES = [page for page in pages() if page.name != "README.md" or page.parent != ROOT]
@@ -28,7 +28,7 @@ def read(page: Path) -> str:
 @pytest.mark.requirement("001-9-docs")
 @pytest.mark.parametrize("page", STORIES, ids=name_of)
 def test_a_reader_who_does_what_the_page_says_sees_what_it_shows(page: Path, tmp_path: Path, stand_ins: Path) -> None:
-    blocks = list(blocks_of(read(page), name_of(page)))
+    blocks = story(page)
     if all("not run" in block.notes for block in blocks):
         return
     stage = Stage(tmp_path, [stand_ins])
@@ -126,3 +126,41 @@ def is_known_setting(written: str) -> bool:
 def fits(written: list[str], known: list[str]) -> bool:
     pairs = zip(written, known, strict=False)
     return all(one == other or other in ("*", "[]") or one in ("*", "<name>") for one, other in pairs)
+
+
+# Nothing of ours is published. A package of that name on an index is somebody else's, and installing it runs their code.
+DISTRIBUTION = re.compile(r"(?<![\w./-])openclaw[-_.]py(?![\w-])", re.IGNORECASE)
+INSTALLER = re.compile(
+    r"""(?:\bpip3?\s+install|\bpipx\s+(?:install|run)|\buvx|\buv\s+(?:add|tool\s+(?:install|run))|--from)   # asks an index …
+        (?:[\s"',\[]+-[\w-]+)*[\s"',\[]+                                                                  # … past its options …
+        openclaw(?![\w/-])                                                                               # … for what is not a path.
+    """,
+    re.VERBOSE,
+)
+WRITTEN = [*pages(), *sorted((ROOT / "src").rglob("*.py")), *sorted((ROOT / "examples").rglob("*.toml"))]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pip install openclaw",
+        'pip install "openclaw[gcp]"',
+        "pipx install --force openclaw",
+        "uvx openclaw mcp-server",
+        "uv tool install openclaw",
+        '"uvx", "args": ["--from", "openclaw", "openclaw", "mcp-server"]',
+        'dependencies = ["openclaw-py"]',
+        'pip install "openclaw_py[aws]"',
+    ],
+)
+def test_a_line_that_fetches_our_name_from_an_index_is_recognised(line: str) -> None:
+    assert asks_an_index_for_us(line) == [line]
+
+
+def test_nobody_is_told_to_install_our_name_from_an_index() -> None:
+    told = {name_of(path): asks_an_index_for_us(read(path)) for path in WRITTEN}
+    assert {name: lines for name, lines in told.items() if lines} == {}
+
+
+def asks_an_index_for_us(text: str) -> list[str]:
+    return [line for line in text.splitlines() if DISTRIBUTION.search(line) or INSTALLER.search(line)]

@@ -99,7 +99,7 @@ def path_without_this_environment() -> str:
 
 
 def name_of(page: Path) -> str:
-    return str(page.relative_to(ROOT))
+    return str(page.relative_to(ROOT)) if page.is_relative_to(ROOT) else page.name
 
 
 def blocks_of(text: str, name: str) -> Iterator[Block]:
