@@ -106,9 +106,10 @@ async def test_the_example_is_found_by_its_path_and_counts_words(tmp_path: Path)
 
 async def test_the_config_in_the_examples_readme_switches_it_on(tmp_path: Path) -> None:
     block = (EXAMPLE / "README.md").read_text().partition("```json5\n")[2].partition("```")[0]
-    section = json5.loads(block)["plugins"]
+    section = json5.loads(block)
     entries = {name: PluginSettings(**entry) for name, entry in section["entries"].items()}
-    paths = [EXAMPLE.parents[1] / path for path in section["load"]["paths"]]
+    # The folder it names is the reader's.
+    paths = [EXAMPLE.parents[1] / path.removeprefix("/home/me/claw/") for path in section["load"]["paths"]]
 
     plugins = await loaded(tmp_path, PluginRules(entries, paths))
 
