@@ -341,6 +341,25 @@ async def test_leaving_ends_a_server_that_ignores_everything() -> None:
     assert has_ended(pid)
 
 
+async def test_a_server_that_never_said_a_word_is_not_waited_for_when_we_leave() -> None:
+    """One that spoke has a second to leave by itself; the silent one is gone before."""
+    spoken, together = asyncio.Event(), asyncio.Barrier(2)
+    gone: list[str] = []
+
+    async def leave(name: str, program: str) -> None:
+        transport = StdioTransport([sys.executable, "-S", "-c", program], env=ENV)
+        async with Connection(transport, report=lambda _: spoken.set()):
+            await spoken.wait()
+            await together.wait()
+        gone.append(name)
+
+    await asyncio.gather(
+        leave("talker", "import time; print('{}', flush=True); time.sleep(600)"),
+        leave("silent", "import time; time.sleep(600)"),
+    )
+    assert gone == ["silent", "talker"]
+
+
 async def test_a_call_under_way_when_we_leave_ends() -> None:
     async with served() as connection:
         task = asyncio.create_task(call(connection, "hang"))

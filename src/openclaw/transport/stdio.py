@@ -17,7 +17,7 @@ from pathlib import Path
 from openclaw.errors import LinkLostError, ProtocolError
 from openclaw.log import one_line
 from openclaw.process.pipes import PipeReader, PipeWriter
-from openclaw.process.spawn import spawn
+from openclaw.process.spawn import EXIT_GRACE, spawn
 from openclaw.protocol.framing import LineFramer, Oversized
 from openclaw.protocol.jsonrpc import Malformed, decode, recover_id
 from openclaw.redact import redact
@@ -98,7 +98,8 @@ class StdioTransport:
         finally:
             link.close()
             try:
-                await process.end()
+                # One that never said a word has nothing to finish, and would only keep whoever leaves.
+                await process.end(grace=EXIT_GRACE if link.was_heard else 0.0)
             finally:
                 stderr.drain()
                 stdout.close()
@@ -120,6 +121,8 @@ class StdioLink:
         self._max_message_bytes = max_message_bytes
         self._loop = asyncio.get_running_loop()
         self._lost = False
+        # Whether the server ever said anything.
+        self.was_heard = False
         # Requests that may still lie in the pipe or are held: where each one ends in the stream of bytes, and its id.
         self._recent: deque[tuple[int, int]] = deque()
         # What waits to be written together with more of this turn of the event loop, and its length.
@@ -219,6 +222,7 @@ class StdioLink:
 
     def data(self, data: bytes) -> None:
         self._awake_until = 0.0
+        self.was_heard = True
         for line in self._framer.feed(data):
             if isinstance(line, Oversized):
                 self._oversized(line)
