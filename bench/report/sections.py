@@ -144,7 +144,7 @@ SECTIONS = (
         "Large results",
         ("large",),
         "One result of 1, 10 and 50 MB: seconds as a ratio to the floor and absolutely. OpenClaw also writes the whole text to a file "
-        "and gives the model a part of it. Who takes more than two seconds has one round.",
+        "and gives the model a part of it. Who takes more than four seconds has one round.",
         tuple(
             _ratio(f"{case} {size} MB", f"{case}, {size} MB") for case in ("stdio", "events") for size in (1, 10, 50)
         ),
@@ -234,8 +234,8 @@ SECTIONS = (
     Section(
         "Growth",
         ("growth",),
-        "OpenClaw alone: until all tools are known for the first time, to list them for a turn, one call (p50, to each server in turn, "
-        "all on one core as for warm calls), memory with the guardian's. Medians of 3 fresh processes.",
+        "OpenClaw alone: until all tools are known for the first time, to list them for a turn, one call to one of them (p50, on one "
+        "core as for warm calls), memory with the guardian's. Medians of 3 fresh processes.",
         (Column("known", "all known"), Column("listed", "listed"), Column("call", "a call"), Column("rss", "memory")),
         (
             Chart("call", "One call, by how much there is beside it", "median time of one call", ratio=False),
