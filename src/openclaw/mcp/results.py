@@ -16,6 +16,8 @@ from openclaw.protocol.jsonrpc import parse
 INPUT_REQUIRED = "input_required"
 # The result types this engine knows; an absent one means "complete".
 _COMPLETE = ("", "complete")
+# The kinds of content block that this engine knows.
+_KINDS = ("text", "image", "audio", "resource_link", "resource")
 
 
 class Content(msgspec.Struct, rename="camel", omit_defaults=True):
@@ -117,6 +119,19 @@ class _CallAnswer(msgspec.Struct, rename="camel"):
     result_type: str = ""
 
 
+class _LooseAnswer(msgspec.Struct, rename="camel"):
+    """The same with blocks that may be anything."""
+
+    content: list[Raw]
+    is_error: bool | None = None
+    structured_content: Raw = NOTHING
+    result_type: str = ""
+
+
+class _Typed(msgspec.Struct):
+    type: str
+
+
 _call_answer = msgspec.json.Decoder(_CallAnswer)
 
 
@@ -133,8 +148,7 @@ def read_call(raw: Raw) -> CallResult | InputRequired:
     try:
         answer = _call_answer.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        # Mends what can be mended, and says what is wrong with the rest.
-        answer = parse(raw, _CallAnswer)
+        answer = _mended(raw)
     if answer.result_type == INPUT_REQUIRED:
         return parse(raw, InputRequired)
     if answer.result_type not in _COMPLETE:
@@ -142,6 +156,34 @@ def read_call(raw: Raw) -> CallResult | InputRequired:
     if answer.content is None and is_null(answer.structured_content):
         raise ProtocolError("The server answered with neither content nor structuredContent.")
     return CallResult(answer.content or [], bool(answer.is_error), answer.structured_content, "", raw)
+
+
+def _mended(raw: Raw) -> _CallAnswer:
+    """An answer that is not quite one: mended where that can be done, without the blocks that cannot be read, or the reason why not."""
+    try:
+        return parse(raw, _CallAnswer)
+    except ProtocolError:
+        loose = parse(raw, _LooseAnswer)
+        blocks = [_block(item) for item in loose.content]
+        if not any(is_good for _, is_good in blocks) and is_null(loose.structured_content):
+            raise
+    return _CallAnswer([block for block, _ in blocks], loose.is_error, loose.structured_content, loose.result_type)
+
+
+def _block(item: Raw) -> tuple[Content, bool]:
+    """A content block, or words in place of one that cannot be read; and which of the two it is."""
+    try:
+        return parse(item, Content), True
+    except ProtocolError:
+        pass
+    try:
+        kind = parse(item, _Typed).type
+    except ProtocolError:
+        kind = ""
+    if kind in ("", *_KINDS):
+        return Content("text", text=f"[{kind or 'some'} content that could not be read]"), False
+    # Nobody knows what its fields mean, so nothing can be wrong with them.
+    return Content(kind), True
 
 
 def input_required(raw: Raw) -> InputRequired | None:

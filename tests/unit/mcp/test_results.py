@@ -201,6 +201,29 @@ def test_an_answer_that_is_no_result_is_an_error(answer: bytes) -> None:
         read_call(Raw(answer))
 
 
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ({"type": "text", "text": 5}, "[text content that could not be read]"),
+        ({"type": "image", "data": [1]}, "[image content that could not be read]"),
+        ({"type": "hologram", "data": 1}, "[content of an unknown kind: hologram]"),
+        ({"type": 3}, "[some content that could not be read]"),
+        ({"text": "no type"}, "[some content that could not be read]"),
+        (None, "[some content that could not be read]"),
+        ("words", "[some content that could not be read]"),
+    ],
+)
+def test_a_block_that_cannot_be_read_costs_no_other(bad, words) -> None:
+    answer = call(text("before"), bad, text("after"), isError=True)
+    assert (seen(result_of(answer, "web", "get", None)), answer.is_error) == (f"before\n{words}\nafter", True)
+    assert as_json(answer)["content"] == [text("before"), bad, text("after")]
+
+
+def test_structured_content_arrives_beside_a_block_that_cannot_be_read() -> None:
+    result = result_of(call(None, structuredContent={"a": 1}), "web", "get", None)
+    assert seen(result) == '[some content that could not be read]\n{"a":1}'
+
+
 def test_a_request_for_input_is_told_from_a_result() -> None:
     raw = Raw(
         b'{"resultType":"input_required","inputRequests":{"k":{"method":"roots/list"}},"requestState":"s\\u0041"}'
