@@ -50,8 +50,8 @@ def escape(text: str) -> str:
 
 
 def say_unset(names: Sequence[str]) -> str:
-    strange = next((name for name in names if not NAME.fullmatch(name)), None)
-    if strange is not None:
-        return f"${{{strange}}} has more than a name in its braces: only ${{NAME}} is known here, without a default"
+    if any(not NAME.fullmatch(name) for name in names):
+        strange = " and ".join("${" + name + "}" for name in names if not NAME.fullmatch(name))
+        return f"{strange}: only a name may stand in the braces, without a default"
     shown = " and ".join("${" + name + "}" for name in names)
     return f"{shown} {'is' if len(names) == 1 else 'are'} not set"

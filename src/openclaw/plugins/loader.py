@@ -229,7 +229,11 @@ class Plugins:
             if first is not one:
                 _log.warning("plugin %s is also at %s; the one at %s is used", one.id, one.where, first.where)
         nowhere = "no plugin of this name is installed or under plugins.load.paths"
-        statuses += [PluginStatus(name, "missing", reason=nowhere) for name in rules.entries if name not in found]
+        for name in rules.entries:
+            if name not in found:
+                # The file may serve another program too, which has it: whoever switched it off here does not miss it.
+                off = why_off(name, rules, built_in=False)
+                statuses.append(PluginStatus(name, "off" if off else "missing", reason=off or nowhere))
         return found, statuses
 
     async def _bring(self, found: Found, rules: PluginRules) -> PluginStatus:

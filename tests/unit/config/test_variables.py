@@ -42,6 +42,4 @@ def test_escaped_text_comes_back_as_it_was(text: str) -> None:
 
 
 def test_what_only_a_shell_knows_is_said_to_be_unknown() -> None:
-    assert say_unset(("A", "B:-/tmp")) == (
-        "${B:-/tmp} has more than a name in its braces: only ${NAME} is known here, without a default"
-    )
+    assert say_unset(("A", "B:-/tmp")) == "${B:-/tmp}: only a name may stand in the braces, without a default"

@@ -467,6 +467,18 @@ async def test_a_plugin_whose_path_is_no_longer_named_is_stopped(tmp_path: Path)
     assert [s.state for s in plugins.statuses()] == ["missing"]
 
 
+@pytest.mark.parametrize(
+    ("rules", "reason"),
+    [
+        (PluginRules(entries={"theirs": PluginSettings(enabled=False)}), "plugins.entries.theirs.enabled is false"),
+        (PluginRules(entries={"theirs": PluginSettings()}, enabled=False), "plugins.enabled is false"),
+    ],
+)
+async def test_a_plugin_that_is_switched_off_is_not_missed(tmp_path: Path, rules: PluginRules, reason: str) -> None:
+    plugins = await loaded(tmp_path, rules)
+    assert plugins.statuses() == (PluginStatus("theirs", "off", reason=reason),)
+
+
 async def test_config_that_does_not_fit_leaves_the_plugin_running_as_it_was(tmp_path: Path) -> None:
     diary = Diary()
     schema = {"properties": {"a": {"type": "integer"}}}
