@@ -213,7 +213,13 @@ async def test_an_unchanged_tool_stays_the_same_object(site: Site) -> None:
 
 async def test_every_missing_tool_has_a_reason(site: Site) -> None:
     site.plan(
-        tools=[tool("good"), tool("bad", inputSchema={"type": "array"}), tool("hidden"), tool("twin"), tool("twin")]
+        tools=[
+            tool("good"),
+            tool("bad", inputSchema={"type": "array"}),
+            tool("hidden"),
+            tool("twin"),
+            tool("twin", description="Another one."),
+        ]
     )
     spec = site.spec(tool_exclude=("hid*",), where="openclaw.json:7")
     async with Manager([spec], services=site.services) as manager:
@@ -224,6 +230,34 @@ async def test_every_missing_tool_has_a_reason(site: Site) -> None:
             Absence("shop__twin", "The tool is unusable: the server lists 2 tools of this name.", "openclaw.json:7"),
         ]
         assert (await manager.call("shop__bad", {})).fault == manager.absences()[1].reason
+        assert manager.status()[0].unusable == ("shop__bad", "shop__twin")
+
+
+async def test_a_tool_that_is_listed_twice_in_the_same_words_is_one_tool(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Site("memory", tmp_path) as site:
+        site.plan(tools=[tool("twin"), tool("other"), tool("twin")])
+        async with Manager([site.spec()], services=site.services) as manager:
+            await manager.server("shop").refresh()
+            assert names(manager) == ["shop__other", "shop__twin"]
+            assert (manager.absences(), manager.status()[0].unusable) == ([], ())
+    told = [record.getMessage() for record in caplog.records if "more than once" in record.getMessage()]
+    assert told == ["MCP server 'shop' lists more than once, in the same words: twin"]
+
+
+async def test_a_server_that_cannot_list_its_tools_is_said_to_be_up_for_nothing_and_why(site: Site) -> None:
+    site.plan(list="refuse")
+    why = "Its tools could not be listed: Out of order."
+    async with Manager([site.spec(where="openclaw.json:7")], services=site.services) as manager:
+        absence = "MCP server 'shop' is up, but its tools could not be listed: Out of order."
+        status = manager.status()[0]
+        assert (status.state, status.reason, status.last_error) == ("ready", why, why)
+        assert manager.absences() == [Absence("shop__*", absence, "openclaw.json:7")]
+        assert (await manager.call("shop__echo", {})).fault == absence
+        site.plan(tools=[tool("echo")])
+        await manager.server("shop").refresh()
+        assert (manager.status()[0].reason, manager.absences()) == ("", [])
 
 
 async def test_a_tool_with_malformed_header_annotations_is_not_offered_over_http(tmp_path: Path) -> None:

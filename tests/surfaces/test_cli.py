@@ -475,6 +475,22 @@ def test_a_list_says_for_whom_it_waits_and_one_of_a_single_server_starts_that_on
     assert started.exists()
 
 
+def test_tools_that_are_missing_are_spoken_of_where_tools_are_listed(person: Program) -> None:
+    script, servers = str(Path(__file__).parent.parent / "parts" / "workshop.py"), {}
+    twins = [{"name": "twin", "title": title, "inputSchema": {"type": "object"}} for title in ("One", "Two")]
+    for name, plan in {"locked": {"list": "refuse"}, "twins": {"tools": twins}}.items():
+        (person.home / name).write_text(json.dumps(plan))
+        servers[name] = {"command": sys.executable, "args": [script, str(person.home / name), str(person.home / "log")]}
+    person.configure(json.dumps({"mcp": {"servers": servers}}))
+    locked, twins_list = person.run("mcp", "tools", "locked"), person.run("mcp", "tools", "twins")
+    assert (locked.code, locked.out) == (1, "")
+    assert "Its tools could not be listed: Out of order." in locked.err
+    assert "Its tools could not be listed: Out of order." in person.run("mcp", "status", "locked").out
+    left_out = "1 tool cannot be used (twins__twin); `openclaw tools explain NAME` says why\n"
+    assert (twins_list.code, twins_list.err) == (0, f"twins: {left_out}")
+    assert f"  Left out      {left_out}" in person.run("mcp", "status", "twins").out
+
+
 def test_a_tool_called_by_its_own_name_is_told_with_its_whole_one(person: Program) -> None:
     person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}}}}}}}")
     person.run("mcp", "tools")

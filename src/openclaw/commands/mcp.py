@@ -15,6 +15,7 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.commands.render import (
     diff_lines,
+    left_out,
     server_lines,
     show_resource,
     show_result,
@@ -89,6 +90,7 @@ def status_json(status: ServerStatus) -> dict[str, Any]:
         "authExpiresAt": status.auth_expires_at,
         "authRenews": status.auth_renews,
         "tools": status.tools,
+        "unusableTools": status.unusable,
         "pid": status.pid,
         "owner": status.owner,
         "where": status.where,
@@ -140,19 +142,23 @@ async def tools(context: Context, parsed: Parsed) -> int:
         waiting = [
             status
             for status in manager.status(agent)
-            if status.state != "ready"
+            if (status.state != "ready" or status.reason)
             and (not name or status.name == name)
             and not (status.name in listed and status.state in ("starting", "stopped") and not status.reason)
         ]
+        lacking = [one for one in manager.status(agent) if one.unusable and (not name or one.name == name)]
     if parsed.flag("json"):
         context.console.data(rows)
-        return 0
-    context.console.table(
-        ("tool", "server", "what it does"), [(r["name"], r["server"], r["description"]) for r in rows]
-    )
+    else:
+        context.console.table(
+            ("tool", "server", "what it does"), [(r["name"], r["server"], r["description"]) for r in rows]
+        )
     for status in waiting:
-        context.console.note(f"{clean_label(status.name, 100)}: {clean_label(status.shown, 300)}")
-    return 0
+        context.console.note(f"{clean_label(status.name, 100)}: {clean_label(status.shown, 500)}")
+    for status in lacking:
+        context.console.note(f"{clean_label(status.name, 100)}: {left_out(status)}")
+    # Who asked for one server's tools and gets none because it did not list them has not got what was asked for.
+    return 1 if name and any(status.state == "ready" for status in waiting) else 0
 
 
 async def status(context: Context, parsed: Parsed) -> int:

@@ -27,6 +27,8 @@ _SAVED = frozenset({"image", "audio", "resource"})
 # Of a changed definition: how far a line is indented at most, and how much of it is shown.
 _DEEPEST = 60
 _DIFF_LINE = 300
+# Of tools that cannot be used: how many are named in passing.
+_NAMED = 3
 
 
 def server_lines(found: Sequence[ServerStatus], console: Console) -> Iterator[str]:
@@ -53,6 +55,7 @@ def status_lines(status: ServerStatus, wrote: str = "") -> Iterator[str]:
         ("Auth", _AUTH[status.auth]),
         ("Token", _token(status)),
         ("Tools", str(status.tools)),
+        ("Left out", left_out(status)),
         ("MCP session", status.mcp_session_id),
         ("Ready for", duration(status.ready_for) if status.ready_for is not None else ""),
         ("Last heard", f"{duration(status.last_heard)} ago" if status.last_heard is not None else ""),
@@ -72,6 +75,15 @@ def status_lines(status: ServerStatus, wrote: str = "") -> Iterator[str]:
         how = "held back" if change.held else "changed"
         yield f"  Tool {clean_label(change.tool, 128)} {how}; `openclaw mcp trust {clean_label(status.name, 100)}` accepts it:"
         yield from (f"    {line}" for line in diff_lines(change))
+
+
+def left_out(status: ServerStatus) -> str:
+    """Which listed tools cannot be used, and where the reason is to be had; empty when all can."""
+    if not status.unusable:
+        return ""
+    count = len(status.unusable)
+    named = ", ".join(clean_label(name, 128) for name in status.unusable[:_NAMED]) + (", …" if count > _NAMED else "")
+    return f"{count} tool{'' if count == 1 else 's'} cannot be used ({named}); `openclaw tools explain NAME` says why"
 
 
 def diff_lines(change: Change) -> Iterator[str]:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw, structs
 
 from openclaw.config.servers import ServerSpec
-from openclaw.errors import ProtocolError
+from openclaw.errors import OpenClawError, ProtocolError
 from openclaw.mcp.cache import Cache, Pins, Remembered
 from openclaw.mcp.client import Client, offers
 from openclaw.mcp.definition import Definition, RefusedTool, ToolReading, is_null, name_of, read_definitions, schema_of
@@ -24,19 +24,24 @@ from openclaw.mcp.pins import Change, pin_of, weigh
 from openclaw.mcp.registry import Toolset
 from openclaw.mcp.resources import UTILITIES
 from openclaw.protocol.headers import ANNOTATION, ParamHeader, mirrored, param_headers
+from openclaw.redact import redact
 from openclaw.schema import Checker
+from openclaw.security.external import clean_label
 
 _log = logging.getLogger(__name__)
 
 # Checking a tool takes some ten microseconds; longer lists are checked in a thread, so that nobody waits for them.
 _INLINE_TOOLS = 200
+# Of what a server said when it was asked for its tools: enough to find the fault.
+MAX_TROUBLE = 300
 
 
 class Learned(msgspec.Struct, frozen=True):
-    """What a new list brought: whether anything is different, and which changes have not been announced yet."""
+    """What asking for the list brought: whether anything is different, which changes have not been announced yet, or why none came."""
 
     is_new: bool
     announce: tuple[Change, ...] = ()
+    trouble: str = ""
 
 
 class Catalog:
@@ -56,6 +61,8 @@ class Catalog:
         self.was_outwaited = remembered.outwaited
         # Whether the server listed its tools in this run: until then what is known may be out of date.
         self.was_listed = False
+        # Why the last list did not come, as a sentence; empty when it came.
+        self.trouble = ""
         self._spec = spec
         self._cache = cache
         # As the server describes its tools now; a pinned tool is offered as it was.
@@ -84,11 +91,19 @@ class Catalog:
         # An equal one stays the same object: whoever took it over has nothing to do.
         self.toolset = self.toolset if found.toolset == self.toolset else found.toolset
         self.revision, self.transport = client.agreement.version, client.connection.link.kind
-        self.was_listed, self.was_outwaited = True, False
+        self.was_listed, self.was_outwaited, self.trouble = True, False, ""
         if before == (self.toolset, self.revision, self.transport, False):
             return Learned(is_new=False)
         self._remember()
+        if found.repeated:
+            names = clean_label(", ".join(found.repeated), MAX_TROUBLE)
+            _log.warning("MCP server '%s' lists more than once, in the same words: %s", self._spec.name, names)
         return Learned(is_new=True, announce=found.announce)
+
+    def miss(self, error: OpenClawError) -> Learned:
+        """The list did not come: what is known stays, and the reason is kept. It may be the server's own words."""
+        self.trouble = f"Its tools could not be listed: {clean_label(redact(error.message), MAX_TROUBLE).rstrip('.')}."
+        return Learned(is_new=False, trouble=self.trouble)
 
     def outwait(self) -> None:
         """Nobody waits for this server's list any more, until it came."""
@@ -150,7 +165,7 @@ class Catalog:
     ) -> "_Found":
         """Everything about a list that takes time. May run in a thread: changes nothing but the pins on disk."""
         reading = read_definitions(items, known)
-        found = _Found({}, {}, Toolset(), ())
+        found = _Found({}, {}, Toolset(), (), reading.repeated)
         if mirrors:
             reading, found.mirrors = _with_mirrors(reading)
         found.live = {definition.name: definition for definition in reading.definitions}
@@ -190,6 +205,7 @@ class _Found(msgspec.Struct):
     mirrors: dict[str, tuple[ParamHeader, ...]]
     toolset: Toolset
     announce: tuple[Change, ...]
+    repeated: tuple[str, ...]
 
 
 def _with_mirrors(reading: ToolReading) -> tuple[ToolReading, dict[str, tuple[ParamHeader, ...]]]:
@@ -205,4 +221,4 @@ def _with_mirrors(reading: ToolReading) -> tuple[ToolReading, dict[str, tuple[Pa
             refusals.append(RefusedTool(definition.name, error.message.rstrip(".")))
     bad = {refusal.name for refusal in refusals}
     kept = tuple(definition for definition in reading.definitions if definition.name not in bad)
-    return ToolReading(kept, (*reading.refusals, *refusals)), mirrors
+    return structs.replace(reading, definitions=kept, refusals=(*reading.refusals, *refusals)), mirrors

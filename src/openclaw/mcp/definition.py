@@ -50,8 +50,11 @@ class RefusedTool(msgspec.Struct, frozen=True):
 
 
 class ToolReading(msgspec.Struct, frozen=True):
+    """`repeated` are names of tools that are listed more than once, each time in the same words: they are usable."""
+
     definitions: tuple[Definition, ...]
     refusals: tuple[RefusedTool, ...]
+    repeated: tuple[str, ...] = ()
 
 
 class _Named(msgspec.Struct):
@@ -81,7 +84,7 @@ def schema_of(details: Details) -> Raw:
 
 
 def read_definitions(items: Sequence[Raw], known: Mapping[str, Definition] | None = None) -> ToolReading:
-    """Sort what a server listed into usable tools and refusals. Of two tools with one name neither is usable.
+    """Sort what a server listed into usable tools and refusals. Of two different tools with one name neither is usable.
 
     A description that is byte for byte one of `known` is that one again, without being checked a second time.
     """
@@ -101,13 +104,20 @@ def read_definitions(items: Sequence[Raw], known: Mapping[str, Definition] | Non
         else:
             definitions.append(Definition(name, item))
     counts = Counter(definition.name for definition in definitions)
+    repeated: tuple[str, ...] = ()
+    if len(counts) < len(definitions):
+        # The same words twice are one tool said twice.
+        definitions = list({(one.name, bytes(one.raw)): one for one in definitions}.values())
+        fewer = Counter(definition.name for definition in definitions)
+        repeated = tuple(sorted(name for name, count in fewer.items() if count == 1 < counts[name]))
+        counts = fewer
     doubled = {name for name, count in counts.items() if count > 1}
     if doubled:
         definitions = [definition for definition in definitions if definition.name not in doubled]
         refusals += [
             RefusedTool(name, f"the server lists {counts[name]} tools of this name") for name in sorted(doubled)
         ]
-    return ToolReading(tuple(definitions), tuple(refusals))
+    return ToolReading(tuple(definitions), tuple(refusals), repeated)
 
 
 def _fault(name: str, item: Raw) -> str:

@@ -130,7 +130,11 @@ class Discovery:
         now = self._time()
         self._not_before = now + DISCOVERY_PAUSE
         self._next = now + self._interval if self._interval else None
-        pages = await _tools(client)
+        try:
+            pages = await _tools(client)
+        except (ProtocolError, TransportError) as error:
+            self._learned(self._catalog.miss(error))
+            raise
         if pages.ttl:
             # The server says how long its list is good; never more often than our own bound.
             due = self._time() + max(pages.ttl, DISCOVERY_PAUSE)

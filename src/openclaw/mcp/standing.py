@@ -89,10 +89,12 @@ class Standing:
         client, now = self.client, self._loop.time()
         link = client.connection.link if client else None
         info = client.agreement.server_info if client else {}
+        # One that is up and does not say what it offers is up for nothing.
+        reason = catalog.trouble if self.status.state == "ready" else self.status.reason
         return ServerStatus(
             name=spec.name,
             state="stopped" if self.waits_for_place else self.status.state,
-            reason="limit" if self.waits_for_place else self.status.reason,
+            reason="limit" if self.waits_for_place else reason,
             transport=link.kind if link else catalog.transport or spec.transport,
             target=target_of(spec),
             revision=client.agreement.version if client else catalog.revision,

@@ -23,8 +23,8 @@ ShownState = Literal[State, "disabled"]
 class ServerStatus(msgspec.Struct, frozen=True):
     """`next_attempt` is in seconds from now; `last_heard`, `ready_for` and `last_error_ago` are seconds ago.
 
-    `mcp_session_id` is a short hash. Latencies are seconds, of the calls that were answered lately. `last_error` stays when the
-    server is well again.
+    `unusable` are tools the server lists in a way that cannot be offered, by the names they would have. `mcp_session_id` is a short hash.
+    Latencies are seconds, of the calls that were answered lately. `last_error` stays when the server is well again.
     `auth_expires_at` (seconds since the epoch) and `auth_renews` are of a sign-in; the engine leaves them to whoever keeps tokens.
     """
 
@@ -36,6 +36,7 @@ class ServerStatus(msgspec.Struct, frozen=True):
     revision: str = ""
     auth: Auth = "none"
     tools: int = 0
+    unusable: tuple[str, ...] = ()
     pid: int | None = None
     owner: str = ""
     where: str = ""
@@ -60,7 +61,8 @@ class ServerStatus(msgspec.Struct, frozen=True):
     def shown(self) -> str:
         """The state in a list for people."""
         if self.state == "ready":
-            return "Connected" if self.pid is None else f"Running (PID {self.pid})"
+            up = "Connected" if self.pid is None else f"Running (PID {self.pid})"
+            return f"{up}. {self.reason}" if self.reason else up
         return f"{self.state} ({self.reason})" if self.reason else self.state
 
     @property

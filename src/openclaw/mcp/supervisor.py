@@ -253,6 +253,8 @@ class Supervisor:
                 self._workshop.emit(news)
 
     def _learned(self, learned: Learned) -> None:
+        if learned.trouble:
+            self._record.failed(learned.trouble, self._loop.time())
         if learned.is_new:
             self._workshop.tools_changed(self)
         for change in learned.announce:

@@ -94,8 +94,13 @@ class View:
                 owner=spec.owner,
                 where=spec.where,
             )
-        tools = len(self.registry.entries(spec.name))
-        return structs.replace(supervisor.describe(), tools=tools, owner=spec.owner, where=spec.where)
+        return structs.replace(
+            supervisor.describe(),
+            tools=len(self.registry.entries(spec.name)),
+            unusable=tuple(self.registry.base(spec.name, one.name) for one in supervisor.catalog.toolset.refusals),
+            owner=spec.owner,
+            where=spec.where,
+        )
 
     def absences(self) -> list[Absence]:
         absent: list[Absence] = []
@@ -116,8 +121,11 @@ class View:
         """Why a server's tools are missing as a whole; empty when they are there, or would be."""
         if supervisor is None:
             return spec.fault or f"MCP server '{spec.name}' is disabled."
-        if supervisor.standing.is_offering and supervisor.catalog.is_known:
+        trouble = supervisor.catalog.trouble if supervisor.standing.status.state == "ready" else ""
+        if supervisor.standing.is_offering and supervisor.catalog.is_known and not trouble:
             return ""
+        if trouble:
+            return f"MCP server '{spec.name}' is up, but {trouble[:1].lower()}{trouble[1:]}"
         shown = supervisor.describe()
         if shown.shown == "stopped (limit)":
             return f"MCP server '{spec.name}' waits because as many servers run as maxConcurrentServers allows."

@@ -83,6 +83,7 @@ def test_unusable_descriptions_are_refused_with_a_reason() -> None:
         {"name": ""},
         {"name": "x" * 129},
         {"name": "twin", "inputSchema": {"type": "object"}},
+        {"name": "twin", "title": "Another", "inputSchema": {"type": "object"}},
         {"name": "twin", "inputSchema": {"type": "object"}},
         {"name": "odd", "description": 7},
         {"name": "slow", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}},
