@@ -86,7 +86,9 @@ def _machine(results: Results) -> str:
 def _versions(results: Results) -> str:
     if not results.versions:
         return ""
-    return "Versions: " + "; ".join(f"{who}: {version}" for who, version in results.versions.items()) + ".\n"
+    # Most packages are called as their library is.
+    named = (v if v.startswith(f"{who} ") else f"{who} ({v})" for who, v in results.versions.items())
+    return f"Versions: {', '.join(named)}.\n"
 
 
 def _targets(results: Results) -> str:

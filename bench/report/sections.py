@@ -9,11 +9,13 @@ from bench.report.chart import Bar, bars
 from bench.report.words import factor, quantity
 from bench.results import Figure, Results
 
-TITLES = {entrant.key: entrant.title for entrant in EVERYBODY} | {
-    "mcp-proxy": "mcp-proxy",
-    "supergateway": "supergateway",
-    PER_CALL: f"{LANGCHAIN.title}, a session for each call",
-}
+# Everybody who may have a row, in this order.
+TITLES: dict[str, str] = {}
+for entrant in EVERYBODY:
+    TITLES[entrant.key] = entrant.title
+    if entrant == LANGCHAIN:
+        TITLES[PER_CALL] = f"{entrant.title}, a session for each call"
+TITLES |= {"mcp-proxy": "mcp-proxy", "supergateway": "supergateway"}
 # Where nothing was asked.
 NOTHING = "–"
 # What each calls to open a whole list of servers.

@@ -81,7 +81,7 @@ def test_a_section_holds_its_table_who_failed_or_was_skipped_and_its_charts() ->
 
 def connected() -> Results:
     """Twenty servers, one of them bad: opened by us, by somebody who waited, and by somebody who lost all."""
-    results = Results(MACHINE, versions={"OpenClaw": "1.0", "FastMCP": "fastmcp 3.0"})
+    results = Results(MACHINE, versions={"OpenClaw": "1.0", "mcp-use": "mcp-use 3.0"})
     for who, seconds, usable in (("ours", 0.3, 19), ("mcp-use", 12.0, 10), ("fastmcp", 0.0, 0)):
         results.add(Figure("connect", "hanging, as a list usable", who, usable, "count"))
         if usable:
@@ -108,7 +108,7 @@ def test_who_failed_or_was_skipped_stands_in_the_chart() -> None:
 
 
 def test_the_versions_of_all_stand_on_the_page() -> None:
-    assert "Versions: OpenClaw: 1.0; FastMCP: fastmcp 3.0.\n" in render(connected())["benchmarks.md"]
+    assert "Versions: OpenClaw (1.0), mcp-use 3.0.\n" in render(connected())["benchmarks.md"]
 
 
 def test_what_tests_hold_instead_of_figures_is_named_and_there() -> None:
