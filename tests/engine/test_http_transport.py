@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openclaw.errors import (
+    AddressError,
     AuthError,
     ConnectError,
     HttpStatusError,
@@ -849,6 +850,29 @@ async def test_credentials_do_not_follow_a_redirect_and_its_challenge_is_not_ans
     assert isinstance(error, HttpStatusError)
     assert (error.status, authorizer.challenges) == (401, [])
     assert "configure the new URL" in error.hint
+
+
+async def test_another_origin_that_wants_a_session_is_refused_with_the_url_to_configure(
+    server: HttpServer, sink: Recorder
+) -> None:
+    async with HttpServer() as other, opened(server.url, sink) as link:
+        server.fault("initialize", status(307, {"Location": f"{other.url}?key=hidden"}))
+        await link.send(sink.initialize("2025-11-25"))
+        error, names = sink.failures[1], (server.origin, other.url)
+    assert isinstance(error, AddressError)
+    assert str(error) == (
+        f"{names[0]} redirects to another origin ({names[1]}), which wants an MCP session. Put that URL into the config."
+    )
+    assert [seen.method for seen in server.seen] == ["initialize"]
+
+
+async def test_a_call_without_a_session_follows_a_redirect_to_another_origin(
+    server: HttpServer, sink: Recorder
+) -> None:
+    async with HttpServer() as other, opened(server.url, sink, version=MODERN) as link:
+        server.fault("tools/call", status(307, {"Location": other.url}))
+        await link.send(sink.modern("tools/call", {"name": "echo", "arguments": {"text": "moved"}}, name="echo"))
+    assert text_of(next(iter(sink.answers.values()))) == "moved"
 
 
 async def test_a_redirect_within_the_origin_is_followed_with_the_session(server: HttpServer, sink: Recorder) -> None:

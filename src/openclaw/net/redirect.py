@@ -16,8 +16,13 @@ from openclaw.security.egress import Rules, Target, check_url, narrowed, parse_u
 MAX_REDIRECTS: Final = 3
 STATUSES: Final = frozenset((301, 302, 303, 307, 308))
 
-# All that may follow a redirect to another origin: what describes the message, nothing that says who we are.
-_PUBLIC_HEADERS = frozenset(("accept", "accept-encoding", "content-type", "user-agent"))
+# All that may follow a redirect to another origin: what describes the message, nothing that says who we are. An MCP session id is not
+# among them: whoever has it can speak in our name.
+_PUBLIC_HEADERS = frozenset(
+    ("accept", "accept-encoding", "content-type", "user-agent", "mcp-protocol-version", "mcp-method", "mcp-name")
+)
+# Arguments of a call, which its body holds too.
+_MIRRORED = "mcp-param-"
 
 
 class HttpRequest(msgspec.Struct):
@@ -43,9 +48,13 @@ def redirected(request: HttpRequest, status: int, location: str, peer: str) -> H
     rules, headers = request.rules, request.headers
     if target.origin != origin:
         rules = narrowed(rules, peer or None)
-        headers = {name: value for name, value in headers.items() if name.lower() in _PUBLIC_HEADERS}
+        headers = {name: value for name, value in headers.items() if _is_public(name.lower())}
     check_url(target.url, rules)
     if status == 303 and request.method != "HEAD":
         headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}
         return HttpRequest("GET", target, headers, None, rules, request.hops + 1)
     return HttpRequest(request.method, target, headers, request.body, rules, request.hops + 1)
+
+
+def _is_public(name: str) -> bool:
+    return name in _PUBLIC_HEADERS or name.startswith(_MIRRORED)

@@ -335,6 +335,10 @@ async def test_credentials_and_custom_headers_stay_with_their_origin(server: Htt
             "X-Api-Key": "k",
             "Mcp-Session-Id": "s",
             "Accept": "application/json",
+            "MCP-Protocol-Version": "2026-07-28",
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": "echo",
+            "Mcp-Param-Region": "north",
         }
         answer = await client.fetch("POST", server.origin + "/", headers=headers, body=b"x")
         assert (answer.status, answer.url, answer.body) == (200, other.origin + "/there", b"x")
@@ -343,6 +347,10 @@ async def test_credentials_and_custom_headers_stay_with_their_origin(server: Htt
             "User-Agent": "openclaw",
             "Accept-Encoding": "gzip, deflate",
             "Accept": "application/json",
+            "MCP-Protocol-Version": "2026-07-28",
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": "echo",
+            "Mcp-Param-Region": "north",
             "Content-Length": "1",
         }
 
