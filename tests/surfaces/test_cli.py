@@ -431,22 +431,34 @@ def test_help_is_there_for_every_group(person: Program, line: str) -> None:
     assert ran.out.startswith("Usage: openclaw")
 
 
+GREET = {
+    "name": "greet",
+    "arguments": [{"name": "who", "description": "Whom to greet.", "required": True}, {"name": "tone"}],
+}
+
+
 def test_resources_and_prompts_are_listed_though_another_server_is_away(person: Program) -> None:
     plan = person.home / "plan.json"
-    plan.write_text(json.dumps({"resources": {"notes://today": "buy milk"}, "prompts": [{"name": "greet"}]}))
+    plan.write_text(json.dumps({"resources": {"notes://today": "buy milk"}, "prompts": [GREET]}))
     script = str(Path(__file__).parent.parent / "parts" / "workshop.py")
     shop = {"command": sys.executable, "args": [script, str(plan), str(person.home / "log")]}
     away = {"command": sys.executable, "args": ["-c", "pass"]}
     person.configure(json.dumps({"mcp": {"servers": {"away": away, "shop": shop}}}))
     resources, prompts = person.run("mcp", "resources", "--json"), person.run("mcp", "prompts", "--json")
     assert [(row["server"], row["uri"]) for row in resources.data] == [("shop", "notes://today")]
-    assert [(row["server"], row["name"]) for row in prompts.data] == [("shop", "greet")]
+    who = {"name": "who", "description": "Whom to greet.", "required": True}
+    tone = {"name": "tone", "description": "", "required": False}
+    assert prompts.data == [{"server": "shop", "name": "greet", "description": "", "arguments": [who, tone]}]
+    assert "/shop:greet  who tone?" in person.run("mcp", "prompts").out
     for ran in (resources, prompts):
         assert "away: MCP server 'away' is not available" in ran.err
         assert ran.code == 0
     unknown = person.run("mcp", "prompt", "shop", "zzz")
     assert (unknown.code, unknown.err) == (2, "error: There is no prompt zzz. Try: openclaw mcp prompts shop\n")
-    assert "description" not in person.run("mcp", "prompt", "shop", "greet", "--json").data
+    assert "description" not in person.run("mcp", "prompt", "shop", "greet", "Ann", "--json").data
+    unread = person.run("mcp", "read", "shop", "notes://never")
+    sentence = "The resource notes://never of MCP server 'shop' cannot be read: No such resource: notes://never"
+    assert (unread.code, unread.err) == (1, f"error: {sentence}\n")
 
 
 def test_a_changed_tool_is_told_by_a_refresh_and_shown_as_it_is_indented(person: Program) -> None:
@@ -470,9 +482,54 @@ def test_a_list_says_for_whom_it_waits_and_one_of_a_single_server_starts_that_on
     person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}, silent: {json.dumps(silent)}}}}}}}")
     assert "parts__echo" in person.run("mcp", "tools", "parts").out
     assert not started.exists()
-    for words in (("mcp", "tools"), ("mcp", "servers")):
-        assert "Waiting for servers that are still connecting: silent\n" in person.run(*words).err
+    assert "Waiting for servers that are still connecting: silent\n" in person.run("mcp", "tools").err
     assert started.exists()
+
+
+def test_the_list_of_servers_shows_one_that_hangs_without_waiting_for_it(person: Program) -> None:
+    silent = {"command": sys.executable, "args": ["-c", "import sys; sys.stdin.read()"], "connectionTimeoutMs": 600_000}
+    person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}, silent: {json.dumps(silent)}}}}}}}")
+    listed = person.run("mcp", "servers", "--json").data
+    assert [(one["name"], one["state"], one["reason"]) for one in listed] == [
+        ("parts", "ready", ""),
+        ("silent", "starting", "no answer yet"),
+    ]
+    assert person.run("chat", stdin="/mcp servers\n/mcp status parts\n").out.count("Running (PID") == 2
+
+
+def test_servers_past_the_limit_hold_no_command_up(person: Program) -> None:
+    servers = f"{{one: {server_entry()}, two: {server_entry()}}}"
+    person.configure(f"{{mcp: {{maxConcurrentServers: 1, servers: {servers}}}}}")
+    listed = person.run("mcp", "servers", "--json").data
+    assert [(one["name"], one["state"], one["reason"]) for one in listed] == [
+        ("one", "ready", ""),
+        ("two", "stopped", "limit"),
+    ]
+    refreshed = person.run("mcp", "refresh")
+    assert refreshed.code == 1
+    assert "two: MCP server 'two' waits because as many servers run as maxConcurrentServers allows." in refreshed.out
+    said = person.run("chat", stdin="/mcp status one\n/mcp status two\n").out
+    assert ("Running (PID" in said, "stopped (limit)" in said) == (True, True)
+
+
+def test_a_turn_past_the_limit_runs_the_tool_it_names_and_no_other(person: Program) -> None:
+    servers = f"{{one: {server_entry()}, two: {server_entry()}}}"
+    person.configure(f"{{mcp: {{maxConcurrentServers: 1, servers: {servers}}}}}")
+    for name in ("two__echo", "one__echo"):
+        reply = person.run("agent", "--json", "-m", f'{name} {{"text": "good day"}}').data
+        assert [(call["name"], call["ok"]) for call in reply["toolCalls"]] == [(name, True)]
+    assert person.run("tools", "explain", "two__echo").code == 0
+    said = person.run("chat", stdin='one__echo {"text": "a"}\ntwo__echo {"text": "b"}\n').out
+    assert "MCP server 'two' waits because as many servers run as maxConcurrentServers allows." in said
+
+
+def test_an_unknown_name_is_explained_by_the_servers_it_tells_of_alone(person: Program) -> None:
+    servers = ", ".join(f"k{number}: {server_entry()}" for number in range(6))
+    person.configure(f"{{mcp: {{servers: {{{servers}}}}}}}")
+    named = person.run("tools", "explain", "k3__nothing", "--json").data["looked"]
+    assert [line.split(" (")[0] for line in named if "MCP" in line] == ["MCP server k3: Running"]
+    (told,) = [line for line in person.run("tools", "explain", "zzz", "--json").data["looked"] if "MCP" in line]
+    assert told.startswith("6 MCP servers with ")
 
 
 def test_tools_that_are_missing_are_spoken_of_where_tools_are_listed(person: Program) -> None:

@@ -1,4 +1,4 @@
-"""Tool arguments from what a person types: one JSON object, or `key=value` words read by the tool's schema."""
+"""Arguments from what a person types: one JSON object, or `key=value` words, read by the tool's schema or the prompt's list."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from openclaw.errors import UsageError
+from openclaw.mcp.results import PromptEntry
 
 
 def arguments_of(words: Sequence[str], schema: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -27,6 +28,15 @@ def arguments_of(words: Sequence[str], schema: Mapping[str, Any] | None = None) 
             raise UsageError(f"{word!r} is not an argument.", hint="Write key=value, or one JSON object.")
         found[key] = _value(value, _types(schema, key))
     return found
+
+
+def prompt_arguments(entry: PromptEntry, words: Sequence[str]) -> dict[str, str]:
+    """The same for a prompt, whose arguments are all text. One word alone is the one argument it must have. Raises UsageError."""
+    required = [argument.name for argument in entry.arguments or [] if argument.required]
+    if len(words) == len(required) == 1 and "=" not in words[0] and not words[0].startswith("{"):
+        return {required[0]: words[0]}
+    texts = {"properties": {argument.name: {"type": "string"} for argument in entry.arguments or []}}
+    return {key: str(value) for key, value in arguments_of(words, texts).items()}
 
 
 def _types(schema: Mapping[str, Any] | None, key: str) -> frozenset[str]:

@@ -60,7 +60,7 @@ async def greet(chat: Chat) -> None:
 async def say(chat: Chat, line: str) -> bool:
     """One line of the person's. Whether they want to leave. Raises OpenClawError."""
     if not line.startswith("/"):
-        await _answer(chat, await with_resources(chat.app, chat.spec.id, line))
+        await _answer(chat, await with_resources(await chat.app.engine.manager(), chat.spec.id, line))
         return False
     outcome = await slash(chat, line)
     if outcome.said is not None:

@@ -10,9 +10,10 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from openclaw.commands.arguments import arguments_of
+from openclaw.commands.arguments import prompt_arguments
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
+from openclaw.commands.references import read_from
 from openclaw.commands.render import (
     diff_lines,
     left_out,
@@ -33,7 +34,6 @@ from openclaw.mcp.names import typed_name
 from openclaw.mcp.pins import Change
 from openclaw.mcp.prompts import get_prompt, list_prompts
 from openclaw.mcp.resources import list_resources, list_templates
-from openclaw.mcp.resources import read as read_resource
 from openclaw.mcp.results import CallResult, PromptEntry
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.supervisor import Supervisor
@@ -263,8 +263,7 @@ async def _resource_rows(name: str, supervisor: Supervisor) -> list[dict[str, An
 
 async def read(context: Context, parsed: Parsed) -> int:
     async with opened(context, parsed) as (engine, manager, agent):
-        supervisor = manager.server(parsed.text("server"), agent)
-        contents = await supervisor.use(lambda client: read_resource(client, parsed.text("uri")))
+        contents = await read_from(manager.server(parsed.text("server"), agent), parsed.text("uri"))
         if parsed.flag("json"):
             context.console.data({"contents": contents})
         else:
@@ -279,7 +278,11 @@ async def prompts(context: Context, parsed: Parsed) -> int:
         context.console.data(rows)
     else:
         shown = [
-            (f"/{typed_name(row['server'])}:{row['name']}", " ".join(row["arguments"]), row["description"])
+            (
+                f"/{typed_name(row['server'])}:{row['name']}",
+                " ".join(f"{argument['name']}{'' if argument['required'] else '?'}" for argument in row["arguments"]),
+                row["description"],
+            )
             for row in rows
         ]
         context.console.table(("prompt", "arguments", "what it is for"), shown)
@@ -291,17 +294,22 @@ async def _prompt_rows(name: str, supervisor: Supervisor) -> list[dict[str, Any]
 
 
 def _prompt_json(server: str, entry: PromptEntry) -> dict[str, Any]:
-    arguments = [f"{argument.name}{'' if argument.required else '?'}" for argument in entry.arguments or []]
     return {
         "server": server,
         "name": clean_label(entry.name, 128),
         "description": clean_label(entry.description or "", _DESCRIPTION),
-        "arguments": [clean_label(argument, 128) for argument in arguments],
+        "arguments": [
+            {
+                "name": clean_label(argument.name, 128),
+                "description": clean_label(argument.description or "", _DESCRIPTION),
+                "required": argument.required,
+            }
+            for argument in entry.arguments or []
+        ],
     }
 
 
 async def prompt(context: Context, parsed: Parsed) -> int:
-    given = {key: str(value) for key, value in arguments_of(parsed.many("words")).items()}
     async with opened(context, parsed) as (engine, manager, agent):
         supervisor = manager.server(parsed.text("server"), agent)
         listed = {entry.name: entry for entry in await supervisor.use(list_prompts)}
@@ -309,6 +317,7 @@ async def prompt(context: Context, parsed: Parsed) -> int:
         if entry is None:
             hint = nearest(parsed.text("name"), list(listed)) or f"Try: openclaw mcp prompts {parsed.text('server')}"
             raise UsageError(f"There is no prompt {parsed.text('name')}.", hint=hint)
+        given = prompt_arguments(entry, parsed.many("words"))
         filled = await supervisor.use(lambda client: get_prompt(client, entry, given))
         if parsed.flag("json"):
             context.console.data(filled)

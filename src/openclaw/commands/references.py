@@ -11,21 +11,22 @@ from collections.abc import Sequence
 
 import msgspec
 
-from openclaw.app import App
-from openclaw.commands.arguments import arguments_of
+from openclaw.commands.arguments import prompt_arguments
 from openclaw.config.wording import nearest
 from openclaw.content import Block, Text
 from openclaw.engine import Engine
-from openclaw.errors import OpenClawError, UsageError
+from openclaw.errors import OpenClawError, ProtocolError, TransportError, UsageError
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.names import typed_name
 from openclaw.mcp.prompts import blocks as prompt_blocks
 from openclaw.mcp.prompts import complete, get_prompt, list_prompts
-from openclaw.mcp.resources import read, show
-from openclaw.mcp.results import PromptEntry
+from openclaw.mcp.resources import list_resources, read, show
+from openclaw.mcp.results import PromptEntry, ResourceContents
+from openclaw.mcp.supervisor import Supervisor
 
-# `@server:uri`, at the start of a word. The address ends at the next blank.
-_POINTER = re.compile(r"(?<!\S)@(?P<server>[A-Za-z0-9_.-]+):(?P<uri>\S+)")
+# `@server:uri`, at the start of a word. The address ends at the next blank, or before the marks that end a sentence.
+_POINTER = re.compile(r"(?<![^\s(])@(?P<server>[A-Za-z0-9_.-]+):(?P<uri>\S+)")
+_MARKS = ".,;:!?)"
 # What one reference may add to a message; the same bound as for resources that are put into the context.
 _REFERENCE_BYTES = 64 * 1024
 # How long one server may take to name its prompts while a person types.
@@ -39,17 +40,43 @@ class FullMessage(msgspec.Struct, frozen=True):
     blocks: tuple[Block, ...] = ()
 
 
-async def with_resources(app: App, agent: str, message: str) -> FullMessage:
-    """The message with every `@server:uri` in it read. Raises UsageError, or what reading raises."""
-    manager = await app.engine.manager()
+async def with_resources(manager: Manager, agent: str, message: str) -> FullMessage:
+    """The message with every `@server:uri` in it read. Raises OpenClawError, which names what cannot be read."""
     known = _typed(manager, agent)
     found = [match for match in _POINTER.finditer(message) if match["server"] in known]
     read_blocks: list[Block] = []
     for match in found:
-        server, uri = known[match["server"]], match["uri"]
-        contents = await manager.server(server, agent).use(lambda client, uri=uri: read(client, uri))  # type: ignore[misc]
-        read_blocks.append(Text(show(server, contents, _REFERENCE_BYTES)))
+        supervisor = manager.server(known[match["server"]], agent)
+        if uri := await _meant(supervisor, match["uri"]):
+            contents = await read_from(supervisor, uri)
+            read_blocks.append(Text(show(supervisor.spec.name, contents, _REFERENCE_BYTES)))
     return FullMessage(message, tuple(read_blocks))
+
+
+async def read_from(supervisor: Supervisor, uri: str) -> list[ResourceContents]:
+    """What one resource holds. Raises OpenClawError, which says whose resource cannot be read."""
+    try:
+        return await supervisor.use(lambda client: read(client, uri))
+    except (ProtocolError, TransportError) as error:
+        # A server that cannot be reached is named already; one that answers mostly says neither who it is nor what it was asked for.
+        raise OpenClawError(
+            f"The resource {uri} of MCP server '{supervisor.spec.name}' cannot be read: {error.message}",
+            hint=error.hint,
+        ) from error
+
+
+async def _meant(supervisor: Supervisor, typed: str) -> str:
+    """The address in what was typed, which may end a sentence: without marks at its end, unless the server lists it with them."""
+    bare = typed.rstrip(_MARKS)
+    if bare == typed:
+        return typed
+    try:
+        listed = {entry.uri for entry in await supervisor.use(list_resources)}
+    except OpenClawError:
+        # Reading it tells what is wrong.
+        listed = set()
+    longer = (typed[:end] for end in range(len(typed), len(bare), -1))
+    return next((uri for uri in longer if uri in listed), bare)
 
 
 def is_prompt(manager: Manager, agent: str, name: str) -> bool:
@@ -71,7 +98,7 @@ async def filled_prompt(engine: Engine, agent: str, name: str, words: str) -> Fu
     supervisor = manager.server(server, agent)
     entry = await _entry(manager, server, agent, prompt)
     try:
-        given = {key: str(value) for key, value in arguments_of(shlex.split(words)).items()}
+        given = prompt_arguments(entry, shlex.split(words))
     except ValueError:
         raise UsageError(f"/{name}: a quote is not closed.") from None
     filled = await supervisor.use(lambda client: get_prompt(client, entry, given))
