@@ -64,13 +64,19 @@ NO_TOKEN = GuardRefusal(
 
 def refusal(rules: GuardRules, knock: Knock) -> GuardRefusal | None:
     """Why a request is turned away; None lets it in."""
+    refused = stranger(rules, knock)
+    if refused is not None or is_preflight(knock) or (knock.path in OPEN_PATHS and knock.method in ("GET", "HEAD")):
+        return refused
+    return None if presented(rules, knock.authorizations) else NO_TOKEN
+
+
+def stranger(rules: GuardRules, knock: Knock) -> GuardRefusal | None:
+    """Why a request comes from a place that may not call us, whatever token it has; None when it may."""
     if len(knock.hosts) != 1 or not _is_our_host(rules, knock):
         return _WRONG_HOST
     if knock.origins and not (len(knock.origins) == 1 and _is_welcome(rules, knock.origins[0], knock.hosts[0])):
         return _WRONG_ORIGIN
-    if is_preflight(knock) or (knock.path in OPEN_PATHS and knock.method in ("GET", "HEAD")):
-        return None
-    return None if presented(rules, knock.authorizations) else NO_TOKEN
+    return None
 
 
 def too_many(seconds: float) -> GuardRefusal:

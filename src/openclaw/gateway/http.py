@@ -36,6 +36,7 @@ from openclaw.gateway.guard import (
     is_preflight,
     presented,
     refusal,
+    stranger,
     too_many,
 )
 from openclaw.gateway.lane import HEADERS, INVOKE, Lane, Plain
@@ -234,7 +235,7 @@ class HttpServer:
 
     def welcomes(self, request: Plain, arrived_at: str) -> str:
         knock = Knock("POST", INVOKE, (request.host,), (), (request.authorization,), arrived_at)
-        if self._is_stopping or refusal(self._rules, knock) is not None:
+        if self._is_stopping or stranger(self._rules, knock) is not None:
             return ""
         return presented(self._rules, knock.authorizations)
 

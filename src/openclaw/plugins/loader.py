@@ -353,8 +353,11 @@ class Plugins:
     def _offers(self, agent: str) -> list[Offer]:
         """Plugins in the order of their ids, the built-in ones last: their tools are the MCP servers'."""
         offers: list[Offer] = []
-        for name in sorted(self._running, key=lambda one: (one in self._built_in, one)):
-            handle, built_in = self._running[name].handle, name in self._built_in
+        running = self._running
+        if len(running) > 1:
+            running = dict(sorted(running.items(), key=lambda one: (one[0] in self._built_in, one[0])))
+        for name, one in running.items():
+            handle, built_in = one.handle, name in self._built_in
             tools: Sequence[object] = handle.tools
             if handle.source is not None:
                 try:

@@ -33,7 +33,7 @@ MAX_BYTES = 10 * 1024 * 1024
 KEEP_FILES = 5
 # Records are written together: none waits longer than so many seconds, and no more than so many wait. A write of its own would cost a
 # call a third of its time; why losing these milliseconds to a `kill -9` is worth it is docs/decisions/0006.
-WITHIN = 0.001
+WITHIN = 0.002
 TOGETHER = 256
 # How many records may pass before the file is looked at again, in case another process filled it or turned it over.
 _LOOK_EVERY = 64
