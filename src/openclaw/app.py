@@ -167,7 +167,7 @@ class App:
         async with self.models.used():
             one = await self.agent(spec, instructions=instructions, workspace=workspace)
             manager = await self.engine.manager()
-            manager.start(spec.id)
+            manager.start(spec.id, first=message)
             if patience is None:
                 # A server that a person names is waited for, however late it is.
                 await manager.arrivals.met(spec.id, text=message)
@@ -312,12 +312,15 @@ class App:
 
     # What an agent has, and has not
 
-    async def settled(self, agent: str = "") -> Agent:
-        """An agent once the tools of its servers are known, or cannot be: also of one that is slow, which a turn would not wait for."""
+    async def settled(self, agent: str = "", *, tool: str = "") -> Agent:
+        """An agent once the tools of its servers are known, or cannot be: also of one that is slow, which a turn would not wait for.
+
+        With `tool`, only the servers that this name tells of are waited for longer than a turn would, and they come first.
+        """
         one = await self.agent(agent_spec(self.config, agent))
         manager = await self.engine.manager()
-        manager.start(one.settings.id)
-        await manager.arrivals.met(one.settings.id)
+        manager.start(one.settings.id, first=tool)
+        await manager.arrivals.met(one.settings.id, text=tool or None)
         await asyncio.gather(*(source.settle(one.settings.id, float("inf")) for source in one.parts.sources))
         return one
 

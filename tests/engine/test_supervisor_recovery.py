@@ -147,7 +147,7 @@ async def test_a_server_that_may_not_restart_has_failed_until_it_is_refreshed(
         assert manager.tools() == []
         assert "MCP server 'shop' crashed and max restarts exceeded" in caplog.text
         refused = await manager.call("shop__echo", {})
-        assert refused.fault == f"MCP server 'shop' is failed: The server was ended by SIGKILL. {LOOK}"
+        assert refused.fault == f"MCP server 'shop' has failed: The server was ended by SIGKILL. {LOOK}"
         await manager.server("shop").refresh()
         assert words(await manager.call("shop__echo", {"text": "again"})) == "again"
 
@@ -171,7 +171,7 @@ async def test_a_program_that_does_not_exist_fails_at_once_and_says_so() -> None
         assert (status_.state, status_.tools) == ("failed", 0)
         assert "no-such-program-anywhere" in status_.reason
         (absence,) = manager.absences()
-        assert (absence.name, absence.reason) == ("gone__*", f"MCP server 'gone' is failed: {status_.reason}")
+        assert (absence.name, absence.reason) == ("gone__*", f"MCP server 'gone' has failed: {status_.reason}")
 
 
 async def test_whoever_asks_first_for_a_program_that_does_not_exist_is_told_why() -> None:
@@ -570,7 +570,7 @@ async def test_a_server_that_wants_a_sign_in_waits_for_a_person_and_goes_on_afte
             assert (status_.state, status_.reason) == ("needs-auth", "Sign in first. Run `openclaw mcp auth shop`.")
             assert 'status="needs-auth"' in manager.context("")
             refused = await manager.call("shop__echo", {})
-            assert refused.fault == f"MCP server 'shop' is needs-auth: {status_.reason}"
+            assert refused.fault == f"MCP server 'shop' needs a sign-in: {status_.reason}"
             gate.signed_in = True
             manager.server("shop").post(Event("signed-in"))
             await until(manager, "ready")

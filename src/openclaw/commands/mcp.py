@@ -1,7 +1,7 @@
 """`openclaw mcp …` and `/mcp …`: the same words, the same code, returning what they found as data and printing it.
 
-Only `call`, `read` and the like touch a server; `servers` and `tools` show what is known, and wait for servers never seen before. Nothing
-a server says is printed before it was cleaned.
+Only `call`, `read` and the like touch a server; `tools` shows what is known, and waits for servers never seen before; `servers` waits for
+none that is quiet. What is about one server waits for no other. Nothing a server says is printed before it was cleaned.
 """
 
 import asyncio
@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from openclaw.commands.arguments import prompt_arguments
 from openclaw.commands.dispatch import Context
@@ -40,6 +42,8 @@ from openclaw.mcp.supervisor import Supervisor
 from openclaw.security.external import clean_label, clean_terminal
 
 _DESCRIPTION = 500
+# Of a server that is starting, in a list that was not held up for it.
+NO_ANSWER = "no answer yet"
 
 
 @asynccontextmanager
@@ -62,9 +66,11 @@ async def opened(
 
 async def servers(context: Context, parsed: Parsed) -> int:
     async with opened(context, parsed) as (engine, manager, agent):
-        manager.start(agent)
-        await manager.arrivals.started(agent)
-        found = await with_sign_ins(engine, manager.status(agent))
+        if not manager.is_eager:
+            # Where none was started before, how a server stands shows once it had the time to say something.
+            manager.start(agent)
+            await manager.arrivals.seen(agent)
+        found = [_unanswered(status) for status in await with_sign_ins(engine, manager.status(agent))]
     if parsed.flag("json"):
         context.console.data([status_json(status) for status in found])
     elif not found:
@@ -75,6 +81,10 @@ async def servers(context: Context, parsed: Parsed) -> int:
         for line in server_lines(found, context.console):
             context.console.line(line)
     return 0
+
+
+def _unanswered(status: ServerStatus) -> ServerStatus:
+    return replace(status, reason=NO_ANSWER) if status.state == "starting" and not status.reason else status
 
 
 def status_json(status: ServerStatus) -> dict[str, Any]:
@@ -197,7 +207,7 @@ async def _reached(manager: Manager, name: str, agent: str) -> None:
     except OpenClawError:
         # Its status says why.
         pass
-    await manager.arrivals.started(agent)
+    await manager.arrivals.started(agent, name)
 
 
 async def refresh(context: Context, parsed: Parsed) -> int:

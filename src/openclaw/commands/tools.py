@@ -1,6 +1,6 @@
 """`openclaw tools`: what an agent has, and why it has not the rest."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -13,9 +13,13 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.commands.render import tell_of_waiting
 from openclaw.log import one_line
+from openclaw.mcp.arrivals import named_in
 from openclaw.mcp.status import ServerStatus
 from openclaw.security.external import clean_terminal
 from openclaw.tool import Tool
+
+# As many as are read at a glance.
+FEW_SERVERS = 5
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -67,7 +71,7 @@ def _as_json(tool: Tool) -> dict[str, object]:
 
 async def explained(app: App, name: str, agent: str = "") -> Explanation:
     """Never without saying where the tool was looked for."""
-    one = await app.settled(agent)
+    one = await app.settled(agent, tool=name)
     offered = {tool.name.casefold(): tool for source in one.parts.sources for tool in source.tools(one.settings.id)}
     tool = offered.get(name.casefold())
     if tool is not None:
@@ -81,10 +85,22 @@ async def explained(app: App, name: str, agent: str = "") -> Explanation:
     servers = (await app.engine.manager()).status(one.settings.id)
     looked = (
         f"{sum(tool.kind == 'native' for tool in offered.values())} native tools",
-        *(f"MCP server {status.name}: {_searched(status)}" for status in servers),
+        *_searched_servers(name, servers),
         *(f"plugin {status.id}: {status.state}" for status in (await app.plugins()).statuses()),
     )
     return Explanation(name, False, f"nothing offers a tool of this name. {hint}".strip(), looked=looked)
+
+
+def _searched_servers(name: str, servers: Sequence[ServerStatus]) -> Iterator[str]:
+    """The servers that the name tells of. When it tells of none: how many there are, and of whom the tools are not known."""
+    named = named_in(name, [status.name for status in servers])
+    if named or len(servers) <= FEW_SERVERS:
+        yield from (f"MCP server {one.name}: {_searched(one)}" for one in servers if not named or one.name in named)
+        return
+    yield f"{len(servers)} MCP servers with {sum(one.tools for one in servers)} tools"
+    if silent := [one.name for one in servers if not one.revision and one.state != "disabled"]:
+        more = ", …" if len(silent) > FEW_SERVERS else ""
+        yield f"not searched, because their tools are not known: {', '.join(silent[:FEW_SERVERS])}{more}"
 
 
 def _searched(status: ServerStatus) -> str:

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.errors import UsageError
-from openclaw.mcp.arrivals import Arrivals
+from openclaw.mcp.arrivals import Arrivals, named_in
 from openclaw.mcp.broadcast import Broadcast
 from openclaw.mcp.cache import Cache
 from openclaw.mcp.calling import Calling
@@ -78,7 +78,7 @@ class Manager:
         self._options = options or EngineOptions()
         self._media = media
         self._reserved = frozenset(reserved)
-        self._is_eager = eager
+        self.is_eager = eager
         self._patience = patience
         self._services = services or Services()
         self._cache = Cache(state)
@@ -109,6 +109,8 @@ class Manager:
             elif spec.fault:
                 _log.error("MCP server '%s' failed to start: %s", spec.name, spec.fault)
         self._apply()
+        # Now every supervisor listens: from here on who is asked for first starts first.
+        await asyncio.sleep(0)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if self._patience == float("inf") else self._patience):
                 for agent in self._specs:
@@ -137,9 +139,14 @@ class Manager:
 
     # For programs and people
 
-    def start(self, agent: str = ANY_AGENT) -> None:
-        """Start the servers of one agent that do not run yet; lazy ones whose tools are known stay as they are."""
-        for supervisor in self._view(agent).supervisors.values():
+    def start(self, agent: str = ANY_AGENT, *, first: str = "") -> None:
+        """Start the servers of one agent that do not run yet; lazy ones whose tools are known stay as they are.
+
+        Those that the text `first` names, themselves or a tool of them, come before the others: there may not be a place for all.
+        """
+        servers = self._view(agent).supervisors
+        named = named_in(first, servers) if first else ()
+        for _, supervisor in sorted(servers.items(), key=lambda item: item[0] not in named):
             if not (supervisor.spec.lazy and supervisor.catalog.is_known):
                 supervisor.post(Event("start"))
 
@@ -200,6 +207,10 @@ class Manager:
         if options is not None and options != self._options:
             self._adopt(options)
         ended = self._apply()
+        # Who waits for one that ends now waits no longer.
+        for supervisor in ended:
+            supervisor.close()
+        self.arrivals.noted()
         left = {agent: {_origin(entry) for entry in self.entries(agent)} for agent in offered}
         # Only what was ours and is gone: calls of native and plugin tools run beside ours, and a new name is no other tool.
         self.running.revoke(
@@ -226,7 +237,7 @@ class Manager:
         """Make what runs fit the specs. The supervisors that are to end."""
         started, ended = self._roster.apply(_all(self._specs))
         for supervisor in started:
-            if self._is_eager and not (supervisor.spec.lazy and supervisor.catalog.is_known):
+            if self.is_eager and not (supervisor.spec.lazy and supervisor.catalog.is_known):
                 supervisor.post(Event("start"))
         self._views = {}
         for agent, listed in self._specs.items():
@@ -263,7 +274,7 @@ class Manager:
     def _emit(self, event: EngineEvent) -> None:
         self.arrivals.noted()
         self.events.send(event)
-        if isinstance(event, StateChanged) and not self._said_started and self._is_eager:
+        if isinstance(event, StateChanged) and not self._said_started and self.is_eager:
             supervisors = self._roster.shared.values()
             states = [supervisor.standing.status.state for supervisor in supervisors]
             if not any(supervisor.is_starting for supervisor in supervisors):

@@ -12,7 +12,7 @@ from openclaw.mcp.client import Client
 from openclaw.mcp.record import Record
 from openclaw.mcp.signs import Attempt
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
-from openclaw.mcp.wording import refusal
+from openclaw.mcp.wording import at_limit, refusal
 from openclaw.mcp.workload import Workload
 from openclaw.protocol.lifecycle import Event, Status
 from openclaw.redact import redact
@@ -61,11 +61,19 @@ class Standing:
         await asyncio.shield(self._changed)
 
     @property
+    def is_out_of_reach(self) -> bool:
+        """Whether no attempt to connect is made now, whoever asks for one."""
+        return self.is_closing or self.waits_for_place
+
+    @property
     def is_offering(self) -> bool:
-        """Whether the server's tools may be offered: it runs, or a call would bring it up."""
+        """Whether the server's tools may be offered: it runs, or a call would bring it up, or say why that cannot be now.
+
+        One that waits for a place keeps the tools it is known for: the list would change with every server that comes and goes.
+        """
         if self.status.state == "stopped" and self.is_parked:
             return False
-        return self.status.state not in ("needs-auth", "failed") and not self.waits_for_place
+        return self.status.state not in ("needs-auth", "failed")
 
     @property
     def next_attempt(self) -> float | None:
@@ -81,7 +89,7 @@ class Standing:
         if self.is_parked:
             return f"MCP server '{self._server}' is stopped: {self.status.reason}."
         if self.waits_for_place:
-            return f"MCP server '{self._server}' waits because as many servers run as maxConcurrentServers allows."
+            return at_limit(self._server)
         return refusal(self._server, self.status, self.next_attempt, tried=tried)
 
     def describe(self, spec: ServerSpec, catalog: Catalog, workload: Workload, record: Record) -> ServerStatus:

@@ -192,8 +192,9 @@ class Supervisor:
         failures = self.access.failures
         if self.standing.status.state in ("failed", "needs-auth", "stopped"):
             self.post(Event("restart"))
-            while self.standing.client is None and self.access.failures == failures and not self.standing.is_closing:
-                await self.standing.change()
+            standing = self.standing
+            while standing.client is None and self.access.failures == failures and not standing.is_out_of_reach:
+                await standing.change()
         await self.access.refresh(failures=failures)
 
     async def restart(self) -> None:
@@ -217,9 +218,13 @@ class Supervisor:
 
     @property
     def is_starting(self) -> bool:
-        """Whether it is being started, or is about to be."""
-        about_to = self.standing.status.state == "stopped" and bool(self._inbox) and not self.standing.is_parked
-        return self.standing.status.state == "starting" or about_to
+        """Whether it is being started, or is about to be. One that waits for a place may wait for ever, and is not."""
+        standing = self.standing
+        if standing.is_out_of_reach:
+            return False
+        return standing.status.state == "starting" or (
+            standing.status.state == "stopped" and bool(self._inbox) and not standing.is_parked
+        )
 
     def describe(self) -> ServerStatus:
         """How the server is doing. Whoever knows the agent fills in its tools, owner and place."""

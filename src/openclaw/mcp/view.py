@@ -15,6 +15,7 @@ from openclaw.mcp.bridge import tool_of
 from openclaw.mcp.registry import Difference, Registry, ToolEntry, Toolset
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.supervisor import Supervisor
+from openclaw.mcp.wording import absence, at_limit
 from openclaw.schema import Checker
 from openclaw.tool import Absence, Run, Tool
 
@@ -127,11 +128,9 @@ class View:
         if trouble:
             return f"MCP server '{spec.name}' is up, but {trouble[:1].lower()}{trouble[1:]}"
         shown = supervisor.describe()
-        if shown.shown == "stopped (limit)":
-            return f"MCP server '{spec.name}' waits because as many servers run as maxConcurrentServers allows."
-        why = shown.reason.rstrip(".")
-        when = "" if shown.next_attempt is None else f" The next attempt is in {shown.next_attempt:.0f} s."
-        return f"MCP server '{spec.name}' is {shown.state}{f': {why}' if why else ''}.{when}"
+        if supervisor.standing.waits_for_place:
+            return at_limit(spec.name)
+        return absence(spec.name, shown.state, shown.reason, shown.next_attempt)
 
     def _tool(self, entry: ToolEntry) -> Tool:
         made = self._made.get(entry.name)

@@ -4,6 +4,7 @@ import logging
 import shlex
 
 from openclaw.config.servers import ServerSpec
+from openclaw.mcp.status import ShownState
 from openclaw.protocol.lifecycle import Event, Status
 
 _log = logging.getLogger("openclaw.mcp")
@@ -49,8 +50,32 @@ def refusal(name: str, status: Status, next_attempt: float | None, *, tried: boo
         case "needs-auth":
             return f"MCP server '{name}' needs a sign-in. {status.reason}"
         case "failed":
-            return f"MCP server '{name}' has failed: {status.reason} `mcp refresh {name}` starts it again."
+            return f"MCP server '{name}' has failed: {_sentence(status.reason)} `mcp refresh {name}` starts it again."
     if not tried:
         return ""
-    when = "" if next_attempt is None else f" The next attempt is in {next_attempt:.0f} s."
-    return f"MCP server '{name}' is not available: {status.reason}{when}"
+    return _sentence(f"MCP server '{name}' is not available: {status.reason}") + _when(next_attempt)
+
+
+def at_limit(name: str) -> str:
+    """Why a server waits for its place."""
+    return f"MCP server '{name}' waits because as many servers run as maxConcurrentServers allows."
+
+
+def absence(name: str, state: ShownState, reason: str, next_attempt: float | None) -> str:
+    """Why a server's tools are missing as a whole."""
+    match state:
+        case "failed":
+            said = f"MCP server '{name}' has failed"
+        case "needs-auth":
+            said = f"MCP server '{name}' needs a sign-in"
+        case _:
+            said = f"MCP server '{name}' is {state}"
+    return _sentence(f"{said}: {reason}" if reason else said) + _when(next_attempt)
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "?", "!", "…")) else f"{text}."
+
+
+def _when(next_attempt: float | None) -> str:
+    return "" if next_attempt is None else f" The next attempt is in {next_attempt:.0f} s."

@@ -21,6 +21,10 @@ def test_without_a_server_that_is_up_a_turn_waits_for_those_that_are_quiet_too()
     assert Wait(patience=5.0, grace=2.0, began=100.0, arrived=101.0).ends([100.5], is_any_up=False) == 105.0
 
 
+def test_a_list_of_servers_is_held_up_by_no_quiet_one_though_none_is_up() -> None:
+    assert WAIT.ends([100.5, 101.3], is_any_up=False, needs_one=False) == 101.3
+
+
 def test_once_one_is_up_it_ends_when_all_that_are_awaited_have_been_quiet() -> None:
     assert WAIT.ends([100.5, 101.3, 100.7], is_any_up=True) == 101.3
 
