@@ -117,6 +117,7 @@ class Agent(msgspec.Struct, frozen=True):
                     max_tokens=self.settings.max_tokens,
                     parallel_calls=self.settings.parallel_calls,
                     hidden=self.hidden,
+                    absent=self.absences,
                 ),
                 provider_stream=self.parts.provider_stream,
                 tools=turn.offer,

@@ -7,7 +7,8 @@ found is `models/arguments.py`, when a sentence is about files at all is `models
 """
 
 import re
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
@@ -26,7 +27,7 @@ from openclaw.models.provider import (
     ToolCallStart,
 )
 from openclaw.ranking import build, query_words, rank, same_act, stem, words
-from openclaw.tool import Tool
+from openclaw.tool import Absence, Tool
 
 NAME = "builtin"
 MODEL = "offline"
@@ -55,6 +56,7 @@ NOTE = "(builtin/offline: not a language model; it ran `{tool}`.)"
 HIDDEN = (
     "`{tool}` is hidden from this agent, so nothing was done. `openclaw tools explain {tool}` says which rule hides it."
 )
+ABSENT = "`{tool}` is not available, so nothing was done: {reason}"
 
 UNSEEN = "(builtin/offline cannot look at what came with your message: it was ignored. It takes a language model.)"
 
@@ -101,7 +103,7 @@ class Offline:
     name = NAME
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        answer = decide(request.messages, request.tools, request.hidden())
+        answer = decide(request.messages, request.tools, request.hidden(), request.absent)
         if isinstance(answer, ToolCall):
             yield ToolCallStart(0, answer.id, answer.name)
             yield ToolCallDelta(0, msgspec.json.encode(answer.arguments).decode())
@@ -116,22 +118,35 @@ class Offline:
         return None
 
 
-def decide(messages: Sequence[Message], tools: Sequence[Tool], hidden: Sequence[Tool] = ()) -> ToolCall | str:
-    """The next step of a conversation: a call, or the text of an answer. A tool that policy hides may be what was meant: it is named."""
-    step = _step(messages, tools, hidden)
+def decide(
+    messages: Sequence[Message],
+    tools: Sequence[Tool],
+    hidden: Sequence[Tool] = (),
+    absent: Callable[[], Sequence[Absence]] = tuple,
+) -> ToolCall | str:
+    """The next step of a conversation: a call, or the text of an answer. A tool that policy hides, or that is not there now, may be what
+    was meant: it is named, and no other runs instead."""
+    step = _step(messages, tools, hidden, absent)
     asked = next((message for message in reversed(messages) if isinstance(message, UserMessage)), None)
     # Whatever came along stands behind the person's own words.
     unseen = asked is not None and len(asked.content) > 1
     return f"{step}\n\n{UNSEEN}" if unseen and isinstance(step, str) else step
 
 
-def _step(messages: Sequence[Message], tools: Sequence[Tool], hidden: Sequence[Tool]) -> ToolCall | str:
+def _step(
+    messages: Sequence[Message],
+    tools: Sequence[Tool],
+    hidden: Sequence[Tool],
+    absent: Callable[[], Sequence[Absence]],
+) -> ToolCall | str:
     if messages and isinstance(messages[-1], ToolMessage):
         return _shown(messages)
     said = next((_own_words(m) for m in reversed(messages) if isinstance(m, UserMessage)), "").strip()
     clues = read_clues(said)
     known = [*tools, *hidden]
     named = _named_tool(said, known)
+    if named is None and (missing := _named_absence(said, absent)):
+        return missing
     if named is None and is_small_talk(said, clues):
         return f"Hello. {ABOUT}{_examples(tools)}"
     choice = choose(said, clues, known, named)
@@ -230,6 +245,16 @@ def _named_tool(text: str, tools: Sequence[Tool]) -> Tool | None:
     """The tool whose exact name starts the message ("grep …", "use github__search …")."""
     match = _NAMING.match(text)
     return next((tool for tool in tools if tool.name == match[1]), None) if match else None
+
+
+def _named_absence(text: str, absent: Callable[[], Sequence[Absence]]) -> str:
+    """Why the tool whose exact name starts the message is not there; empty when it starts with none such. A plain word is no name: it may
+    be what the person says."""
+    match = _NAMING.match(text)
+    if match is None or match[1].isalpha():
+        return ""
+    why = next((one for one in absent() if fnmatchcase(match[1], one.name)), None)
+    return "" if why is None else ABSENT.format(tool=match[1], reason=why.reason)
 
 
 def _schema(tool: Tool) -> dict[str, Any]:

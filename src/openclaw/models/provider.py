@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from openclaw.content import Message, ToolCall, Usage
-from openclaw.tool import Tool
+from openclaw.tool import Absence, Tool
 
 StopReason = Literal["end", "tools", "length", "refused", "cancelled", "error"]
 
@@ -29,6 +29,8 @@ class ModelRequest(msgspec.Struct, frozen=True):
     timeout: float | None = None
     # The tools that policy hides from this agent: for a model that says why it does not do what was asked. No wire sends them.
     hidden: Callable[[], Sequence[Tool]] = tuple
+    # Why tools that are known of are not there, likewise.
+    absent: Callable[[], Sequence[Absence]] = tuple
 
 
 class TextDelta(msgspec.Struct, frozen=True):

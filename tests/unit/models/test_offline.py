@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from openclaw.content import AssistantMessage, Image, Text, ToolCall, ToolMessage, UserMessage
-from openclaw.models.offline import ABOUT, HIDDEN, UNSEEN, Offline, decide
+from openclaw.models.offline import ABOUT, ABSENT, HIDDEN, UNSEEN, Offline, decide
 from openclaw.models.provider import Done, ModelRequest, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 from openclaw.security.external import frame
-from openclaw.tool import Invocation, Tool, ToolResult, parameters
+from openclaw.tool import Absence, Invocation, Tool, ToolResult, parameters
 from openclaw.tools.confine import Fence
 from openclaw.tools.native import native_tools
 
@@ -212,6 +212,15 @@ def test_a_hidden_tool_that_was_meant_is_named_and_no_other_runs_instead(text: s
     hidden = [tool for tool in EVERYTHING if tool.name in ("write", "exec", "github__delete_repository")]
     offered = [tool for tool in EVERYTHING if tool not in hidden]
     assert decide([UserMessage((Text(text),))], offered, hidden) == HIDDEN.format(tool=name)
+
+
+def test_a_tool_that_is_named_and_not_there_is_told_with_the_reason_and_no_other_runs_instead() -> None:
+    absent = (Absence("other__*", "MCP server 'other' has failed: It is broken."), Absence("read", "Hidden."))
+    said = decide([UserMessage((Text("use other__echo message=hi"),))], EVERYTHING, (), lambda: absent)
+    assert said == ABSENT.format(tool="other__echo", reason="MCP server 'other' has failed: It is broken.")
+    # A plain word may be no name at all.
+    call = decide([UserMessage((Text("read README.md"),))], MCP, (), lambda: absent)
+    assert isinstance(call, ToolCall)
 
 
 def test_a_hidden_tool_stands_in_nobodys_way() -> None:
