@@ -21,10 +21,11 @@ def find_program(command: str, *, search_path: str, cwd: str | Path | None = Non
         # An empty or relative entry would mean the current directory, which others may write to.
         if os.path.isabs(folder) and _is_program(path := os.path.join(folder, command)):
             return path
-    raise ProcessError(
-        f"There is no program '{command}' on the search path.",
-        hint="Install it, or give its full path as `command`.",
-    )
+    words = command.split()
+    hint = "Install it, or give its full path as `command`."
+    if len(words) > 1:
+        hint = f"Arguments belong in `args`: `command` is {words[0]} alone."
+    raise ProcessError(f"There is no program '{command}' on the search path.", hint=hint)
 
 
 def _is_program(path: str) -> bool:

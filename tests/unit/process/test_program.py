@@ -28,6 +28,12 @@ def test_a_bare_name_is_never_taken_from_the_working_directory(tmp_path: Path) -
             find_program("tool", search_path=search_path, cwd=tmp_path)
 
 
+def test_a_whole_command_line_is_told_where_its_arguments_belong() -> None:
+    with pytest.raises(ProcessError) as caught:
+        find_program("npx -y notes", search_path="")
+    assert caught.value.hint == "Arguments belong in `args`: `command` is npx alone."
+
+
 def test_a_path_is_relative_to_the_working_directory_of_the_child(tmp_path: Path) -> None:
     assert find_program("./bin/tool", search_path="", cwd=program(tmp_path / "bin/tool").parent.parent) == str(
         tmp_path / "bin/tool"
