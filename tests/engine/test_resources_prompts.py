@@ -10,6 +10,7 @@ from openclaw.errors import RpcError, UsageError
 from openclaw.mcp import prompts, resources
 from openclaw.mcp.access import UnavailableError
 from openclaw.mcp.manager import Manager
+from openclaw.mcp.results import ResourceContents
 from openclaw.mcp.status import PromptsChanged, ResourceChanged
 from openclaw.tool import Invocation
 from parts.http_faults import hold, reset, status
@@ -101,6 +102,12 @@ async def test_resources_are_listed_and_read_by_programs(site: Site) -> None:
         assert "[resource file:///other.txt]\nOther" in resources.show("shop", contents, 1_000)
         with pytest.raises(RpcError, match="No such resource"):
             await server.use(lambda client: resources.read(client, "file:///nowhere"))
+
+
+@pytest.mark.parametrize(("blob", "size"), [("AAECAw==", 4), ("AAEC", 3), ("AAECAwQ=", 5), ("", 0)])
+def test_what_is_not_text_is_described_with_its_size_in_bytes(blob: str, size: int) -> None:
+    contents = [ResourceContents("mem://a", "image/png", blob=blob)]
+    assert f"[resource mem://a: binary, image/png, {size} bytes]" in resources.show("shop", contents, 1_000)
 
 
 @pytest.mark.parametrize("fault", [hold(), reset(), status(500)])

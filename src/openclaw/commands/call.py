@@ -144,5 +144,7 @@ class _Caller:
 def _measured(result: CallResult) -> ToolResult:
     """A result for the trail, which holds its size and nothing else of it. Base64 has four characters for three bytes."""
     texts = [Text(item.text) for item in result.content if item.text]
-    files = [File("", "", item.mime_type or "", len(item.data) * 3 // 4) for item in result.content if item.data]
+    files = [
+        File("", "", item.mime_type or "", len(item.data.rstrip("=")) * 3 // 4) for item in result.content if item.data
+    ]
     return ToolResult((*texts, *files), is_error=result.is_error)

@@ -127,7 +127,9 @@ def _words(held: ResourceContents) -> str:
     if held.text is not None:
         return f"[resource {where}]\n{held.text}"
     mime = clean_label(held.mime_type or "unknown type", MAX_LABEL)
-    return f"[resource {where}: binary, {mime}, {len(held.blob or '') * 3 // 4:,} bytes]"
+    # Base64 has four characters for three bytes, and fills up the last four.
+    size = len((held.blob or "").rstrip("=")) * 3 // 4
+    return f"[resource {where}: binary, {mime}, {size:,} bytes]"
 
 
 class Injection:
