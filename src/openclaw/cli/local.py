@@ -127,6 +127,7 @@ def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
         out=_writer(sys.stdout),
         err=_writer(sys.stderr),
         width=width(),
+        screen=sys.stdout.isatty(),
         colour=sys.stdout.isatty() and not no_color and not env.get("NO_COLOR") and env.get("TERM") != "dumb",
         interactive=sys.stderr.isatty(),
         ask=_ask,

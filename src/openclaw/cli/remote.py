@@ -74,8 +74,9 @@ def _config(words: list[str]) -> str:
 
 def _request(words: list[str], config: str, token: bytes) -> bytes:
     env = os.environ
-    colour = os.isatty(1) and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
-    marks = ("c" if colour else "") + ("i" if os.isatty(2) else "")
+    screen = os.isatty(1)
+    colour = screen and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
+    marks = ("s" if screen else "") + ("c" if colour else "") + ("i" if os.isatty(2) else "")
     try:
         cwd = os.getcwd()
     except OSError:

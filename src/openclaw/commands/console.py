@@ -50,6 +50,8 @@ class Console(msgspec.Struct, frozen=True):
     err: Write
     # Columns of the screen; 0 where there is none, as in a pipe.
     width: int = USUAL_WIDTH
+    # stdout is a screen, with or without colours: what people read there may be laid out for them.
+    screen: bool = False
     colour: bool = False
     # stderr is a terminal that a person watches: progress may be shown there.
     interactive: bool = False

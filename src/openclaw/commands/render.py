@@ -184,7 +184,7 @@ def _resource_lines(contents: Sequence[ResourceContents], media: MediaStore, con
 
 def _pretty(text: str, console: Console) -> str:
     """JSON is indented on a terminal; in a pipe it stays as it came."""
-    if not console.colour or not text.lstrip().startswith(("{", "[")):
+    if not console.screen or not text.lstrip().startswith(("{", "[")):
         return text
     try:
         return msgspec.json.format(text, indent=2)

@@ -15,7 +15,10 @@ _NARROWEST, _WIDEST, _USUAL = 20, 1_000, 80
 
 
 class CommandRequest(msgspec.Struct, frozen=True):
-    """`interactive`: a person watches standard error. `token` matters only where a socket's file mode cannot protect it."""
+    """`screen`: standard output is one. `interactive`: a person watches standard error.
+
+    `token` matters only where a socket's file mode cannot protect it.
+    """
 
     token: bytes
     version: str
@@ -24,6 +27,7 @@ class CommandRequest(msgspec.Struct, frozen=True):
     cwd: Path
     words: tuple[str, ...]
     width: int = _USUAL
+    screen: bool = False
     colour: bool = False
     interactive: bool = False
 
@@ -42,6 +46,7 @@ def read_request(payload: bytes) -> CommandRequest | None:
         cwd=Path(cwd),
         words=tuple(words),
         width=_usable(width),
+        screen="s" in marks,
         colour="c" in marks,
         interactive="i" in marks,
     )

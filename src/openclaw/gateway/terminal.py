@@ -31,6 +31,7 @@ class FarTerminal:
             out=lambda text: self._print(wire.OUT, text),
             err=lambda text: self._print(wire.ERR, text),
             width=request.width,
+            screen=request.screen,
             colour=request.colour,
             interactive=request.interactive,
             ask=self._ask,

@@ -1,10 +1,14 @@
 """How things are said at a terminal."""
 
+from pathlib import Path
+
 import pytest
 
 from openclaw.commands.console import Console, duration
-from openclaw.commands.render import tell_of_waiting
+from openclaw.commands.render import show_result, tell_of_waiting
+from openclaw.mcp.results import CallResult, Content
 from openclaw.mcp.status import Awaited
+from openclaw.media import MediaStore
 
 
 @pytest.mark.parametrize(
@@ -23,6 +27,16 @@ from openclaw.mcp.status import Awaited
 )
 def test_a_duration_is_one_number_that_says_enough(seconds: float, said: str) -> None:
     assert duration(seconds) == said
+
+
+@pytest.mark.parametrize(("screen", "said"), [(True, '{\n  "a": 1\n}\n'), (False, '{"a":1}\n')])
+async def test_json_is_laid_out_on_a_screen_and_left_alone_in_a_pipe(
+    tmp_path: Path, *, screen: bool, said: str
+) -> None:
+    printed: list[str] = []
+    console = Console(printed.append, printed.append, screen=screen)
+    await show_result(CallResult([Content("text", text='{"a":1}')]), MediaStore(tmp_path), console)
+    assert "".join(printed) == said
 
 
 def test_a_command_tells_of_the_waits_of_its_own_agent_alone() -> None:

@@ -44,7 +44,7 @@ words = st.lists(st.binary(max_size=40).map(lambda raw: raw.replace(b"\0", b""))
 
 @given(words=words)
 def test_words_of_any_bytes_arrive_as_the_program_got_them(words: list[bytes]) -> None:
-    told = [b"0.1.0", b"/state", b"/state/openclaw.json", b"/home/me", b"120", b"ci", *words]
+    told = [b"0.1.0", b"/state", b"/state/openclaw.json", b"/home/me", b"120", b"sci", *words]
     request = read_request(wire.pack([wire.PROTOCOL, b"token", *told]))
 
     assert request == CommandRequest(
@@ -55,6 +55,7 @@ def test_words_of_any_bytes_arrive_as_the_program_got_them(words: list[bytes]) -
         cwd=Path("/home/me"),
         words=tuple(word.decode("utf-8", "surrogateescape") for word in words),
         width=120,
+        screen=True,
         colour=True,
         interactive=True,
     )
