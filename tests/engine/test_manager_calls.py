@@ -122,6 +122,14 @@ async def test_progress_extends_a_call_and_is_shown_in_clean_words(site: Site) -
         assert shown == ["step (1 of 2)", "step (2 of 2)"]
 
 
+async def test_a_call_that_makes_progress_ends_at_the_limit_on_all_of_it_and_names_that_limit(tmp_path: Path) -> None:
+    async with Site("stdio", tmp_path) as site:
+        spec = site.spec(call_timeout=30.0, max_total_timeout=0.3)
+        async with Manager([spec], services=site.services) as manager:
+            result = await manager.call("shop__steps", {"n": 1, "stop": True})
+            assert result == CallResult.failed("Tool call timed out after 300ms")
+
+
 async def test_a_cancelled_call_is_cancelled_at_the_server(site: Site) -> None:
     async with Manager([site.spec()], services=site.services) as manager:
         call = asyncio.ensure_future(manager.call("shop__stall", {"key": "x"}))

@@ -162,6 +162,8 @@ class Workshop:
                         "message": "step",
                     }
                     tell({"method": "notifications/progress", "params": progress})
+                if arguments.get("stop"):
+                    await asyncio.Event().wait()
                 return text("stepped")
             case "talk":
                 tell({"method": "notifications/message", "params": {"level": "warning", "data": arguments["data"]}})

@@ -131,8 +131,8 @@ class Call(msgspec.Struct, eq=False):
         return await self._attempt(started, again=False)
 
     def _late(self, started: float) -> CallResult:
-        # Without progress the time is exactly what was configured; with it, what really passed.
-        seconds = time.monotonic() - started if self.progress.seen else self.timeout
+        # Without progress the time is exactly what was configured; with it, what really passed, up to the limit on all of it.
+        seconds = min(time.monotonic() - started if self.progress.seen else self.timeout, self.max_total)
         return CallResult.failed(f"Tool call timed out after {round(seconds * 1000)}ms")
 
     def _refused(self, error: RpcError) -> CallResult:
