@@ -17,7 +17,7 @@ from openclaw.security.external import clean_label
 
 _log = logging.getLogger(__name__)
 
-# Enough to follow an honest server; a flood is counted instead of written.
+# Enough to follow an honest server; a flood is counted instead of written, and so is a line that is said again and again.
 MAX_LINES = 50
 PERIOD = 10.0
 MAX_TEXT = 2_000
@@ -47,6 +47,9 @@ class Chatter:
         self._period_ends = 0.0
         self._written = 0
         self._held_back = 0
+        # The last line that was written, and how often it was said again since.
+        self._last: tuple[int, str] | None = None
+        self._repeated = 0
 
     def log_message(self, params: Raw) -> None:
         """One `notifications/message`."""
@@ -60,17 +63,40 @@ class Chatter:
         self.note(_LEVELS.get(message.level, logging.INFO), f"{origin}{data}")
 
     def note(self, level: int, text: str) -> None:
-        """Write one line about the server, unless too many were written lately."""
+        """Write one line about the server, unless it is the last one again or too many were written lately."""
         now = self._clock()
         if now >= self._period_ends:
-            if self._held_back:
-                _log.warning("MCP server '%s': %d more messages were not written.", self._server, self._held_back)
-            self._period_ends, self._written, self._held_back = now + PERIOD, 0, 0
+            self.catch_up()
+            self._period_ends, self._written = now + PERIOD, 0
+        elif (level, text) == self._last:
+            self._repeated += 1
+            return
+        else:
+            self._tell_repeated()
         if self._written >= MAX_LINES:
             self._held_back += 1
             return
+        self._last = (level, text)
+        self._write(level, text[:MAX_TEXT])
+
+    def catch_up(self) -> None:
+        """Say how much was not written: after a while, and when the connection ends."""
+        self._tell_repeated()
+        if self._held_back:
+            _log.warning("MCP server '%s': %d more messages were not written.", self._server, self._held_back)
+        self._held_back, self._last = 0, None
+
+    def _tell_repeated(self) -> None:
+        repeated, self._repeated = self._repeated, 0
+        if repeated and self._last is not None:
+            if self._written < MAX_LINES:
+                self._write(self._last[0], f"… {repeated} more like it")
+            else:
+                self._held_back += repeated
+
+    def _write(self, level: int, text: str) -> None:
         self._written += 1
-        _log.log(level, "MCP server '%s': %s", self._server, text[:MAX_TEXT])
+        _log.log(level, "MCP server '%s': %s", self._server, text)
 
 
 class Progress(msgspec.Struct, eq=False):

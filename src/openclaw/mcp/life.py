@@ -157,6 +157,7 @@ class Life:
             _log.exception("MCP server '%s' could not be closed properly.", self._spec.name)
         finally:
             self.discovery.end()
+            self._chatter.catch_up()
 
     async def _until_over(
         self, stack: AsyncExitStack, services: Services, places: Places, on_stderr: OnStderr

@@ -38,6 +38,30 @@ def test_a_flood_is_counted_instead_of_written(lines) -> None:
     ]
 
 
+def test_a_line_said_again_and_again_is_written_once_with_how_often(lines) -> None:
+    chatter = Chatter("web", clock=lambda: 1.0)
+    for _ in range(50):
+        chatter.note(logging.ERROR, "noise")
+    chatter.note(logging.INFO, "something else")
+    chatter.note(logging.INFO, "something else")
+    chatter.catch_up()
+    assert lines() == [
+        ("ERROR", "MCP server 'web': noise"),
+        ("ERROR", "MCP server 'web': … 49 more like it"),
+        ("INFO", "MCP server 'web': something else"),
+        ("INFO", "MCP server 'web': … 1 more like it"),
+    ]
+
+
+def test_two_lines_that_take_turns_are_a_flood_too(lines) -> None:
+    chatter = Chatter("web", clock=lambda: 1.0)
+    for number in range(4 * MAX_LINES):
+        chatter.note(logging.INFO, "ab"[number // 2 % 2])
+    assert len(lines()) == MAX_LINES
+    chatter.catch_up()
+    assert lines()[MAX_LINES:] == [("WARNING", "MCP server 'web': 150 more messages were not written.")]
+
+
 def test_progress_is_logged_and_shown_in_clean_words(lines) -> None:
     shown: list[str] = []
     progress = Progress(Chatter("web"), "get", shown.append)
