@@ -48,6 +48,28 @@ def test_a_reference_that_leads_nowhere_is_named_with_its_place(tmp_path: Path) 
     assert "mcp.servers.far.apiKey" in found["message"]
 
 
+def test_a_variable_that_a_server_is_not_given_is_spoken_of(tmp_path: Path) -> None:
+    entry = {**stdio_server(), "env": {"LD_PRELOAD": "/x.so", "PLAIN": "1"}, "passEnv": ["NODE_OPTIONS"]}
+    with home(tmp_path, {"mcp": {"servers": {"part": entry}}}) as place:
+        validated, found = json.loads(place.run("config", "validate", "--json").stdout), checks(place)["Config"]
+    sentence = "the server is not given LD_PRELOAD, NODE_OPTIONS: they change which code runs."
+    (warning,) = validated["warnings"]
+    assert (validated["ok"], found["state"]) == (True, "warning")
+    for said in (warning["message"], found["message"]):
+        assert f"mcp.servers.part: {sentence}" in said
+
+
+def test_a_server_that_is_up_and_lists_no_tools_is_not_well(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"list": "refuse"}))
+    script = str(Path(__file__).parent.parent / "parts" / "workshop.py")
+    shop = {"command": sys.executable, "args": [script, str(plan), str(tmp_path / "log")]}
+    with home(tmp_path, {"mcp": {"servers": {"shop": shop}}}) as place:
+        found = checks(place, "--probe")["Server shop"]
+    assert (found["state"], found["fix"]) == ("warning", "Look: openclaw mcp status shop")
+    assert found["message"].endswith("Its tools could not be listed: Out of order, 0 tools")
+
+
 def test_conversations_that_are_kept_in_memory_are_not_said_to_be_in_a_file(tmp_path: Path) -> None:
     with home(tmp_path, {"session": {"store": "memory"}}) as place:
         assert checks(place)["Sessions"]["message"] == "0 in memory"

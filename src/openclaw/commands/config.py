@@ -13,13 +13,16 @@ from openclaw.commands.console import to_json
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config import json5
+from openclaw.config.agents import agent_ids
 from openclaw.config.dotted import format_path, parse_path
 from openclaw.config.edit import edit_file, remove
 from openclaw.config.edit import set_value as edited
 from openclaw.config.load import Config, load_config
 from openclaw.config.schema import json_schema
+from openclaw.config.servers import server_specs
 from openclaw.errors import ConfigError, Problem, UsageError
 from openclaw.models.configured import misnamed
+from openclaw.process.environment import is_refused
 from openclaw.redact import MASK, looks_secret
 
 
@@ -30,7 +33,7 @@ async def validate(context: Context, parsed: Parsed) -> int:
     missing = False
     try:
         config = load_config(context.paths, context.env)
-        warnings, missing = config.warnings, config.missing
+        warnings, missing = (*config.warnings, *withheld(config)), config.missing
         problems = tuple(misnamed(config))
     except ConfigError as error:
         problems = error.problems
@@ -48,6 +51,19 @@ async def validate(context: Context, parsed: Parsed) -> int:
     elif not problems:
         context.console.line(f"{context.paths.config_file} is valid.")
     return 2 if problems else 0
+
+
+def withheld(config: Config) -> list[Problem]:
+    """Variables that are configured for a server and that it is not given."""
+    specs = dict.fromkeys(spec for name in agent_ids(config) for spec in server_specs(config, name))
+    found = []
+    for spec in specs:
+        names = [name for name in (*dict(spec.env), *spec.pass_env) if is_refused(name)]
+        if names:
+            what = "it changes which code runs" if len(names) == 1 else "they change which code runs"
+            sentence = f"{spec.where}: the server is not given {', '.join(names)}: {what}."
+            found.append(Problem(sentence, hint="A program that needs it can set it itself."))
+    return found
 
 
 async def get(context: Context, parsed: Parsed) -> int:

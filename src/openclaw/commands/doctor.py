@@ -18,9 +18,11 @@ import msgspec
 from openclaw import __version__
 from openclaw.app import App
 from openclaw.auth.key import NAMES
+from openclaw.commands.config import withheld
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
+from openclaw.commands.render import left_out
 from openclaw.commands.secrets import checked
 from openclaw.commands.status import store_place
 from openclaw.config.agents import agent, agent_ids
@@ -80,7 +82,7 @@ async def _all(context: Context, gateway: Check, *, probe: bool) -> AsyncIterato
         return
     words = "is not there; every setting is at its default" if config.missing else "is valid"
     yield Check("Config", "ok", f"{config.file} {words}")
-    for warning in config.warnings:
+    for warning in (*config.warnings, *withheld(config)):
         yield Check("Config", "warning", str(warning))
     if config.ignored:
         yield Check("Config", "ok", f"kept and ignored, as they belong to another program: {', '.join(config.ignored)}")
@@ -203,7 +205,7 @@ def _server(status: ServerStatus, no_program: ProcessError | None) -> Check:
     what = f"Server {clean_label(status.name, 60)}"
     if no_program is not None:
         return Check(what, "failed", clean_label(no_program.message, 300), no_program.hint)
-    said = clean_label(f"{status.shown}, {status.tools} tools", 300)
+    said = clean_label(f"{status.shown.rstrip('.')}, {status.tools} tools", 500)
     named = " ".join([shlex.quote(status.name), *(["--agent", status.owner] if status.owner else [])])
     if status.state == "needs-auth":
         return Check(what, "failed", said, f"Run: openclaw mcp auth {named}")
@@ -211,6 +213,10 @@ def _server(status: ServerStatus, no_program: ProcessError | None) -> Check:
         # What a program said before it ended tells more than how it ended.
         word = "logs" if status.transport == "stdio" else "status"
         return Check(what, "failed", said, f"Look: openclaw mcp {word} {named}")
+    if status.unusable or (status.state == "ready" and status.reason):
+        return Check(
+            what, "warning", ". ".join(filter(None, (said, left_out(status)))), f"Look: openclaw mcp status {named}"
+        )
     return Check(what, "ok", said)
 
 
