@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from openclaw.commands.console import Console, duration
-from openclaw.errors import OpenClawError
+from openclaw.errors import OpenClawError, ProtocolError
 from openclaw.mcp.definition import is_null
 from openclaw.mcp.pins import Change
 from openclaw.mcp.results import CallResult, Content, ResourceContents
 from openclaw.mcp.status import Awaited, EngineEvent, ServerStatus
 from openclaw.media import RESULT_ITEM_BYTES, MediaStore, decode_base64, shown_size
+from openclaw.protocol.jsonrpc import parse
 from openclaw.security.external import clean_label, clean_terminal
 
 _AUTH = {"none": "None", "api-key": "API Key", "headers": "Headers", "oauth": "OAuth"}
@@ -169,7 +170,12 @@ def _content(item: Content, media: MediaStore, console: Console) -> Iterator[str
         case "resource_link":
             yield clean_terminal(f"[{item.title or item.name or 'resource'}] {item.uri}")
         case "resource" if not is_null(item.resource):
-            yield from _resource_lines([msgspec.json.decode(item.resource, type=ResourceContents)], media, console)
+            try:
+                held = parse(item.resource, ResourceContents)
+            except ProtocolError:
+                yield "[an embedded resource that cannot be read]"
+            else:
+                yield from _resource_lines([held], media, console)
         case _:
             yield f"[{clean_label(item.type, 60)}]"
 

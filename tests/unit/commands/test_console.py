@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec import Raw
 
 from openclaw.commands.console import Console, duration
 from openclaw.commands.render import show_result, tell_of_waiting
@@ -37,6 +38,13 @@ async def test_json_is_laid_out_on_a_screen_and_left_alone_in_a_pipe(
     console = Console(printed.append, printed.append, screen=screen)
     await show_result(CallResult([Content("text", text='{"a":1}')]), MediaStore(tmp_path), console)
     assert "".join(printed) == said
+
+
+async def test_an_embedded_resource_that_cannot_be_read_costs_nothing_else(tmp_path: Path) -> None:
+    printed: list[str] = []
+    content = [Content("resource", resource=Raw(b"5")), Content("text", text="after")]
+    await show_result(CallResult(content), MediaStore(tmp_path), Console(printed.append, printed.append))
+    assert "".join(printed) == "[an embedded resource that cannot be read]\nafter\n"
 
 
 def test_a_command_tells_of_the_waits_of_its_own_agent_alone() -> None:
