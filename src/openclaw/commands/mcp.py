@@ -366,10 +366,13 @@ async def _from_each(
 
 
 async def logs(context: Context, parsed: Parsed) -> int:
-    count = parsed.count("lines", 100)
+    count = parsed.count("lines", 0)
     async with opened(context, parsed) as (_, manager, agent):
         spec = manager.server(parsed.text("name"), agent).spec
-        lines = await asyncio.to_thread(manager.logbook.tail, spec, count)
+        book = manager.logbook
+        lines = (
+            await asyncio.to_thread(book.tail, spec, count) if count else await asyncio.to_thread(book.excerpt, spec)
+        )
     if parsed.flag("json"):
         context.console.data(lines)
     else:

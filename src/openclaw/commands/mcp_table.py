@@ -67,7 +67,16 @@ MCP = Command(
             "Show what a server wrote to standard error.",
             handler="openclaw.commands.mcp:logs",
             arguments=(_NAME,),
-            options=(Option("lines", "How many lines; 100 when left out.", value="N", kind="int"), AGENT, JSON),
+            options=(
+                Option(
+                    "lines",
+                    "How many of the last lines; when left out, 80, and the first 20 since its start.",
+                    value="N",
+                    kind="int",
+                ),
+                AGENT,
+                JSON,
+            ),
         ),
         Command(
             "connect",

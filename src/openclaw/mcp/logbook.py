@@ -1,7 +1,8 @@
 """What servers write to standard error, kept for `openclaw mcp logs` in this process and the next.
 
 One file a server, appended line by line, and the one before it: a file that is full is put aside, which costs no more than a name
-however long it is. Lines arrive clean and masked. A file that cannot be written costs one warning and nothing else.
+however long it is. The first lines since the last start have a small file of their own: they mostly say what a server is and lacks, and a
+flood must not wash them away. Lines arrive clean and masked. A file that cannot be written costs one warning and nothing else.
 """
 
 import logging
@@ -21,38 +22,68 @@ _log = logging.getLogger(__name__)
 MAX_BYTES = 512 * 1024
 # Kept of a server's words when there is no directory to keep them in.
 MAX_LINES = 500
+# How an excerpt is made up: what a server said when it started, and what it said last.
+FIRST_LINES = 20
+LAST_LINES = 80
 
 
 class Logbook:
     def __init__(self, directory: Path | None = None) -> None:
         self._directory = directory
         self._lines: dict[str, deque[str]] = {}
+        # The first lines since the last start in this process.
+        self._first: dict[str, list[str]] = {}
         self._is_broken = False
+
+    def begin(self, spec: ServerSpec) -> None:
+        """The server is being started: what it says from now on is of a new process."""
+        self._first.pop(identity(spec), None)
 
     def add(self, spec: ServerSpec, line: str) -> None:
         stamped = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}"
+        name = identity(spec)
+        first = self._first.setdefault(name, [])
+        is_early = len(first) < FIRST_LINES
+        if is_early:
+            first.append(stamped)
         if self._directory is None:
-            self._lines.setdefault(identity(spec), deque(maxlen=MAX_LINES)).append(stamped)
+            self._lines.setdefault(name, deque(maxlen=MAX_LINES)).append(stamped)
         elif not self._is_broken:
             try:
-                self._append(self._directory / f"{identity(spec)}.log", stamped)
+                self._append(self._directory / f"{name}.log", stamped)
+                if is_early:
+                    self._append(self._directory / f"{name}.first", stamped, anew=len(first) == 1)
             except (OSError, StoreError) as error:
                 self._is_broken = True
                 _log.warning("Servers' own words are not kept in %s: %s", self._directory, error)
 
     def tail(self, spec: ServerSpec, count: int) -> list[str]:
         """The last `count` lines, oldest first."""
-        if self._directory is None:
-            return list(self._lines.get(identity(spec), ()))[-count:]
-        path = self._directory / f"{identity(spec)}.log"
-        lines = _lines(path)
-        if len(lines) < count:
-            lines = _lines(_before(path)) + lines
-        return lines[-count:]
+        return self._kept(identity(spec), count)[-count:]
 
-    def _append(self, path: Path, line: str) -> None:
+    def excerpt(self, spec: ServerSpec) -> list[str]:
+        """The last lines; where the server has said more since it was started, after the first ones and a word about the rest."""
+        name = identity(spec)
+        first = self._first.get(name, []) if self._directory is None else _lines(self._directory / f"{name}.first")
+        most, width = FIRST_LINES + LAST_LINES, len(first)
+        lines = self._kept(name, None)
+        begin = next((at for at in range(len(lines) - width, -1, -1) if lines[at : at + width] == first), None)
+        if width < FIRST_LINES or (begin is not None and len(lines) - begin <= most):
+            return lines[-most:]
+        count = "" if begin is None else f"{len(lines) - begin - most:,} "
+        return [*first, f"… {count}lines left out", *lines[-LAST_LINES:]]
+
+    def _kept(self, name: str, enough: int | None) -> list[str]:
+        """All lines there are; without the older file when the newer one has `enough`."""
+        if self._directory is None:
+            return list(self._lines.get(name, ()))
+        path = self._directory / f"{name}.log"
+        lines = _lines(path)
+        return lines if enough is not None and len(lines) >= enough else _lines(_before(path)) + lines
+
+    def _append(self, path: Path, line: str, *, anew: bool = False) -> None:
         make_directory(path.parent)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if anew else 0), 0o600)
         try:
             # One write a line: several processes may keep the same file.
             os.write(descriptor, line.encode("utf-8", "replace") + b"\n")

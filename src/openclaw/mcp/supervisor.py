@@ -324,6 +324,7 @@ class Supervisor:
         life = Life(self.spec, self._told, self.workload, self.catalog, self.injection, self.chatter)
         self.access.life = life
         self._life_is_over = False
+        self._workshop.logbook.begin(self.spec)
         self._tried_at = time.time()
         self._child = self._loop.create_task(self._live(life), name=f"mcp-{self.spec.name}")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.config.servers import ServerSpec
-from openclaw.mcp.logbook import MAX_BYTES, MAX_LINES, Logbook
+from openclaw.mcp.logbook import FIRST_LINES, LAST_LINES, MAX_BYTES, MAX_LINES, Logbook
 
 SPEC = ServerSpec("a", command="a")
 OTHER = ServerSpec("b", command="b")
@@ -33,7 +33,7 @@ def test_a_full_file_is_put_aside_whole_and_still_read_from(tmp_path: Path) -> N
     filler = "x" * 10_000
     lines = [f"{number} {filler}" for number in range(3 * MAX_BYTES // len(filler))]
     book.add(SPEC, lines[0])
-    (file,) = tmp_path.iterdir()
+    (file,) = tmp_path.glob("*.log")
     first = file.stat().st_ino
     for line in lines[1 : MAX_BYTES // len(filler) + 2]:
         book.add(SPEC, line)
@@ -42,11 +42,38 @@ def test_a_full_file_is_put_aside_whole_and_still_read_from(tmp_path: Path) -> N
 
     for line in lines[MAX_BYTES // len(filler) + 2 :]:
         book.add(SPEC, line)
-    sizes = {one.name: one.stat().st_size <= MAX_BYTES + 2 * len(filler) for one in tmp_path.iterdir()}
+    sizes = {one.name: one.stat().st_size <= MAX_BYTES + 2 * len(filler) for one in tmp_path.glob("*.log*")}
     modes = {one.stat().st_mode & 0o777 for one in tmp_path.iterdir()}
     kept = said(book, SPEC, 1_000)
     assert (sizes, modes) == ({file.name: True, older.name: True}, {0o600})
     assert (kept, len(kept) > MAX_BYTES // len(filler)) == (lines[-len(kept) :], True)
+
+
+def test_an_excerpt_of_a_flood_begins_with_what_was_said_at_the_start(book: Logbook) -> None:
+    most = FIRST_LINES + LAST_LINES
+    for round in ("before", "now"):
+        book.begin(SPEC)
+        for number in range(most):
+            book.add(SPEC, f"{round} {number}")
+    lines = [f"now {number}" for number in range(most)]
+    assert [line.split(" ", 1)[1] for line in book.excerpt(SPEC)] == lines
+    for number in range(most, most + 33):
+        book.add(SPEC, f"now {number}")
+        lines.append(f"now {number}")
+    shown = [line.split(" ", 1)[1] for line in book.excerpt(SPEC)]
+    assert shown == [*lines[:FIRST_LINES], "33 lines left out", *lines[-LAST_LINES:]]
+
+
+def test_the_first_lines_outlive_the_file_they_were_written_to_and_the_process(tmp_path: Path) -> None:
+    book = Logbook(tmp_path)
+    book.begin(SPEC)
+    for number in range(FIRST_LINES):
+        book.add(SPEC, f"early {number}")
+    for _ in range(3 * MAX_BYTES // 10_000):
+        book.add(SPEC, "x" * 10_000)
+    shown = [line.split(" ", 1)[1] for line in Logbook(tmp_path).excerpt(SPEC)]
+    assert shown[: FIRST_LINES + 1] == [*(f"early {number}" for number in range(FIRST_LINES)), "lines left out"]
+    assert len(shown) <= FIRST_LINES + 1 + LAST_LINES
 
 
 def test_without_a_directory_only_so_many_lines_are_kept() -> None:
