@@ -518,7 +518,8 @@ def test_a_turn_past_the_limit_runs_the_tool_it_names_and_no_other(person: Progr
     for name in ("two__echo", "one__echo"):
         reply = person.run("agent", "--json", "-m", f'{name} {{"text": "good day"}}').data
         assert [(call["name"], call["isError"]) for call in reply["toolCalls"]] == [(name, False)]
-    assert person.run("tools", "explain", "two__echo").code == 0
+    explained = person.run("tools", "explain", "two__echo", "--json").data
+    assert (explained["available"], explained["looked"]) == (True, [])
     said = person.run("chat", stdin='one__echo {"text": "a"}\ntwo__echo {"text": "b"}\n').out
     assert "MCP server 'two' waits because as many servers run as maxConcurrentServers allows." in said
 

@@ -76,7 +76,11 @@ async def explained(app: App, name: str, agent: str = "") -> Explanation:
     tool = offered.get(name.casefold())
     if tool is not None:
         decision = one.parts.policy_decide(tool, one.settings.id)
-        return Explanation(tool.name, decision.allowed, decision.rule, decision.where)
+        servers = (await app.engine.manager()).status(one.settings.id) if tool.kind == "mcp" else []
+        # It may be had, and a call of it fail all the same.
+        ailing = [status for status in servers if status.name == tool.origin and status.reason]
+        looked = tuple(f"MCP server {status.name}: {status.shown}" for status in ailing)
+        return Explanation(tool.name, decision.allowed, decision.rule, decision.where, looked)
     for absence in one.absences():
         if fnmatchcase(name.casefold(), absence.name.casefold()):
             return Explanation(name, False, absence.reason, absence.where)
