@@ -109,8 +109,9 @@ class Manager:
             elif spec.fault:
                 _log.error("MCP server '%s' failed to start: %s", spec.name, spec.fault)
         self._apply()
-        # Now every supervisor listens: from here on who is asked for first starts first.
-        await asyncio.sleep(0)
+        if not self.is_eager:
+            # Let every supervisor listen: from here on who is asked for first starts first.
+            await asyncio.sleep(0)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if self._patience == float("inf") else self._patience):
                 for agent in self._specs:
