@@ -407,7 +407,8 @@ async def test_a_reload_that_is_given_up_cuts_no_server_short_and_the_next_one_s
 ) -> None:
     diary = tmp_path / "diary"
     script = (
-        "import sys, time\nwith open(sys.argv[1], 'a', buffering=1) as diary:\n    diary.write('began\\n')\n"
+        "import sys, time\nprint('{}', flush=True)\n"
+        "with open(sys.argv[1], 'a', buffering=1) as diary:\n    diary.write('began\\n')\n"
         "    sys.stdin.read()\n    diary.write('was told\\n')\n    time.sleep(0.5)\n    diary.write('ended\\n')"
     )
     first = ServerSpec("slow", command=sys.executable, args=("-S", "-c", script, str(diary)))

@@ -108,7 +108,9 @@ class _Answer(msgspec.Struct, eq=False):
     beside: list[Block] = []
 
     def says(self, structure: Any) -> bool:
-        """Whether a text block already carries the structured content, as servers are asked to send it."""
+        """Whether a text block already carries the structured content, as servers are asked to send it; or is all there is to it."""
+        if isinstance(structure, dict) and len(structure) == 1 and [*structure.values()] == self.texts:
+            return True
         for text in self.texts:
             if text[:1] in '{["' or not isinstance(structure, dict | list | str):
                 try:

@@ -219,6 +219,12 @@ def test_a_block_that_cannot_be_read_costs_no_other(bad, words) -> None:
     assert as_json(answer)["content"] == [text("before"), bad, text("after")]
 
 
+def test_structured_content_that_only_wraps_the_text_is_not_said_again() -> None:
+    wrapped = result_of(call(text("the note"), structuredContent={"content": "the note"}), "web", "get", None)
+    assert seen(wrapped) == "the note"
+    assert wrapped.details == {**DETAILS, "structuredContent": {"content": "the note"}}
+
+
 def test_structured_content_arrives_beside_a_block_that_cannot_be_read() -> None:
     result = result_of(call(None, structuredContent={"a": 1}), "web", "get", None)
     assert seen(result) == '[some content that could not be read]\n{"a":1}'
