@@ -5,6 +5,8 @@ person is asked last: a token that another process got, then a renewal, then the
 ends in an error which names the command to run. What calls turned out to need is remembered for the next sign-in.
 """
 
+import math
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Literal
 
@@ -27,6 +29,8 @@ REFUSAL_MEMORY: Final = 3600.0
 FRESH: Final = 10.0
 # After a renewal that failed, a token that is still good is used for this long before the next attempt.
 RENEWAL_PAUSE: Final = 10.0
+# Another process may sign in or out: noticed within so many seconds. With every request it would cost as much as sending it.
+LOOK_EVERY: Final = 0.01
 
 # Signs a person in to the server, and returns when that is done. Raises AuthError.
 SignIn = Callable[[], Awaitable[object]]
@@ -50,18 +54,23 @@ class BearerAuthorizer:
         self._account: Account | None = None
         self._grant: Grant | None = None
         self._headers: dict[str, str] = {}
-        # The record's stamp when it was read; -1 before that.
+        # The record's stamp when it was read; -1 before that. When it was last looked at, and what this process had changed by then.
         self._seen = -1
+        self._looked_at = -math.inf
+        self._changes = 0
         self._pause_until = 0.0
 
     async def headers(self) -> Mapping[str, str]:
         account = self._account or await self._open()
-        stamp = account.store.stamp(ServerRecord, *account.identity)
-        if stamp != self._seen:
-            try:
-                await self._read(account, stamp)
-            except StoreError as error:
-                raise _closed(error) from None
+        store, moment = account.store, time.monotonic()
+        if store.changes != self._changes or moment >= self._looked_at + LOOK_EVERY:
+            self._looked_at, self._changes = moment, store.changes
+            stamp = store.stamp(ServerRecord, *account.identity)
+            if stamp != self._seen:
+                try:
+                    await self._read(account, stamp)
+                except StoreError as error:
+                    raise _closed(error) from None
         grant, now = self._grant, account.now()
         if grant is None or not grant.expiring(now) or (now < self._pause_until and not grant.expired(now)):
             return self._headers

@@ -45,6 +45,8 @@ class TokenStore:
         self.directory = directory
         self.key = key
         self._folder = str(directory)
+        # How often this process changed a record.
+        self.changes = 0
 
     async def read(self, kind: type[R], *identity: str) -> R | None:
         """The record, or None when there is none. Raises StoreError when it cannot be opened."""
@@ -76,6 +78,7 @@ class TokenStore:
         text = msgspec.json.encode(sealed).decode("ascii")
         # Waiting for the disk is left to a thread.
         await asyncio.to_thread(replace, self._file(kind, identity), text.encode())
+        self.changes += 1
 
     async def delete(self, kind: type[AuthRecord], *identity: str) -> bool:
         """Forget a record. Whether there was one."""
@@ -85,6 +88,7 @@ class TokenStore:
             return False
         except OSError as error:
             raise StoreError(f"A record cannot be removed: {reason(error)}.") from None
+        self.changes += 1
         return True
 
     def lock(self, kind: type[AuthRecord], *identity: str) -> AbstractAsyncContextManager[None]:

@@ -13,9 +13,9 @@ No message names more of a URL than its origin. `dial.py` makes connections, `ht
 
 import asyncio
 import ssl
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -109,7 +109,7 @@ class HttpClient:
         finally:
             response.close()
 
-    async def open(
+    def open(
         self,
         method: str,
         url: str,
@@ -117,7 +117,7 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
         timeout: float | None = None,
-    ) -> Response:
+    ) -> Coroutine[Any, Any, Response]:
         """Send a request and wait for the head of its answer; the caller must `close()` the response.
 
         `timeout` is in seconds for the whole exchange, body included. Redirects have been followed.
@@ -126,8 +126,9 @@ class HttpClient:
         if body is None and method in _WITH_BODY:
             body = b""
         request = HttpRequest(method, check_url(url, rules), headers or {}, body, rules)
-        if timeout is None:
-            return await self._follow(request, None)
+        return self._follow(request, None) if timeout is None else self._in_time(request, timeout)
+
+    async def _in_time(self, request: HttpRequest, timeout: float) -> Response:
         ends = asyncio.get_running_loop().time() + timeout
         try:
             async with asyncio.timeout_at(ends):

@@ -190,7 +190,7 @@ class ResponseParser:
                 return None
             if end > MAX_HEAD:
                 raise ProtocolError("The server sent an HTTP head that is too long.")
-            head = _parse_head(data[:end])
+            head = _head_of(data[:end])
             data = data[end + size :]
             self._scanned = 0
             if head.status >= 200 or head.status == 101:
@@ -304,6 +304,18 @@ def _field_name(name: str) -> str:
     return name.lower()
 
 
+def _head_of(block: bytes) -> Head:
+    # Cookies are meant once, and for one jar.
+    usual = len(block) <= _USUAL_HEAD and b"ookie" not in block
+    return _usual_head(block) if usual else _parse_head(block)
+
+
+@lru_cache(maxsize=64)
+def _usual_head(block: bytes) -> Head:
+    """Heads of small answers are the same again and again, and reading one takes as long as sending its request. Nobody changes one."""
+    return _parse_head(block)
+
+
 def _parse_head(block: bytes) -> Head:
     text = block.decode("latin-1")
     lines = text.split("\r\n")
@@ -333,6 +345,8 @@ def _parse_head(block: bytes) -> Head:
     return Head(int(status[2]), int(status[1]), fields, cookies)
 
 
+# Heads of at most this size are remembered.
+_USUAL_HEAD = 1_024
 # More digits than any body has; keeps int() cheap and the number printable.
 _MAX_DIGITS = 15
 

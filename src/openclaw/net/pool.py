@@ -19,6 +19,8 @@ MAX_IDLE_PER_ORIGIN: Final = 64
 class Pool:
     def __init__(self, max_idle: float = MAX_IDLE) -> None:
         self._max_idle = max_idle
+        # Asked for with the first connection that is kept, and once: it is a call of the system.
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._idle: dict[str, list[HttpConnection]] = {}
         self._lingering: set[HttpConnection] = set()
         self._reaper: asyncio.TimerHandle | None = None
@@ -27,9 +29,9 @@ class Pool:
     def take(self, origin: str) -> HttpConnection | None:
         """An idle connection that is still good as far as anybody can tell, else None."""
         idle = self._idle.get(origin)
-        if not idle:
+        if not idle or self._loop is None:
             return None
-        oldest = asyncio.get_running_loop().time() - self._max_idle
+        oldest = self._loop.time() - self._max_idle
         while idle:
             connection = idle.pop()
             if connection.alive and connection.idle_since > oldest and connection.quiet():
@@ -43,11 +45,12 @@ class Pool:
         if self._closed or len(idle) >= MAX_IDLE_PER_ORIGIN:
             connection.abort()
             return
-        loop = asyncio.get_running_loop()
-        connection.idle_since = loop.time()
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+        connection.idle_since = self._loop.time()
         idle.append(connection)
         if self._reaper is None:
-            self._reaper = loop.call_later(self._max_idle, self._reap)
+            self._reaper = self._loop.call_later(self._max_idle, self._reap)
 
     def give_back(self, origin: str, connection: HttpConnection) -> None:
         """An exchange is over: keep the connection if it can carry another one."""
@@ -73,8 +76,8 @@ class Pool:
         self._idle.clear()
 
     def _reap(self) -> None:
-        loop = asyncio.get_running_loop()
-        oldest = loop.time() - self._max_idle
+        assert self._loop is not None  # whose timer this is
+        oldest = self._loop.time() - self._max_idle
         self._reaper = None
         for origin, idle in list(self._idle.items()):
             fresh = [connection for connection in idle if connection.alive and connection.idle_since > oldest]
@@ -86,4 +89,4 @@ class Pool:
             else:
                 del self._idle[origin]
         if self._idle:
-            self._reaper = loop.call_later(self._max_idle, self._reap)
+            self._reaper = self._loop.call_later(self._max_idle, self._reap)

@@ -76,6 +76,7 @@ class HttpLink:
         self._sink = sink
         self._max_message_bytes = max_message_bytes
         self._version = ""
+        self._loop = asyncio.get_running_loop()
         self._running: dict[int, asyncio.Task[object]] = {}
         # Requests whose exchange was ended by `cancel`, until their task has noticed.
         self._dropped: set[int] = set()
@@ -88,7 +89,7 @@ class HttpLink:
         if message.id is None:
             await self._tell(message)
             return
-        task = asyncio.current_task()
+        task = asyncio.current_task(self._loop)
         assert task is not None
         id, cancelling = message.id, task.cancelling()
         self._running[id] = task
