@@ -24,7 +24,7 @@ MODERN = "2026-07-28"
 META = "io.modelcontextprotocol/"
 KEPT_STREAMS = 200
 # Turns of the loop from the system's taking a connection to ours.
-ACCEPT_ROUNDS = 5
+ACCEPT_ROUNDS = 50
 TOOLS = [
     {"name": name, "description": f"The {name} tool", "inputSchema": {"type": "object"}}
     for name in ("echo", "wait", "count", "big", "fail", "ask")
