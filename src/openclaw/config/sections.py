@@ -323,7 +323,9 @@ class SessionSection(Part, frozen=True):
         "threadBindings typingIntervalSeconds typingMode"
     )
 
-    store: Annotated[str, about("`file` or `memory`.")] = "file"
+    store: Annotated[
+        Literal["file", "memory"], about("Where they are kept: in a file, or nowhere but in the process.")
+    ] = "file"
 
 
 class LoggingSection(Part, frozen=True):

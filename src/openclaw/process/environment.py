@@ -19,6 +19,12 @@ _WINDOWS = (
     *("TEMP", "TMP", "USERDOMAIN", "USERNAME", "USERPROFILE", "WINDIR"),
 )
 
+# How the rest of the machine reaches the network: which authorities it trusts, and by which proxy it goes.
+_NETWORK = (
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+)
+
 _REFUSED = re.compile(
     # The dynamic loader and what it loads.
     r"LD_.*|DYLD_.*|_RLD.*|LIBPATH|SHLIB_PATH|GCONV_PATH|GLIBC_TUNABLES|OPENSSL_CONF|OPENSSL_ENGINES"
@@ -66,5 +72,5 @@ def is_refused(name: str) -> bool:
 
 def _is_listed(name: str) -> bool:
     if sys.platform == "win32":
-        return name.upper() in _WINDOWS
-    return name in _POSIX or name.startswith(_POSIX_PREFIXES)
+        return name.upper() in _WINDOWS or name.upper() in _NETWORK
+    return name in _POSIX or name in _NETWORK or name.startswith(_POSIX_PREFIXES)

@@ -19,11 +19,6 @@ from openclaw.secrets.surroundings import Surroundings
 
 # Seconds for a vendor's command line. They take one or two to start, and more to renew a sign-in.
 VENDOR_SECONDS = 10.0
-# What these programs need to reach the network as the rest of the machine does.
-_NETWORK = (
-    *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy"),
-    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
-)
 # Enough of a complaint to act on.
 _COMPLAINT = 300
 
@@ -64,7 +59,7 @@ def find_vendor(name: str, around: Surroundings) -> str:
 async def ask_vendor(argv: Sequence[str], around: Surroundings, *prefixes: str) -> str:
     """What a vendor's command line prints. It is given its own variables, those that start with one of `prefixes`."""
     own = [name for name in around.env if name.startswith(prefixes)]
-    child = child_environment(pass_env=(*own, *_NETWORK), parent=around.env)
+    child = child_environment(pass_env=own, parent=around.env)
     finished = await ask(argv, env=child.variables, timeout=VENDOR_SECONDS)
     if finished.returncode:
         name = argv[0].rpartition("/")[2]

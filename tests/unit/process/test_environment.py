@@ -33,6 +33,17 @@ def test_a_child_gets_the_short_list_and_what_is_declared_and_nothing_else() -> 
     )
 
 
+NETWORK = """
+    SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE
+    HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy
+"""
+
+
+@pytest.mark.parametrize("name", NETWORK.split())
+def test_a_child_reaches_the_network_as_we_do(name: str) -> None:
+    assert child_environment(parent={name: "ours", f"{name}_2": "not"}) == ChildEnvironment({name: "ours"})
+
+
 def test_named_variables_are_passed_on() -> None:
     passed = child_environment(pass_env=["PROXY", "NOT_SET"], parent=OURS).variables
     assert passed["PROXY"] == "http://p"
