@@ -73,8 +73,10 @@ Block = Text | Image | Audio | File
 AssistantBlock = Text | Thinking | ToolCall
 
 
-class UserMessage(msgspec.Struct, frozen=True, tag_field="role", tag="user"):
+class UserMessage(msgspec.Struct, frozen=True, tag_field="role", tag="user", omit_defaults=True):
     content: tuple[Block, ...]
+    # Notes on what was left out of a long conversation: a model wrote them, no person said them.
+    notes: bool = False
 
 
 class AssistantMessage(msgspec.Struct, frozen=True, tag_field="role", tag="assistant", rename="camel"):

@@ -256,7 +256,7 @@ async def test_a_long_conversation_is_compacted_before_the_window_is_full_and_st
 
     [compacted] = [event for event in here.events if isinstance(event, Compacted)]
     assert compacted.summary.endswith("They asked forty things.")
-    assert model.requests[1].messages[0] == user(compacted.summary)
+    assert model.requests[1].messages[0] == UserMessage((Text(compacted.summary),), notes=True)
     assert list(model.requests[2].messages) == [
         *model.requests[1].messages,
         said("And now this."),

@@ -15,7 +15,6 @@ from openclaw.agent.compaction import (
     compact,
     estimate,
     overhead,
-    shorten,
     written_summary,
 )
 from openclaw.agent.transcript import mended
@@ -32,6 +31,7 @@ from openclaw.content import (
     UserMessage,
 )
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, TextDelta
+from openclaw.security.shorten import shorten
 from parts.stage import Script, echo, says, tool, user
 
 
@@ -43,6 +43,10 @@ def exchange(number: int, size: int) -> list[Message]:
 def placeholder(number: int, size: int) -> ToolMessage:
     text = f"[The result of read was left out to save room: {size:,} characters. Call it again if you need it.]"
     return ToolMessage(f"c{number}", "read", (Text(text),))
+
+
+def notes_of(text: str) -> UserMessage:
+    return UserMessage((Text(text),), notes=True)
 
 
 async def no_summary(messages: Sequence[Message]) -> str:
@@ -103,7 +107,7 @@ async def test_what_results_cannot_free_becomes_a_summary_and_recent_turns_stay(
         tuple(messages[cut:]),
         cut,
     )
-    assert done.messages[0] == user(done.summary)
+    assert done.messages[0] == notes_of(done.summary)
 
 
 async def test_a_summary_that_fails_costs_the_old_part_and_not_the_conversation() -> None:
@@ -128,8 +132,9 @@ async def test_the_last_request_survives_a_run_longer_than_the_window() -> None:
     done = await compact(messages, Budget(window=10_000), notes)
 
     assert done is not None
-    assert done.summary.endswith("The user's last request, word for word:\nRename every file to lower case.")
-    assert isinstance(done.kept[0], AssistantMessage)
+    assert done.summary.endswith("\n\nRenamed some.")
+    assert done.kept[0] == messages[0]
+    assert isinstance(done.kept[1], AssistantMessage)
 
 
 async def test_one_result_larger_than_the_window_is_cut_in_its_middle() -> None:
@@ -191,6 +196,41 @@ async def test_a_model_that_fails_writes_no_notes() -> None:
     assert await written_summary([user("Hi.")], "script/one", 10_000, raises) == ""
 
 
+async def test_a_request_of_most_of_the_window_is_kept_whole_and_the_rest_is_cut() -> None:
+    budget = Budget(window=10_000)
+    asked = UserMessage((Text("r" * 20_000), Image(b"png", "image/png")))
+    messages = [user("Earlier. " * 400), notes_of("Not mine."), asked, *exchange(1, 9_000), *exchange(2, 9_000)]
+
+    async def notes(old: Sequence[Message]) -> str:
+        return "Much was done. " * 2_000
+
+    done = await compact(messages, budget, notes)
+
+    assert done is not None
+    assert done.kept[0] == asked
+    assert estimate(done.messages) <= budget.limit
+
+
+async def test_results_that_give_way_leave_the_notes_where_they_are() -> None:
+    messages = [notes_of("Notes."), user("Go."), *(m for number in range(8) for m in exchange(number, 4_000))]
+
+    done = await compact(messages, Budget(window=10_000), no_summary)
+
+    assert done is not None
+    assert (done.summary, done.kept[0], done.messages[0]) == ("Notes.", user("Go."), notes_of("Notes."))
+
+
+async def test_a_long_conversation_is_told_by_its_ends_when_notes_are_asked_for() -> None:
+    model = Script([says("Notes.")])
+    await written_summary([user(f"{number} " + "x" * 900) for number in range(30)], "script/one", 5_000, model.stream)
+
+    [request] = model.requests
+    [asked] = request.messages
+    told = str(asked)
+    assert [number for number in range(30) if f"User: {number} " in told] == [0, 1, 2, 3, 4, 5, 24, 25, 26, 27, 28, 29]
+    assert "[… 18 messages left out …]" in told
+
+
 sizes = st.one_of(st.integers(0, 2_000), st.integers(0, 60_000))
 transcripts = st.lists(
     st.one_of(
@@ -242,5 +282,7 @@ async def test_any_conversation_stays_valid_and_comes_to_fit(script: list[tuple[
     assert estimate(result) <= budget.limit
     assert 0 <= done.dropped < len(messages)
     last = next(m for m in reversed(messages) if isinstance(m, UserMessage))
-    opening = last.content[0].text[:100]  # type: ignore[union-attr]
-    assert any(isinstance(m, UserMessage) and opening in m.content[0].text for m in result)  # type: ignore[union-attr]
+    kept = next(m for m in reversed(result) if isinstance(m, UserMessage) and not m.notes)
+    # Whole, unless it alone leaves no room for what has to stand beside it.
+    assert kept == last or estimate((last,)) > budget.limit // 4
+    assert last.content[0].text[:100] in kept.content[0].text  # type: ignore[union-attr]

@@ -1,10 +1,11 @@
 """Keeping a long conversation within the model's context window: what goes first, and what is kept whole.
 
 Pure decisions and one model call. In this order, before the window is full: old tool results give way to a sentence each; then
-the oldest part gives way to a summary the model writes (or, when it cannot, to a sentence that says so); then what is left is
-cut from the middle of its longest texts. A tool call and its result are never torn apart, the recent part is kept as it
-is as long as that is possible, and the user's last request is kept word for word. agent.py decides when; the session
-store keeps the outcome.
+the oldest part gives way to notes the model writes (or, when it cannot, to a sentence that says so); then what is left is
+cut from the middle of its longest texts. A tool call and its result are never torn apart, and the recent part is kept as it is as long as
+that is possible. The person's last request stays the message it is, however often a run is compacted: it is cut last, when it alone is
+larger than the room there is. Notes are marked as such, so that they never count as something a person said. agent.py decides when; the
+session store keeps the outcome.
 """
 
 import logging
@@ -28,6 +29,7 @@ from openclaw.content import (
     text_of,
 )
 from openclaw.models.provider import Done, ModelRequest, ProviderStream, TextDelta
+from openclaw.security.shorten import shorten
 from openclaw.tool import Tool
 
 _log = logging.getLogger(__name__)
@@ -53,14 +55,12 @@ SHORT_RESULT = 200
 # In the text a summary is made from: results matter less than what was said.
 RESULT_CHARS = 2_000
 SAID_CHARS = 8_000
-# A summary longer than this has failed to be one; in a small window it takes a quarter of the room at most.
-SUMMARY_CHARS = 16_000
-# The user's last request, when it stands in the summarised part; again a quarter at most.
-REQUEST_CHARS = 8_000
+# A summary longer than this has failed to be one; in a small window it takes a quarter at most of what the request leaves.
+SUMMARY_TOKENS = 4_000
+# Fewer tokens than these say nothing.
+SMALLEST_SUMMARY = 50
 # The last resort: the texts of what is left are cut to these lengths, one after the other, until it fits.
 CUTS = (20_000, 5_000, 1_000, 250)
-# Enough of the end of a cut text to hold the mark that closes an untrusted-content frame.
-TAIL_CHARS = 200
 SUMMARY_TIMEOUT = 120.0
 
 SUMMARY_SYSTEM = (
@@ -92,7 +92,7 @@ class Budget(msgspec.Struct, frozen=True):
 
 
 class Compaction(msgspec.Struct, frozen=True):
-    """The shorter conversation: `summary` as a user message (none when empty), then `kept`."""
+    """The shorter conversation: `summary` as notes (none when empty), then `kept`."""
 
     summary: str
     kept: tuple[Message, ...]
@@ -100,7 +100,7 @@ class Compaction(msgspec.Struct, frozen=True):
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        return (UserMessage((Text(self.summary),)), *self.kept) if self.summary else self.kept
+        return (UserMessage((Text(self.summary),), notes=True), *self.kept) if self.summary else self.kept
 
 
 async def compact(messages: Sequence[Message], budget: Budget, summarise: Summarise) -> Compaction | None:
@@ -110,16 +110,18 @@ async def compact(messages: Sequence[Message], budget: Budget, summarise: Summar
     target = int(budget.limit * TARGET)
     cleared = clear_results(messages, budget, target)
     if estimate(cleared) <= target:
-        return Compaction("", cleared, 0)
+        noted = _noted(messages)
+        return Compaction(noted, cleared[1:] if noted else cleared, 0)
     cut = boundary(messages, budget.recent)
+    asked = _last_request(messages)
+    kept = [m for m in messages[:cut] if m is asked] + list(messages[cut:])
     summary = ""
-    if cut:
-        # As many characters as the limit has tokens is a quarter of it.
-        notes = shorten((await summarise(messages[:cut])).strip(), min(SUMMARY_CHARS, budget.limit))
-        request = _last_request(messages, cut, min(REQUEST_CHARS, budget.limit))
-        summary = (f"{_HEAD}\n\n{notes}" if notes else _LOST) + request
-    room = budget.limit - _text_tokens(summary)
-    return Compaction(summary, fit(messages[cut:], room), cut)
+    if len(kept) < len(messages):
+        left = budget.limit - (estimate((asked,)) if asked else 0)
+        most = max(min(SUMMARY_TOKENS, left // 4), SMALLEST_SUMMARY)
+        summary = _summary(await summarise(messages[:cut]), _noted(messages), most)
+    room = budget.limit - (MESSAGE_TOKENS + _text_tokens(summary) if summary else 0)
+    return Compaction(summary, fit(kept, room, asked), len(messages) - len(kept))
 
 
 def estimate(messages: Sequence[Message]) -> int:
@@ -162,38 +164,58 @@ def clear_results(messages: Sequence[Message], budget: Budget, target: int) -> t
     return tuple(result)
 
 
-def fit(messages: Sequence[Message], room: int) -> tuple[Message, ...]:
-    """Cut the texts of `messages` until they take at most `room` tokens, or as near as it gets: results first, then all."""
+def fit(messages: Sequence[Message], room: int, request: UserMessage | None = None) -> tuple[Message, ...]:
+    """Cut the texts of `messages` until they take at most `room` tokens, or as near as it gets: results first, then the rest, and
+    `request` last of all."""
     result = tuple(messages)
-    for kinds in ((ToolMessage,), (ToolMessage, UserMessage, AssistantMessage)):
+    stages: tuple[Callable[[Message], bool], ...] = (
+        lambda message: isinstance(message, ToolMessage),
+        lambda message: message is not request,
+        lambda message: True,
+    )
+    for may_be_cut in stages:
         for length in CUTS:
             if estimate(result) <= room:
                 return result
-            result = tuple(_cut_message(m, length) if isinstance(m, kinds) else m for m in result)
+            result = tuple(_cut_message(m, length) if may_be_cut(m) else m for m in result)
     return result
 
 
 def summary_request(messages: Sequence[Message], model: str, window: int) -> ModelRequest:
-    """The request that asks `model` for notes on `messages`."""
-    text = shorten("\n\n".join(_rendered(message) for message in messages), window * BYTES_PER_TOKEN // 2)
+    """The request that asks `model` for notes on `messages`: of those that do not fit, the ones in the middle are left out."""
+    room = window * BYTES_PER_TOKEN // 2
+    rendered = [_rendered(message, room) for message in messages]
+    first, last = 0, len(rendered)
+    while first < last and room > 0:
+        # From either end in turn, so that the beginning and what was done last are there.
+        from_front = len(rendered) - last >= first
+        room -= len(rendered[first] if from_front else rendered[last - 1])
+        first, last = (first + 1, last) if from_front else (first, last - 1)
+    left_out = [f"[… {last - first:,} messages left out …]"] if first < last else []
+    text = "\n\n".join([*rendered[:first], *left_out, *rendered[last:]])
     asked = UserMessage((Text(f"<conversation>\n{text}\n</conversation>\n\nWrite the notes."),))
     return ModelRequest(model, SUMMARY_SYSTEM, (asked,), timeout=SUMMARY_TIMEOUT)
 
 
-def shorten(text: str, length: int) -> str:
-    """`text` with its middle left out when it is longer than `length`. Both ends stay: the end may close a frame."""
-    if len(text) <= length:
-        return text
-    tail = min(TAIL_CHARS, length // 2)
-    head = length - tail
-    return f"{text[:head]}\n[… {len(text) - length:,} characters left out …]\n{text[-tail:]}"
+def _summary(written: str, before: str, room: int) -> str:
+    """The notes under their heading, in about `room` tokens. When none were written, those there were `before` are still true."""
+    fresh = written.strip()
+    notes = fresh or before.removeprefix(_HEAD).removesuffix(_LOST).strip()
+    if not notes:
+        return _LOST
+    size = _text_tokens(notes)
+    notes = shorten(notes, len(notes) * room // size) if size > room else notes
+    return f"{_HEAD}\n\n{notes}" if fresh else f"{_HEAD}\n\n{notes}\n\n{_LOST}"
 
 
-def _last_request(messages: Sequence[Message], cut: int, length: int) -> str:
-    if any(isinstance(message, UserMessage) for message in messages[cut:]):
-        return ""
-    last = next((m for m in reversed(messages[:cut]) if isinstance(m, UserMessage)), None)
-    return f"\n\nThe user's last request, word for word:\n{shorten(text_of(last.content), length)}" if last else ""
+def _noted(messages: Sequence[Message]) -> str:
+    """The notes a conversation begins with; empty when it begins with what somebody said."""
+    first = messages[0]
+    return text_of(first.content) if isinstance(first, UserMessage) and first.notes else ""
+
+
+def _last_request(messages: Sequence[Message]) -> UserMessage | None:
+    return next((m for m in reversed(messages) if isinstance(m, UserMessage) and not m.notes), None)
 
 
 def _start_of_last(messages: Sequence[Message]) -> int:
@@ -235,8 +257,8 @@ def _cut_message(message: Message, length: int) -> Message:
     match message:
         case ToolMessage(call_id=call_id, name=name, content=content, is_error=is_error):
             return ToolMessage(call_id, name, tuple(_cut_block(block, length) for block in content), is_error)
-        case UserMessage(content=content):
-            return UserMessage(tuple(_cut_block(block, length) for block in content))
+        case UserMessage(content=content, notes=notes):
+            return UserMessage(tuple(_cut_block(block, length) for block in content), notes=notes)
         case AssistantMessage(content=blocks, model=model, usage=usage, stop_reason=stop_reason):
             return AssistantMessage(tuple(_cut_said(b, length) for b in blocks), model, usage, stop_reason)
 
@@ -261,17 +283,18 @@ def _cut_block(block: Block, length: int) -> Block:
     return block
 
 
-def _rendered(message: Message) -> str:
+def _rendered(message: Message, room: int) -> str:
+    result, said = min(RESULT_CHARS, room // 8), min(SAID_CHARS, room // 4)
     match message:
+        case UserMessage(content=content, notes=True):
+            return f"Notes on what came before: {shorten(text_of(content).removeprefix(_HEAD).strip(), room // 2)}"
         case UserMessage(content=content):
-            return f"User: {shorten(text_of(content), SAID_CHARS)}"
+            return f"User: {shorten(text_of(content), said)}"
         case ToolMessage(name=name, content=content, is_error=is_error):
-            return f"{'Error' if is_error else 'Result'} of {name}: {shorten(text_of(content), RESULT_CHARS)}"
+            return f"{'Error' if is_error else 'Result'} of {name}: {shorten(text_of(content), result)}"
         case AssistantMessage():
-            called = [
-                f"Assistant called {c.name} with {shorten(str(c.arguments), RESULT_CHARS)}" for c in message.tool_calls
-            ]
-            spoken = [f"Assistant: {shorten(message.text, SAID_CHARS)}"] if message.text else []
+            called = [f"Assistant called {c.name} with {shorten(str(c.arguments), result)}" for c in message.tool_calls]
+            spoken = [f"Assistant: {shorten(message.text, said)}"] if message.text else []
             return "\n".join([*spoken, *called])
 
 

@@ -9,13 +9,14 @@ from string import hexdigits
 
 from openclaw.security.external import MCP_NOTICE, WARNING
 
-_MARK = "<<<EXTERNAL_UNTRUSTED_CONTENT"
-_HEAD = f'{_MARK} id="'
+# What the first line of every frame begins with.
+MARK = "<<<EXTERNAL_UNTRUSTED_CONTENT"
+_HEAD = f'{MARK} id="'
 _ID_CHARACTERS = 16
 # What the first and the last line of a frame end with.
 _CLOSE = '">>>'
 _NOTICE = MCP_NOTICE.partition("{name}")[0]
-_OPENINGS = (WARNING, _NOTICE, f"\n{_MARK}", _MARK)
+_OPENINGS = (WARNING, _NOTICE, f"\n{MARK}", MARK)
 # As much of an opening as tells it from other text.
 _SIGN = 20
 # The name of a server is bounded where the notice is made; a longer line is no notice of ours.
@@ -24,11 +25,11 @@ _LONGEST_NOTICE = 600
 
 def without_frames(text: str) -> str:
     """A frame is known by its own id at both ends, which no text inside it can have guessed."""
-    return _frame_pattern().sub(lambda found: found["content"], text) if _MARK in text else text
+    return frame_pattern().sub(lambda found: found["content"], text) if MARK in text else text
 
 
 @cache
-def _frame_pattern() -> re.Pattern[str]:
+def frame_pattern() -> re.Pattern[str]:
     warning = re.escape(WARNING)
     notice = re.escape(MCP_NOTICE).replace(re.escape("{name}"), "[^\n]*")
     return re.compile(
@@ -59,14 +60,14 @@ class Unframer:
         shown: list[str] = []
         start = 0
         while (opening := _opening(text, start)) >= 0:
-            found = _frame_pattern().match(text, opening)
+            found = frame_pattern().match(text, opening)
             if found is not None:
                 shown += (text[start:opening], found["content"])
                 start = found.end()
             elif _may_become_one(text[opening:]):
                 shown.append(text[start:opening])
                 self._held = [text[opening:]]
-                self._tail = text[-len(_CLOSE) :] if _MARK in self._held[0] else ""
+                self._tail = text[-len(_CLOSE) :] if MARK in self._held[0] else ""
                 return "".join(shown)
             else:
                 shown.append(text[start : opening + 1])

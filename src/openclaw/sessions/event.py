@@ -92,7 +92,7 @@ def history(events: Iterable[SessionEvent]) -> list[Message]:
             case Said(message=message):
                 messages.append(message)
             case Shortened(summary=summary, kept=kept):
-                opening: list[Message] = [UserMessage((Text(summary),))] if summary else []
+                opening: list[Message] = [UserMessage((Text(summary),), notes=True)] if summary else []
                 messages = [*opening, *kept]
             case Reset():
                 messages = []

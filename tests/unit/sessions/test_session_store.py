@@ -147,7 +147,8 @@ async def test_history_after_a_compaction_is_the_summary_then_what_was_kept_then
         turn.compact("They spoke of old things.", [user("recent")])
         turn.append(assistant("new"))
 
-    assert await history(store, "k") == [user("They spoke of old things."), user("recent"), assistant("new")]
+    notes = UserMessage((Text("They spoke of old things."),), notes=True)
+    assert await history(store, "k") == [notes, user("recent"), assistant("new")]
 
 
 async def test_a_compaction_without_a_summary_keeps_only_the_messages_named(store: Store) -> None:
