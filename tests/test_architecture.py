@@ -235,3 +235,22 @@ def test_only_invoke_runs_a_tool() -> None:
         and node.func.value.id == "tool"
     ]
     assert {caller.split(":")[0] for caller in callers} <= {"openclaw.tools.invoke"}
+
+
+_WRITERS = {"encode", "Encoder"}
+
+
+def test_json_is_written_by_one_encoder() -> None:
+    """`content.to_json` writes framed text; an encoder without its hook fails on it."""
+    writers = {
+        name_of(path)
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (
+            isinstance(node, ast.Attribute)
+            and ast.unparse(node.value) in ("msgspec.json", "json")
+            and node.attr in _WRITERS
+        )
+        or (isinstance(node, ast.ImportFrom) and node.module == "msgspec.json")
+    }
+    assert writers == {"openclaw.content"}

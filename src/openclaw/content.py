@@ -2,7 +2,8 @@
 
 Owns the shapes that models, sessions, tools and surfaces share, and their JSON form (camelCase, `type` and `role` tags;
 bytes as base64). Knows nothing of any vendor's wire. `Framed` marks text that `security/external.py` has framed: framing is
-idempotent by this type, never by looking at the text, and only that module makes one.
+idempotent by this type, never by looking at the text, and only that module makes one. `to_json` is the one JSON encoder of the package:
+msgspec by itself refuses a subclass of `str`, so an encoder of one's own fails the day a framed text reaches it.
 """
 
 from typing import Any, Final
@@ -17,6 +18,18 @@ class Framed(str):
     """Text from outside, already inside its untrusted-content frame."""
 
     __slots__ = ()
+
+
+def _text(value: Any) -> str:
+    """Framed text is written as the text it is."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    raise TypeError(f"a value of type {type(value).__name__} is not JSON")
+
+
+to_json: Final = msgspec.json.Encoder(enc_hook=_text).encode
+# The same value always gives the same bytes: for what is compared or hashed.
+to_sorted_json: Final = msgspec.json.Encoder(enc_hook=_text, order="sorted").encode
 
 
 class Text(msgspec.Struct, frozen=True, tag_field="type", tag="text"):

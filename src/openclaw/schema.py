@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from openclaw.content import to_json
 from openclaw.log import one_line
 from openclaw.plain_schema import surely_fits
 
@@ -180,7 +181,7 @@ def _build(
             raise
         schema = msgspec.json.decode(text)
         del schema["$schema"]
-        return draft(msgspec.json.encode(schema).decode(), **options)
+        return draft(to_json(schema).decode(), **options)
 
 
 def _draft_of(text: str) -> "type[jsonschema_rs.Validator] | None":

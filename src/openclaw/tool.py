@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from openclaw.content import Block, Text
+from openclaw.content import Block, Text, to_json
 
 Kind = Literal["native", "plugin", "mcp"]
 
@@ -65,7 +65,7 @@ class Tool(msgspec.Struct, frozen=True):
 
 def parameters(schema: Mapping[str, Any]) -> msgspec.Raw:
     """A JSON Schema given as a mapping, in the raw form a Tool keeps."""
-    return msgspec.Raw(msgspec.json.encode(schema))
+    return msgspec.Raw(to_json(schema))
 
 
 class Absence(msgspec.Struct, frozen=True):

@@ -25,9 +25,10 @@ def parts_server(*options: str, **entry: Any) -> dict[str, Any]:
     return {"command": sys.executable, "args": ["-S", "-E", stdio_server.__file__, *options], **entry}
 
 
-def local_model(url: str, key: str) -> dict[str, Any]:
-    """The sections of a config whose agents use a chat-completions server on this machine."""
-    provider = {"baseUrl": url, "apiKey": key, "models": [{"id": "local-model", "input": ["text", "image"]}]}
+def local_model(url: str, key: str, api: str = "openai-completions") -> dict[str, Any]:
+    """The sections of a config whose agents use a model server on this machine that speaks `api`."""
+    model = {"id": "local-model", "input": ["text", "image"]}
+    provider = {"baseUrl": url, "apiKey": key, "api": api, "models": [model]}
     return {
         "models": {"mode": "replace", "providers": {"local": provider}},
         "agents": {"defaults": {"model": "local/local-model"}},

@@ -23,6 +23,7 @@ import msgspec
 from openclaw.auth.flights import Flights
 from openclaw.auth.keychain import Keychain, KeychainError
 from openclaw.auth.lock import hold
+from openclaw.content import to_json
 from openclaw.errors import StoreError
 from openclaw.files import replace
 from openclaw.redact import remember
@@ -134,7 +135,7 @@ class StoreKey:
         return info
 
     def _write(self, info: StoreInfo) -> None:
-        replace(self._directory / STORE_FILE, msgspec.json.encode(info))
+        replace(self._directory / STORE_FILE, to_json(info))
 
     def _file_warning(self) -> str:
         return (

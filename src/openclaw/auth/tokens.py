@@ -21,6 +21,7 @@ import msgspec
 from openclaw.auth.key import StoreKey
 from openclaw.auth.lock import hold
 from openclaw.auth.records import AuthRecord
+from openclaw.content import to_json
 from openclaw.errors import StoreError
 from openclaw.files import reason, replace
 
@@ -73,9 +74,9 @@ class TokenStore:
         """Keep a record. When this returns it is on the disk."""
         kind = type(record)
         nonce = token_bytes(_NONCE_BYTES)
-        data = (await self._cipher()).encrypt(nonce, msgspec.json.encode(record), _bound(kind, identity))
+        data = (await self._cipher()).encrypt(nonce, to_json(record), _bound(kind, identity))
         sealed = _Sealed(base64.b64encode(nonce).decode("ascii"), base64.b64encode(data).decode("ascii"))
-        text = msgspec.json.encode(sealed).decode("ascii")
+        text = to_json(sealed).decode("ascii")
         # Waiting for the disk is left to a thread.
         await asyncio.to_thread(replace, self._file(kind, identity), text.encode())
         self.changes += 1
@@ -119,7 +120,7 @@ def _name(kind: type[AuthRecord], identity: tuple[str, ...]) -> str:
 
 
 def _bound(kind: type[AuthRecord], identity: tuple[str, ...]) -> bytes:
-    return msgspec.json.encode([kind.__name__, *identity])
+    return to_json([kind.__name__, *identity])
 
 
 def _invalid_tag() -> type[Exception]:

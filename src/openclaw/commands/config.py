@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from openclaw.commands.console import to_json
+from openclaw.commands.console import readable_json
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config import json5
@@ -75,7 +75,7 @@ async def get(context: Context, parsed: Parsed) -> int:
         raise UsageError(f"Nothing is set at {text}.", hint=f"The file is {context.paths.config_file}.") from None
     path = parse_path(text)
     shown = _without_secrets(value, path[-1] if path else "")
-    context.console.line(shown if isinstance(shown, str) else to_json(shown))
+    context.console.line(shown if isinstance(shown, str) else readable_json(shown))
     return 0
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from openclaw.content import to_json
+
 # Control characters beyond ASCII, and those that turn the direction of writing.
 _DRIVING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -72,7 +74,7 @@ class Console(msgspec.Struct, frozen=True):
         self.err(text + "\n")
 
     def data(self, value: Any) -> None:
-        self.out(to_json(value) + "\n")
+        self.out(readable_json(value) + "\n")
 
     def bold(self, text: str) -> str:
         return self._style("1", text)
@@ -114,7 +116,7 @@ def duration(seconds: float) -> str:
     return f"{seconds / size:.0f} {unit}"
 
 
-def to_json(value: Any) -> str:
+def readable_json(value: Any) -> str:
     """Indented JSON of structs and plain data. Characters that drive a terminal are escaped, which leaves the values as they are."""
-    text = msgspec.json.format(msgspec.json.encode(value, enc_hook=str.__str__), indent=2).decode()
+    text = msgspec.json.format(to_json(value), indent=2).decode()
     return text if text.isascii() else _DRIVING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

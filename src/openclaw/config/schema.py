@@ -14,6 +14,7 @@ from openclaw.config.entry import AgentMcp, Part, PluginConfig, ServerEntry
 from openclaw.config.include import INCLUDE
 from openclaw.config.sections import Root
 from openclaw.config.wording import words_for
+from openclaw.content import to_json
 
 _DEFINITIONS = "#/$defs/{name}"
 
@@ -124,7 +125,7 @@ def _field(field: inspect.Field) -> Field:
     return Field(
         path=field.encode_name,
         kind=words_for(field.type),
-        default=msgspec.json.encode(field.default).decode() if plain else "",
+        default=to_json(field.default).decode() if plain else "",
         description=str(schema.get("description", "")),
         secret=secret,
         required=field.required,

@@ -12,9 +12,7 @@ from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import Any
 
-import msgspec
-
-from openclaw.content import Text, ToolMessage
+from openclaw.content import Text, ToolMessage, to_json
 from openclaw.demo.authorization_server import TOKEN_LIFE, AuthorizationServer
 from openclaw.demo.calendar_server import NEXT_EVENT, CalendarServer
 from openclaw.demo.sdk_client import NO_SDK
@@ -153,7 +151,7 @@ async def _engine_orders(tour: Tour) -> None:
     async with Manager([tour.stage.own_server()], services=Services(environ=tour.stage.env)) as client:
         tools = ", ".join(tool.name.removeprefix("openclaw__") for tool in client.tools())
         await tour.screen.show(f"→ tools/list\n← {tools}")
-        await tour.screen.show(f"→ tools/call order_openclaw {msgspec.json.encode(order).decode()}")
+        await tour.screen.show(f"→ tools/call order_openclaw {to_json(order).decode()}")
         result = await client.call("openclaw__order_openclaw", order)
     answer = result.fault or "\n".join(item.text or "" for item in result.content)
     if result.is_error or _TRAIN not in answer:

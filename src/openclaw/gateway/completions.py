@@ -12,7 +12,7 @@ import msgspec
 
 from openclaw.agent.attachments import Attachment
 from openclaw.agent.events import Event, MessageEnd, RunReason, TextDelta
-from openclaw.content import PICTURES, AssistantMessage, Block, Image, Message, Text, Usage, UserMessage
+from openclaw.content import PICTURES, AssistantMessage, Block, Image, Message, Text, Usage, UserMessage, to_json
 from openclaw.errors import UsageError
 from openclaw.media import ITEM_BYTES, MAX_FILES, MAX_IMAGES, clean_type, decode_base64, safe_name, sniff
 
@@ -259,7 +259,7 @@ def error_json(message: str, code: str, kind: str = "invalid_request_error") -> 
 
 def sse(data: Any) -> bytes:
     """One server-sent event of JSON without a name."""
-    return b"data: " + msgspec.json.encode(data) + b"\n\n"
+    return b"data: " + to_json(data) + b"\n\n"
 
 
 def models_json(agents: Sequence[str], created: int) -> dict[str, Any]:

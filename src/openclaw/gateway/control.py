@@ -17,9 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-import msgspec
-
 from openclaw.commands.console import Console
+from openclaw.content import to_json
 from openclaw.errors import OpenClawError
 from openclaw.files import create
 from openclaw.gateway import wire
@@ -114,7 +113,7 @@ class ControlServer:
                 await self._run(request, reader, writer)
             elif request is not None and self._is_ours(request) and kind in (wire.STATUS, wire.STOP):
                 told = {"pid": os.getpid()} if kind == wire.STOP else await self._desk.status()
-                writer.write(wire.frame(wire.DATA, msgspec.json.encode(told)))
+                writer.write(wire.frame(wire.DATA, to_json(told)))
                 await writer.drain()
                 if kind == wire.STOP:
                     self._desk.stop()

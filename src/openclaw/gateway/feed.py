@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from openclaw.content import to_json
 from openclaw.log import JsonLine
 
 # Events kept for one slow watcher: far more than a healthy one ever has waiting.
@@ -61,7 +62,7 @@ class Watcher:
             return None
         if self._dropped:
             missed, self._dropped = self._dropped, 0
-            return FeedEvent("dropped", msgspec.json.encode({"events": missed}))
+            return FeedEvent("dropped", to_json({"events": missed}))
         return self._waiting.popleft() if self._waiting else None
 
 
@@ -77,7 +78,7 @@ class Feed:
     def publish(self, kind: str, data: Mapping[str, Any]) -> None:
         """In the event loop only."""
         if self._watches:
-            event = FeedEvent(kind, msgspec.json.encode(data))
+            event = FeedEvent(kind, to_json(data))
             for watch in self._watches:
                 watch.take(event)
 

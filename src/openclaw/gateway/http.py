@@ -16,6 +16,7 @@ import msgspec
 from aiohttp import web
 
 from openclaw.config.sections import GatewaySection
+from openclaw.content import to_json
 from openclaw.errors import (
     AuthError,
     ConfigError,
@@ -338,7 +339,7 @@ def failure(status: int, code: str, message: str) -> web.Response:
 
 def failure_bytes(status: int, code: str, message: str) -> bytes:
     kind = "server_error" if status >= 500 else "authentication_error" if status in (401, 403) else None
-    return json_bytes(error_json(redact(message), code, kind or "invalid_request_error"))
+    return to_json(error_json(redact(message), code, kind or "invalid_request_error"))
 
 
 def failed(error: OpenClawError) -> web.Response:
@@ -348,22 +349,11 @@ def failed(error: OpenClawError) -> web.Response:
 
 def json_response(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
     return web.Response(
-        body=json_bytes(value),
+        body=to_json(value),
         status=status,
         content_type="application/json",
         headers=headers,
     )
-
-
-def json_bytes(value: Any) -> bytes:
-    return msgspec.json.encode(value, enc_hook=_plain)
-
-
-def _plain(value: Any) -> Any:
-    """Framed text is text."""
-    if isinstance(value, str):
-        return str(value)
-    raise NotImplementedError(type(value).__name__)
 
 
 async def read_body(request: web.Request) -> bytes:

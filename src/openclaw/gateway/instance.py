@@ -11,6 +11,7 @@ from types import TracebackType
 import msgspec
 
 from openclaw.config.paths import Paths
+from openclaw.content import to_json
 from openclaw.errors import OpenClawError, StoreError
 from openclaw.files import make_directory
 from openclaw.lock import take
@@ -64,7 +65,7 @@ class Instance:
         else:
             os.close(self._handle)
             raise AlreadyRunningError(_read(self._file))
-        data = msgspec.json.encode(self.holder)
+        data = to_json(self.holder)
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, data, 0)
         return self

@@ -10,8 +10,8 @@ import msgspec
 from aiohttp import web
 
 from openclaw.app import App
-from openclaw.content import ToolCall, text_of
-from openclaw.gateway.http import failure_bytes, json_bytes, json_response, object_of, read_body
+from openclaw.content import ToolCall, text_of, to_json
+from openclaw.gateway.http import failure_bytes, json_response, object_of, read_body
 from openclaw.gateway.lane import INVOKE
 from openclaw.tool import Tool
 from openclaw.tools.invoke import unknown
@@ -64,7 +64,7 @@ class ToolRoutes:
             return 404, failure_bytes(404, "tool_not_found", text_of(missing.content))
         result = await self._app.call(spec.id, call.session_key, tool, arguments)
         answer = {"ok": not result.is_error, "content": result.content, "isError": result.is_error}
-        return 200, json_bytes(answer)
+        return 200, to_json(answer)
 
 
 def _tool(tool: Tool) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
-import msgspec
 from aiohttp import web
 
+from openclaw.content import to_json
 from openclaw.errors import UsageError
 from openclaw.gateway.feed import MAX_WATCHERS, Feed, FeedEvent
 from openclaw.gateway.http import KEEP_ALIVE, failure, json_response
@@ -54,7 +54,7 @@ class WatchRoutes:
         response.content_type = "text/event-stream"
         with self._feed.watch(kinds) as watch:
             await response.prepare(request)
-            await response.write(_sse(FeedEvent("snapshot", msgspec.json.encode(await self._snapshot()))))
+            await response.write(_sse(FeedEvent("snapshot", to_json(await self._snapshot()))))
             while True:
                 event = await watch.next(KEEP_ALIVE)
                 if event is None and watch.is_closed:

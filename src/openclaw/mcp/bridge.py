@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from openclaw.content import PICTURES, Block, File, Image, Text
+from openclaw.content import PICTURES, Block, File, Image, Text, to_json
 from openclaw.errors import MediaError, ProtocolError, StoreError
 from openclaw.mcp.definition import Details, is_null, schema_of
 from openclaw.mcp.registry import ToolEntry
@@ -83,7 +83,7 @@ def result_of(call: CallResult, server: str, tool: str, media: MediaStore | None
             _TAKERS.get(item.type, _Answer._unknown)(answer, item)
     structure = msgspec.json.decode(call.structured_content) if call.has_structure else None
     if structure is not None and not answer.says(structure):
-        answer.texts.append(msgspec.json.encode(structure).decode())
+        answer.texts.append(to_json(structure).decode())
     details: dict[str, Any] = {"externalContent": external(server, tool)}
     if structure is not None:
         details["structuredContent"] = structure

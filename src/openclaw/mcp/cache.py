@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Raw
 
 from openclaw.config.servers import ServerSpec
+from openclaw.content import to_json
 from openclaw.errors import StoreError
 from openclaw.files import replace
 from openclaw.mcp.definition import RefusedTool
@@ -119,7 +120,7 @@ def _account(spec: ServerSpec, salt: str) -> str:
 
 
 def _digest(value: object, salt: str) -> str:
-    return hashlib.sha256(salt.encode() + msgspec.json.encode(value)).hexdigest()
+    return hashlib.sha256(salt.encode() + to_json(value)).hexdigest()
 
 
 def _read(path: Path, kind: type[T]) -> T | None:
@@ -135,6 +136,6 @@ def _read(path: Path, kind: type[T]) -> T | None:
 def _write(path: Path, value: object) -> None:
     try:
         # What is lost in a power cut is learned again.
-        replace(path, msgspec.json.encode(value), durable=False)
+        replace(path, to_json(value), durable=False)
     except StoreError as error:
         _log.warning("Nothing is remembered: %s", error)

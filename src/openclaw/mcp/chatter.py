@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from openclaw.content import to_json
 from openclaw.errors import ProtocolError
 from openclaw.protocol.jsonrpc import parse
 from openclaw.security.external import clean_label
@@ -58,7 +59,7 @@ class Chatter:
         except ProtocolError as error:
             self.note(logging.DEBUG, f"a log message that cannot be read: {error}")
             return
-        data = message.data if isinstance(message.data, str) else msgspec.json.encode(message.data).decode()
+        data = message.data if isinstance(message.data, str) else to_json(message.data).decode()
         origin = f"{message.logger}: " if message.logger else ""
         self.note(_LEVELS.get(message.level, logging.INFO), f"{origin}{data}")
 

@@ -8,7 +8,7 @@ pins.py asks; nothing here knows about servers or tools.
 
 from typing import Any
 
-import msgspec
+from openclaw.content import to_sorted_json
 
 Schema = dict[str, Any] | bool
 
@@ -47,7 +47,7 @@ def still_admits(old: Schema, new: Schema) -> bool:
 
 
 def _canonical(value: Any) -> bytes:
-    return msgspec.json.encode(value, order="sorted")
+    return to_sorted_json(value)
 
 
 def _equal(old: Any, new: Any) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from openclaw.content import to_json, to_sorted_json
 from openclaw.mcp.definition import NO_ARGUMENTS, NOTHING, Definition, schema_of
 from openclaw.mcp.drift import still_admits
 
@@ -89,11 +90,11 @@ def _dressed(definition: Definition, pin: Pin) -> Definition:
     """The live definition with the pinned parts in place: what the model keeps seeing."""
     parts = msgspec.json.decode(definition.raw, type=dict[str, Raw])
     parts |= {
-        "description": Raw(msgspec.json.encode(pin.description)),
+        "description": Raw(to_json(pin.description)),
         "inputSchema": pin.input_schema,
         "annotations": pin.annotations,
     }
-    return Definition(definition.name, Raw(msgspec.json.encode(parts)))
+    return Definition(definition.name, Raw(to_json(parts)))
 
 
 def _decoded(raw: Raw) -> Any:
@@ -109,7 +110,7 @@ def _plain(pin: Pin) -> dict[str, Any]:
 
 
 def _canonical(pin: Pin) -> bytes:
-    return msgspec.json.encode(_plain(pin), order="sorted")
+    return to_sorted_json(_plain(pin))
 
 
 def _lines(pin: Pin) -> list[str]:

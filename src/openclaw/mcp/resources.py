@@ -8,10 +8,9 @@ Owns the two tools that let a model look for itself (`resources_list`, `resource
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-import msgspec
 from msgspec import Raw
 
-from openclaw.content import Framed
+from openclaw.content import Framed, to_json
 from openclaw.errors import ProtocolError, RpcError, TransportError
 from openclaw.mcp.client import Client, Listable
 from openclaw.mcp.definition import Definition
@@ -39,7 +38,7 @@ def _utility(name: str, description: str, properties: Mapping[str, Any]) -> Defi
         "required": list(properties),
         "additionalProperties": False,
     }
-    return Definition(name, Raw(msgspec.json.encode({"name": name, "description": description, "inputSchema": schema})))
+    return Definition(name, Raw(to_json({"name": name, "description": description, "inputSchema": schema})))
 
 
 UTILITIES = (
@@ -87,7 +86,7 @@ async def run_utility(client: Client, tool: str, arguments: Mapping[str, Any], *
     """Serve one of our own tools, in the shape of a server's answer."""
     if tool == READ_TOOL:
         contents = await client.read_resource(str(arguments.get("uri", "")), timeout=timeout)
-        return CallResult([Content("resource", resource=Raw(msgspec.json.encode(held))) for held in contents])
+        return CallResult([Content("resource", resource=Raw(to_json(held))) for held in contents])
     lines = [_line(entry.uri, entry) for entry in await list_resources(client)]
     lines += [_line(f"{entry.uri_template} (template)", entry) for entry in await list_templates(client)]
     if len(lines) > MAX_LISTED:

@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 import msgspec
 from msgspec import Raw
 
+from openclaw.content import to_json
 from openclaw.errors import UsageError
 from openclaw.mcp_server.shallow import AnyObject, List, Scalar, Value, items_of, kind, list_of
 
@@ -86,7 +87,7 @@ def written(order: Order) -> bytes:
                 {"data": item.data, "mimeType": item.mime_type} | ({"filename": item.filename} if item.filename else {})
                 for item in items
             ]
-    return msgspec.json.encode(given)
+    return to_json(given)
 
 
 def _check_encoding(text: memoryview) -> None:

@@ -12,21 +12,19 @@ from msgspec import Raw
 
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
+from openclaw.content import to_json
 from openclaw.errors import UsageError
 from openclaw.mcp_server.arguments import Order, read_order
 from openclaw.mcp_server.fulfil import fulfil
 from openclaw.mcp_server.server import OrderListener
 from openclaw.protocol.eras import MODERN
 
-# Framed text is a subclass of str, which msgspec refuses by itself.
-_encoder = msgspec.json.Encoder(enc_hook=str.__str__)
-
 
 async def run(context: Context, parsed: Parsed) -> int:
     order = await _order(context)
 
     def say(value: dict[str, Any]) -> None:
-        context.console.out(_encoder.encode(value).decode() + "\n")
+        context.console.out(to_json(value).decode() + "\n")
 
     async with context.open_app() as app:
         result = await fulfil(

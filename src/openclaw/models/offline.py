@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from openclaw.content import Audio, File, Framed, Image, Message, Text, ToolCall, ToolMessage, UserMessage
+from openclaw.content import Audio, File, Framed, Image, Message, Text, ToolCall, ToolMessage, UserMessage, to_json
 from openclaw.models.arguments import Filled, fill
 from openclaw.models.clues import Clues, TargetKind, read_clues
 from openclaw.models.grounds import grounded
@@ -106,7 +106,7 @@ class Offline:
         answer = decide(request.messages, request.tools, request.hidden(), request.absent)
         if isinstance(answer, ToolCall):
             yield ToolCallStart(0, answer.id, answer.name)
-            yield ToolCallDelta(0, msgspec.json.encode(answer.arguments).decode())
+            yield ToolCallDelta(0, to_json(answer.arguments).decode())
             yield ToolCallEnd(0, answer)
             yield Done("tools", model=f"{NAME}/{MODEL}")
         else:

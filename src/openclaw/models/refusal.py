@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from openclaw.content import to_json
 from openclaw.errors import AddressError, DeadlineError, LinkLostError, OpenClawError, ProtocolError
 from openclaw.log import one_line
 from openclaw.models.spec import ModelEndpoint
@@ -128,7 +129,7 @@ def error_in(value: Any) -> tuple[str, str, bool]:
     kind = " ".join(str(kind) for kind in kinds if isinstance(kind, str | int) and kind not in ("error", "", None))
     message = next((error[key] for key in ("message", "detail", "msg") if isinstance(error.get(key), str)), "")
     if not message and error.get("detail"):
-        message = msgspec.json.encode(error["detail"]).decode()
+        message = to_json(error["detail"]).decode()
     return kind, message, bool(message) or "error" in value
 
 

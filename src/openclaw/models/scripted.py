@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from openclaw.content import ToolCall, ToolMessage, Usage, text_of
+from openclaw.content import ToolCall, ToolMessage, Usage, text_of, to_json
 from openclaw.errors import ModelError
 from openclaw.models.provider import (
     Done,
@@ -113,7 +113,7 @@ def _events(turn: ScriptedTurn, request: ModelRequest, number: int) -> list[Mode
         call_id = call.id or f"call_{number + 1}_{index + 1}"
         events += [
             ToolCallStart(index, call_id, call.name),
-            ToolCallDelta(index, msgspec.json.encode(call.arguments).decode()),
+            ToolCallDelta(index, to_json(call.arguments).decode()),
             ToolCallEnd(index, ToolCall(call_id, call.name, call.arguments, call.fault)),
         ]
     return events

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from openclaw.content import ToolCall
+from openclaw.content import ToolCall, to_json
 
 EMPTY_SCHEMA = msgspec.Raw(b'{"type":"object","properties":{}}')
 
@@ -31,7 +31,7 @@ def accepted_schema(schema: msgspec.Raw) -> msgspec.Raw:
     if _is_object(top) and "properties" in top and not any(keyword in top for keyword in _REFUSED_AT_TOP):
         return schema
     try:
-        return msgspec.Raw(msgspec.json.encode(_object(msgspec.json.decode(schema))))
+        return msgspec.Raw(to_json(_object(msgspec.json.decode(schema))))
     except (msgspec.DecodeError, RecursionError):
         return EMPTY_SCHEMA
 
@@ -128,6 +128,6 @@ def scrubbed(value: Any) -> Any:
 def encoded(payload: Any) -> bytes:
     """JSON for a request. Text that cannot be encoded (halves of surrogate pairs) is mended rather than refused."""
     try:
-        return msgspec.json.encode(payload)
+        return to_json(payload)
     except UnicodeEncodeError:
-        return msgspec.json.encode(scrubbed(payload))
+        return to_json(scrubbed(payload))

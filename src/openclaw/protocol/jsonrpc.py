@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from openclaw.content import to_json
 from openclaw.errors import ProtocolError, UsageError
 
 RequestId = int | str
@@ -100,7 +101,6 @@ class _Outgoing(msgspec.Struct, omit_defaults=True):
 
 _envelope = msgspec.json.Decoder(_Envelope)
 _batch = msgspec.json.Decoder(list[Raw])
-_encoder = msgspec.json.Encoder()
 
 T = TypeVar("T")
 
@@ -128,7 +128,7 @@ def _given(data: Any) -> dict[str, Any]:
 def _encode(message: _Outgoing) -> bytes:
     """One line without its newline. Raises UsageError for a value JSON cannot carry: the fault is on our side."""
     try:
-        return _encoder.encode(message)
+        return to_json(message)
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"The message cannot be written as JSON: {error}.") from error
 

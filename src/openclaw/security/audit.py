@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from openclaw.content import ToolCall
+from openclaw.content import ToolCall, to_json
 from openclaw.files import make_directory
 from openclaw.log import one_line, short_hash
 from openclaw.redact import known_forms, redact
@@ -341,7 +341,7 @@ def _piece(text: str) -> _Piece:
 
 
 def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
+    return to_json(value).decode()
 
 
 @lru_cache(maxsize=_MOST_REPEATED)

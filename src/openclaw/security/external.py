@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from openclaw.content import Framed
+from openclaw.content import Framed, to_json
 from openclaw.log import ESCAPE_SEQUENCE
 from openclaw.security.fold import OTHER, fold_with_places, letters
 
@@ -183,7 +183,7 @@ def clean_schema_strings(schema: bytes | msgspec.Raw) -> msgspec.Raw:
         cleaned = _clean_value(value)
     except RecursionError:
         raise msgspec.DecodeError("The schema is nested too deeply.") from None
-    return msgspec.Raw(data if cleaned == value else msgspec.json.encode(cleaned))
+    return msgspec.Raw(data if cleaned == value else to_json(cleaned))
 
 
 def clean_terminal(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from openclaw.content import AssistantMessage, Message, Text, UserMessage
+from openclaw.content import AssistantMessage, Message, Text, UserMessage, to_json
 from openclaw.errors import StoreError
 
 # JSON readers give up near 1,000 levels: what is stored must be readable again, whatever the stack looks like then.
@@ -52,8 +52,6 @@ class Entry(msgspec.Struct, frozen=True):
     event: SessionEvent
 
 
-# Framed text is a subclass of str, which msgspec refuses by itself; a framed text is stored as the text it is.
-_encoder = msgspec.json.Encoder(enc_hook=str.__str__)
 _decoder: msgspec.json.Decoder[SessionEvent] = msgspec.json.Decoder(SessionEvent)
 
 
@@ -62,7 +60,7 @@ def encode(event: SessionEvent) -> bytes:
     try:
         if _depth(_open_data(event)) > MAX_DEPTH:
             raise StoreError(f"A message nested more than {MAX_DEPTH} levels deep cannot be stored.")
-        return _encoder.encode(event)
+        return to_json(event)
     except UnicodeEncodeError:
         raise StoreError("A message that holds a lone surrogate (half a character) cannot be stored.") from None
     except (TypeError, ValueError, OverflowError) as error:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from openclaw.content import to_json
 from openclaw.sessions.event import encode
 from openclaw.sessions.store import Transcript
 
@@ -34,4 +35,4 @@ def timestamp(at: float) -> str:
 
 
 def _line(value: dict[str, Any]) -> str:
-    return msgspec.json.encode(value).decode()
+    return to_json(value).decode()

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from openclaw.content import to_json
 from openclaw.errors import AuthError
 from openclaw.protocol.oauth.authorization import Answer, Question
 from openclaw.protocol.oauth.registration import OAuthClient
@@ -184,7 +185,7 @@ def _assertion(audience: str, client_id: str, proof: Proof, sign: Callable[[byte
 
 
 def _encoded(value: dict[str, Any]) -> str:
-    return _text(msgspec.json.encode(value))
+    return _text(to_json(value))
 
 
 def _text(data: bytes) -> str:

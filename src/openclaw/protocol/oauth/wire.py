@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
+from openclaw.content import to_json
 from openclaw.errors import AuthError, ConnectError, OpenClawError, RefusedError
 
 T = TypeVar("T")
@@ -71,9 +72,7 @@ def post_form(url: str, form: Form, headers: Mapping[str, str] | None = None) ->
 
 
 def post_json(url: str, value: object) -> FlowRequest:
-    return FlowRequest(
-        "POST", url, {"Accept": "application/json", "Content-Type": "application/json"}, msgspec.json.encode(value)
-    )
+    return FlowRequest("POST", url, {"Accept": "application/json", "Content-Type": "application/json"}, to_json(value))
 
 
 def read(body: bytes, kind: type[S]) -> S | None:

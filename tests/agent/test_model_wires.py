@@ -1,0 +1,49 @@
+"""Whole turns over both vendors' wires: an App, real MCP servers, and model servers that refuse what the vendors refuse."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.agent.attachments import Attachment
+from openclaw.app import App
+from parts.command_line import Home, local_model, parts_server
+from parts.media_server import png
+from parts.model_servers import Answer, Call, ChatServer, MessagesServer, ModelServer, Reply
+
+WIRES: dict[str, type[ModelServer]] = {"openai-completions": ChatServer, "anthropic-messages": MessagesServer}
+both_wires = pytest.mark.parametrize("api", WIRES)
+
+
+def home_of(folder: Path, api: str, server: ModelServer, **config: Any) -> Home:
+    return Home(folder, **local_model(server.url, server.key, api), **config)
+
+
+def app_of(home: Home) -> App:
+    return App(home.config(), paths=home.paths, env=home.environ)
+
+
+def told(server: ModelServer, place: int = -1) -> str:
+    return str(server.requests[place]["messages"])
+
+
+@both_wires
+async def test_a_result_of_an_mcp_server_reaches_the_model(tmp_path: Path, api: str) -> None:
+    replies: list[Reply] = [Answer(calls=(Call("call_1", "parts__echo", {"text": "hello"}),)), Answer("It says hello.")]
+    async with WIRES[api](replies) as server:
+        home = home_of(tmp_path, api, server, mcp={"servers": {"parts": parts_server()}})
+        async with app_of(home) as app:
+            reply = await app.reply("Say hello.")
+
+    assert (reply.text, reply.error) == ("It says hello.", "")
+    assert "END_EXTERNAL_UNTRUSTED_CONTENT" in told(server)
+
+
+@both_wires
+async def test_a_picture_and_the_text_of_a_file_come_with_one_message(tmp_path: Path, api: str) -> None:
+    given = (Attachment("notes.txt", "text/plain", b"Buy milk."), Attachment("shop.png", "image/png", png()))
+    async with WIRES[api]([Answer("A shop, and milk.")]) as server, app_of(home_of(tmp_path, api, server)) as app:
+        reply = await app.reply("What is this?", attachments=given)
+
+    assert (reply.text, reply.error) == ("A shop, and milk.", "")
+    assert ("Buy milk." in told(server), "image" in told(server)) == (True, True)
