@@ -16,11 +16,21 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TextIO
 
-from openclaw.errors import UsageError
+from openclaw.errors import OpenClawError, UsageError
 from openclaw.files import make_directory
 from openclaw.redact import redact
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+# The words that a config may use beside them. Nothing is logged above `fatal`.
+_MORE_LEVELS = {
+    "trace": logging.DEBUG,
+    "warn": logging.WARNING,
+    "fatal": logging.CRITICAL,
+    "silent": logging.CRITICAL + 1,
+}
+# A log file that is longer is put aside, as FILE.1, and the oldest of those is dropped.
+LARGEST_FILE = 10 * 1024 * 1024
+OLD_FILES = 3
 
 # Short enough to read, long enough that two sessions of one store do not share it (48 bits).
 _HASH_CHARACTERS = 12
@@ -45,24 +55,30 @@ _installed: list[logging.Handler] = []
 
 
 def configure(
-    *, level: str = "info", json_lines: bool = False, stream: TextIO | None = None, file: Path | None = None
+    *,
+    level: str = "info",
+    json_lines: bool = False,
+    stream: TextIO | None = None,
+    file: Path | None = None,
+    own: Path | None = None,
 ) -> None:
     """Send log lines to `stream` (stderr unless given) and, when `file` is given, to that file too (mode 0600, appended).
 
     Replaces what an earlier call set up. Other packages' loggers are heard from warning up. A file that cannot be opened costs one
-    warning, not the program.
+    warning, not the program. `own` is the file that standard output and standard error may have been sent to by who started us; then it
+    turns over by size as `file` does.
     """
-    number = LEVELS.get(level.lower())
+    number = (LEVELS | _MORE_LEVELS).get(level.lower())
     if number is None:
         raise UsageError(f"There is no log level '{one_line(level)}'.", hint=f"Use one of {', '.join(LEVELS)}.")
     reset()
     line = JsonLine(tracebacks=number <= logging.DEBUG) if json_lines else Line(tracebacks=number <= logging.DEBUG)
-    _install(_Stream(stream or sys.stderr), line)
+    _install(_Output(own) if own is not None and _is_stderr(own) else _Stream(stream or sys.stderr), line)
     logging.getLogger("openclaw").setLevel(number)
     logging.getLogger().setLevel(max(number, logging.WARNING))
     if file is not None:
         try:
-            _install(_Stream(_open_private(file), owned=True), line)
+            _install(_File(file), line)
         except OSError as error:
             logging.getLogger(__name__).warning("No log file at %s: %s.", file, error.strerror)
 
@@ -133,20 +149,57 @@ class JsonLine(logging.Formatter):
 class _Stream(logging.StreamHandler[TextIO]):
     """Writes lines, and keeps quiet when nobody can take them (a closed terminal, a full disk)."""
 
-    def __init__(self, stream: TextIO, *, owned: bool = False) -> None:
-        super().__init__(stream)
-        self._owned = owned
-
     def handleError(self, record: logging.LogRecord) -> None:
         return None
 
+
+class _File(_Stream):
+    """A file of ours that turns over by size."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(open_log(path))
+        self._path = path
+
+    def emit(self, record: logging.LogRecord) -> None:
+        super().emit(record)
+        try:
+            if os.fstat(self.stream.fileno()).st_size > LARGEST_FILE:
+                self._begin_anew()
+        except (OSError, ValueError, OpenClawError):
+            # It cannot be put aside: it goes on growing, and is tried again with the next line.
+            pass
+
+    def _begin_anew(self) -> None:
+        fresh = turned_over(self._path, self.stream.fileno())
+        before, self.stream = self.stream, fresh
+        before.close()
+
     def close(self) -> None:
         super().close()
-        if self._owned:
-            try:
-                self.stream.close()
-            except OSError:
-                pass
+        try:
+            self.stream.close()
+        except OSError:
+            pass
+
+
+class _Output(_File):
+    """Standard error where it is such a file. What writes to the descriptors by itself goes to the new file too."""
+
+    def __init__(self, path: Path) -> None:
+        _Stream.__init__(self, sys.stderr)
+        self._path = path
+
+    def _begin_anew(self) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        # Somebody may have sent standard output elsewhere.
+        ours = [one for one in (1, 2) if os.path.samestat(os.fstat(one), os.fstat(2))]
+        with turned_over(self._path, 2) as fresh:
+            for descriptor in ours:
+                os.dup2(fresh.fileno(), descriptor)
+
+    def close(self) -> None:
+        _Stream.close(self)
 
 
 def _install(handler: logging.Handler, line: logging.Formatter) -> None:
@@ -155,7 +208,34 @@ def _install(handler: logging.Handler, line: logging.Formatter) -> None:
     _installed.append(handler)
 
 
-def _open_private(file: Path) -> TextIO:
+def _is_stderr(file: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(2), file.stat())
+    except OSError:
+        return False
+
+
+def turned_over(file: Path, written: int) -> TextIO:
+    """The file anew, after what was `written` to (an open descriptor) is put aside. Of those put aside before the oldest is dropped.
+
+    Raises OSError, StoreError.
+    """
+    # Another process may have put it aside since.
+    if os.path.samestat(os.fstat(written), file.stat()):
+        for number in range(OLD_FILES - 1, 0, -1):
+            older = _old(file, number)
+            if older.exists():
+                older.replace(_old(file, number + 1))
+        file.replace(_old(file, 1))
+    return open_log(file)
+
+
+def _old(file: Path, number: int) -> Path:
+    return file.with_name(f"{file.name}.{number}")
+
+
+def open_log(file: Path) -> TextIO:
+    """A log to append to, private to its owner. Raises OSError, StoreError."""
     make_directory(file.parent)
     descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     return open(descriptor, "a", encoding="utf-8", errors="backslashreplace")

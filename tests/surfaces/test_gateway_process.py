@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from openclaw.log import LARGEST_FILE
 from parts.gateways import PROGRAM, GatewayProcess, Home, gateway_process, home, running, stdio_server
 from parts.processes import HANG_GUARD, handle_of, wait_until_gone
 
@@ -68,7 +69,7 @@ def test_sigterm_lets_a_running_call_finish(tmp_path: Path) -> None:
             stdout=subprocess.PIPE,
             text=True,
         ) as call:
-            while json.loads(gateway.home.run("gateway", "status", "--json").stdout)["running"] == 0:
+            while json.loads(gateway.home.run("gateway", "status", "--json").stdout)["requests"] == 0:
                 pass
             gateway.process.send_signal(signal.SIGTERM)
             gateway.wait_until("The gateway stops.")
@@ -86,7 +87,7 @@ def test_a_second_signal_does_not_wait_for_calls(tmp_path: Path) -> None:
         with subprocess.Popen(
             [*PROGRAM, "mcp", "call", "part__hang"], env=gateway.home.env, stderr=subprocess.PIPE, text=True
         ) as call:
-            while json.loads(gateway.home.run("gateway", "status", "--json").stdout)["running"] == 0:
+            while json.loads(gateway.home.run("gateway", "status", "--json").stdout)["requests"] == 0:
                 pass
             gateway.process.send_signal(signal.SIGINT)
             gateway.wait_until("The gateway stops.")
@@ -150,6 +151,63 @@ def test_start_detaches_and_stop_ends_it(tmp_path: Path) -> None:
         log = place.paths.logs_dir / "gateway.log"
         assert log.stat().st_mode & 0o777 == 0o600
         assert place.token not in log.read_text()
+
+
+def test_the_status_as_json_says_whether_one_runs(tmp_path: Path) -> None:
+    with home(tmp_path) as place:
+        without = place.run("gateway", "status", "--json")
+        with gateway_process(place) as gateway:
+            found = json.loads(place.run("gateway", "status", "--json").stdout)
+
+    assert (without.returncode, json.loads(without.stdout)) == (1, {"running": False, "pid": None})
+    assert (found["running"], found["pid"], found["requests"]) == (True, gateway.process.pid, 0)
+
+
+def test_a_gateway_is_found_from_another_runtime_directory(tmp_path: Path) -> None:
+    """The lock names its socket: a cron job or another login has other variables."""
+    with home(tmp_path, CONFIG) as place, gateway_process(place) as gateway:
+        gateway.wait_until("'part' is ready")
+        (tmp_path / "elsewhere").mkdir(mode=0o700)
+        for changed in (
+            {"XDG_RUNTIME_DIR": str(tmp_path / "elsewhere")},
+            {"XDG_RUNTIME_DIR": "", "TMPDIR": "/nowhere"},
+        ):
+            far = Home(place.state, {**place.env, **changed})
+            status = json.loads(far.run("gateway", "status", "--json").stdout)
+            (server,) = json.loads(far.run("mcp", "servers", "--json").stdout)
+            assert (status["running"], server["pid"]) == (True, status["servers"][0]["pid"])
+        stopped = far.run("gateway", "stop")
+
+    assert (stopped.returncode, gateway.process.wait(HANG_GUARD)) == (0, 0)
+
+
+def test_a_gateway_of_another_config_is_not_taken_for_ours(tmp_path: Path) -> None:
+    with home(tmp_path, CONFIG) as place, gateway_process(place):
+        other = tmp_path / "other.json"
+        other.write_text("{}")
+        run = place.run("gateway", "status", "--config", str(other))
+
+    assert (run.returncode, "serves another config" in run.stdout) == (1, True)
+
+
+def test_the_log_turns_over_while_the_gateway_runs_and_few_old_ones_are_kept(tmp_path: Path) -> None:
+    with home(tmp_path) as place:
+        log = place.paths.logs_dir / "gateway.log"
+        log.parent.mkdir(mode=0o700, parents=True)
+        for name in ("gateway.log.1", "gateway.log.2", "gateway.log.3"):
+            log.with_name(name).write_text(name)
+        with log.open("w") as file:
+            # The first lines that it writes make it too long.
+            file.truncate(LARGEST_FILE - 10)
+        try:
+            assert place.run("gateway", "start").returncode == 0
+        finally:
+            place.run("gateway", "stop")
+        kept = {file.name: file.stat().st_size for file in log.parent.glob("gateway.log*")}
+        assert set(kept) == {"gateway.log", "gateway.log.1", "gateway.log.2", "gateway.log.3"}
+        assert (kept["gateway.log.1"] > LARGEST_FILE, kept["gateway.log"] < 10_000) == (True, True)
+        assert [log.with_name(f"gateway.log.{n}").read_text() for n in (2, 3)] == ["gateway.log.1", "gateway.log.2"]
+        assert "The gateway stops." in log.read_text()
 
 
 def test_a_taken_port_is_named_before_any_server_is_started(tmp_path: Path) -> None:

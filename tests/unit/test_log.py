@@ -199,6 +199,17 @@ def test_a_log_file_is_private_and_appended_to(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+def test_a_log_file_turns_over_by_size(tmp_path: Path) -> None:
+    file = tmp_path / "openclaw.log"
+    with file.open("w") as full:
+        full.truncate(log.LARGEST_FILE)
+    log.configure(level="info", stream=io.StringIO(), file=file)
+    logger.info("the last of the old")
+    logger.info("the first of the new")
+    assert [message_of(line) for line in file.read_text().splitlines()] == ["openclaw.test_log: the first of the new"]
+    assert file.with_name("openclaw.log.1").read_bytes().endswith(b"openclaw.test_log: the last of the old\n")
+
+
 def test_a_log_file_that_cannot_be_opened_costs_one_warning(tmp_path: Path) -> None:
     log.configure(level="info", stream=(stream := io.StringIO()), file=tmp_path)
     logger.info("still here")

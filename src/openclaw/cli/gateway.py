@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from openclaw.cli.loop import on_signal
 from openclaw.commands.console import duration
@@ -24,25 +24,21 @@ from openclaw.errors import OpenClawError
 from openclaw.files import make_directory
 from openclaw.gateway import wire
 from openclaw.gateway.client import ask
-from openclaw.gateway.instance import AlreadyRunningError, holder, lock_file
+from openclaw.gateway.instance import AlreadyRunningError, holder, lock_file, socket_of
 from openclaw.gateway.service import LABEL, UNIT, launchd_job, systemd_unit
-from openclaw.log import configure
+from openclaw.log import LARGEST_FILE, configure, open_log
 from openclaw.process.detach import start_detached
 from openclaw.security.external import clean_label, clean_terminal
 
 if TYPE_CHECKING:
     from openclaw.gateway.gateway import Gateway
 
-# The words of the config beside our own.
-_LEVELS = {"silent": "error", "fatal": "error", "warn": "warning", "trace": "debug"}
 # Loading a large config and all modules takes a second on a slow machine.
 START_TIMEOUT = 30.0
 # Calls may drain for 10 s, and a stubborn server takes 7.
 STOP_TIMEOUT = 30.0
 _PAUSE = 0.05
 _SHOWN_LINES = 12
-# Past this size a log is put aside at the next start, in place of the one before it.
-_LARGEST_LOG = 10 * 1024 * 1024
 # What a service needs of our environment to find its files and its servers' programs.
 _CARRIED = ("PATH", "OPENCLAW_HOME", "OPENCLAW_STATE_DIR", "OPENCLAW_CONFIG_PATH")
 
@@ -86,9 +82,14 @@ async def run(context: Context, parsed: Parsed) -> int:
 
 def _log_as_configured(context: Context, parsed: Parsed, section: LoggingSection) -> None:
     """What was said on the command line goes before what the file says."""
-    level = parsed.text("log-level") or _LEVELS.get(section.level or "", section.level or "info")
+    level = parsed.text("log-level") or section.level or "info"
     file = Path(context.paths.home, section.file).expanduser() if section.file else None
-    configure(level=level, json_lines=parsed.flag("log-json") or section.json, file=file)
+    configure(level=level, json_lines=parsed.flag("log-json") or section.json, file=file, own=_log_file(context.paths))
+
+
+def _log_file(paths: Paths) -> Path:
+    """Where a gateway that has no terminal writes."""
+    return paths.logs_dir / "gateway.log"
 
 
 async def start(context: Context, parsed: Parsed) -> int:
@@ -97,16 +98,16 @@ async def start(context: Context, parsed: Parsed) -> int:
     if running is not None:
         raise AlreadyRunningError(running)
     load_config(context.paths, context.env)
-    log = context.paths.logs_dir / "gateway.log"
+    log = _log_file(context.paths)
     argv = [*_program(), "gateway", "run", "--config", str(context.paths.config_file)]
-    with _opened(log) as output:
-        said_before = output.tell()
+    with open_log(log) as output:
+        said_before = log.stat().st_size
         process = start_detached(argv, env=context.env, output=output.fileno(), cwd=Path(log.anchor))
     deadline = time.monotonic() + START_TIMEOUT
     while time.monotonic() < deadline:
         if process.ended() is not None:
             raise OpenClawError(f"The gateway did not start. In {log}:\n{_said(log, said_before)}")
-        answer = await ask(context.paths.control_socket, wire.STATUS)
+        answer = await ask(socket_of(context.paths), wire.STATUS)
         if answer is not None:
             context.console.line(f"The gateway runs: pid {answer['pid']}, {answer['url']}")
             context.console.note(context.console.dim(f"Its log: {log}"))
@@ -120,19 +121,11 @@ def _program() -> list[str]:
     return [sys.executable, "-P", "-m", "openclaw.cli.main"]
 
 
-def _opened(log: Path) -> BinaryIO:
-    """The log, to append to. One that has grown too long is put aside."""
-    make_directory(log.parent)
-    if log.exists() and log.stat().st_size > _LARGEST_LOG:
-        log.replace(log.with_name(f"{log.name}.1"))
-    return open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
-
-
 def _said(log: Path, start: int) -> str:
     """The last of what was written to a log from `start` on."""
     with log.open("rb") as file:
         file.seek(start)
-        lines = file.read(_LARGEST_LOG).decode("utf-8", "replace").splitlines()[-_SHOWN_LINES:]
+        lines = file.read(LARGEST_FILE).decode("utf-8", "replace").splitlines()[-_SHOWN_LINES:]
     return clean_terminal("\n".join(f"  {line}" for line in lines))
 
 
@@ -147,7 +140,7 @@ async def _stop(paths: Paths) -> int | None:
     running = holder(lock_file(paths))
     if running is None:
         return None
-    if await ask(paths.control_socket, wire.STOP) is None:
+    if await ask(socket_of(paths), wire.STOP) is None:
         # It serves another config of this state directory, or does not answer any more.
         os.kill(running.pid, signal.SIGTERM)
     deadline = time.monotonic() + STOP_TIMEOUT
@@ -168,7 +161,7 @@ async def restart(context: Context, parsed: Parsed) -> int:
 async def status(context: Context, parsed: Parsed) -> int:
     """Exit code 1 when none runs, or it does not answer."""
     console = context.console
-    answer = await ask(context.paths.control_socket, wire.STATUS)
+    answer = await ask(socket_of(context.paths), wire.STATUS)
     running = holder(lock_file(context.paths))
     if parsed.flag("json"):
         console.data({"running": answer is not None, **(answer or {"pid": running.pid if running else None})})
@@ -191,7 +184,7 @@ def _show(answer: dict[str, Any], line: Callable[[str], None]) -> None:
         line(f"            ! not in use as saved: {clean_terminal(problem)}")
     if answer["restartNeeded"]:
         line(f"            ! restart needed for: {', '.join(answer['restartNeeded'])}")
-    line(f"  Running   {answer['running']} requests and commands")
+    line(f"  Running   {answer['requests']} requests and commands")
     for server in answer["servers"]:
         line(f"  Server    {clean_label(server['name'], 100)}  {_standing(server)}")
 
@@ -214,7 +207,7 @@ async def install(context: Context, parsed: Parsed) -> int:
     carried = {name: env[name] for name in _CARRIED if env.get(name)}
     if sys.platform == "darwin":
         file = context.paths.home / "Library" / "LaunchAgents" / f"{LABEL}.plist"
-        data = launchd_job(argv, carried, str(context.paths.logs_dir / "gateway.log"))
+        data = launchd_job(argv, carried, str(_log_file(context.paths)))
         steps = [f"launchctl bootstrap gui/{os.getuid()} {file}"]
     elif sys.platform.startswith("linux"):
         config_home = Path(env.get("XDG_CONFIG_HOME") or context.paths.home / ".config")

@@ -26,7 +26,7 @@ _WIDTH = 80
 def run(words: list[str], out: Callable[[bytes], object] | None = None) -> int | None:
     """The exit code of a command line; None when it is to be run in this process. `out` takes what it prints in place of stdout."""
     config = _config(words)
-    place = places.control_socket(os.environ, config)
+    place = places.running_socket(os.environ, config)
     link = _connect(place)
     if link is None:
         return None

@@ -1,7 +1,8 @@
 """Where our files are, as plain strings worked out from an environment.
 
-Owns the rules for OPENCLAW_HOME, OPENCLAW_STATE_DIR, OPENCLAW_CONFIG_PATH and the control socket's name. Imports `os` and `hashlib` alone,
-because the command-line stub has to find the socket before it loads anything else. Creates nothing.
+Owns the rules for OPENCLAW_HOME, OPENCLAW_STATE_DIR, OPENCLAW_CONFIG_PATH and the control socket's name, and how a running gateway's
+socket is found. Imports `os` and `hashlib` alone, because the command-line stub has to find the socket before it loads anything else.
+Creates nothing.
 Next: `paths.py` has the same places, and the rest of them, as one value with `Path` fields.
 """
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 SOCKET_PATH_BYTES = 103
 # Hexadecimal digits of the socket's name: 64 bits, so that two state directories never meet by chance.
 _NAME_DIGITS = 16
+# A lock holds a few hundred bytes; what is longer is not one.
+_LOCK_BYTES = 65_536
 
 
 def home(env: "Mapping[str, str]") -> str:
@@ -55,10 +58,34 @@ def runtime_dir(env: "Mapping[str, str]") -> str:
 
 
 def control_socket(env: "Mapping[str, str]", config: str = "", cwd: str = "") -> str:
-    """The socket of the gateway that serves this state directory with this config file."""
+    """Where a gateway that is started here makes its socket, to serve this state directory with this config file."""
     served = "\0".join(os.path.realpath(path) for path in (state_dir(env, cwd), config_file(env, config, cwd)))
     name = sha256(os.fsencode(served)).hexdigest()[:_NAME_DIGITS]
     return os.path.join(runtime_dir(env), f"{name}.sock")
+
+
+def lock_file(state: str) -> str:
+    """The file that the gateway of a state directory holds locked; its first line says who that is, the rest is its socket's path."""
+    return os.path.join(state, "py", "gateway.lock")
+
+
+def running_socket(env: "Mapping[str, str]", config: str = "", cwd: str = "") -> str:
+    """The socket of the gateway that serves this state directory with this config file, if one runs.
+
+    Its lock names it: XDG_RUNTIME_DIR and TMPDIR may have been others where the gateway was started.
+    """
+    return named_socket(lock_file(state_dir(env, cwd)), control_socket(env, config, cwd))
+
+
+def named_socket(lock: str, own: str) -> str:
+    """The socket that a lock names; `own` when it names none, or that of a gateway which serves another config."""
+    try:
+        with open(lock, "rb") as file:
+            named = os.fsdecode(file.read(_LOCK_BYTES).partition(b"\n")[2])
+    except OSError:
+        return own
+    # The name stands for the state directory and the config: only the directory may be another.
+    return named if os.path.isabs(named) and os.path.basename(named) == os.path.basename(own) else own
 
 
 def _socket_bytes() -> int:

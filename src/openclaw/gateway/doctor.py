@@ -11,7 +11,7 @@ from openclaw.commands.doctor import Check
 from openclaw.commands.parse import Parsed
 from openclaw.gateway import wire
 from openclaw.gateway.client import ask
-from openclaw.gateway.instance import Holder, holder, lock_file
+from openclaw.gateway.instance import Holder, holder, lock_file, socket_of
 from openclaw.log import one_line
 
 
@@ -25,7 +25,7 @@ async def _gateway(context: Context) -> Check:
     running = holder(lock_file(context.paths))
     if running is None:
         return Check("Gateway", "ok", "none runs; `openclaw gateway start` keeps servers warm")
-    return judge(running, await ask(context.paths.control_socket, wire.STATUS), config=str(context.paths.config_file))
+    return judge(running, await ask(socket_of(context.paths), wire.STATUS), config=str(context.paths.config_file))
 
 
 def judge(running: Holder, answer: Mapping[str, Any] | None, *, config: str) -> Check:

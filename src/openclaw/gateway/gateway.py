@@ -63,7 +63,7 @@ async def serve(
     early = look_at([paths.config_file])
     config = load_config(paths, env)
     seen = {file: early.get(file, look) for file, look in look_at(config.files).items()}
-    with Instance(lock_file(paths), version=__version__, config=str(paths.config_file)):
+    with Instance(lock_file(paths), version=__version__, config=str(paths.config_file), socket=paths.control_socket):
         rules = await rules_of(config, env, paths.gateway_token_file)
         # Before any server is started: a port that is taken should cost nobody anything.
         sockets = listen(config.root.gateway.bind, config.root.gateway.port)
@@ -171,7 +171,7 @@ class Gateway:
             "config": str(self.app.config.file),
             "configProblem": self._reloader.problem,
             "restartNeeded": self.app.outdated(self.app.config),
-            "running": self.busy(),
+            "requests": self.busy(),
             "isStopping": self._desk.is_stopping,
             "servers": await self._servers(),
         }

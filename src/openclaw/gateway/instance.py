@@ -1,6 +1,7 @@
 """One gateway for each state directory, held by a lock that the system gives up when its holder dies.
 
-The locked file says who holds it: process id, version, config, and when it started. It stays when the gateway ends, unlocked.
+The locked file says who holds it: process id, version, config, and when it started; and where its control socket is, on lines of their own,
+so that the command-line stub needs no JSON to find it (config/places.py). It stays when the gateway ends, unlocked.
 """
 
 import os
@@ -10,6 +11,7 @@ from types import TracebackType
 
 import msgspec
 
+from openclaw.config import places
 from openclaw.config.paths import Paths
 from openclaw.content import to_json
 from openclaw.errors import OpenClawError, StoreError
@@ -31,7 +33,12 @@ class Holder(msgspec.Struct, frozen=True):
 
 
 def lock_file(paths: Paths) -> Path:
-    return paths.data_dir / "gateway.lock"
+    return Path(places.lock_file(str(paths.state_dir)))
+
+
+def socket_of(paths: Paths) -> Path:
+    """The control socket of the gateway that serves this state directory and config, wherever it was made."""
+    return Path(places.named_socket(str(lock_file(paths)), str(paths.control_socket)))
 
 
 class AlreadyRunningError(OpenClawError):
@@ -45,10 +52,11 @@ class AlreadyRunningError(OpenClawError):
 
 
 class Instance:
-    """`with Instance(file, version=…, config=…):` holds the place for as long as the block runs. Raises AlreadyRunningError."""
+    """`with Instance(file, version=…, config=…, socket=…):` holds the place for as long as the block runs. Raises AlreadyRunningError."""
 
-    def __init__(self, file: Path, *, version: str, config: str) -> None:
+    def __init__(self, file: Path, *, version: str, config: str, socket: Path) -> None:
         self.holder = Holder(os.getpid(), version, time.time(), config)
+        self._socket = socket
         self._file = file
         self._handle = -1
 
@@ -65,7 +73,7 @@ class Instance:
         else:
             os.close(self._handle)
             raise AlreadyRunningError(_read(self._file))
-        data = to_json(self.holder)
+        data = to_json(self.holder) + b"\n" + os.fsencode(self._socket)
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, data, 0)
         return self
@@ -91,7 +99,7 @@ def holder(file: Path) -> Holder | None:
 
 def _read(file: Path) -> Holder | None:
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Holder)
+        return msgspec.json.decode(file.read_bytes().partition(b"\n")[0], type=Holder)
     except (OSError, msgspec.DecodeError):
         # Its holder has the lock and has not said who it is yet.
         return None

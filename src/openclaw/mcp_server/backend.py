@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from openclaw.config.places import control_socket
+from openclaw.config.places import running_socket
 from openclaw.mcp_server.arguments import Order
 from openclaw.mcp_server.server import OrderListener
 from openclaw.sessions.lock import KeyLocks
@@ -77,7 +77,7 @@ class ChosenBackend:
         return answer
 
     def _gateway(self) -> Path | None:
-        place = control_socket(self._env, self._config, str(self._cwd))
+        place = running_socket(self._env, self._config, str(self._cwd))
         return Path(place) if os.path.lexists(place) else None
 
     async def _load(self) -> Any:

@@ -13,7 +13,7 @@ HOLD = """
 import sys
 from pathlib import Path
 from openclaw.gateway.instance import Instance
-with Instance(Path(sys.argv[1]), version="9", config="c"):
+with Instance(Path(sys.argv[1]), version="9", config="c", socket=Path("/s")):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -21,12 +21,12 @@ with Instance(Path(sys.argv[1]), version="9", config="c"):
 
 def test_a_second_one_is_refused_with_the_pid_of_the_first(tmp_path: Path) -> None:
     file = tmp_path / "py" / "gateway.lock"
-    with Instance(file, version="1", config="/c") as first:
+    with Instance(file, version="1", config="/c", socket=Path("/s")) as first:
         with pytest.raises(AlreadyRunningError, match=rf"\(pid {os.getpid()}\)") as caught:
-            Instance(file, version="1", config="/c").__enter__()
+            Instance(file, version="1", config="/c", socket=Path("/s")).__enter__()
         assert caught.value.holder == holder(file) == first.holder
     assert holder(file) is None
-    with Instance(file, version="2", config="/c"):
+    with Instance(file, version="2", config="/c", socket=Path("/s")):
         pass
 
 
@@ -43,7 +43,7 @@ def test_a_killed_holder_leaves_the_place_free(tmp_path: Path) -> None:
         process.kill()
         process.wait()
     assert holder(file) is None
-    with Instance(file, version="1", config="/c") as mine:
+    with Instance(file, version="1", config="/c", socket=Path("/s")) as mine:
         assert holder(file) == mine.holder
 
 
