@@ -20,7 +20,7 @@
         ├── ConnectError        it never came up: nothing was sent
         ├── LinkLostError       it broke; `maybe_sent` says whether the request may have been processed
         ├── HttpStatusError     an HTTP answer that is not the one asked for
-        ├── SessionExpiredError 404 on an MCP session id: surely not processed
+        ├── SessionExpiredError the MCP session is unknown, said in no answer to our request: surely not processed
         └── DeadlineError       no answer in time
 
 `message` is one sentence for a person; `hint` is the next step, also one sentence. Neither ever holds a secret value.
@@ -123,10 +123,13 @@ class ProtocolError(OpenClawError):
 
 
 class RpcError(ProtocolError):
-    def __init__(self, code: int, message: str, data: Any = None) -> None:
+    """`addressed` is False when the error named no request: then nothing says that ours was looked at."""
+
+    def __init__(self, code: int, message: str, data: Any = None, *, addressed: bool = True) -> None:
         super().__init__(message)
         self.code = code
         self.data = data
+        self.addressed = addressed
 
 
 class TransportError(OpenClawError):
@@ -144,13 +147,26 @@ class LinkLostError(TransportError):
 
 
 class HttpStatusError(TransportError):
+    """`whole` is False when `body` is only the beginning of what the server said, or may be. `said` are its words as far as they are text:
+    untrusted, and no part of the message."""
+
     def __init__(
-        self, status: int, message: str, *, hint: str = "", headers: dict[str, str] | None = None, body: bytes = b""
+        self,
+        status: int,
+        message: str,
+        *,
+        hint: str = "",
+        headers: dict[str, str] | None = None,
+        body: bytes = b"",
+        whole: bool = True,
+        said: str = "",
     ) -> None:
         super().__init__(message, hint=hint)
         self.status = status
+        self.said = said
         self.headers = headers or {}
         self.body = body
+        self.whole = whole
 
 
 class SessionExpiredError(TransportError):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.connect import Services
@@ -13,6 +14,7 @@ from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.results import CallResult
 from parts.http_faults import json_body
+from parts.http_server import HttpServer, Message
 from parts.processes import server_command
 from parts.sites import Site
 from parts.workshop import MODERN, tool
@@ -136,3 +138,21 @@ async def test_mismatched_headers_are_mended_by_listing_again(tmp_path: Path) ->
             result = await manager.call("shop__count", {"key": "k"})
             assert (result.is_error, site.log[-1]) == (False, "count k")
             assert site.http.seen[-1].headers["Mcp-Param-Key"] == "k"
+
+
+async def test_mismatched_headers_in_an_answer_to_the_call_are_shown_and_the_call_not_sent_again(
+    tmp_path: Path,
+) -> None:
+    async with Site("streamable-http", tmp_path) as site:
+        assert site.http
+        site.plan(tools=[tool("count")], revisions=[MODERN])
+
+        async def ran(server: HttpServer, request: web.Request, message: Message) -> web.Response:
+            error = {"code": -32020, "message": "Header mismatch."}
+            return web.json_response({"jsonrpc": "2.0", "id": message["id"], "error": error}, status=400)
+
+        async with Manager([site.spec()]) as manager:
+            site.http.fault("tools/call", ran)
+            result = await manager.call("shop__count", {"key": "k"})
+            words = "Header mismatch. The server's list was read again: the next call may work."
+            assert (result, site.http.methods().count("tools/call")) == (CallResult.refused(words), 1)

@@ -438,6 +438,7 @@ class SlowSend:
     kind: TransportKind = "streamable-http"
     pid: int | None = None
     mcp_session_id: str | None = None
+    session_is_doubtful = False
 
     def __init__(self, behave: Callable[["SlowSend", Outgoing], Any]) -> None:
         self._behave = behave

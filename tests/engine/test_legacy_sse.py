@@ -12,7 +12,7 @@ from openclaw.security.egress import OPERATOR
 from openclaw.transport.endpoint import Destination
 from openclaw.transport.legacy_sse import LegacySseTransport
 from parts.chaos_proxy import Chaos, ChaosProxy
-from parts.http_faults import hold, raw, reset, status
+from parts.http_faults import hold, json_body, raw, reset, status
 from parts.http_server import HttpServer, Message, Plan
 from parts.recorder import Recorder, notification, text_of
 
@@ -245,3 +245,17 @@ async def test_a_reset_at_any_byte_of_the_stream_loses_nothing_silently() -> Non
             except OpenClawError:
                 continue
     assert 0 < opened == ended
+
+
+async def test_a_404_that_answers_the_request_is_its_answer_and_ends_nothing(
+    server: HttpServer, sink: Recorder
+) -> None:
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
+        message = sink.call("echo")
+        error = {"jsonrpc": "2.0", "id": message.id, "error": {"code": -32000, "message": "No such note"}}
+        server.fault("tools/call", json_body(error, 404))
+        await link.send(message)
+        again = sink.call("echo", text="again")
+        await link.send(again)
+        await sink.until(lambda: again.id in sink.answers)
+    assert (sink.answers[message.id or 0], sink.failures) == (error, {})

@@ -98,7 +98,7 @@ async def everything(transport: str, revision: str = "") -> AsyncIterator[dict[s
         yield stdio_entry(npm("mcp-server-everything", "stdio"), revision)
         return
     word, path = ("sse", "sse") if transport == "sse" else ("streamableHttp", "mcp")
-    process, port = await _listening(npm("mcp-server-everything", word))
+    process, port = await listening(npm("mcp-server-everything", word))
     try:
         async with _held_to(revision, f"http://127.0.0.1:{port}/{path}") as url:
             yield {"url": url, "transport": transport}
@@ -107,13 +107,13 @@ async def everything(transport: str, revision: str = "") -> AsyncIterator[dict[s
         await process.wait()
 
 
-async def _listening(command: list[str]) -> tuple[asyncio.subprocess.Process, int]:
-    """A program that is told its port and does not say when it listens: its socket is tried until it opens."""
+async def listening(command: list[str], wanted: int = 0) -> tuple[asyncio.subprocess.Process, int]:
+    """A program that is told its port (`wanted`, or a free one) and does not say when it listens: its socket is tried until it opens."""
     async with asyncio.timeout(HANG_GUARD):
         while True:
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
-                port: int = free.getsockname()[1]
+                port: int = wanted or free.getsockname()[1]
             environment = {**os.environ, "PORT": str(port)}
             process = await asyncio.create_subprocess_exec(
                 *command, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, env=environment

@@ -8,7 +8,7 @@ request that went wrong says of the server: a person has to act, it has to be lo
 from collections.abc import Callable
 
 from openclaw.config.servers import ServerSpec
-from openclaw.errors import ConnectError, LinkLostError, OpenClawError
+from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, OpenClawError, SignInNeededError
 from openclaw.mcp.catalog import Catalog
 from openclaw.mcp.chatter import Chatter
 from openclaw.mcp.client import Client
@@ -87,10 +87,10 @@ class Access:
 
     def troubled(self, error: OpenClawError) -> None:
         """A request failed in a way that says something about the server itself."""
-        event = event_of(error, self.spec)
-        if event.name == "sign-in":
-            self._post(event)
-        elif isinstance(error, ConnectError | LinkLostError) and self.life is not None:
+        if isinstance(error, SignInNeededError):
+            self._post(event_of(error, self.spec))
+        elif self.life is not None and (isinstance(error, ConnectError | LinkLostError) or _is_unauthorized(error)):
+            # One 401 may pass. Whether the server wants nothing more to do with us is found out by asking it.
             self.life.suspect()
 
     def tool_is_unknown(self, tool: str) -> None:
@@ -99,3 +99,7 @@ class Access:
             self._tools_changed()
         if self.life is not None:
             self.life.discovery.tools_changed()
+
+
+def _is_unauthorized(error: OpenClawError) -> bool:
+    return isinstance(error, HttpStatusError) and error.status == 401

@@ -18,6 +18,7 @@ from openclaw.config.servers import ServerSpec
 from openclaw.errors import (
     ConnectError,
     DeadlineError,
+    HttpStatusError,
     LinkLostError,
     OpenClawError,
     ProtocolError,
@@ -100,11 +101,14 @@ class Call(msgspec.Struct, eq=False):
         except DeadlineError:
             return self._late(started)
         except RpcError as error:
-            if error.code == HEADER_MISMATCH and again:
-                # Refused before anything was done: our idea of the tool is out of date.
-                await server.refresh()
-                return await self._attempt(started, again=False)
-            return self._refused(error)
+            if error.code != HEADER_MISMATCH:
+                return self._refused(error)
+            # Our idea of the tool is out of date.
+            await server.refresh()
+            if error.addressed or not again:
+                return CallResult.refused(f"{error.message} The server's list was read again: the next call may work.")
+            # Refused without an answer to our request: nothing was done.
+            return await self._attempt(started, again=False)
         except ProtocolError as error:
             # May repeat the server's own words.
             return CallResult.refused(str(error))
@@ -121,6 +125,10 @@ class Call(msgspec.Struct, eq=False):
             server.troubled(error)
             if not again:
                 return CallResult.failed(f"{error} The next call tries again.")
+        except HttpStatusError as error:
+            server.troubled(error)
+            # With the server's own words, where it has any.
+            return CallResult.refused(f"{error} It said: {error.said}") if error.said else CallResult.failed(str(error))
         except OpenClawError as error:
             server.troubled(error)
             needs_sign_in = isinstance(error, SignInNeededError)

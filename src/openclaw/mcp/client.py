@@ -222,8 +222,8 @@ class Client:
         )
 
     async def _in_session(self, send: Callable[[], Awaitable[Raw]]) -> Raw:
-        if self._is_renewing:
-            # What is sent now would belong to no session.
+        if self._is_renewing or self.connection.link.session_is_doubtful:
+            # What is sent now would belong to no session, or to one that the server does not seem to know.
             await self._begin_again(self._generation)
         generation = self._generation
         try:

@@ -163,6 +163,11 @@ class ResponseParser:
             self.finished = True
 
     @property
+    def is_delimited(self) -> bool:
+        """Whether the body says where it ends, instead of running until the connection closes."""
+        return not self._until_close
+
+    @property
     def reusable(self) -> bool:
         """Whether the connection may carry another request."""
         head = self.head

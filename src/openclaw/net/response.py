@@ -65,6 +65,11 @@ class Response:
         """The content type without parameters, lower case; empty when the server named none."""
         return self._fields.get("content-type", "").partition(";")[0].strip().lower()
 
+    @property
+    def is_delimited(self) -> bool:
+        """Whether the answer says where it ends. One that runs until the connection closes may have been cut off at any byte."""
+        return self._parser.is_delimited
+
     def take_whole(self) -> bytes | None:
         """The whole body when it is here already, in one piece and in plain, as small answers are; else None, and nothing is taken."""
         parser = self._parser

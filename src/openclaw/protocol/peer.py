@@ -123,7 +123,7 @@ class Peer(Generic[W]):
         id = origin if failure.id is None else _as_ours(failure.id)
         if origin is not None and id != origin:
             return Stray(f"an answer to request {failure.id!r} on the stream of request {origin}")
-        error = RpcError(failure.code, failure.message, failure.data)
+        error = RpcError(failure.code, failure.message, failure.data, addressed=failure.id is not None)
         if id is None:
             return Stray(f"an error about no request in particular: {failure.message!r} ({failure.code})")
         waiter = self.waiters.pop(id, None)

@@ -31,6 +31,11 @@ class Outgoing(msgspec.Struct, frozen=True):
     name: str = ""
     headers: Mapping[str, str] = {}
 
+    @property
+    def once(self) -> int | None:
+        """Its id when it may be carried out at most once: a tool may do anything, while every other request only asks."""
+        return self.id if self.method == "tools/call" else None
+
 
 class Sink(Protocol):
     """Where a link delivers. None of these may raise or block."""
@@ -58,6 +63,8 @@ class Link(Protocol):
     pid: int | None
     # The MCP session id of a legacy HTTP server: a secret, never logged whole.
     mcp_session_id: str | None
+    # The server spoke of the MCP session as if it did not know it, though it answered: begin a new one before the next request.
+    session_is_doubtful: bool
 
     def post(self, message: Outgoing) -> bool:
         """Hand over one message if that takes no waiting; False when it does, and `send` is to be awaited. Raises what `send` raises."""

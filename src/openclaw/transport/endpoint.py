@@ -1,7 +1,8 @@
 """One MCP endpoint over HTTP: every request to it, with its headers and credentials, and what 401, 403 and 429 mean.
 
 Owns which headers go out (configured ones give way to those of the protocol and the authorizer), asking the authorizer when
-challenged, waiting out a Retry-After, and turning any other status into `HttpStatusError` with a bounded body. Credentials are
+challenged, waiting out a Retry-After, and turning any other status into `HttpStatusError` with a bounded body. Owns also what may be
+sent again: a tool call only when its refusal is whole and no answer to it. Credentials are
 offered at the configured origin only: a challenge from elsewhere, after a redirect, is reported and never answered.
 Both HTTP transports send through it; what an answer holds is theirs to read.
 """
@@ -18,10 +19,13 @@ from openclaw.errors import HttpStatusError, OpenClawError
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.net.response import Response
 from openclaw.protocol.authorizer import Authorizer
+from openclaw.protocol.jsonrpc import Failure, Malformed, RequestId, Result, decode
 from openclaw.security.egress import parse_url
 
 # Of an error's body: enough for any JSON-RPC error, and to tell one kind of server from another.
 MAX_ERROR_BODY: Final = 64 * 1024
+# Of its words, for a person.
+MAX_WORDS: Final = 500
 # A server that sends a status and then no body must not hold up the verdict for long.
 ERROR_BODY_PATIENCE: Final = 5.0
 # A rate limit that asks for more than this is an answer, not a pause.
@@ -64,12 +68,19 @@ class Endpoint:
         self._headers = {name: value for name, value in headers.items() if name.lower() not in dropped}
 
     async def request(
-        self, method: str, headers: Mapping[str, str], body: bytes | None = None, *, url: str | None = None
+        self,
+        method: str,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        *,
+        url: str | None = None,
+        once: int | None = None,
     ) -> Response:
         """An answer with a status below 300; the caller closes it. Raises HttpStatusError, AuthError, or what the client raises.
 
         Sends again only what was surely not processed: after a challenge that the authorizer met (once for each status), and after
-        a 429 whose Retry-After is short.
+        a 429 whose Retry-After is short. `once` is the id of a request that may be carried out at most once: it is sent again only
+        when what the server said is whole, and no answer to it.
         """
         target = url or self.url
         challenges: set[int] = set()
@@ -81,12 +92,15 @@ class Endpoint:
             if status < 300:
                 return response
             try:
+                refusal = await self._refusal(response) if once is not None else None
+                is_final = refusal is not None and not is_unanswered(refusal, once)
                 if status in (401, 403) and status not in challenges and await self._met(response, {**headers, **sent}):
                     challenges.add(status)
-                    continue
+                    if not is_final:
+                        continue
                 pause = retry_after(response.headers.get("retry-after"), time.time()) if status == 429 else None
-                if pause is None or pause > MAX_RETRY_AFTER or waits >= MAX_RATE_LIMIT_WAITS:
-                    raise await self._refusal(response)
+                if is_final or pause is None or pause > MAX_RETRY_AFTER or waits >= MAX_RATE_LIMIT_WAITS:
+                    raise refusal or await self._refusal(response)
             finally:
                 response.close()
             waits += 1
@@ -102,9 +116,15 @@ class Endpoint:
         hint = _HINTS.get(status, "")
         if origin != self.origin:
             hint = f"{self.origin} redirects there; credentials are not sent to another origin: configure the new URL."
-        body = await read_excerpt(response)
+        body, whole = await read_excerpt(response)
         return HttpStatusError(
-            status, f"{origin} answered {status}.", hint=hint, headers=dict(response.headers), body=body
+            status,
+            f"{origin} answered {status}.",
+            hint=hint,
+            headers=dict(response.headers),
+            body=body,
+            whole=whole,
+            said=words_of(body, response.media_type),
         )
 
 
@@ -117,8 +137,8 @@ _HINTS = {
 }
 
 
-async def read_excerpt(response: Response) -> bytes:
-    """What can be had of an error's body: its beginning, as far as it arrives in time. Never raises."""
+async def read_excerpt(response: Response) -> tuple[bytes, bool]:
+    """What can be had of an error's body: its beginning, as far as it arrives in time; and whether that is surely all. Never raises."""
     pieces: list[bytes] = []
     size = 0
     try:
@@ -126,12 +146,46 @@ async def read_excerpt(response: Response) -> bytes:
             async for piece in response.chunks():
                 pieces.append(piece)
                 size += len(piece)
-                if size >= MAX_ERROR_BODY:
-                    break
+                if size > MAX_ERROR_BODY:
+                    return b"".join(pieces)[:MAX_ERROR_BODY], False
     except (OpenClawError, TimeoutError):
         # The status is the verdict; its explanation is optional.
-        pass
-    return b"".join(pieces)[:MAX_ERROR_BODY]
+        return b"".join(pieces), False
+    return b"".join(pieces), response.is_delimited
+
+
+def words_of(body: bytes, kind: str) -> str:
+    """What a refusal says, for a person: plain text, or the usual fields of a JSON object; nothing of a page. Untrusted."""
+    if kind == "text/plain":
+        return body.decode("utf-8", "replace").strip()[:MAX_WORDS]
+    if kind != "application/json" and not kind.endswith("+json"):
+        return ""
+    try:
+        told: object = msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""
+    for field in ("error_description", "detail", "message", "error", "title"):
+        found = told.get(field) if isinstance(told, dict) else None
+        if isinstance(found, dict):
+            found = found.get("message")
+        if isinstance(found, str) and found.strip():
+            return found.strip()[:MAX_WORDS]
+    return ""
+
+
+def answered_ids(body: bytes) -> list[RequestId | None]:
+    """The ids of the JSON-RPC answers in a body, as far as it can be read: None for one without an id, and for what is no answer."""
+    return [message.id for message in decode(body) if isinstance(message, Result | Failure | Malformed)]
+
+
+def is_answer(error: HttpStatusError, id: int | None) -> bool:
+    """Whether a refusal is the server's answer to this request. An id that only looks like ours counts: then it is not sent again."""
+    return id is not None and str(id) in {str(one) for one in answered_ids(error.body)}
+
+
+def is_unanswered(error: HttpStatusError, id: int | None) -> bool:
+    """Whether a refusal is surely no answer to this request."""
+    return error.whole and not is_answer(error, id)
 
 
 def retry_after(value: str | None, now: float) -> float | None:

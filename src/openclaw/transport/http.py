@@ -26,7 +26,15 @@ from openclaw.net.client import HttpClient
 from openclaw.net.response import Response
 from openclaw.protocol.headers import standard_headers
 from openclaw.transport.base import Outgoing, Sink, TransportKind
-from openclaw.transport.endpoint import GET_HEADERS, POST_HEADERS, Destination, Endpoint
+from openclaw.transport.endpoint import (
+    GET_HEADERS,
+    POST_HEADERS,
+    Destination,
+    Endpoint,
+    answered_ids,
+    is_answer,
+    is_unanswered,
+)
 from openclaw.transport.events import EVENT_STREAM, EventStream
 
 _log = logging.getLogger(__name__)
@@ -41,6 +49,7 @@ CLOSE_PATIENCE: Final = 2.0
 # Connections in a row that may bring nothing before a broken call is given up.
 RESUME_ATTEMPTS: Final = 5
 
+# The words of real servers for a session they do not know.
 _SESSION_UNKNOWN = re.compile(rb"session[ -]?id|no valid session|session not found|not initialized", re.IGNORECASE)
 # A session id has visible ASCII only; the bound keeps a hostile one out of every later request.
 _SESSION_ID = re.compile(r"[\x21-\x7e]{1,1024}")
@@ -72,6 +81,7 @@ class HttpLink:
 
     def __init__(self, endpoint: Endpoint, sink: Sink, max_message_bytes: int) -> None:
         self.mcp_session_id: str | None = None
+        self.session_is_doubtful = False
         self._endpoint = endpoint
         self._sink = sink
         self._max_message_bytes = max_message_bytes
@@ -118,6 +128,7 @@ class HttpLink:
 
     def reset(self) -> None:
         self.mcp_session_id = None
+        self.session_is_doubtful = False
         self._version = ""
         self._stop_listening()
 
@@ -167,10 +178,13 @@ class HttpLink:
     async def _post(self, message: Outgoing) -> Response:
         headers = self._message_headers(message)
         try:
-            return await self._endpoint.request("POST", headers, message.data)
+            return await self._endpoint.request("POST", headers, message.data, once=message.once)
         except HttpStatusError as error:
-            if "Mcp-Session-Id" in headers and _says_session_is_gone(error):
+            session = headers.get("Mcp-Session-Id")
+            if session is not None and _is_session_lost(error, message.id):
                 raise SessionExpiredError("The server no longer knows the MCP session.") from None
+            if session is not None and session == self.mcp_session_id and _speaks_of_session(error, message.id):
+                self.session_is_doubtful = True
             raise
 
     async def _tell(self, message: Outgoing) -> None:
@@ -319,10 +333,22 @@ class HttpLink:
             self._listener = None
 
 
-def _says_session_is_gone(error: HttpStatusError) -> bool:
-    """404 as the specification has it; or 400 with a word about the session id, as servers built on the official examples answer
-    after a restart. Either way the message was refused before anything looked at it."""
-    return error.status == 404 or (error.status == 400 and _SESSION_UNKNOWN.search(error.body) is not None)
+def _is_session_lost(error: HttpStatusError, id: int | None) -> bool:
+    """404 as the specification has it; or 400 with a word about the session and no id, as servers built on the official examples answer
+    after a restart. Either way the request was refused before anything looked at it: an answer to it says that something did."""
+    if not is_unanswered(error, id):
+        return False
+    if error.status == 404:
+        return True
+    named = [one for one in answered_ids(error.body) if one is not None]
+    return error.status == 400 and not named and _SESSION_UNKNOWN.search(error.body) is not None
+
+
+def _speaks_of_session(error: HttpStatusError, id: int | None) -> bool:
+    """Whether a refusal that may be an answer to the request seems to say that the session is unknown."""
+    if error.status == 404 and not is_answer(error, id):
+        return True
+    return error.status in (400, 404) and _SESSION_UNKNOWN.search(error.body) is not None
 
 
 def _is_passing(error: HttpStatusError) -> bool:

@@ -23,7 +23,7 @@ from openclaw.net.client import HttpClient
 from openclaw.net.response import Response
 from openclaw.security.egress import parse_url
 from openclaw.transport.base import Outgoing, Sink, TransportKind
-from openclaw.transport.endpoint import GET_HEADERS, POST_HEADERS, Destination, Endpoint
+from openclaw.transport.endpoint import GET_HEADERS, POST_HEADERS, Destination, Endpoint, is_answer
 from openclaw.transport.events import EVENT_STREAM, EventStream
 
 # How long the response to a POST may come after the answer to its message.
@@ -58,6 +58,7 @@ class LegacySseLink:
     kind: TransportKind = "sse"
     pid: int | None = None
     mcp_session_id: str | None = None
+    session_is_doubtful = False
 
     def __init__(self, endpoint: Endpoint, sink: Sink, max_message_bytes: int) -> None:
         self._endpoint = endpoint
@@ -118,14 +119,18 @@ class LegacySseLink:
         headers = {**POST_HEADERS, "MCP-Protocol-Version": self._version} if self._version else POST_HEADERS
         error: OpenClawError
         try:
-            response = await self._endpoint.request("POST", headers, message.data, url=self._post_url.result())
+            url = self._post_url.result()
+            response = await self._endpoint.request("POST", headers, message.data, url=url, once=message.once)
             response.close()
             return
         except OpenClawError as failure:
             error = failure
         forgotten: LinkLostError | None = None
-        if isinstance(error, HttpStatusError) and error.status == 404:
-            error = forgotten = LinkLostError(f"{self._endpoint.origin} no longer knows the session.", maybe_sent=False)
+        if isinstance(error, HttpStatusError) and is_answer(error, message.id):
+            self._sink.received(error.body, None)
+        elif isinstance(error, HttpStatusError) and error.status == 404:
+            gone = f"{self._endpoint.origin} no longer knows the session."
+            error = forgotten = LinkLostError(gone, maybe_sent=not error.whole)
         if message.id is not None and self._sink.awaits(message.id):
             self._sink.failed(message.id, error)
         if forgotten is not None:

@@ -19,6 +19,7 @@ class _End:
     kind: TransportKind = "memory"
     pid: int | None = None
     mcp_session_id: str | None = None
+    session_is_doubtful = False
 
     def __init__(self) -> None:
         self.other: _End

@@ -109,6 +109,7 @@ class StdioTransport:
 class StdioLink:
     kind: TransportKind = "stdio"
     mcp_session_id: str | None = None
+    session_is_doubtful = False
 
     def __init__(
         self, pid: int, writer: PipeWriter, sink: Sink, max_message_bytes: int, report: Callable[[str], None]

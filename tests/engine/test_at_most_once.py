@@ -1,0 +1,80 @@
+"""A call is carried out at most once, whatever the server answers, and the server's own words reach the caller."""
+
+import asyncio
+
+import pytest
+
+from openclaw.config.servers import ServerSpec
+from openclaw.mcp.connect import Services
+from openclaw.mcp.manager import Manager
+from parts.refusing_server import WHOSE, Refusal, RefusingServer, Renewing, survive
+
+
+def spec(server: RefusingServer) -> ServerSpec:
+    return ServerSpec("shop", transport="streamable-http", url=server.url)
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_a_call_refused_in_any_way_runs_at_most_once(seed: int) -> None:
+    await survive(seed, 75)
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        Refusal(400, "ours", "Invalid session id in the arguments."),
+        Refusal(400, "other", "Unknown session id."),
+        Refusal(404, "ours", "Method not found."),
+        Refusal(404, "ours", "Session not found."),
+        Refusal(429, "ours", "Slow down.", retry_after=True),
+        Refusal(401, "ours", "Unauthorized."),
+        Refusal(403, "ours", "Forbidden."),
+    ],
+    ids=str,
+)
+async def test_an_answer_to_the_call_is_shown_and_the_call_not_sent_again(refusal: Refusal) -> None:
+    async with RefusingServer() as server:
+        server.refusals["k"] = refusal
+        async with Manager([spec(server)], services=Services(authorize=lambda spec: Renewing())) as manager:
+            result = await manager.call("shop__run", {"key": "k"})
+            (said,) = [block.text or "" for block in result.content]
+            assert (server.runs["k"], result.is_error, refusal.words in said) == (1, True, True)
+            again = await manager.call("shop__run", {"key": "l"})
+            assert (again.is_error, server.runs["l"]) == (False, 1)
+
+
+@pytest.mark.parametrize("whose", [whose for whose in WHOSE if whose != "ours"])
+async def test_a_404_that_answers_no_call_begins_a_new_session_and_sends_it_once_more(whose: str) -> None:
+    async with RefusingServer() as server:
+        server.refusals["k"] = Refusal(404, whose, "Session not found.")
+        async with Manager([spec(server)]) as manager:
+            result = await manager.call("shop__run", {"key": "k"})
+            assert ([block.text for block in result.content], server.runs["k"]) == (["done"], 1)
+
+
+async def test_a_refusal_cut_off_at_every_byte_never_runs_the_call_twice() -> None:
+    refusals = [Refusal(404, "ours", "Session not found."), Refusal(429, "ours", "Slow down.", retry_after=True)]
+    async with RefusingServer() as server, Manager([spec(server)]) as manager:
+        for refusal in refusals:
+            for cut in range(230):
+                key = f"{refusal.status}-{cut}"
+                server.refusals[key] = Refusal(refusal.status, "ours", refusal.words, "length", True, cut)
+                await manager.call("shop__run", {"key": key})
+        assert set(server.runs.values()) == {1}
+
+
+async def test_calls_side_by_side_after_a_doubtful_session_begin_one_new_session() -> None:
+    async with RefusingServer() as server, Manager([spec(server)]) as manager:
+        server.refusals["k"] = Refusal(400, "ours", "Unknown session id.")
+        await manager.call("shop__run", {"key": "k"})
+        results = await asyncio.gather(*(manager.call("shop__run", {"key": str(n)}) for n in range(5)))
+        assert ([result.is_error for result in results], server.sessions_begun) == ([False] * 5, 2)
+
+
+async def test_a_server_that_forgets_every_session_at_once_gets_a_call_twice_and_no_more() -> None:
+    async with RefusingServer() as server, Manager([spec(server)]) as manager:
+        server.forgetful = True
+        result = await manager.call("shop__run", {"key": "k"})
+        assert (result.fault, server.calls) == ("The server no longer knows the MCP session.", 2)
+        server.forgetful = False
+        assert (await manager.call("shop__run", {"key": "k"})).is_error is False
