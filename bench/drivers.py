@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
-from bench.contenders.driver import Target
+from bench.contenders.driver import TEXT, Target
 from bench.parts import ROOT
 from bench.placement import Place, place_client, server_cores
 from bench.processes import Failed, descendants, end, last_words, line_from, start
@@ -163,6 +163,7 @@ class Driver:
         in_flight: int = 1,
         tool: str = "echo",
         argument: str = "text",
+        text: str = TEXT,
     ) -> dict[str, float]:
         how = {
             "servers": servers,
@@ -171,6 +172,7 @@ class Driver:
             "seconds": seconds,
             "tool": tool,
             "argument": argument,
+            "text": text,
         }
         return self.ask({"do": "calls", "how": how})
 

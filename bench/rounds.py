@@ -1,10 +1,12 @@
 """Rounds: everybody does a little in turn, again and again, so that what disturbs the machine disturbs all of them.
 
-A ratio is the median, over the rounds, of the ratio within one round. Pure: what a turn does is given.
+Before the first round each is warmed up by itself until it no longer gets faster: a just-in-time compiler needs tens of thousands of
+calls. A ratio is the median, over the rounds, of the ratio within one round. Pure: what a turn does is given.
 """
 
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from bench.results import Figure, Results, Unit, middle
 
@@ -12,6 +14,31 @@ K = TypeVar("K")
 T = TypeVar("T")
 Turn = Callable[[], T]
 FLOOR = "floor"
+# What the time of a turn varies by though nothing changed.
+NOISE = 0.03
+# Who still gets faster after so many times the least is measured as it is.
+MOST_TIMES = 3
+
+
+@dataclass(frozen=True)
+class Warmth(Generic[T]):
+    """When somebody is warm: `seconds` of a turn no longer fall. A compiler that optimises in stages stands still in between, so
+    nobody is warm before `least` turns, and half of them must have brought nothing."""
+
+    seconds: Callable[[T], float]
+    least: int
+
+    def is_steady(self, values: Sequence[float]) -> bool:
+        """Whether the best of the last turns is no better, by more than noise, than the best before them."""
+        last = self.least // 2
+        return len(values) >= self.least and min(values[-last:]) >= min(values[:-last]) * (1 - NOISE)
+
+    def reach(self, turn: Turn[T]) -> int:
+        """Take turns until they are steady; how many it took."""
+        values: list[float] = []
+        while not self.is_steady(values) and len(values) < MOST_TIMES * self.least:
+            values.append(self.seconds(turn()))
+        return len(values)
 
 
 def take_turns(
@@ -21,11 +48,12 @@ def take_turns(
     *,
     fewer: Mapping[K, int] | None = None,
     begin: Callable[[K], None] = lambda who: None,
+    warm: Warmth[T] | None = None,
 ) -> dict[K, list[T]]:
     """What each gave in each round. Who fails is told and left out from then on.
 
-    The first round does not count: just-in-time compilers, connections, caches; `begin` is told of it. `fewer` names those who take
-    part in the first rounds only.
+    With `warm` everybody first takes turns by itself until it is warm; without it one turn each does not count, for connections and
+    caches. `begin` is told who begins. `fewer` names those who take part in the first rounds only.
     """
     taken: dict[K, list[T]] = {who: [] for who in turns}
     out: set[K] = set()
@@ -34,11 +62,14 @@ def take_turns(
             if who in out or number > (fewer or {}).get(who, rounds):
                 continue
             try:
-                if number == 0:
-                    begin(who)
-                given = turn()
                 if number:
-                    taken[who].append(given)
+                    taken[who].append(turn())
+                    continue
+                begin(who)
+                if warm is None:
+                    turn()
+                else:
+                    warm.reach(turn)
             except Exception as error:
                 out.add(who)
                 failed(who, error)

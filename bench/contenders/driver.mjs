@@ -72,10 +72,10 @@ async function reach(contender, { servers, wanted, patience, way = 'open_many' }
 }
 
 async function calls(contender, how) {
-  const { servers, in_flight, count, seconds, tool, argument } = how;
-  const args = { [argument]: TEXT };
-  const text = await contender.call(servers[0], tool, args);
-  if (!text.includes(TEXT)) throw new Error(`not an echo: ${text.slice(0, 200)}`);
+  const { servers, in_flight, count, seconds, tool, argument, text } = how;
+  const args = { [argument]: text };
+  const echo = await contender.call(servers[0], tool, args);
+  if (!echo.includes(text)) throw new Error(`not an echo: ${echo.slice(0, 200)}`);
   const took = [];
   const end = performance.now() + seconds * 1000;
   const work = async (server, share) => {

@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypedDict
 
-# Every call carries this many characters: the size of an ordinary short answer.
+# What a call carries unless it is told otherwise: as many characters as an ordinary short answer.
 TEXT = "0123456789" * 10
 # Of a result told to the harness: enough to find the echo in its frame.
 MOST_TEXT = 4_000
@@ -148,11 +148,12 @@ async def _calls(
     seconds: float,
     tool: str = "echo",
     argument: str = "text",
+    text: str = TEXT,
 ) -> dict[str, Any]:
     """Call until `count` calls are made or the time is up, `in_flight` at a time on each server."""
-    arguments = {argument: TEXT}
-    text = await contender.call(servers[0], tool, arguments)
-    assert TEXT in text, f"not an echo: {text[:200]}"
+    arguments = {argument: text}
+    echo = await contender.call(servers[0], tool, arguments)
+    assert text in echo, f"not an echo: {echo[:200]}"
     took: list[float] = []
     clock = time.perf_counter
     end = clock() + seconds

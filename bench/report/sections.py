@@ -63,9 +63,12 @@ SECTIONS = (
     Section(
         "Warm calls",
         ("calls",),
-        "One call at a time, 100 characters there and back: p50, as a ratio to the floor and absolutely.",
+        "One call at a time, 100 digits there and back; over stdio also a JSON document of 1 KB and letters outside ASCII: p50, as a ratio "
+        "to the floor and absolutely. Everybody was warmed up until its own p50 no longer fell.",
         (
             _ratio("stdio", "stdio"),
+            _ratio("stdio document", "stdio, a JSON document"),
+            _ratio("stdio letters", "stdio, other letters"),
             _ratio("json", "HTTP, JSON"),
             _ratio("events", "HTTP, events"),
             _ratio("everything", "server-everything, stdio"),

@@ -69,8 +69,8 @@ class Noted(msgspec.Struct, frozen=True):
 
 
 async def soak(folder: Path, log: TextIO, minutes: float, seed: int, *, leaky: bool) -> Noted:
-    async with http_servers(folder) as (ports, control):
-        scene = Scene(folder, ports, control, random.Random(seed), leaky=leaky)
+    async with http_servers(folder) as http:
+        scene = Scene(folder, http, random.Random(seed), leaky=leaky)
         chaos = Chaos(scene, log)
         # Once round everything, so that what is opened once and kept is there before anything is counted.
         await _manage(scene, None, 0.0)
@@ -94,11 +94,13 @@ def observed(folder: Path, noted: Noted) -> Observed:
         minutes=noted.minutes,
         answered=ledger.answered,
         failed=ledger.failed,
-        absent=ledger.absent,
         kills=scene.kills,
         cuts=scene.cuts,
         restarts=scene.restarts,
         reloads=scene.reloads,
+        resumed=scene.http.resumed,
+        sessions=scene.http.sessions,
+        legacy_streams=scene.http.legacy_streams,
         lost=ledger.lost,
         doubled=ledger.doubled,
         hung=chaos.hung,
@@ -139,12 +141,16 @@ def report(seen: Observed, failures: dict[str, int]) -> None:
     print(
         f"calls       {ended} ({ended / seen.minutes:.0f} a minute), {seen.answered} answered, {seen.failed} ended with an error"
     )
-    print(f"absent      {seen.absent} more were to servers that a reload had taken away")
     print(f"kills       {seen.kills} ({seen.kills / seen.minutes:.0f} a minute)")
     print(f"cuts        {seen.cuts}; restarts {seen.restarts}; reloads {seen.reloads}")
+    print(
+        f"recovered   {seen.resumed} streams resumed, {seen.sessions} sessions, {seen.legacy_streams} HTTP+SSE streams"
+    )
     for name in ("lost", "doubled", "hung", "undue", "orphans", "descriptors"):
         print(f"{name:<11} {getattr(seen, name)}")
     print(f"memory      {seen.memory[-1] / 1e6:.1f} MB at the end, {seen.slope / 1e6:+.2f} MB a minute")
+    tenths = (seen.memory[len(seen.memory) * tenth // 10] / 1e6 for tenth in range(10))
+    print(f"            {' '.join(f'{size:.1f}' for size in tenths)} MB at the start of each tenth")
     for reason, count in sorted(failures.items(), key=lambda item: -item[1])[:10]:
         print(f"  {count} × {reason}")
 

@@ -1,8 +1,9 @@
 """The HTTP servers of a soak, in a process of their own: each behind a proxy that can cut its connections.
 
-    python -m bench.soak.http_servers COUNT JOURNAL
+    python -m bench.soak.http_servers JOURNAL
 
-Needs `tests` on its path. Prints the ports, then obeys `cut N` and `restart N` on standard input. Half of the servers answer with events.
+Needs `tests` on its path. Prints their addresses, then obeys `cut N`, `restart N` and `count 0` (from nothing) on standard input and
+answers each, when it is done, with how often a stream was resumed, a session begun and an HTTP+SSE stream opened.
 """
 
 import asyncio
@@ -12,7 +13,21 @@ import sys
 from typing import Any
 
 from parts.chaos_proxy import ChaosProxy
-from parts.http_server import HttpServer, Plan
+from parts.http_server import HttpServer, Plan, Seen
+
+LEGACY_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+# One server for each way that HTTP servers differ in what a client has to recover. 2025-11-25 has MCP sessions and, with
+# events, streams that are resumed by Last-Event-ID; 2026-07-28 has neither.
+PLANS = (
+    ("/mcp", Plan(answers="json")),
+    ("/mcp", Plan(answers="sse")),
+    ("/mcp", Plan(answers="json", revisions=LEGACY_REVISIONS)),
+    ("/mcp", Plan(answers="sse", revisions=LEGACY_REVISIONS)),
+    ("/mcp", Plan(answers="sse", revisions=LEGACY_REVISIONS, unknown_session=400)),
+    ("/sse", Plan(revisions=LEGACY_REVISIONS[:1])),
+)
+# Turns of the loop until a connection that was cut is closed.
+CUT_ROUNDS = 5
 
 
 class Journal(list[Any]):
@@ -28,33 +43,53 @@ class Journal(list[Any]):
             os.write(self._descriptor, f"{arguments['text']}\n".encode())
 
 
+class Counts(list[Any]):
+    """Takes the place of the list of requests: counts what must have happened, keeps nothing."""
+
+    resumed = sessions = legacy_streams = 0
+
+    def append(self, seen: Seen) -> None:
+        if seen.verb == "GET" and "Last-Event-ID" in seen.headers:
+            Counts.resumed += 1
+        elif seen.verb == "GET" and seen.path.startswith("/sse"):
+            Counts.legacy_streams += 1
+        elif seen.method == "initialize" and seen.path.startswith("/mcp"):
+            Counts.sessions += 1
+
+
 class Nothing(list[Any]):
     def append(self, seen: Any) -> None:
         return None
 
 
 async def main() -> None:
-    count, file = int(sys.argv[1]), sys.argv[2]
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    servers, proxies = [], []
-    for number in range(count):
-        server = HttpServer(Plan(answers="sse" if number % 2 else "json"))
-        server.called, server.seen, server.abandoned = Journal(descriptor), Nothing(), Nothing()
+    descriptor = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    servers, proxies, addresses = [], [], []
+    for path, plan in PLANS:
+        server = HttpServer(plan)
+        server.called, server.seen, server.abandoned = Journal(descriptor), Counts(), Nothing()
         await server.start()
         proxy = ChaosProxy(server.port)
         await proxy.__aenter__()
         servers.append(server)
         proxies.append(proxy)
-    print(*(proxy.port for proxy in proxies), flush=True)
+        addresses.append(f"http://127.0.0.1:{proxy.port}{path}")
+    print(*addresses, flush=True)
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     while line := await reader.readline():
         word, _, which = line.decode().partition(" ")
         if word == "cut":
             proxies[int(which)].cut()
+            for _ in range(CUT_ROUNDS):
+                await asyncio.sleep(0)
+        elif word == "count":
+            Counts.resumed = Counts.sessions = Counts.legacy_streams = 0
         else:
             await servers[int(which)].stop()
             await servers[int(which)].start()
+        servers[int(which)].forget()
+        print(Counts.resumed, Counts.sessions, Counts.legacy_streams, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What was asked against what was done: calls that were lost, and calls that were carried out twice. Pure, over lines of text.
 
-Callers write a line when a call is over: `ok TEXT`, `error TEXT`, or `absent TEXT` when there was no server to ask.
+Callers write a line when a call is over: `ok TEXT` or `error TEXT`.
 Servers write TEXT when they carry a call out, before they answer. Every text is used once.
 """
 
@@ -13,8 +13,6 @@ import msgspec
 class Ledger(msgspec.Struct, frozen=True):
     answered: int
     failed: int
-    # Refused, since the config of that moment named no such server.
-    absent: int
     # Answered, but no server ever did it.
     lost: int
     # Done more than once: `tools/call` is at most once.
@@ -23,7 +21,7 @@ class Ledger(msgspec.Struct, frozen=True):
 
 def reckon(calls: Iterable[str], journal: Iterable[str]) -> Ledger:
     done = Counter(line.strip() for line in journal if line.strip())
-    answered = failed = absent = lost = 0
+    answered = failed = lost = 0
     for line in calls:
         outcome, _, text = line.strip().partition(" ")
         if outcome == "ok":
@@ -31,6 +29,4 @@ def reckon(calls: Iterable[str], journal: Iterable[str]) -> Ledger:
             lost += text not in done
         elif outcome == "error":
             failed += 1
-        elif outcome == "absent":
-            absent += 1
-    return Ledger(answered, failed, absent, lost, sum(count > 1 for count in done.values()))
+    return Ledger(answered, failed, lost, sum(count > 1 for count in done.values()))

@@ -1,17 +1,22 @@
 """Twenty servers of both kinds and what can be done to them: killed, cut off, restarted, reconfigured.
 
-Owns the processes beside the engine, the specs, and when each server was last disturbed. Who disturbs when is chaos.py.
+Owns the processes beside the engine, the specs, and when each server was disturbed. A disturbance lasts from the moment it is asked for
+until it is complete: a killed process is dead, a connection is closed, a restarted server listens again. A call may fail only when a
+disturbance fell into its own time; the first call after one must be answered. Who disturbs when is chaos.py.
 """
 
 import asyncio
+import math
 import os
 import random
 import signal
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from bench.parts import ROOT
 from openclaw.config.servers import ServerSpec, read_server
@@ -19,34 +24,51 @@ from openclaw.errors import OpenClawError
 from openclaw.mcp.manager import Manager
 
 PARTS = ROOT / "tests" / "parts"
-STDIO, HTTP = 14, 6
+STDIO = 14
 # The engine itself must end every call by then.
 CALL_MS = 15_000
 # More than any soak has: giving up on a server is not what is looked at here.
 MAX_RESTARTS = 1_000_000
-# After a server was disturbed, how long a failed call may still be put down to that: connecting again, on a busy machine.
-GRACE = 10.0
+# Between two looks at whether a killed process is dead.
+LOOK_AGAIN = 0.001
+
+
+class HttpServers:
+    """Their addresses, and the way to disturb them: `http_servers.py` answers when it has done what it was told."""
+
+    def __init__(self, process: asyncio.subprocess.Process, addresses: list[str]) -> None:
+        self.addresses = addresses
+        # How often a stream was resumed by Last-Event-ID, an MCP session begun, an HTTP+SSE stream opened.
+        self.resumed = self.sessions = self.legacy_streams = 0
+        self._process = process
+        self._one_at_a_time = asyncio.Lock()
+
+    async def tell(self, word: str, number: int) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        async with self._one_at_a_time:
+            self._process.stdin.write(f"{word} {number}\n".encode())
+            counts = await self._process.stdout.readline()
+            self.resumed, self.sessions, self.legacy_streams = map(int, counts.split())
 
 
 class Scene:
-    def __init__(
-        self, folder: Path, ports: list[int], control: asyncio.StreamWriter, chance: random.Random, *, leaky: bool
-    ) -> None:
+    def __init__(self, folder: Path, http: HttpServers, chance: random.Random, *, leaky: bool) -> None:
         self.folder = folder
+        self.http = http
         self.chance = chance
         self.kills = self.cuts = self.restarts = self.reloads = 0
         self.manager: Manager
-        self._control = control
-        self._ports = ports
-        self._disturbed: dict[str, float] = {}
-        self._removed: set[str] = set()
+        self._disturbances: list[Disturbance] = []
+        # Servers that a reload took away, with the disturbance that lasts until they are back.
+        self._removed: dict[str, Disturbance] = {}
         # Counts the reconfigurations of each server; a new number is a new command line or URL.
         self._editions: dict[str, int] = {}
         self._leaky = leaky
 
     @property
     def names(self) -> list[str]:
-        return [f"p{number}" for number in range(STDIO)] + [f"h{number}" for number in range(HTTP)]
+        return [f"p{number}" for number in range(STDIO)] + [f"h{number}" for number in range(len(self.http.addresses))]
 
     @property
     def journals(self) -> list[Path]:
@@ -59,79 +81,112 @@ class Scene:
         number, edition = int(name[1:]), self._editions.get(name, 0)
         shared = {"requestTimeoutMs": CALL_MS, "maxRestarts": MAX_RESTARTS}
         if name.startswith("h"):
-            return {"url": f"http://127.0.0.1:{self._ports[number]}/mcp?edition={edition}", **shared}
+            return {"url": f"{self.http.addresses[number]}?edition={edition}", **shared}
         program = [str(PARTS / "stdio_server.py"), "--journal", str(self.folder / f"journal-{name}")]
         program += ["--log", "/dev/null"] * (edition % 2)
         if self._leaky and number == 0:
             program = [str(Path(__file__).parent / "leaky_server.py"), str(self.folder), *program]
         return {"command": sys.executable, "args": ["-S", "-E", *program], **shared}
 
-    def was_left_alone(self, name: str, since: float, now: float) -> bool:
-        """Whether nobody had touched a server from shortly before `since` until now."""
-        return name not in self._removed and not (since - GRACE <= self._disturbed.get(name, -GRACE) <= now)
+    def is_excused(self, name: str, since: float, until: float) -> bool:
+        """Whether something was done to a server while a call to it was under way."""
+        # No call lasts longer than the engine lets it.
+        old = until - 2 * CALL_MS / 1000
+        self._disturbances = [known for known in self._disturbances if known.until > old]
+        return any(known.server == name and known.overlaps(since, until) for known in self._disturbances)
 
-    def disturb(self, name: str) -> None:
-        self._disturbed[name] = asyncio.get_running_loop().time()
+    def _disturb(self, name: str) -> "Disturbance":
+        """A disturbance that begins now and goes on until it is told to be over."""
+        begun = Disturbance(name, _now())
+        self._disturbances.append(begun)
+        return begun
 
     # What can be done to servers
 
-    def kill(self, name: str) -> None:
-        """-9, when it runs."""
+    async def kill(self, name: str) -> None:
+        """-9, when it runs; returns when it is dead."""
         try:
             pid = self.manager.server(name).describe().pid
         except OpenClawError:
             return
-        if pid is not None:
-            self.disturb(name)
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                return
+        if pid is None:
+            return
+        disturbance = self._disturb(name)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
             self.kills += 1
+        while _is_alive(pid):
+            await asyncio.sleep(LOOK_AGAIN)
+        disturbance.until = _now()
 
-    def cut(self, name: str) -> None:
+    async def cut(self, name: str) -> None:
         """Every connection to an HTTP server, in the middle of whatever they carry."""
-        self.disturb(name)
-        self._control.write(b"cut %d\n" % int(name[1:]))
+        await self._tell("cut", name)
         self.cuts += 1
 
-    def restart(self) -> None:
+    async def restart(self) -> None:
         """An HTTP server that comes back and has forgotten everything."""
-        number = self.chance.randrange(HTTP)
-        self.disturb(f"h{number}")
-        self._control.write(b"restart %d\n" % number)
+        await self._tell("restart", f"h{self.chance.randrange(len(self.http.addresses))}")
         self.restarts += 1
+
+    async def _tell(self, word: str, name: str) -> None:
+        disturbance = self._disturb(name)
+        await self.http.tell(word, int(name[1:]))
+        disturbance.until = _now()
 
     async def reload(self) -> None:
         """A new config: one server gone or back, or at another command line. The others must not notice."""
         name = self.chance.choice(self.names)
-        self.disturb(name)
-        if name in self._removed:
-            self._removed.discard(name)
+        disturbance = self._removed.pop(name, None) or self._disturb(name)
+        if disturbance.is_removal:
+            pass
         elif len(self._removed) < 2 and self.chance.random() < 0.5:
-            self._removed.add(name)
+            disturbance.is_removal = True
+            self._removed[name] = disturbance
         else:
             self._editions[name] = self._editions.get(name, 0) + 1
         await self.manager.reconcile(self.specs())
-        self.disturb(name)
+        if name not in self._removed:
+            disturbance.until = _now()
         self.reloads += 1
 
 
+class Disturbance(msgspec.Struct):
+    server: str
+    since: float
+    until: float = math.inf
+    # The config names the server no longer; it is over when another one names it again.
+    is_removal: bool = False
+
+    def overlaps(self, since: float, until: float) -> bool:
+        return self.since <= until and since <= self.until
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _is_alive(pid: int) -> bool:
+    """Whether a process still runs: a dead one that nobody has waited for yet does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2][:1]
+    except OSError:
+        return False
+    return state not in (b"Z", b"X")
+
+
 @asynccontextmanager
-async def http_servers(folder: Path) -> AsyncIterator[tuple[list[int], asyncio.StreamWriter]]:
-    """Their ports, and where to write what shall happen to them."""
+async def http_servers(folder: Path) -> AsyncIterator[HttpServers]:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bench.soak.http_servers", str(HTTP), str(folder / "journal-http")),
+        *(sys.executable, "-m", "bench.soak.http_servers", str(folder / "journal-http")),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"},
     )
-    assert process.stdin is not None
     assert process.stdout is not None
     try:
-        ports = [int(port) for port in (await process.stdout.readline()).split()]
-        yield ports, process.stdin
+        yield HttpServers(process, (await process.stdout.readline()).decode().split())
     finally:
         process.kill()
         await process.wait()

@@ -8,8 +8,6 @@ import msgspec
 # With fewer, it was no soak.
 CALLS_PER_MINUTE = 1_000
 KILLS_PER_MINUTE = 50
-# Of the calls that ended, how many must have been answered: the rest were under way when their server was killed, cut or taken away.
-LEAST_ANSWERED = 0.5
 # Memory that is really lost grows with the calls, of which there are tens of thousands a minute: 1 MB a minute is some 50 bytes a call.
 MOST_BYTES_PER_MINUTE = 1_000_000
 # What an allocator may still take in a short run before it is settled.
@@ -20,16 +18,18 @@ class Observed(msgspec.Struct, frozen=True):
     minutes: float
     answered: int
     failed: int
-    # Refused, since a reload had taken the server away: no calls that count.
-    absent: int
     kills: int
     cuts: int
     restarts: int
     reloads: int
+    # Streams resumed by Last-Event-ID; MCP sessions begun and HTTP+SSE streams opened after the first ones.
+    resumed: int
+    sessions: int
+    legacy_streams: int
     lost: int
     doubled: int
     hung: int
-    # Failed although nobody had touched its server.
+    # Failed although nothing was done to its server while it was under way.
     undue: int
     # Processes that were left over.
     orphans: int
@@ -62,7 +62,7 @@ def problems(seen: Observed) -> list[str]:
             (seen.lost, "calls lost"),
             (seen.doubled, "calls carried out twice"),
             (seen.hung, "calls hung"),
-            (seen.undue, "calls failed on servers that nobody had touched"),
+            (seen.undue, "calls failed though nothing was done to their server meanwhile"),
             (seen.orphans, "processes left over"),
             (seen.descriptors, "descriptors left open"),
         )
@@ -72,8 +72,15 @@ def problems(seen: Observed) -> list[str]:
         found.append(f"only {ended} calls in {seen.minutes:.1f} minutes")
     if seen.kills < KILLS_PER_MINUTE * seen.minutes:
         found.append(f"only {seen.kills} kills in {seen.minutes:.1f} minutes")
-    if seen.answered < LEAST_ANSWERED * ended:
-        found.append(f"only {seen.answered} of {ended} calls were answered")
+    found += [
+        f"no {what}"
+        for count, what in (
+            (seen.resumed, "stream was resumed by Last-Event-ID"),
+            (seen.sessions, "MCP session was begun again"),
+            (seen.legacy_streams, "HTTP+SSE stream was opened again"),
+        )
+        if not count
+    ]
     if seen.slope > MOST_BYTES_PER_MINUTE + SETTLING_BYTES / max(seen.minutes, 1 / 60):
         found.append(f"memory grows by {seen.slope / 1e6:.1f} MB a minute")
     return found

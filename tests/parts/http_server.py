@@ -134,7 +134,7 @@ class HttpServer:
         self._shared = None
         app = web.Application(client_max_size=1 << 30)
         app.router.add_route("*", "/mcp", self._mcp)
-        app.router.add_route("GET", "/sse", self._sse)
+        app.router.add_route("*", "/sse", self._sse)
         app.router.add_route("POST", "/messages", self._messages)
         app.router.add_route("*", "/{rest:.*}", self._other)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.01, keepalive_timeout=30)
@@ -327,6 +327,8 @@ class HttpServer:
     # HTTP+SSE
 
     async def _sse(self, request: web.Request) -> web.StreamResponse:
+        if request.method != "GET":
+            return web.Response(status=405)
         self.seen.append(Seen(request.method, request.path_qs, dict(request.headers)))
         await self.noted()
         if faults := self._faults.get("GET"):

@@ -64,7 +64,8 @@ def section(page: str, title: str) -> list[str]:
 def test_a_section_holds_its_table_who_failed_or_was_skipped_and_its_charts() -> None:
     page = render(Results.load(SAMPLE))["benchmarks.md"]
     assert section(page, "Warm calls") == [
-        "One call at a time, 100 characters there and back: p50, as a ratio to the floor and absolutely.",
+        "One call at a time, 100 digits there and back; over stdio also a JSON document of 1 KB and letters outside ASCII: p50, as a "
+        "ratio to the floor and absolutely. Everybody was warmed up until its own p50 no longer fell.",
         "|  | stdio | HTTP, JSON |",
         "|---|---|---|",
         "| plain client (the floor) | 1.0x (50 µs) | 1.0x (100 µs) |",

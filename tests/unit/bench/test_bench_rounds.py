@@ -1,7 +1,7 @@
 """Everybody takes turns, and ratios are taken within a round."""
 
 from bench.results import Figure, Results
-from bench.rounds import add_figures, ratios, take_turns
+from bench.rounds import MOST_TIMES, Warmth, add_figures, ratios, take_turns
 
 
 def nobody_fails(who: str, error: Exception) -> None:
@@ -24,6 +24,26 @@ def test_the_first_round_is_announced_and_does_not_count() -> None:
     numbers = iter(range(10))
     taken = take_turns({"a": lambda: next(numbers)}, 2, nobody_fails, begin=begun.append)
     assert (begun, taken) == (["a"], {"a": [1, 2]})
+
+
+def test_everybody_is_warmed_up_until_it_no_longer_gets_faster() -> None:
+    """A just-in-time compiler: 95 µs at first, 37 µs after 30 turns of a thousand calls."""
+    warming = iter([95.0] * 10 + [60.0] * 10 + [45.0] * 10 + [37.0] * 100)
+    taken = take_turns({"node": lambda: next(warming)}, 3, nobody_fails, warm=Warmth(float, 24))
+    assert taken == {"node": [37.0, 37.0, 37.0]}
+
+
+def test_who_stands_still_for_a_moment_is_not_yet_warm() -> None:
+    warmth = Warmth(float, 10)
+    assert not warmth.is_steady([95.0] * 9)
+    assert warmth.is_steady([95.0] * 10)
+    assert not warmth.is_steady([95.0] * 10 + [80.0])
+    assert warmth.is_steady([95.0] * 10 + [94.0] * 3)
+
+
+def test_who_never_gets_steady_is_measured_as_it_is_in_the_end() -> None:
+    falling = iter(range(10_000, 0, -100))
+    assert Warmth(float, 10).reach(lambda: next(falling)) == MOST_TIMES * 10
 
 
 def test_the_slow_take_part_in_the_first_rounds_only() -> None:

@@ -16,8 +16,8 @@ def judged(target: Target, figure: Figure) -> Verdict:
     return next(found for found in verdicts(results, {target.measure}) if found.target == target)
 
 
-@pytest.mark.parametrize(("ratio", "ok"), [(2.4, True), (2.504, True), (2.51, False)])
-def test_a_ratio_is_judged_as_it_is_printed(ratio: float, ok: bool) -> None:
+@pytest.mark.parametrize(("ratio", "ok"), [(2.4, True), (2.5, True), (2.504, False)])
+def test_a_ratio_is_judged_before_it_is_rounded(ratio: float, ok: bool) -> None:
     assert judged(RATIO, Figure("calls", "json", "ours", 1.0, "seconds", ratio)) == Verdict(RATIO, ratio, ok)
 
 
@@ -27,7 +27,7 @@ def test_a_value_is_judged_against_its_limit(value: float, ok: bool) -> None:
     assert judged(VALUE, figure) == Verdict(VALUE, value, ok)
 
 
-@pytest.mark.parametrize(("ratio", "ok"), [(0.45, True), (0.44, False)])
+@pytest.mark.parametrize(("ratio", "ok"), [(0.4, True), (0.399, False)])
 def test_a_throughput_must_reach_at_least_its_limit(ratio: float, ok: bool) -> None:
     figure = Figure("throughput", "stdio x64", "ours", 1.0, "calls/s", ratio)
     assert judged(AT_LEAST, figure) == Verdict(AT_LEAST, ratio, ok)
@@ -63,7 +63,7 @@ def test_every_good_server_must_be_usable_whatever_is_wrong_with_the_bad_one(bad
     assert [(v.target.title, v.ok) for v in found if v.reached] == [(f"servers usable beside a {bad} one", False)]
 
 
-@pytest.mark.parametrize(("small", "large", "ok"), [(1.0, 1.25, True), (1.0, 1.3, False), (0.7, 1.1, True)])
+@pytest.mark.parametrize(("small", "large", "ok"), [(1.0, 1.25, True), (1.0, 1.252, False), (0.7, 1.1, True)])
 def test_a_ratio_that_rises_with_the_size_is_not_linear(small: float, large: float, ok: bool) -> None:
     figures = [
         Figure("large", "stdio 10 MB", "ours", 1.0, "seconds", small),
@@ -83,8 +83,8 @@ def test_a_ratio_that_rises_with_the_size_is_not_linear(small: float, large: flo
         ),
         (
             AT_LEAST,
-            Figure("throughput", "stdio x64", "ours", 1.0, "calls/s", 0.4),
-            "64 in flight, one stdio server: 0.40x of the floor, must be ≥ 0.45x",
+            Figure("throughput", "stdio x64", "ours", 1.0, "calls/s", 0.3),
+            "64 in flight, one stdio server: 0.30x of the floor, must be ≥ 0.4x",
         ),
         (
             VALUE,
