@@ -861,7 +861,7 @@ async def test_another_origin_that_wants_a_session_is_refused_with_the_url_to_co
         error, names = sink.failures[1], (server.origin, other.url)
     assert isinstance(error, AddressError)
     assert str(error) == (
-        f"{names[0]} redirects to another origin ({names[1]}), which wants an MCP session. Put that URL into the config."
+        f"{names[0]} redirects to another address ({names[1]}), which wants an MCP session. Put that URL into the config."
     )
     assert [seen.method for seen in server.seen] == ["initialize"]
 
@@ -873,6 +873,40 @@ async def test_a_call_without_a_session_follows_a_redirect_to_another_origin(
         server.fault("tools/call", status(307, {"Location": other.url}))
         await link.send(sink.modern("tools/call", {"name": "echo", "arguments": {"text": "moved"}}, name="echo"))
     assert text_of(next(iter(sink.answers.values()))) == "moved"
+
+
+async def test_an_answer_that_says_in_two_ways_where_it_ends_is_refused_and_its_connection_not_used_again(
+    server: HttpServer, sink: Recorder
+) -> None:
+    server.plan.sessions = False
+    smuggled = b"2\r\n{}\r\n0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n[]"
+    head = (
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    async with ChaosProxy(server.port) as proxy:
+        async with opened(f"http://127.0.0.1:{proxy.port}/mcp", sink) as link:
+            server.fault("tools/call", raw(head % len(smuggled) + smuggled))
+            for _ in range(2):
+                await link.send(sink.call("echo", text="hi"))
+        assert proxy.connections == 2
+    assert isinstance(sink.failures[1], ProtocolError)
+    assert text_of(sink.answers[2]) == "hi"
+
+
+async def test_a_redirect_to_another_address_of_the_origin_gets_no_credentials_and_its_challenge_no_answer(
+    server: HttpServer, sink: Recorder
+) -> None:
+    authorizer = Rotating()
+    headers = {"X-Api-Key": "k"}
+    async with opened(server.url, sink, version="2025-11-25", headers=headers, authorizer=authorizer) as link:
+        server.fault("tools/call", status(307, {"Location": "/tenant-b/mcp"}))
+        server.fault("/tenant-b/mcp", status(401, {"WWW-Authenticate": "Bearer"}))
+        await link.send(sink.call("echo"))
+    (there,) = [seen for seen in server.seen if seen.path == "/tenant-b/mcp"]
+    assert {"Authorization", "X-Api-Key", "Mcp-Session-Id"} & set(there.headers) == set()
+    error = sink.failures[2]
+    assert isinstance(error, HttpStatusError)
+    assert (error.status, authorizer.challenges, "configure the new URL" in error.hint) == (401, [], True)
 
 
 async def test_a_redirect_within_the_origin_is_followed_with_the_session(server: HttpServer, sink: Recorder) -> None:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 from aiohttp import web
 
-from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, OpenClawError, ProtocolError
+from openclaw.errors import AddressError, ConnectError, HttpStatusError, LinkLostError, OpenClawError, ProtocolError
 from openclaw.net.client import ClientOptions
 from openclaw.security.egress import OPERATOR
 from openclaw.transport.endpoint import Destination
@@ -259,3 +259,19 @@ async def test_a_404_that_answers_the_request_is_its_answer_and_ends_nothing(
         await link.send(again)
         await sink.until(lambda: again.id in sink.answers)
     assert (sink.answers[message.id or 0], sink.failures) == (error, {})
+
+
+@pytest.mark.parametrize("headers", [{}, {"X-Api-Key": "k"}])
+async def test_a_stream_that_is_redirected_gets_no_credentials_and_names_no_endpoint_for_them(
+    server: HttpServer, sink: Recorder, headers: Mapping[str, str]
+) -> None:
+    server.fault("GET", status(307, {"Location": "/sse?tenant=b"}))
+    transport = LegacySseTransport(Destination(server.sse_url, options=LOCAL, headers=headers))
+    if not headers:
+        async with transport.open(sink):
+            pass
+    else:
+        with pytest.raises(AddressError, match="Put that URL into the config"):
+            async with transport.open(sink):
+                pass
+    assert ["X-Api-Key" in seen.headers for seen in server.seen] == [bool(headers), False]

@@ -23,7 +23,7 @@ MAX_INTERIM: Final = 16
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _STATUS_LINE = re.compile(r"HTTP/1\.([01]) ([1-9][0-9]{2})(?: [^\r\0]*)?")
 # Fifteen hex digits are more than any chunk has. An extension may follow, and is ignored.
-_CHUNK_LINE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?", re.DOTALL)
+_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r]*)?")
 _BODYLESS = frozenset((204, 205, 304))
 
 
@@ -221,6 +221,9 @@ class ResponseParser:
         self.head = head
         fields = head.fields
         coding = fields.get("transfer-encoding", "").lower()
+        if coding and ("content-length" in fields or head.minor == 0):
+            # Whoever stands between may have believed the other one, and what follows would be taken for another answer.
+            raise ProtocolError("The server's answer says in two ways where it ends.")
         if self._method == "HEAD" or head.status in _BODYLESS:
             self.finished = True
         elif coding and coding != "identity":
@@ -272,7 +275,7 @@ class ResponseParser:
                     raise ProtocolError("The server sent a chunk line that is too long.")
                 self._buffer = data[position:]
                 return
-            line = data[position:line_end].rstrip(b"\r")
+            line = _line(data, position, line_end)
             position = line_end + 1
             if self._remaining == -2:
                 if line:
@@ -293,13 +296,23 @@ class ResponseParser:
                     raise ProtocolError("The server sent a trailer that is too long.")
                 self._buffer = data[position:]
                 return
-            line = data[position:line_end].rstrip(b"\r")
+            line = _line(data, position, line_end)
             position = line_end + 1
             if not line:
                 self._trailers = False
                 self.finished = True
                 self.excess = position < len(data)
                 return
+
+
+def _line(data: bytes, start: int, end: int) -> bytes:
+    """A line of a chunked body, which ends at the line feed at `end`. A bare one is no line end to others, and so none here."""
+    if end == start or data[end - 1] != _CARRIAGE_RETURN:
+        raise ProtocolError("The server sent a chunk line without its proper end.")
+    return data[start : end - 1]
+
+
+_CARRIAGE_RETURN = 0x0D
 
 
 @lru_cache(maxsize=512)

@@ -13,6 +13,7 @@ from openclaw.net.body import Inflater, coding_of
 from openclaw.net.connection import HttpConnection
 from openclaw.net.http1 import Head, Headers, ResponseParser
 from openclaw.net.pool import Pool
+from openclaw.net.redirect import is_same_resource
 from openclaw.security.egress import Target
 
 
@@ -59,6 +60,10 @@ class Response:
     @property
     def origin(self) -> str:
         return self._target.origin
+
+    def is_from(self, target: Target) -> bool:
+        """Whether the resource that was asked for answered itself, and not one that it redirects to."""
+        return is_same_resource(self._target, target)
 
     @property
     def media_type(self) -> str:

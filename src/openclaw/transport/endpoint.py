@@ -3,7 +3,7 @@
 Owns which headers go out (configured ones give way to those of the protocol and the authorizer), asking the authorizer when
 challenged, waiting out a Retry-After, and turning any other status into `HttpStatusError` with a bounded body. Owns also what may be
 sent again: a tool call only when its refusal is whole and no answer to it. Credentials are
-offered at the configured origin only: a challenge from elsewhere, after a redirect, is reported and never answered.
+offered to the resource itself only: a challenge from elsewhere, after a redirect, is reported and never answered.
 Both HTTP transports send through it; what an answer holds is theirs to read.
 """
 
@@ -20,7 +20,7 @@ from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.net.response import Response
 from openclaw.protocol.authorizer import Authorizer
 from openclaw.protocol.jsonrpc import Failure, Malformed, RequestId, Result, decode
-from openclaw.security.egress import parse_url
+from openclaw.security.egress import Target, parse_url
 
 # Of an error's body: enough for any JSON-RPC error, and to tell one kind of server from another.
 MAX_ERROR_BODY: Final = 64 * 1024
@@ -62,10 +62,16 @@ class Endpoint:
     ) -> None:
         self.client = client
         self.url = url
-        self.origin = parse_url(url).origin
+        self.target = parse_url(url)
+        self.origin = self.target.origin
         self._authorizer = authorizer
         dropped = _OURS | {"authorization"} if authorizer is not None else _OURS
         self._headers = {name: value for name, value in headers.items() if name.lower() not in dropped}
+
+    @property
+    def has_credentials(self) -> bool:
+        """Whether anything goes out that is meant for this server alone."""
+        return self._authorizer is not None or bool(self._headers)
 
     async def request(
         self,
@@ -82,40 +88,44 @@ class Endpoint:
         a 429 whose Retry-After is short. `once` is the id of a request that may be carried out at most once: it is sent again only
         when what the server said is whole, and no answer to it.
         """
-        target = url or self.url
+        target = self.target if url is None else parse_url(url)
         challenges: set[int] = set()
         waits = 0
         while True:
             sent = await self._authorizer.headers() if self._authorizer is not None else {}
-            response = await self.client.open(method, target, headers={**self._headers, **headers, **sent}, body=body)
+            response = await self.client.open(
+                method, target.url, headers={**self._headers, **headers, **sent}, body=body
+            )
             status = response.status
             if status < 300:
                 return response
             try:
-                refusal = await self._refusal(response) if once is not None else None
+                refusal = await self._refusal(response, target) if once is not None else None
                 is_final = refusal is not None and not is_unanswered(refusal, once)
-                if status in (401, 403) and status not in challenges and await self._met(response, {**headers, **sent}):
+                is_new = status in (401, 403) and status not in challenges and response.is_from(target)
+                if is_new and await self._met(response, {**headers, **sent}):
                     challenges.add(status)
                     if not is_final:
                         continue
                 pause = retry_after(response.headers.get("retry-after"), time.time()) if status == 429 else None
                 if is_final or pause is None or pause > MAX_RETRY_AFTER or waits >= MAX_RATE_LIMIT_WAITS:
-                    raise refusal or await self._refusal(response)
+                    raise refusal or await self._refusal(response, target)
             finally:
                 response.close()
             waits += 1
             await asyncio.sleep(pause)
 
     async def _met(self, response: Response, sent: Mapping[str, str]) -> bool:
-        if self._authorizer is None or response.origin != self.origin:
+        if self._authorizer is None:
             return False
         return await self._authorizer.challenged(response.status, response.headers, sent)
 
-    async def _refusal(self, response: Response) -> HttpStatusError:
+    async def _refusal(self, response: Response, target: Target) -> HttpStatusError:
         status, origin = response.status, response.origin
         hint = _HINTS.get(status, "")
-        if origin != self.origin:
-            hint = f"{self.origin} redirects there; credentials are not sent to another origin: configure the new URL."
+        if not response.is_from(target):
+            there = response.url.partition("?")[0]
+            hint = f"{self.origin} redirects to {there}; credentials are not sent there: configure the new URL."
         body, whole = await read_excerpt(response)
         return HttpStatusError(
             status,

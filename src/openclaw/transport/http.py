@@ -229,11 +229,11 @@ class HttpLink:
         if id is not None and not _SESSION_ID.fullmatch(id):
             response.close()
             raise ProtocolError(f"{response.origin} sent an MCP session id that is not visible ASCII.")
-        if id is not None and response.origin != self._endpoint.origin:
-            # The id is for the origin that gave it: it may neither be shown to the one that redirects nor follow a redirect.
+        if id is not None and not response.is_from(self._endpoint.target):
+            # The id is for the resource that gave it: it may neither be shown to the one that redirects nor follow a redirect.
             response.close()
             raise AddressError(
-                f"{self._endpoint.origin} redirects to another origin ({response.url.partition('?')[0]}), which wants an MCP session.",
+                f"{self._endpoint.origin} redirects to another address ({response.url.partition('?')[0]}), which wants an MCP session.",
                 hint="Put that URL into the config.",
             )
         self.mcp_session_id = id

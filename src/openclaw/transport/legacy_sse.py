@@ -86,6 +86,13 @@ class LegacySseLink:
                         f"{self._endpoint.origin} answered without an event stream.",
                         hint="Check the URL and the transport.",
                     )
+                if self._endpoint.has_credentials and not response.is_from(self._endpoint.target):
+                    response.close()
+                    raise AddressError(
+                        f"{self._endpoint.origin} redirects to another address ({response.url.partition('?')[0]}), and credentials "
+                        "are not sent there.",
+                        hint="Put that URL into the config.",
+                    )
                 self._base_url = response.url
                 self._reader = asyncio.create_task(self._read(response), name="mcp-sse-read")
                 await asyncio.shield(self._post_url)

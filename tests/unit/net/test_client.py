@@ -310,13 +310,36 @@ async def test_an_odd_spelling_is_judged_by_the_address_it_leads_to(server: Http
     assert (await client.fetch("GET", f"http://127.1:{server.port}/x")).body == b"/x"
 
 
-async def test_a_redirect_within_the_origin_keeps_everything(server: HttpServer, client: HttpClient) -> None:
-    for code in (301, 302, 307, 308):
-        server.fault("/old", status(code, {"Location": "/new?x=1"}))
-        answer = await client.fetch("POST", server.origin + "/old", headers={"Authorization": "Bearer t"}, body=b"x")
-        seen = server.seen[-1]
-        assert (answer.url, answer.body) == (server.origin + "/new?x=1", b"x")
-        assert (seen.verb, seen.headers["Authorization"]) == ("POST", "Bearer t")
+@pytest.mark.parametrize("code", [301, 302, 307, 308])
+async def test_a_redirect_that_only_adds_a_slash_keeps_everything(
+    server: HttpServer, client: HttpClient, code: int
+) -> None:
+    server.fault("/old", status(code, {"Location": "/old/?x=1"}))
+    url = server.origin + "/old?x=1"
+    answer = await client.fetch("POST", url, headers={"Authorization": "Bearer t"}, body=b"x")
+    seen = server.seen[-1]
+    assert (answer.url, answer.body) == (server.origin + "/old/?x=1", b"x")
+    assert (seen.verb, seen.headers["Authorization"]) == ("POST", "Bearer t")
+
+
+@pytest.mark.parametrize("to", ["/new", "/old?x=2", "/old/more", "/OLD", "/new/../other"])
+async def test_credentials_do_not_follow_a_redirect_to_another_resource_of_the_origin(
+    server: HttpServer, client: HttpClient, to: str
+) -> None:
+    server.fault("/old", status(307, {"Location": to}))
+    headers = {"Authorization": "Bearer t", "X-Api-Key": "k", "Mcp-Session-Id": "s", "Accept": "text/plain"}
+    answer = await client.fetch("POST", server.origin + "/old", headers=headers, body=b"x")
+    assert (answer.status, answer.body) == (200, b"x")
+    assert set(server.seen[-1].headers) & set(headers) == {"Accept"}
+
+
+async def test_credentials_that_were_dropped_on_the_way_do_not_come_back(
+    server: HttpServer, client: HttpClient
+) -> None:
+    server.fault("/old", status(307, {"Location": "/new"}))
+    server.fault("/new", status(307, {"Location": "/old"}))
+    await client.fetch("POST", server.origin + "/old", headers={"Authorization": "Bearer t"}, body=b"x")
+    assert ["Authorization" in seen.headers for seen in server.seen] == [True, False, False]
 
 
 async def test_see_other_becomes_a_get(server: HttpServer, client: HttpClient) -> None:
