@@ -21,7 +21,7 @@ from typing import TextIO
 import msgspec
 import uvloop
 
-from bench.soak.chaos import Chaos
+from bench.soak.chaos import UNDUE, Chaos
 from bench.soak.ledger import reckon
 from bench.soak.scene import Scene, http_servers, leftovers
 from bench.soak.verdict import Observed, problems
@@ -148,10 +148,12 @@ def report(seen: Observed, failures: dict[str, int]) -> None:
     )
     for name in ("lost", "doubled", "hung", "undue", "orphans", "descriptors"):
         print(f"{name:<11} {getattr(seen, name)}")
-    print(f"memory      {seen.memory[-1] / 1e6:.1f} MB at the end, {seen.slope / 1e6:+.2f} MB a minute")
+    settled = "" if seen.slope is None else f", {seen.slope / 1e6:+.2f} MB a minute once it had settled"
+    print(f"memory      {seen.memory[-1] / 1e6:.1f} MB at the end{settled}")
     tenths = (seen.memory[len(seen.memory) * tenth // 10] / 1e6 for tenth in range(10))
     print(f"            {' '.join(f'{size:.1f}' for size in tenths)} MB at the start of each tenth")
-    for reason, count in sorted(failures.items(), key=lambda item: -item[1])[:10]:
+    # Those that must not be come first.
+    for reason, count in sorted(failures.items(), key=lambda item: (not item[0].startswith(UNDUE), -item[1]))[:12]:
         print(f"  {count} × {reason}")
 
 

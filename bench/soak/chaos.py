@@ -16,6 +16,8 @@ PAUSE = 0.05
 BURST = 8
 KILL_EVERY, CUT_EVERY, RESTART_EVERY, RELOAD_EVERY = 0.7, 1.5, 6.0, 4.0
 SAMPLE_EVERY = 0.5
+# Before the reason of a call that failed though nothing was done to its server.
+UNDUE = "undue: "
 # Far longer than the engine gives any call.
 HUNG_AFTER = 45.0
 
@@ -78,7 +80,7 @@ class Chaos:
         self.undue += not excused
         # Without its numbers, to count the same failures together.
         reason = "".join("#" if sign.isdigit() else sign for sign in result.fault or _text(result))[:160]
-        reason = reason if excused else f"UNDUE {reason}"
+        reason = reason if excused else UNDUE + reason
         self.failures[reason] = self.failures.get(reason, 0) + 1
 
     async def _kill(self) -> None:
