@@ -55,7 +55,10 @@ def attempt(what: str, command: list[str], cwd: Path) -> None:
 def install_npm(folder: Path) -> list[FailedPart]:
     """All packages that are missing at once; where that fails, each alone. What could not be installed."""
     wanted = json.loads((MANIFESTS / "package.json").read_text())["dependencies"]
-    missing = [f"{name}@{version}" for name, version in wanted.items() if installed(folder, name) != version]
+    # An alias is written npm:NAME@VERSION.
+    missing = [
+        f"{name}@{version}" for name, version in wanted.items() if installed(folder, name) != version.rpartition("@")[2]
+    ]
     if not missing:
         return []
     npm = shutil.which("npm")

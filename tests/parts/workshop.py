@@ -6,6 +6,7 @@ Standard library only: run as a program it speaks over standard input and output
     python workshop.py PLAN LOG
 
 The plan is JSON: {"tools": [...], "resources": {uri: text}, "templates": [...], "prompts": [...], "revisions": [...], "instructions": "…",
+"version": "…",
 "capabilities": {...}, "page": N, "asks": [methods that want input first]}. See `Workshop.call` for the tools that do something; any other
 tool it lists echoes its arguments.
 """
@@ -71,7 +72,10 @@ class Workshop:
     async def result(self, method: str, params: Message, tell: Tell, id: Any) -> Message:
         """The answer to one request. Raises Fault."""
         plan = self.plan
-        about = {"serverInfo": {"name": "workshop", "version": "1"}, "capabilities": self.capabilities()}
+        about = {
+            "serverInfo": {"name": "workshop", "version": plan.get("version", "1")},
+            "capabilities": self.capabilities(),
+        }
         if "instructions" in plan:
             about["instructions"] = plan["instructions"]
         if method in plan.get("asks", ()) and "requestState" not in params:

@@ -469,10 +469,13 @@ def test_a_changed_tool_is_told_by_a_refresh_and_shown_as_it_is_indented(person:
     person.configure(json.dumps({"mcp": {"servers": {"shop": shop}}}))
     assert person.run("mcp", "refresh").out == "shop: 1 tool\n"
     plan.write_text(json.dumps({"tools": [{**entry, "inputSchema": {"type": "object", "required": ["a"]}}]}))
-    assert person.run("mcp", "refresh").out == "shop: 0 tools, 1 changed: openclaw mcp status shop shows how\n"
+    changed = (
+        "1 tool is held back because calls valid before may fail (add); see and accept it: openclaw mcp trust shop"
+    )
+    assert person.run("mcp", "refresh").out == f"shop: 0 tools; {changed}\n"
     for line in ('\n    +    "required": [', '\n    +      "a"'):
         assert line in person.run("mcp", "status", "shop").out
-    assert '\n  +    "required": [\n  +      "a"' in person.run("mcp", "trust", "shop").out
+    assert '\n  +    "required": [\n  +      "a"' in person.run("mcp", "trust", "shop", "--yes").out
 
 
 def test_a_list_says_for_whom_it_waits_and_one_of_a_single_server_starts_that_one_alone(person: Program) -> None:

@@ -20,7 +20,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 
 from openclaw.cli import remote
 from openclaw.cli.loop import during
-from openclaw.commands.chat import LEAVE, begin, completions, greet, say
+from openclaw.commands.chat import LEAVE, begun, completions, greet, say
 from openclaw.commands.dispatch import Context, sentence
 from openclaw.commands.parse import Parsed
 from openclaw.commands.slash import Chat
@@ -105,7 +105,7 @@ class _Conversation:
         """Our own, made when it is first needed; from then on it has the conversation."""
         if self._chat is None:
             app = await self._stack.enter_async_context(self._context.open_app())
-            self._chat = await begin(app, self._context, self._parsed)
+            self._chat = await self._stack.enter_async_context(begun(app, self._context, self._parsed))
         return self._chat
 
     async def _say_here(self, line: str) -> bool:

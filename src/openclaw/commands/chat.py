@@ -5,7 +5,9 @@ gateway's. Without one it runs the same code on an App of its own (cli/chat.py).
 """
 
 import asyncio
-from contextlib import nullcontext
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+from functools import partial
 
 import msgspec
 
@@ -14,9 +16,13 @@ from openclaw.commands.agent import StreamPrinter
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.commands.references import FullMessage, argument_words, is_prompt, prompt_names, with_resources
+from openclaw.commands.render import changes_of
 from openclaw.commands.slash import BUILT_IN, Chat
 from openclaw.commands.slash import run as slash
 from openclaw.errors import OpenClawError
+from openclaw.mcp.manager import Manager
+from openclaw.mcp.status import DefinitionsChanged, EngineEvent
+from openclaw.security.external import clean_label, clean_terminal
 
 # The conversation of a person at a terminal, unless they name another.
 MAIN = "main"
@@ -27,8 +33,7 @@ LEAVE = 10
 
 
 async def run(context: Context, parsed: Parsed) -> int:
-    async with context.open_app() as app:
-        chat = await begin(app, context, parsed)
+    async with context.open_app() as app, begun(app, context, parsed) as chat:
         line = parsed.text("text")
         if parsed.flag("complete"):
             context.console.data(await completions(chat, line))
@@ -39,14 +44,29 @@ async def run(context: Context, parsed: Parsed) -> int:
     return 0
 
 
-async def begin(app: App, context: Context, parsed: Parsed) -> Chat:
-    """The conversation that the options name, its servers on their way. Raises UsageError when there is no such agent."""
+@asynccontextmanager
+async def begun(app: App, context: Context, parsed: Parsed) -> AsyncIterator[Chat]:
+    """The conversation that the options name, its servers on their way. Raises UsageError when there is no such agent.
+
+    As long as it lasts the person is told at once when tools of its servers are others than those that were accepted.
+    """
     here = msgspec.structs.replace(
         context, open_app=lambda: nullcontext(app), open_engine=lambda: nullcontext(app.engine), surface="chat"
     )
     chat = Chat(app, here, parsed.text("agent"), parsed.text("session-key") or MAIN)
-    (await app.engine.manager()).start(chat.spec.id)
-    return chat
+    manager = await app.engine.manager()
+    unsubscribe = manager.events.subscribe(partial(_changed, chat, manager))
+    manager.start(chat.spec.id)
+    try:
+        yield chat
+    finally:
+        unsubscribe()
+
+
+def _changed(chat: Chat, manager: Manager, event: EngineEvent) -> None:
+    # In a gateway other agents have other servers.
+    if isinstance(event, DefinitionsChanged) and any(one.name == event.server for one in manager.status(chat.spec.id)):
+        chat.console.note(clean_terminal(event.sentence))
 
 
 async def greet(chat: Chat) -> None:
@@ -55,6 +75,9 @@ async def greet(chat: Chat) -> None:
     found = f" ({selection.found})" if selection.found else ""
     console = chat.console
     console.note(console.dim(f"{chat.spec.id} on {selection.name}{found}. /help for commands, Ctrl-D to leave."))
+    for status in (await chat.app.engine.manager()).status(chat.spec.id):
+        if changed := changes_of(status):
+            console.note(f"{clean_label(status.name, 100)}: {changed}")
 
 
 async def say(chat: Chat, line: str) -> bool:

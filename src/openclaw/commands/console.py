@@ -17,6 +17,8 @@ _DRIVING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 # What prose is set to where nothing says how wide the paper is.
 USUAL_WIDTH = 80
+# Answers to a question that mean yes.
+YES = frozenset({"y", "yes"})
 
 Write = Callable[[str], None]
 Ask = Callable[[str], Awaitable[str | None]]

@@ -30,6 +30,7 @@ from openclaw.config.load import load_config
 from openclaw.config.servers import ServerSpec, server_specs
 from openclaw.errors import ConfigError, OpenClawError, ProcessError
 from openclaw.mcp.status import ServerStatus
+from openclaw.mcp.wording import changed_tools, trust_command
 from openclaw.plugins.loader import LOAD_PATHS, PluginStatus
 from openclaw.process.environment import child_environment
 from openclaw.process.program import find_program
@@ -213,6 +214,9 @@ def _server(status: ServerStatus, no_program: ProcessError | None) -> Check:
         # What a program said before it ended tells more than how it ended.
         word = "logs" if status.transport == "stdio" else "status"
         return Check(what, "failed", said, f"Look: openclaw mcp {word} {named}")
+    if status.changes:
+        changed = f"{said}. {changed_tools(status.changes, status.upgrade)}"
+        return Check(what, "warning", changed, f"Run: {trust_command(status.name, status.owner)}")
     if status.unusable or (status.state == "ready" and status.reason):
         return Check(
             what, "warning", ". ".join(filter(None, (said, left_out(status)))), f"Look: openclaw mcp status {named}"

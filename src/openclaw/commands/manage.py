@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from urllib.parse import urlsplit
 
+from openclaw.commands.console import YES
 from openclaw.commands.dispatch import Context
 from openclaw.commands.mcp import status_json
 from openclaw.commands.parse import Parsed
@@ -38,7 +39,6 @@ _RUNNERS = frozenset(
 # Parts of host and package names that say nothing about which server it is.
 _DULL = frozenset({"mcp", "api", "www", "server", "com", "org", "net", "io", "dev", "ai", "app", "co", "latest", "sse"})
 _OUTSIDE = re.compile(r"[^A-Za-z0-9_-]+")
-_YES = frozenset({"y", "yes"})
 
 # A server as it is written into the file.
 Entry = dict[str, str | list[str] | dict[str, str]]
@@ -163,7 +163,7 @@ async def _consent(context: Context, parsed: Parsed, argv: Sequence[str]) -> boo
     answer = await context.console.ask("Add and run it? [y/N] ")
     if answer is None:
         raise UsageError("Nobody is there to agree to running this program.", hint="Say so with --yes.")
-    return answer.lower() in _YES
+    return answer.strip().lower() in YES
 
 
 def _section(config: Config, agent: str) -> Path:

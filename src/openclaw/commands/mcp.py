@@ -17,7 +17,7 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.commands.references import read_from
 from openclaw.commands.render import (
-    diff_lines,
+    changes_of,
     left_out,
     server_lines,
     show_resource,
@@ -33,7 +33,7 @@ from openclaw.errors import OpenClawError, UsageError
 from openclaw.mcp.definition import schema_of
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.names import typed_name
-from openclaw.mcp.pins import Change
+from openclaw.mcp.pins import Change, digest_of
 from openclaw.mcp.prompts import get_prompt, list_prompts
 from openclaw.mcp.resources import list_resources, list_templates
 from openclaw.mcp.results import CallResult, PromptEntry
@@ -118,13 +118,15 @@ def status_json(status: ServerStatus) -> dict[str, Any]:
         "lastError": status.last_error,
         "lastErrorSeconds": status.last_error_ago,
         "changes": [change_json(change) for change in status.changes],
+        "changesDigest": digest_of(status.changes),
+        "upgrade": status.upgrade,
     }
     return document
 
 
 def change_json(change: Change) -> dict[str, Any]:
     """How a tool's definition differs from the one that was accepted, in the same way."""
-    return {"tool": change.tool, "held": change.held, "diff": change.diff}
+    return {"tool": change.tool, "held": change.held, "diff": change.diff, "digest": change.digest}
 
 
 def _milliseconds(seconds: float | None) -> float | None:
@@ -156,7 +158,8 @@ async def tools(context: Context, parsed: Parsed) -> int:
             and (not name or status.name == name)
             and not (status.name in listed and status.state in ("starting", "stopped") and not status.reason)
         ]
-        lacking = [one for one in manager.status(agent) if one.unusable and (not name or one.name == name)]
+        about = [one for one in manager.status(agent) if not name or one.name == name]
+        lacking = [(one.name, said) for one in about for said in (left_out(one), changes_of(one)) if said]
     if parsed.flag("json"):
         context.console.data(rows)
     else:
@@ -165,8 +168,8 @@ async def tools(context: Context, parsed: Parsed) -> int:
         )
     for status in waiting:
         context.console.note(f"{clean_label(status.name, 100)}: {clean_label(status.shown, 500)}")
-    for status in lacking:
-        context.console.note(f"{clean_label(status.name, 100)}: {left_out(status)}")
+    for server, said in lacking:
+        context.console.note(f"{clean_label(server, 100)}: {said}")
     # Who asked for one server's tools and gets none because it did not list them has not got what was asked for.
     return 1 if name and any(status.state == "ready" for status in waiting) else 0
 
@@ -232,7 +235,7 @@ async def refresh(context: Context, parsed: Parsed) -> int:
 def _listed(status: ServerStatus) -> str:
     said = f"{status.tools} tool{'' if status.tools == 1 else 's'}"
     if status.changes:
-        said += f", {len(status.changes)} changed: openclaw mcp status {clean_label(status.name, 100)} shows how"
+        said += f"; {changes_of(status)}"
     return said
 
 
@@ -378,22 +381,4 @@ async def logs(context: Context, parsed: Parsed) -> int:
     else:
         for line in lines or ["It has written nothing to standard error."]:
             context.console.line(clean_terminal(line))
-    return 0
-
-
-async def trust(context: Context, parsed: Parsed) -> int:
-    """Show what changed and accept it."""
-    async with opened(context, parsed) as (_, manager, agent):
-        supervisor = manager.server(parsed.text("name"), agent)
-        await supervisor.refresh()
-        accepted = supervisor.trust()
-    if parsed.flag("json"):
-        context.console.data([change_json(change) for change in accepted])
-        return 0
-    for change in accepted:
-        context.console.line(f"accepted: {clean_label(change.tool, 128)}")
-        for line in diff_lines(change):
-            context.console.line(f"  {line}")
-    if not accepted:
-        context.console.line("Nothing has changed.")
     return 0

@@ -125,6 +125,17 @@ Examples:
                 JSON,
             ),
         ),
-        _about_servers("trust", "Accept a server's tools as it describes them now.", "openclaw.commands.mcp:trust"),
+        Command(
+            "trust",
+            "See what changed in a server's tools, and accept it.",
+            handler="openclaw.commands.trust:trust",
+            arguments=(_NAME,),
+            options=(
+                Option("yes", "Accept without being asked, as in a pipe."),
+                Option("digest", "Accept what was shown with this digest, and nothing else.", value="DIGEST"),
+                AGENT,
+                JSON,
+            ),
+        ),
     ),
 )

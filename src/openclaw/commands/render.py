@@ -16,6 +16,7 @@ from openclaw.mcp.definition import is_null
 from openclaw.mcp.pins import Change
 from openclaw.mcp.results import CallResult, Content, ResourceContents
 from openclaw.mcp.status import Awaited, EngineEvent, ServerStatus
+from openclaw.mcp.wording import MAX_LABEL, changed_tools, named, trust_command
 from openclaw.media import RESULT_ITEM_BYTES, MediaStore, decode_base64, shown_size
 from openclaw.protocol.jsonrpc import parse
 from openclaw.security.external import clean_label, clean_terminal
@@ -28,8 +29,6 @@ _SAVED = frozenset({"image", "audio", "resource"})
 # Of a changed definition: how far a line is indented at most, and how much of it is shown.
 _DEEPEST = 60
 _DIFF_LINE = 300
-# Of tools that cannot be used: how many are named in passing.
-_NAMED = 3
 
 
 def server_lines(found: Sequence[ServerStatus], console: Console) -> Iterator[str]:
@@ -42,6 +41,8 @@ def server_lines(found: Sequence[ServerStatus], console: Console) -> Iterator[st
         name = clean_label(status.name, 100)
         yield f"  {console.bold(f'{name:<{_NAME_WIDTH}}')}  {clean_terminal(status.target)}"
         yield f"  {'':<{_NAME_WIDTH}}  Status: {clean_label(status.shown, 300)} | Auth: {_auth(status)} | Tools: {status.tools}"
+        if changed := changes_of(status):
+            yield f"  {'':<{_NAME_WIDTH}}  {console.bad('!')} {changed}"
     yield _RULE
 
 
@@ -57,6 +58,7 @@ def status_lines(status: ServerStatus, wrote: str = "") -> Iterator[str]:
         ("Token", _token(status)),
         ("Tools", str(status.tools)),
         ("Left out", left_out(status)),
+        ("Changed", changes_of(status)),
         ("MCP session", status.mcp_session_id),
         ("Ready for", duration(status.ready_for) if status.ready_for is not None else ""),
         ("Last heard", f"{duration(status.last_heard)} ago" if status.last_heard is not None else ""),
@@ -72,10 +74,7 @@ def status_lines(status: ServerStatus, wrote: str = "") -> Iterator[str]:
     for name, value in facts:
         if value:
             yield f"  {name:<13} {clean_label(value, 500)}"
-    for change in status.changes:
-        how = "held back" if change.held else "changed"
-        yield f"  Tool {clean_label(change.tool, 128)} {how}; `openclaw mcp trust {clean_label(status.name, 100)}` accepts it:"
-        yield from (f"    {line}" for line in diff_lines(change))
+    yield from (f"  {line}" for line in change_lines(status.changes))
 
 
 def left_out(status: ServerStatus) -> str:
@@ -83,15 +82,24 @@ def left_out(status: ServerStatus) -> str:
     if not status.unusable:
         return ""
     count = len(status.unusable)
-    named = ", ".join(clean_label(name, 128) for name in status.unusable[:_NAMED]) + (", …" if count > _NAMED else "")
-    return f"{count} tool{'' if count == 1 else 's'} cannot be used ({named}); `openclaw tools explain NAME` says why"
+    which = named(status.unusable)
+    return f"{count} tool{'' if count == 1 else 's'} cannot be used ({which}); `openclaw tools explain NAME` says why"
 
 
-def diff_lines(change: Change) -> Iterator[str]:
-    """What changed in a tool, with the indentation by which it is read."""
-    for line in change.diff.splitlines():
-        mark = line[: min(len(line) - len(line.lstrip("+- ")), _DEEPEST)]
-        yield mark + clean_label(line[len(mark) :], _DIFF_LINE)
+def changes_of(status: ServerStatus) -> str:
+    """What changed since its tools were accepted, and the one command that shows and accepts it; empty when nothing did."""
+    said = changed_tools(status.changes, status.upgrade)
+    return f"{said}; see and accept it: {trust_command(status.name, status.owner)}" if said else ""
+
+
+def change_lines(changes: Sequence[Change]) -> Iterator[str]:
+    """What changed in tools, with the indentation by which it is read."""
+    for change in changes:
+        how = "held back" if change.held else "changed"
+        yield f"{clean_label(change.tool, MAX_LABEL)} ({how}):"
+        for line in change.diff.splitlines():
+            mark = line[: min(len(line) - len(line.lstrip("+- ")), _DEEPEST)]
+            yield f"  {mark}{clean_label(line[len(mark) :], _DIFF_LINE)}"
 
 
 def _auth(status: ServerStatus) -> str:

@@ -9,6 +9,7 @@ from openclaw.app import App
 from openclaw.commands.dispatch import Context
 from openclaw.commands.mcp import status_json
 from openclaw.commands.parse import Parsed
+from openclaw.commands.render import changes_of
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.agents import agent, agent_ids
 from openclaw.config.load import load_config
@@ -53,6 +54,8 @@ async def run(context: Context, parsed: Parsed) -> int:
     for server in found["servers"]:
         state = clean_label(f"{server['state']} {server['reason']}".strip(), 200)
         console.line(f"  Server    {console.bold(clean_label(server['name'], 60))}  {state}, {server['tools']} tools")
+        if server["changed"]:
+            console.line(f"            {console.bad('!')} {server['changed']}")
     console.line(f"  Sessions  {found['sessions']} in {found['store']}")
     if found["storeProblem"]:
         console.line(f"            {console.bad('!')} {found['storeProblem']}")
@@ -117,7 +120,7 @@ async def collect(app: App) -> dict[str, Any]:
             "restartNeeded": app.outdated(app.config),
         },
         "agents": agents,
-        "servers": [status_json(status) for status in servers],
+        "servers": [{**status_json(status), "changed": changes_of(status)} for status in servers],
         "sessions": sessions,
         "store": store_place(app),
         "storeProblem": store_problem,

@@ -11,7 +11,7 @@ from openclaw.commands.mcp import change_json
 from openclaw.gateway.feed import Feed
 from openclaw.gateway.meters import Counter, Histogram
 from openclaw.mcp.status import (
-    DefinitionChanged,
+    DefinitionsChanged,
     EngineEvent,
     PromptsChanged,
     ResourceChanged,
@@ -45,8 +45,9 @@ class Observer:
                 self.feed.publish("server", _state(event))
             case ToolsChanged():
                 self.feed.publish("tools", {"server": event.server, "added": event.added, "removed": event.removed})
-            case DefinitionChanged(change=change):
-                self.feed.publish("definition", {"server": event.server, **change_json(change)})
+            case DefinitionsChanged():
+                changed = [change_json(change) for change in event.changes]
+                self.feed.publish("definition", {"server": event.server, "changes": changed, "message": event.sentence})
             case ResourceChanged():
                 self.feed.publish("resource", {"server": event.server, "uri": event.uri})
             case PromptsChanged():

@@ -21,7 +21,7 @@ from openclaw.errors import UsageError
 from openclaw.gateway.http import failure, json_response, read_object
 
 # What may be done to one server, and what may be read of it. Each is a word of `openclaw mcp`.
-ACTIONS = ("refresh", "restart", "enable", "disable", "disconnect", "trust")
+ACTIONS = ("refresh", "restart", "enable", "disable", "disconnect")
 READABLE = ("tools", "resources", "prompts", "logs")
 _FAILED, _USAGE = 1, 2
 
@@ -41,6 +41,12 @@ class _Connect(msgspec.Struct):
 class _Auth(msgspec.Struct):
     code: str = ""
     logout: bool = False
+
+
+class _Trust(msgspec.Struct):
+    """`digest` names what was shown (`changesDigest` of the server); needed when something changed."""
+
+    digest: str = ""
 
 
 class _Read(msgspec.Struct):
@@ -67,6 +73,7 @@ class ServerRoutes:
             web.get(one, self.status),
             web.delete(one, self.remove),
             web.post(f"{one}/auth", self.auth),
+            web.post(f"{one}/trust", self.trust),
             web.post(f"{one}/read", self.read),
             web.post(f"{one}/prompt", self.prompt),
             web.get(f"{one}/{{what:{'|'.join(READABLE)}}}", self.look),
@@ -114,6 +121,10 @@ class ServerRoutes:
         wanted: _Auth = await read_object(request, _Auth)
         options = [f"--code={wanted.code}"] if wanted.code else []
         return await self._on_one(request, "auth", [*options, *(["--logout"] if wanted.logout else [])])
+
+    async def trust(self, request: web.Request) -> web.Response:
+        wanted: _Trust = await read_object(request, _Trust) if request.can_read_body else _Trust()
+        return await self._on_one(request, "trust", [f"--digest={wanted.digest}"] if wanted.digest else [])
 
     async def read(self, request: web.Request) -> web.Response:
         wanted: _Read = await read_object(request, _Read)

@@ -20,7 +20,7 @@ from openclaw.content import to_json
 from openclaw.errors import StoreError
 from openclaw.files import replace
 from openclaw.mcp.definition import RefusedTool
-from openclaw.mcp.pins import Change, Pin
+from openclaw.mcp.pins import Change, Pin, Upgrade
 
 _log = logging.getLogger(__name__)
 # Bumped when the meaning of a field changes: older files are then ignored.
@@ -42,13 +42,15 @@ class Remembered(msgspec.Struct, rename="camel"):
     has_resources: bool = False
     names: dict[str, str] = {}
     outwaited: bool = False
+    upgrade: Upgrade | None = None
 
 
 class Pins(msgspec.Struct):
-    """`told` are digests of changes that were already announced."""
+    """`told` are forms of changes that were already announced; `version` is what the server called its own when all this was accepted."""
 
     tools: dict[str, Pin] = {}
     told: list[str] = []
+    version: str = ""
 
 
 class _CacheFile(msgspec.Struct, rename="camel"):

@@ -15,14 +15,15 @@ import msgspec
 from msgspec import Raw, structs
 
 from openclaw.config.servers import ServerSpec
-from openclaw.errors import OpenClawError, ProtocolError
+from openclaw.errors import OpenClawError, ProtocolError, UsageError
 from openclaw.mcp.cache import Cache, Pins, Remembered
 from openclaw.mcp.client import Client, offers
 from openclaw.mcp.definition import Definition, RefusedTool, ToolReading, is_null, name_of, read_definitions, schema_of
 from openclaw.mcp.paging import Pages
-from openclaw.mcp.pins import Change, pin_of, weigh
+from openclaw.mcp.pins import Change, Upgrade, digest_of, pin_of, weigh
 from openclaw.mcp.registry import Toolset
 from openclaw.mcp.resources import UTILITIES
+from openclaw.mcp.wording import trust_command
 from openclaw.protocol.headers import ANNOTATION, ParamHeader, mirrored, param_headers
 from openclaw.redact import redact
 from openclaw.schema import Checker
@@ -34,6 +35,7 @@ _log = logging.getLogger(__name__)
 _INLINE_TOOLS = 200
 # Of what a server said when it was asked for its tools: enough to find the fault.
 MAX_TROUBLE = 300
+MAX_VERSION = 60
 
 
 class Learned(msgspec.Struct, frozen=True):
@@ -52,6 +54,7 @@ class Catalog:
             refusals=tuple(remembered.refusals),
             changes=tuple(remembered.changes),
             utilities=UTILITIES if remembered.has_resources else (),
+            upgrade=remembered.upgrade,
         )
         # How the server was reached the last time; empty when it never was.
         self.revision = remembered.revision
@@ -81,7 +84,8 @@ class Catalog:
             _log.warning("MCP server '%s': %s; the rest is left out.", self._spec.name, pages.note)
         known = self._live or {definition.name: definition for definition in self.toolset.offered}
         utilities = UTILITIES if offers(client.agreement, "resources") else ()
-        examine = partial(self._examine, pages.items, known, utilities, mirrors=client.mirrors)
+        version = clean_label(redact(str(client.agreement.server_info.get("version", ""))), MAX_VERSION)
+        examine = partial(self._examine, pages.items, known, utilities, version, mirrors=client.mirrors)
         if len(pages.items) > _INLINE_TOOLS:
             found = await asyncio.to_thread(examine)
         else:
@@ -120,16 +124,30 @@ class Catalog:
         self._live.pop(tool, None)
         return True
 
-    def trust(self) -> tuple[Change, ...]:
-        """Accept the definitions the server gives now. What changed with that; nothing before the server was listed."""
+    def trust(self, shown: str) -> tuple[Change, ...]:
+        """Accept the changes that were shown, named by their digest (`digest_of`). What changed with that.
+
+        Raises UsageError when the server says something else by now, or has not said in this run what it offers.
+        """
         accepted = self.toolset.changes
-        if not accepted or not self._live:
-            return ()
+        if shown != digest_of(accepted) or not self._live:
+            raise UsageError(
+                f"MCP server '{self._spec.name}' describes its tools in other words than those that were shown; nothing was accepted.",
+                hint=f"Look at them again: {trust_command(self._spec.name, self._spec.owner)}",
+            )
         changed = {change.tool for change in accepted}
         pins = self._cache.pins(self._spec)
         fresh = {name: pin_of(live) for name, live in self._live.items() if name in changed}
-        self._cache.pin(self._spec, Pins({**pins.tools, **fresh}, []))
-        self.toolset = structs.replace(self.toolset, offered=tuple(self._live.values()), changes=())
+        version = self.toolset.upgrade.now if self.toolset.upgrade else pins.version
+        self._cache.pin(self._spec, Pins({**pins.tools, **fresh}, [], version))
+        offered = {definition.name: definition for definition in self.toolset.offered}
+        self.toolset = structs.replace(
+            self.toolset,
+            # What did not change is offered as it was, also where the server words it in another way now (a default).
+            offered=tuple(live if name in changed else offered[name] for name, live in self._live.items()),
+            changes=(),
+            upgrade=None,
+        )
         self._remember()
         return accepted
 
@@ -160,6 +178,7 @@ class Catalog:
         items: Sequence[Raw],
         known: Mapping[str, Definition],
         utilities: tuple[Definition, ...],
+        version: str,
         *,
         mirrors: bool,
     ) -> "_Found":
@@ -174,11 +193,18 @@ class Catalog:
             return found
         pins = self._cache.pins(self._spec)
         verdict = weigh(reading.definitions, pins.tools)
-        found.toolset = Toolset(verdict.offered, reading.refusals, verdict.changes, utilities)
-        found.announce = tuple(change for change in verdict.changes if change.digest not in pins.told)
-        told = [change.digest for change in verdict.changes]
-        if verdict.added or told != pins.told:
-            self._cache.pin(self._spec, Pins({**pins.tools, **verdict.added}, told))
+        # Nothing is known of the version at which older pins were made.
+        upgraded = bool(verdict.changes and pins.version) and version != pins.version
+        upgrade = Upgrade(pins.version, version) if upgraded else None
+        found.toolset = Toolset(verdict.offered, reading.refusals, verdict.changes, utilities, upgrade)
+        found.announce = tuple(change for change in verdict.changes if change.form not in pins.told)
+        after = Pins(
+            {**pins.tools, **verdict.added},
+            [change.form for change in verdict.changes],
+            pins.version if verdict.changes else version,
+        )
+        if after != pins:
+            self._cache.pin(self._spec, after)
         return found
 
     def _remember(self) -> None:
@@ -194,6 +220,7 @@ class Catalog:
                 bool(toolset.utilities),
                 self.names,
                 self.was_outwaited,
+                toolset.upgrade,
             ),
         )
 

@@ -8,6 +8,7 @@ from html import escape
 
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.supervisor import Supervisor
+from openclaw.mcp.wording import changed_tools, trust_command
 from openclaw.security.external import clean_label
 
 # More servers than anybody can keep in mind, a model included.
@@ -23,9 +24,19 @@ def context_of(servers: Sequence[ServerStatus], supervisors: Sequence[Supervisor
     if len(servers) > MAX_SERVERS:
         lines.append(f"  <!-- {len(servers) - MAX_SERVERS} more -->")
     parts = ["\n".join([*lines, "</available-mcp-servers>"])]
+    parts += [held for server in servers[:MAX_SERVERS] if (held := _held_back(server))]
     for supervisor in supervisors:
         parts += [part for part in (supervisor.instructions.text, supervisor.injection.text) if part]
     return "\n\n".join(parts)
+
+
+def _held_back(server: ServerStatus) -> str:
+    """Which tools the model knows of from before and cannot have, and what the user can do about it."""
+    held = [change for change in server.changes if change.held]
+    if not held:
+        return ""
+    said = f"MCP server {clean_label(server.name, MAX_NAME)}: {changed_tools(held, server.upgrade)}."
+    return f"{said} The user sees and accepts the change with: {trust_command(server.name, server.owner)}"
 
 
 def _line(server: ServerStatus) -> str:

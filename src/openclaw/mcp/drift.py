@@ -1,8 +1,9 @@
 """Whether a call that an old input schema admits is still admitted by a new one. Pure.
 
 The comparison is conservative: it answers yes only when that follows from the two schemas keyword by keyword, and no whenever it
-cannot tell. Both have to be valid JSON Schemas. One reading is deliberate: a property the old schema neither declares nor expressly opens
-(`additionalProperties` absent) is one that no caller sends, so a server may add optional parameters.
+cannot tell. Both have to be valid JSON Schemas. Two readings are deliberate: a property the old schema neither declares nor expressly opens
+(`additionalProperties` absent) is one that no caller sends, so a server may add optional parameters; and a bound beyond the whole numbers
+that JavaScript can tell apart is none, for schema writers add it by themselves.
 pins.py asks; nothing here knows about servers or tools.
 """
 
@@ -18,6 +19,9 @@ MAX_DEPTH = 40
 MAX_COMPARISONS = 5_000
 # A larger schema is compared as a whole only: the same, or not.
 MAX_BYTES = 256 * 1024
+
+# The largest whole number that JavaScript tells from the next.
+_MAX_SAFE = 2**53 - 1
 
 _TYPES = frozenset({"null", "boolean", "number", "string", "array", "object"})
 # Keywords whose meaning we do not weigh: they must stand in the old schema in the same form.
@@ -112,7 +116,7 @@ def _number_bounds_hold(old: dict[str, Any], new: dict[str, Any]) -> bool:
         if inclusive in new and isinstance(new.get(exclusive), int | float) and not isinstance(new[exclusive], bool):
             return False
         wanted, had = _bound(new, inclusive, exclusive), _bound(old, inclusive, exclusive)
-        if wanted is None:
+        if wanted is None or -sign * wanted[0] >= _MAX_SAFE:
             continue
         if had is None or sign * had[0] < sign * wanted[0] or (had[0] == wanted[0] and wanted[1] and not had[1]):
             return False

@@ -1,8 +1,9 @@
 """What a tool looked like when it was first seen, against what its server says now. Pure.
 
 A server may change its tools after they were trusted. The model keeps the definition first seen (the pin): a change of text is
-invisible to it, and a tool is held back only when a call valid under the pin may no longer be valid (drift.py). `/mcp trust`
-replaces the pins. cache.py stores them; supervisor.py decides when to look.
+invisible to it, and a tool is held back only when a call valid under the pin may no longer be valid (drift.py). A default may differ
+at every start (a path, a date): that alone is no change, and the model keeps the first one. `mcp trust` replaces the pins by what it
+showed. cache.py stores them; supervisor.py decides when to look.
 """
 
 import difflib
@@ -12,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from openclaw.content import to_json, to_sorted_json
 from openclaw.mcp.definition import NO_ARGUMENTS, NOTHING, Definition, schema_of
@@ -22,23 +23,40 @@ from openclaw.mcp.drift import still_admits
 MAX_DIFF_LINES = 80
 # difflib is slow on long inputs: of a longer definition only the first lines are compared.
 MAX_COMPARED_LINES = 400
+# Hexadecimal digits of a digest. Whoever writes both forms may search for two with one digest: 160 bits make that hopeless.
+_DIGEST = 40
+# Keywords of a schema under which names stand for schemas, and those whose values are no schemas.
+_NAMED_SCHEMAS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_VALUES = frozenset({"enum", "const", "examples"})
 
 
 class Pin(msgspec.Struct, frozen=True, rename="camel"):
-    """The parts of a definition that reach a model or a policy, as they came."""
+    """The parts of a definition that reach a model or a policy, as they came. Pins of before titles were pinned have none."""
 
     description: str = ""
     input_schema: Raw = NO_ARGUMENTS
     annotations: Raw = NOTHING
+    title: str | UnsetType = UNSET
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A tool that differs from its pin. `digest` names the new form, so that it is announced once."""
+    """A tool that differs from its pin. `digest` names the new form to the letter: who saw it accepts that one and no other.
+
+    `form` leaves out what may differ at every start, so that the change is announced once.
+    """
 
     tool: str
     held: bool
     diff: str
     digest: str
+    form: str = ""
+
+
+class Upgrade(msgspec.Struct, frozen=True):
+    """The server calls itself by another version than when its tools were pinned."""
+
+    before: str
+    now: str
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -51,7 +69,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 def pin_of(definition: Definition) -> Pin:
     details = definition.details()
-    return Pin(details.description or "", schema_of(details), details.annotations)
+    return Pin(details.description or "", schema_of(details), details.annotations, details.title or "")
 
 
 def weigh(definitions: Sequence[Definition], pins: Mapping[str, Pin]) -> Verdict:
@@ -63,33 +81,60 @@ def weigh(definitions: Sequence[Definition], pins: Mapping[str, Pin]) -> Verdict
         live, pin = pin_of(definition), pins.get(definition.name)
         if pin is None:
             added[definition.name] = live
-        if pin is None or _same(pin, live):
+        elif pin.title is UNSET:
+            pin = added[definition.name] = msgspec.structs.replace(pin, title=live.title)
+        if pin is None or pin == live:
             offered.append(definition)
             continue
+        form = _digest(_steady(live))
+        # The same content in another order or spacing is no change.
+        if form == _digest(_steady(pin)):
+            offered.append(_dressed(definition, pin))
+            continue
         held = not still_admits(_decoded(pin.input_schema), _decoded(live.input_schema))
-        changes.append(Change(definition.name, held, _diff(pin, live), digest(live)))
+        changes.append(Change(definition.name, held, _diff(pin, live), digest(live), form))
         if not held:
             offered.append(_dressed(definition, pin))
     return Verdict(tuple(offered), tuple(changes), added)
 
 
 def digest(pin: Pin) -> str:
-    return hashlib.sha256(_canonical(pin)).hexdigest()[:16]
+    return _digest(_plain(pin))
 
 
-def _same(pin: Pin, live: Pin) -> bool:
-    if pin.description != live.description:
-        return False
-    if bytes(pin.input_schema) == bytes(live.input_schema) and bytes(pin.annotations) == bytes(live.annotations):
-        return True
-    # The same content in another order or spacing is no change.
-    return _canonical(pin) == _canonical(live)
+def digest_of(changes: Sequence[Change]) -> str:
+    """The name of everything that was shown together; empty when nothing changed."""
+    return _digest(sorted((change.tool, change.digest) for change in changes)) if changes else ""
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(to_sorted_json(value)).hexdigest()[:_DIGEST]
+
+
+def _steady(pin: Pin) -> dict[str, Any]:
+    """A definition without what may differ at every start."""
+    return {**_plain(pin), "inputSchema": _without_defaults(_decoded(pin.input_schema))}
+
+
+def _without_defaults(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_without_defaults(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in _NAMED_SCHEMAS and isinstance(value, dict):
+            kept[key] = {name: _without_defaults(one) for name, one in value.items()}
+        elif key != "default":
+            kept[key] = value if key in _VALUES else _without_defaults(value)
+    return kept
 
 
 def _dressed(definition: Definition, pin: Pin) -> Definition:
     """The live definition with the pinned parts in place: what the model keeps seeing."""
     parts = msgspec.json.decode(definition.raw, type=dict[str, Raw])
     parts |= {
+        "title": Raw(to_json(pin.title or None)),
         "description": Raw(to_json(pin.description)),
         "inputSchema": pin.input_schema,
         "annotations": pin.annotations,
@@ -103,14 +148,11 @@ def _decoded(raw: Raw) -> Any:
 
 def _plain(pin: Pin) -> dict[str, Any]:
     return {
+        **({"title": pin.title} if pin.title else {}),
         "description": pin.description,
         "inputSchema": _decoded(pin.input_schema),
         "annotations": _decoded(pin.annotations),
     }
-
-
-def _canonical(pin: Pin) -> bytes:
-    return to_sorted_json(_plain(pin))
 
 
 def _lines(pin: Pin) -> list[str]:

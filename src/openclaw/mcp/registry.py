@@ -12,7 +12,8 @@ from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.mcp.definition import Definition, RefusedTool
 from openclaw.mcp.glob import first_match
 from openclaw.mcp.names import Claims, base_name, form_for, may_be_of
-from openclaw.mcp.pins import Change
+from openclaw.mcp.pins import Change, Upgrade
+from openclaw.mcp.wording import trust_command
 from openclaw.security.external import clean_label
 from openclaw.tool import Absence
 
@@ -21,12 +22,16 @@ MAX_REASON = 300
 
 
 class Toolset(msgspec.Struct, frozen=True):
-    """What is known of a server's tools at one moment. `utilities` are tools of ours that the server's abilities make possible."""
+    """What is known of a server's tools at one moment. `utilities` are tools of ours that the server's abilities make possible.
+
+    `upgrade` says that the changes came with another version of the server.
+    """
 
     offered: tuple[Definition, ...] = ()
     refusals: tuple[RefusedTool, ...] = ()
     changes: tuple[Change, ...] = ()
     utilities: tuple[Definition, ...] = ()
+    upgrade: Upgrade | None = None
 
 
 class ToolEntry(msgspec.Struct, frozen=True):
@@ -128,8 +133,8 @@ class Registry:
         absent += [
             Absence(
                 self.base(server, change.tool),
-                f"The server changed the tool so that calls valid before may fail. Look at it with `mcp status {server}` "
-                f"and accept it with `mcp trust {server}`.",
+                f"The server changed the tool so that calls valid before may fail. See what changed and accept it: "
+                f"{trust_command(server, spec.owner)}",
                 spec.where,
             )
             for change in toolset.changes

@@ -119,6 +119,7 @@ class Standing:
             server_name=clean_label(redact(str(info.get("name", ""))), MAX_LABEL),
             server_version=clean_label(redact(str(info.get("version", ""))), MAX_LABEL),
             changes=catalog.toolset.changes,
+            upgrade=catalog.toolset.upgrade,
             latency_p50=record.latency(0.5),
             latency_p95=record.latency(0.95),
             last_error=record.error,

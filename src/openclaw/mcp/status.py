@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from openclaw.config.servers import ServerSpec
-from openclaw.mcp.pins import Change
+from openclaw.mcp.pins import Change, Upgrade
 from openclaw.protocol.lifecycle import State
 from openclaw.redact import MASK, looks_secret, redact
 
@@ -50,6 +50,7 @@ class ServerStatus(msgspec.Struct, frozen=True):
     server_name: str = ""
     server_version: str = ""
     changes: tuple[Change, ...] = ()
+    upgrade: Upgrade | None = None
     latency_p50: float | None = None
     latency_p95: float | None = None
     last_error: str = ""
@@ -89,11 +90,15 @@ class ToolsChanged(msgspec.Struct, frozen=True):
     removed: tuple[str, ...] = ()
 
 
-class DefinitionChanged(msgspec.Struct, frozen=True):
-    """A pinned tool is described differently now. Said once for each new form."""
+class DefinitionsChanged(msgspec.Struct, frozen=True):
+    """Pinned tools are described differently now: all of them that changed together. Said once for each new form.
+
+    `sentence` says so to a person, with the command that shows and accepts it.
+    """
 
     server: str
-    change: Change
+    changes: tuple[Change, ...]
+    sentence: str
 
 
 class ResourceChanged(msgspec.Struct, frozen=True):
@@ -115,7 +120,7 @@ class Awaited(msgspec.Struct, frozen=True):
     given_up: bool = False
 
 
-EngineEvent = StateChanged | ToolsChanged | DefinitionChanged | ResourceChanged | PromptsChanged | Awaited
+EngineEvent = StateChanged | ToolsChanged | DefinitionsChanged | ResourceChanged | PromptsChanged | Awaited
 # Called in the event loop; must neither block nor raise.
 EventSink = Callable[[EngineEvent], None]
 

@@ -31,12 +31,11 @@ from openclaw.mcp.pins import Change
 from openclaw.mcp.record import Record
 from openclaw.mcp.resources import Injection
 from openclaw.mcp.results import CallResult
-from openclaw.mcp.standing import MAX_LABEL, Standing
-from openclaw.mcp.status import DefinitionChanged, EngineEvent, ServerStatus, StateChanged
-from openclaw.mcp.wording import report
+from openclaw.mcp.standing import Standing
+from openclaw.mcp.status import DefinitionsChanged, EngineEvent, ServerStatus, StateChanged
+from openclaw.mcp.wording import changed_tools, report, trust_command
 from openclaw.mcp.workload import Workload
 from openclaw.protocol.lifecycle import Action, Event, RestartPolicy, step
-from openclaw.security.external import clean_label
 
 _log = logging.getLogger(__name__)
 
@@ -210,9 +209,9 @@ class Supervisor:
         self.standing.is_parked = True
         self.post(Event("stop", reason))
 
-    def trust(self) -> tuple[Change, ...]:
-        """Accept the tools as the server describes them now. What changed with that."""
-        accepted = self.catalog.trust()
+    def trust(self, shown: str) -> tuple[Change, ...]:
+        """Accept the changes of its tools that were shown, named by their digest. Raises UsageError when they are others by now."""
+        accepted = self.catalog.trust(shown)
         self._workshop.tools_changed(self)
         return accepted
 
@@ -262,12 +261,12 @@ class Supervisor:
             self._record.failed(learned.trouble, self._loop.time())
         if learned.is_new:
             self._workshop.tools_changed(self)
-        for change in learned.announce:
-            how = "is held back" if change.held else "keeps the description first seen"
-            tool = clean_label(change.tool, MAX_LABEL)
-            name = self.spec.name
-            _log.warning("MCP server '%s' changed its tool '%s', which %s until `mcp trust %s`.", name, tool, how, name)
-            self._workshop.emit(DefinitionChanged(name, change))
+        if learned.announce:
+            name, upgrade = self.spec.name, self.catalog.toolset.upgrade
+            said = changed_tools(learned.announce, upgrade)
+            sentence = f"MCP server '{name}': {said}. See and accept it: {trust_command(name, self.spec.owner)}"
+            _log.warning("%s", sentence)
+            self._workshop.emit(DefinitionsChanged(name, learned.announce, sentence))
 
     def _over(self, event: Event) -> None:
         was_up, self.standing.client = self.standing.client is not None, None

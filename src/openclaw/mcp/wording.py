@@ -2,12 +2,19 @@
 
 import logging
 import shlex
+from collections.abc import Sequence
 
 from openclaw.config.servers import ServerSpec
+from openclaw.mcp.pins import Change, Upgrade
 from openclaw.mcp.status import ShownState
 from openclaw.protocol.lifecycle import Event, Status
+from openclaw.security.external import clean_label
 
 _log = logging.getLogger("openclaw.mcp")
+
+# Of many tools: how many are named in passing.
+NAMED = 3
+MAX_LABEL = 128
 
 
 def report(name: str, before: Status, now: Status, event: Event) -> None:
@@ -71,6 +78,34 @@ def absence(name: str, state: ShownState, reason: str, next_attempt: float | Non
         case _:
             said = f"MCP server '{name}' is {state}"
     return _sentence(f"{said}: {reason}" if reason else said) + _when(next_attempt)
+
+
+def trust_command(server: str, owner: str = "") -> str:
+    """What a person runs to see how a server's tools changed, and to accept that."""
+    return f"openclaw mcp trust {shlex.quote(server)}" + (f" --agent {shlex.quote(owner)}" if owner else "")
+
+
+def changed_tools(changes: Sequence[Change], upgrade: Upgrade | None) -> str:
+    """How a server's tools differ from those that were accepted, said once for all of them; empty when they do not."""
+    held = [change.tool for change in changes if change.held]
+    kept = [change.tool for change in changes if not change.held]
+    parts = []
+    if held:
+        parts.append(f"{_tools(held)} held back because calls valid before may fail ({named(held)})")
+    if kept:
+        word = "keeps its" if len(kept) == 1 else "keep their"
+        parts.append(f"{len(kept)} changed tool{'' if len(kept) == 1 else 's'} {word} old description")
+    since = f" since version {upgrade.before} became {upgrade.now or 'another'}" if upgrade else ""
+    return " and ".join(parts) + since if parts else ""
+
+
+def named(tools: Sequence[str]) -> str:
+    """The first few of many names, which are words of a server."""
+    return ", ".join(clean_label(tool, MAX_LABEL) for tool in tools[:NAMED]) + (", …" if len(tools) > NAMED else "")
+
+
+def _tools(names: Sequence[str]) -> str:
+    return "1 tool is" if len(names) == 1 else f"{len(names)} tools are"
 
 
 def _sentence(text: str) -> str:

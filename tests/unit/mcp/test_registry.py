@@ -110,8 +110,7 @@ def test_refused_and_held_tools_are_absent_with_their_reason() -> None:
         Absence("plain__bad", "The tool is unusable: its schema is not one.", "openclaw.json:9"),
         Absence(
             "plain__moved",
-            "The server changed the tool so that calls valid before may fail. Look at it with `mcp status plain` and accept it "
-            "with `mcp trust plain`.",
+            "The server changed the tool so that calls valid before may fail. See what changed and accept it: openclaw mcp trust plain",
             "openclaw.json:9",
         ),
     ]
