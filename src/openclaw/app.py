@@ -149,18 +149,21 @@ class App:
         blocks: Sequence[Block] = (),
         on_event: Sink | None = None,
         timeout: float | None = None,
+        waited: float = 0.0,
         patience: float | None = None,
         instructions: str = "",
         workspace: Path | None = None,
     ) -> Reply:
         """Say something to an agent and wait for its whole answer; `on_event` sees it come.
 
-        Without a `session_key` a new conversation is started. `patience` is how long to wait for servers whose tools are not known yet;
+        Without a `session_key` a new conversation is started. `timeout` is seconds for all of it, waiting for the session's turn included;
+        `waited` of them are over when this is called. `patience` is how long to wait for servers whose tools are not known yet;
         None waits while they come up, and not for one that hangs unless the message names it. Raises UsageError, ConfigError,
         ModelError, StoreError or MediaError before anything was said; what goes wrong later is in the reply. `instructions` are added to
         the agent's own; `workspace` is where it works if it has none configured. `blocks` are content the person pointed at, already
         framed where it is not their own.
         """
+        began = time.monotonic()
         spec = agent_spec(self.config, agent)
         key = full_key(spec.id, session_key or _new_key(), namespace)
         # Held before the model is looked for: it is the same catalog, and stays open to the end of the turn.
@@ -180,6 +183,7 @@ class App:
                     session_key=key,
                     sink=collector,
                     deadline=spec.timeout if timeout is None else timeout,
+                    spent=waited + time.monotonic() - began,
                     patience=float("inf") if patience is None else patience,
                 )
             finally:

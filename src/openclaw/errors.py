@@ -6,6 +6,7 @@
     ├── AddressError            security/egress refuses to dial an address
     ├── SecretError             a secret reference cannot be resolved; never carries a value
     ├── StoreError              a file of ours (sessions, tokens, media) cannot be read or written
+    │   └── SessionBusyError    another turn holds the session for longer than somebody would wait
     ├── ProcessError            a program cannot be started
     ├── MediaError              an attachment is refused
     ├── PathError               a file tool refuses a path, or cannot use what is there
@@ -82,6 +83,16 @@ class SecretError(OpenClawError):
 
 class StoreError(OpenClawError):
     pass
+
+
+class SessionBusyError(StoreError):
+    """Another turn holds the session for longer than somebody could wait."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"The session is busy with another turn, and was not free within {seconds:g} seconds.",
+            hint="Try again when that turn has ended, or use another session key.",
+        )
 
 
 class ProcessError(OpenClawError):

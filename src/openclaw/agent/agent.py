@@ -6,7 +6,8 @@ provider, which tool sources, which policy and which store it uses is decided by
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import date
 from pathlib import Path
 
@@ -18,8 +19,10 @@ from openclaw.agent.loop import MAX_TURNS, PARALLEL_CALLS, RunOutcome, RunReques
 from openclaw.agent.prompt import PromptParts, system_prompt
 from openclaw.agent.transcript import mended
 from openclaw.content import Message, ToolCall, UserMessage
+from openclaw.errors import SessionBusyError
 from openclaw.models.provider import ProviderStream
 from openclaw.security.audit import AuditEntry
+from openclaw.sessions.lock import FOREVER
 from openclaw.sessions.store import Store
 from openclaw.sessions.turn import Turn
 from openclaw.tool import Absence, ContextSource, Invocation, Tool, ToolResult, ToolSource
@@ -94,15 +97,22 @@ class Agent(msgspec.Struct, frozen=True):
         session_key: str,
         sink: Sink,
         deadline: float | None = None,
+        spent: float = 0.0,
         patience: float = 0.0,
     ) -> RunOutcome:
         """Answer `message` in its session. Waits for the session's turn before, and `patience` seconds for tools still being found.
 
-        Raises StoreError when the session cannot be read or written, and CancelledError after the transcript is closed.
+        `deadline` is seconds for all of it, of which `spent` are gone already. Raises SessionBusyError when they are over before the
+        session is free, StoreError when the session cannot be read or written, and CancelledError after the transcript is closed.
         """
-        agent = self.settings.id
-        async with self.parts.store.turn(session_key, agent) as stored:
-            await asyncio.gather(*(source.settle(agent, patience) for source in self.parts.sources))
+        agent, began = self.settings.id, self.parts.clock() - spent
+
+        def left() -> float:
+            return FOREVER if deadline is None else max(0.0, deadline - (self.parts.clock() - began))
+
+        async with self._taken(session_key, deadline, left()) as stored:
+            known = min(patience, left())
+            await asyncio.gather(*(source.settle(agent, known) for source in self.parts.sources))
             turn = _TurnHost(self, stored, message, self.system_prompt(), sink, self.settings.window)
             return await run(
                 RunRequest(
@@ -114,6 +124,7 @@ class Agent(msgspec.Struct, frozen=True):
                     workspace=self.settings.workspace,
                     max_turns=self.settings.max_turns,
                     deadline=deadline,
+                    spent=self.parts.clock() - began,
                     max_tokens=self.settings.max_tokens,
                     parallel_calls=self.settings.parallel_calls,
                     hidden=self.hidden,
@@ -128,6 +139,18 @@ class Agent(msgspec.Struct, frozen=True):
                 prepare=turn.prepare,
                 shorten=turn.shorten,
             )
+
+    @asynccontextmanager
+    async def _taken(self, session_key: str, deadline: float | None, left: float) -> AsyncIterator[Turn]:
+        """The session, when it is this turn's. Raises SessionBusyError when that takes longer than the time there is."""
+        async with AsyncExitStack() as stack:
+            try:
+                waiting = self.parts.store.turn(session_key, self.settings.id, patience=left)
+                stored = await stack.enter_async_context(waiting)
+            except SessionBusyError:
+                # Told of the whole time, of which some may have gone by before.
+                raise SessionBusyError(left if deadline is None else deadline) from None
+            yield stored
 
     def system_prompt(self) -> str:
         contexts = [source.context(self.settings.id) for source in self.parts.contexts]

@@ -51,7 +51,7 @@ Prepare = Callable[[Sequence[Message]], Awaitable[Sequence[Message]]]
 
 
 class RunRequest(msgspec.Struct, frozen=True):
-    """`messages` ends with what the user said. `deadline` is seconds for the whole run."""
+    """`messages` ends with what the user said. `deadline` is seconds for the whole run, `spent` how many of them are over."""
 
     agent: str
     session_key: str
@@ -61,6 +61,7 @@ class RunRequest(msgspec.Struct, frozen=True):
     workspace: Path
     max_turns: int = MAX_TURNS
     deadline: float | None = None
+    spent: float = 0.0
     max_tokens: int | None = None
     parallel_calls: int = PARALLEL_CALLS
     # What policy hides from this agent, for a model that asks.
@@ -113,7 +114,7 @@ async def run(
     state = _Run(request, provider_stream, tools, invoke, sink, clock, on_message, prepare, shorten, messages, room)
     sink(RunStart(request.agent, request.model, request.session_key))
     try:
-        reason, error = await _within(request.deadline, state)
+        reason, error = await _within(request, state)
     except asyncio.CancelledError:
         try:
             await _to_the_end(state.close_quietly("The call was cancelled."))
@@ -296,9 +297,10 @@ class _Run(msgspec.Struct):
             _log.error("a cancelled run could not be recorded: %s", error)
 
 
-async def _within(deadline: float | None, state: _Run) -> tuple[RunReason, str]:
+async def _within(request: RunRequest, state: _Run) -> tuple[RunReason, str]:
+    deadline = request.deadline
     try:
-        async with asyncio.timeout(deadline) as limit:
+        async with asyncio.timeout(None if deadline is None else deadline - request.spent) as limit:
             return await state.turns()
     except TimeoutError:
         if not limit.expired():

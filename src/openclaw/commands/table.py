@@ -21,7 +21,9 @@ Example: openclaw agent -m "what files are in docs?"\
         AGENT,
         Option("session-key", "Continue this conversation; a new one when left out.", value="KEY"),
         Option("attach", "Send a file along (repeat for more).", value="FILE", many=True),
-        Option("timeout", "Stop after this many seconds.", value="SECONDS", kind="float"),
+        Option(
+            "timeout", "Stop after this many seconds, waiting for the session included.", value="SECONDS", kind="float"
+        ),
         JSON,
     ),
     arguments=(Argument("words", "What to say, when -m is not used.", required=False, rest=True),),
@@ -219,7 +221,11 @@ The input is what the tool order_openclaw takes. First comes {"session": "…"},
 hash by which logs know the conversation, then progress as {"progress": "…"}, at the end {"result": {…}}.
 Example: echo '{"message": "what files are in docs?"}' | openclaw order\
 """,
-    options=(AGENT, Option("revision", "The MCP revision whose content blocks the result uses.", value="DATE")),
+    options=(
+        AGENT,
+        Option("revision", "The MCP revision whose content blocks the result uses.", value="DATE"),
+        Option("waited", "Seconds of the agent's time that are over already.", value="SECONDS", kind="float"),
+    ),
 )
 
 _AUDIT = Command(

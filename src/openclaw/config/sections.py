@@ -58,7 +58,7 @@ class AgentSettings(Part, frozen=True):
     mcp: Annotated[AgentMcp | None, about("MCP servers of its own.")] = None
     verbose: Annotated[bool | None, about("Whether tool results join the answer of an order. Off by default.")] = None
     max_turns: Annotated[Some | None, about("Model requests in one run before it is stopped. 50.")] = None
-    timeout_seconds: Annotated[Timeout | None, about("Time for one run. 600.")] = None
+    timeout_seconds: Annotated[Timeout | None, about("Time for one run, waiting for its session included. 600.")] = None
     context_tokens: Annotated[Some | None, about("Size of the context window, when the model's own is not known.")] = (
         None
     )

@@ -74,12 +74,14 @@ class ChatRoutes:
             else await asyncio.to_thread(read_completion_request, sent)
         )
         session = self._session(asked, request.headers.get(SESSION_HEADER, ""))
+        began = time.monotonic()
         await self._tell_history(session, asked)
+        waited = time.monotonic() - began
         envelope = Envelope(f"chatcmpl-{secrets.token_hex(12)}", int(time.time()), asked.model)
         if asked.stream:
-            return await self._stream(request, asked, session, envelope)
+            return await self._stream(request, asked, session, envelope, waited)
         flow = TextFlow()
-        reply = await self._reply(asked, session, flow)
+        reply = await self._reply(asked, session, flow, waited)
         if reply.reason == "error":
             return failure(502, "model_failed", reply.error)
         body = envelope.whole(flow.text, finish_reason(reply.reason), reply.usage, _details(reply))
@@ -100,23 +102,30 @@ class ChatRoutes:
         if not asked.message and not asked.attachments:
             raise UsageError("There is nothing to answer: the last message is empty.")
         if asked.history:
-            async with self._app.store.turn(session.key, session.agent) as turn:
+            patience = agent_spec(self._app.config, session.agent).timeout
+            async with self._app.store.turn(session.key, session.agent, patience=patience) as turn:
                 if not turn.history():
                     turn.append(*asked.history)
 
-    async def _reply(self, asked: CompletionRequest, session: SessionName, on_event: Sink) -> Reply:
+    async def _reply(self, asked: CompletionRequest, session: SessionName, on_event: Sink, waited: float) -> Reply:
         return await self._app.reply(
             asked.message,
             agent=session.agent,
             session_key=session.key,
             attachments=asked.attachments,
             on_event=on_event,
+            waited=waited,
             patience=self._app.engine.startup_grace,
             instructions=asked.instructions,
         )
 
     async def _stream(
-        self, request: web.Request, asked: CompletionRequest, session: SessionName, envelope: Envelope
+        self,
+        request: web.Request,
+        asked: CompletionRequest,
+        session: SessionName,
+        envelope: Envelope,
+        waited: float,
     ) -> web.StreamResponse:
         flow = TextFlow()
         pieces: asyncio.Queue[str | None] = asyncio.Queue()
@@ -126,7 +135,7 @@ class ChatRoutes:
                 # An empty piece says that work has begun.
                 pieces.put_nowait(piece)
 
-        run = asyncio.get_running_loop().create_task(self._reply(asked, session, take))
+        run = asyncio.get_running_loop().create_task(self._reply(asked, session, take, waited))
         run.add_done_callback(lambda _: pieces.put_nowait(None))
         try:
             first = await _within(KEEP_ALIVE, pieces)

@@ -31,12 +31,14 @@ class Item(msgspec.Struct):
 
 
 class Order(msgspec.Struct):
-    """`session_key` is empty when the caller named no conversation, or named it with an empty word."""
+    """`session_key` is empty when the caller named no conversation, or named it with an empty word. `waited` is how many seconds of the
+    agent's time it has spent waiting for an earlier order of its conversation."""
 
     message: str
     session_key: str = ""
     images: list[Item] = msgspec.field(default_factory=list)
     files: list[Item] = msgspec.field(default_factory=list)
+    waited: float = 0.0
 
 
 class _GivenItem(TypedDict, total=False):

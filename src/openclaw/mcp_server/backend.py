@@ -6,15 +6,17 @@ with the first order that needs it, in a thread, while pings are answered.
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack, suppress
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from openclaw.config.places import running_socket
+from openclaw.errors import OpenClawError, SessionBusyError
 from openclaw.mcp_server.arguments import Order
-from openclaw.mcp_server.server import OrderListener
+from openclaw.mcp_server.server import OrderListener, failure
 from openclaw.sessions.lock import KeyLocks
 
 # Seconds the host gets to end its servers when the process leaves; what is left of them then is the guardian's.
@@ -47,9 +49,10 @@ class ChosenBackend:
         """The result of one call. Calls that name the same conversation wait for each other, in the order they came."""
         async with AsyncExitStack() as stack:
             if order.session_key:
-                if self._locks.is_held(order.session_key):
-                    listener.tell("Waiting for an earlier order of this conversation")
-                await stack.enter_async_context(self._locks.hold(order.session_key))
+                try:
+                    await stack.enter_async_context(self._turn(order, listener))
+                except SessionBusyError as error:
+                    return failure(str(error))
             listener.tell("Starting")
             answer = None if self._local else await self._forwarded(order, version, listener)
             if answer is None:
@@ -59,6 +62,30 @@ class ChosenBackend:
                 orders = await asyncio.shield(self._loading)
                 answer = await orders.carry_out(order, version, listener)
             return answer
+
+    @asynccontextmanager
+    async def _turn(self, order: Order, listener: OrderListener) -> AsyncIterator[None]:
+        """The order's turn in its conversation. Raises SessionBusyError when that comes later than its agent may take in all."""
+        began = time.monotonic()
+        is_held = self._locks.is_held(order.session_key)
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(None) as limit:
+                    if is_held:
+                        listener.tell("Waiting for an earlier order of this conversation")
+                        # Beside the waiting: orders get their turns as they came.
+                        bounding = asyncio.get_running_loop().create_task(self._bound(limit))
+                        stack.callback(bounding.cancel)
+                    await stack.enter_async_context(self._locks.hold(order.session_key))
+            except TimeoutError:
+                raise SessionBusyError(round(time.monotonic() - began)) from None
+            order.waited = time.monotonic() - began if is_held else 0.0
+            yield
+
+    async def _bound(self, limit: asyncio.Timeout) -> None:
+        """Wait no longer than the agent may take for an order."""
+        began = asyncio.get_running_loop().time()
+        limit.reschedule(began + await asyncio.to_thread(agent_time, self._env, self._config, self._cwd, self._agent))
 
     async def close(self) -> None:
         """End what was started here, as far as that is possible at once."""
@@ -84,3 +111,14 @@ class ChosenBackend:
         self._before_loading()
         module = await asyncio.to_thread(import_module, "openclaw.mcp_server.orders")
         return module.Orders(self._agent, self._config, self._env, self._cwd)
+
+
+def agent_time(env: Mapping[str, str], config: str, cwd: Path, agent: str) -> float:
+    """Seconds that the config gives an agent for a turn. With a config that cannot be used, what it has without one."""
+    agents = import_module("openclaw.config.agents")
+    try:
+        paths = import_module("openclaw.config.paths").Paths.from_env(env, config=config, cwd=str(cwd))
+        return float(agents.agent(import_module("openclaw.config.load").load_config(paths, env), agent).timeout)
+    except OpenClawError:
+        # The order itself will tell.
+        return float(agents.DEFAULT_TIMEOUT)

@@ -22,6 +22,7 @@ from openclaw.protocol.eras import MODERN
 
 async def run(context: Context, parsed: Parsed) -> int:
     order = await _order(context)
+    order.waited = parsed.number("waited") or 0.0
 
     def say(value: dict[str, Any]) -> None:
         context.console.out(to_json(value).decode() + "\n")

@@ -48,7 +48,7 @@ class Forwarder:
         except (OSError, ValueError, TimeoutError):
             return None
         try:
-            if not await self._is_taken(reader, writer, token, version):
+            if not await self._is_taken(reader, writer, token, version, order.waited):
                 return None
             try:
                 return await _Errand(reader, writer, order, listener).result()
@@ -58,9 +58,15 @@ class Forwarder:
             writer.close()
 
     async def _is_taken(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: bytes, version: str
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        token: bytes,
+        version: str,
+        waited: float,
     ) -> bool:
         words = ["order", "--revision", version, *(["--agent", self._agent] if self._agent else [])]
+        words += ["--waited", f"{waited:.3f}"] if waited else []
         state, config = places.state_dir(self._env), places.config_file(self._env, self._config, str(self._cwd))
         request = wire.request(
             token,

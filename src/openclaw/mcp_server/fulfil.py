@@ -64,6 +64,7 @@ async def fulfil(
             namespace=namespace,
             attachments=attachments,
             on_event=_collector(events, listener.tell),
+            waited=order.waited,
             patience=patience,
             workspace=workspace,
         )

@@ -1,19 +1,23 @@
 """Who may take a turn of a session now: one holder at a time, in this process or among all that share a directory.
 
 `KeyLocks` serves tasks of one process, first come first served. `FileLocks` adds a lock on a file named by the key's hash; how such a
-lock works is `openclaw.lock`.
+lock works is `openclaw.lock`. Who waits longer than their patience is told that the session is busy.
 """
 
 import asyncio
 import hashlib
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
 
-from openclaw.errors import StoreError
+from openclaw.errors import SessionBusyError, StoreError
 from openclaw.lock import acquire, release
+
+# Waits until the session is free.
+FOREVER = float("inf")
 
 
 class _Queue(msgspec.Struct):
@@ -32,12 +36,20 @@ class KeyLocks:
         return key in self._queues
 
     @asynccontextmanager
-    async def hold(self, key: str) -> AsyncIterator[None]:
+    async def hold(self, key: str, patience: float = FOREVER) -> AsyncIterator[None]:
+        """Raises SessionBusyError after `patience` seconds."""
         queue = self._queues.setdefault(key, _Queue())
         queue.users += 1
         try:
-            async with queue.lock:
+            try:
+                async with asyncio.timeout(None if patience == FOREVER else patience):
+                    await queue.lock.acquire()
+            except TimeoutError:
+                raise SessionBusyError(patience) from None
+            try:
                 yield
+            finally:
+                queue.lock.release()
         finally:
             queue.users -= 1
             if not queue.users:
@@ -52,11 +64,15 @@ class FileLocks:
         self._here = KeyLocks()
 
     @asynccontextmanager
-    async def hold(self, key: str) -> AsyncIterator[None]:
-        async with self._here.hold(key):
+    async def hold(self, key: str, patience: float = FOREVER) -> AsyncIterator[None]:
+        """Raises SessionBusyError after `patience` seconds."""
+        began = time.monotonic()
+        async with self._here.hold(key, patience):
             path = self._directory / f"{hashlib.sha256(key.encode()).hexdigest()}.lock"
             try:
-                handle = await acquire(path)
+                handle = await acquire(path, patience=patience - (time.monotonic() - began))
+            except TimeoutError:
+                raise SessionBusyError(patience) from None
             except OSError as error:
                 raise StoreError(
                     f"The directory of session locks cannot be written: {error.strerror or error}.",

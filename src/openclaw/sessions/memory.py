@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from openclaw.sessions.event import Entry, Said, SessionEvent, decode
 from openclaw.sessions.key import check_key
-from openclaw.sessions.lock import KeyLocks
+from openclaw.sessions.lock import FOREVER, KeyLocks
 from openclaw.sessions.store import SessionInfo, Transcript, entry, new_session_id, unknown_session, wrong_agent
 from openclaw.sessions.turn import Turn
 
@@ -29,13 +29,13 @@ class MemoryStore:
         self._sessions: dict[str, _Session] = {}
 
     @asynccontextmanager
-    async def turn(self, key: str, agent: str) -> AsyncIterator[Turn]:
+    async def turn(self, key: str, agent: str, *, patience: float = FOREVER) -> AsyncIterator[Turn]:
         check_key(key)
 
         async def write(events: Sequence[tuple[SessionEvent, bytes]]) -> None:
             self._append(key, agent, [decode(raw) for _, raw in events])
 
-        async with self._locks.hold(key):
+        async with self._locks.hold(key, patience):
             session = self._sessions.get(key)
             if session is not None and session.info.agent != agent:
                 raise wrong_agent(session.info.agent, agent)

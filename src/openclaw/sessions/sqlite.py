@@ -15,7 +15,7 @@ from typing import TypeVar
 from openclaw.sessions.database import Append, Database
 from openclaw.sessions.event import SessionEvent
 from openclaw.sessions.key import check_key
-from openclaw.sessions.lock import FileLocks
+from openclaw.sessions.lock import FOREVER, FileLocks
 from openclaw.sessions.store import SessionInfo, Transcript, new_session_id, unknown_session
 from openclaw.sessions.turn import Turn
 
@@ -40,14 +40,14 @@ class SqliteStore:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sessions")
 
     @asynccontextmanager
-    async def turn(self, key: str, agent: str) -> AsyncIterator[Turn]:
+    async def turn(self, key: str, agent: str, *, patience: float = FOREVER) -> AsyncIterator[Turn]:
         check_key(key)
 
         async def write(events: Sequence[tuple[SessionEvent, bytes]]) -> None:
             batch = Append(key, agent, self._new_id(), self._clock(), events)
             await self._run(lambda: self._database.append(batch))
 
-        async with self._locks.hold(key):
+        async with self._locks.hold(key, patience):
             async with Turn(
                 key, agent, await self._run(lambda: self._database.recent(key, agent)), write
             ).taken() as turn:

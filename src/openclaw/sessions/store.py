@@ -13,6 +13,7 @@ import msgspec
 from openclaw.errors import StoreError
 from openclaw.log import one_line
 from openclaw.sessions.event import Entry, SessionEvent
+from openclaw.sessions.lock import FOREVER
 from openclaw.sessions.turn import Turn
 
 # Keys may be a megabyte long; a sentence about one is not.
@@ -40,9 +41,10 @@ class Transcript(msgspec.Struct, frozen=True):
 
 
 class Store(Protocol):
-    def turn(self, key: str, agent: str) -> AbstractAsyncContextManager[Turn]:
+    def turn(self, key: str, agent: str, *, patience: float = FOREVER) -> AbstractAsyncContextManager[Turn]:
         """One turn at a time per session, whatever process asks. Waiting for the one before may be cancelled.
 
+        Raises SessionBusyError when that one has not ended after `patience` seconds.
         A key that belongs to another agent is refused.
         """
         ...
