@@ -34,7 +34,7 @@ async def validate(context: Context, parsed: Parsed) -> int:
     try:
         config = load_config(context.paths, context.env)
         warnings, missing = (*config.warnings, *withheld(config)), config.missing
-        problems = tuple(misnamed(config))
+        problems = (*config.refusals, *misnamed(config))
     except ConfigError as error:
         problems = error.problems
     if parsed.flag("json"):

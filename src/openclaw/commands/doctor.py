@@ -26,6 +26,7 @@ from openclaw.commands.render import left_out
 from openclaw.commands.secrets import checked
 from openclaw.commands.status import store_place
 from openclaw.config.agents import agent, agent_ids
+from openclaw.config.check import PASTED
 from openclaw.config.load import load_config
 from openclaw.config.servers import ServerSpec, server_specs
 from openclaw.errors import ConfigError, OpenClawError, ProcessError
@@ -82,7 +83,12 @@ async def _all(context: Context, gateway: Check, *, probe: bool) -> AsyncIterato
             yield Check("Config", "failed", str(problem), "Nothing else can be checked until the file is right.")
         return
     words = "is not there; every setting is at its default" if config.missing else "is valid"
-    yield Check("Config", "ok", f"{config.file} {words}")
+    yield Check("Config", "ok", f"{config.file} {words}{' but for what is said below' if config.refused else ''}")
+    for problem in config.refusals:
+        yield Check("Config", "failed", str(problem), "This server is not started; everything else is.")
+    if pasted := [section for (section,) in PASTED if config.raw.get(section)]:
+        sentence = f"the servers under {' and '.join(pasted)} are read as those under mcp.servers"
+        yield Check("Config", "ok", sentence)
     for warning in (*config.warnings, *withheld(config)):
         yield Check("Config", "warning", str(warning))
     if config.ignored:

@@ -255,8 +255,18 @@ async def disable(context: Context, parsed: Parsed) -> int:
 async def _switch(context: Context, parsed: Parsed, *, on: bool) -> int:
     name = parsed.text("name")
     async with context.open_engine() as engine:
-        path = (*_written(engine.config, name, parsed.text("agent")), "enabled")
-        await _change(context, engine, lambda source: set_value(source, path, on))
+        path = _written(engine.config, name, parsed.text("agent"))
+        entry = engine.config.get(path)
+
+        def switched(source: str) -> str:
+            # An entry of another program's file may have the opposite switch.
+            if "disabled" in entry:
+                source = set_value(source, (*path, "disabled"), not on)
+            return (
+                set_value(source, (*path, "enabled"), on) if "enabled" in entry or "disabled" not in entry else source
+            )
+
+        await _change(context, engine, switched)
     _said(context, parsed, name, f"{name} is {'enabled' if on else 'disabled'}.")
     return 0
 
@@ -276,6 +286,8 @@ def _written(config: Config, name: str, agent: str) -> Path:
         ("agents", "defaults", "mcp", "servers"),
         ("plugins", "entries", "mcp-client", "config", "servers"),
         ("mcp", "servers"),
+        ("servers",),
+        ("mcpServers",),
     ]
     for place in places:
         try:

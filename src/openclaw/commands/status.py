@@ -116,7 +116,7 @@ async def collect(app: App) -> dict[str, Any]:
             "file": str(app.config.file),
             "missing": app.config.missing,
             "problems": [str(problem) for problem in misnamed(app.config)],
-            "warnings": [str(warning) for warning in app.config.warnings],
+            "warnings": [str(warning) for warning in (*app.config.refusals, *app.config.warnings)],
             "restartNeeded": app.outdated(app.config),
         },
         "agents": agents,

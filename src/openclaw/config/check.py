@@ -15,7 +15,7 @@ from msgspec import inspect, structs
 
 from openclaw.config import variables
 from openclaw.config.dotted import Path, format_path
-from openclaw.config.entry import PluginConfig, ServerEntry, keys
+from openclaw.config.entry import SECONDS_BELOW, UNITLESS, McpSection, PluginConfig, ServerEntry, keys
 from openclaw.config.json5 import Array, Member, Node, Object, Scalar
 from openclaw.config.sections import EnvSection, Root
 from openclaw.config.wording import KEYS_SHOWN, alternatives, choice, is_plain_word, kind_of, nearest, words_for
@@ -23,13 +23,27 @@ from openclaw.errors import Problem
 
 # The one plugin whose settings are ours to check: the MCP engine.
 PLUGIN_CONFIG: Path = ("plugins", "entries", "mcp-client", "config")
-# Another OpenClaw may know more keys of a server here, and here alone: an unknown one is a warning.
-OPEN_SERVERS: Path = ("mcp", "servers")
+# Another OpenClaw, or another program, may know more keys of a server here, and here alone: an unknown one is a warning.
+OPEN_SERVERS: tuple[Path, ...] = (("mcp", "servers"), ("mcpServers",), ("servers",))
+# The sections of other programs' files, which are read as they are pasted.
+PASTED = (("mcpServers",), ("servers",))
+# What other programs call settings that we have under another name, or not at all.
+_ELSEWHERE = {
+    "tools": "Which tools are taken is said by toolFilter.include.",
+    "includeTools": "Which tools are taken is said by toolFilter.include.",
+    "allowedTools": "Which tools are taken is said by toolFilter.include.",
+    "blockedTools": "Which tools are not taken is said by toolFilter.exclude.",
+    "excludeTools": "Which tools are not taken is said by toolFilter.exclude.",
+    "disabledTools": "Which tools are not taken is said by toolFilter.exclude.",
+    "envFile": "Write the variables under env.",
+    "requestInit": "Write the headers under headers.",
+    "bearerToken": "Write it as apiKey.",
+}
 # Sections of another OpenClaw. Not ours, and not misspellings of ours.
 FOREIGN_SECTIONS = keys(
     "accessGroups acp approvals attachments auth bindings broadcast browser channels cloudWorkers commands cron desktop diagnostics "
     "discovery hooks memory messages meta nodeHost proxy security surfaces talk telemetry transcripts tts ui update web wizard "
-    "worktree worktrees"
+    "worktree worktrees inputs args"
 )
 # Enough of a number to recognise it.
 _FOUND_CHARACTERS = 40
@@ -52,6 +66,8 @@ class Checked(msgspec.Struct):
     warnings: list[Problem] = msgspec.field(default_factory=list)
     ignored: list[Path] = msgspec.field(default_factory=list)
     unset: list[Unset] = msgspec.field(default_factory=list)
+    # What is wrong with a server entry: that server is refused, and nothing else.
+    refused: list[tuple[Path, Problem]] = msgspec.field(default_factory=list)
     # Paths with a problem at or below them, so that rules between fields do not report the same fault again.
     faulty: set[Path] = msgspec.field(default_factory=set)
 
@@ -81,6 +97,8 @@ def check_entry(name: str, tree: Node) -> Checked:
 
 def server_of(path: Path) -> Path | None:
     """The path of the server entry that `path` is in, if it is in one."""
+    if path[:1] in PASTED and len(path) > 1:
+        return path[:2]
     for index, key in enumerate(path[:-1]):
         if key == "servers" and (path[:index] == PLUGIN_CONFIG or path[index - 1 : index] == ("mcp",)):
             return path[: index + 2]
@@ -117,7 +135,12 @@ class _Walk:
         self.hints = _HINTS
 
     def problem(self, node: Node | Member, path: Path, message: str, hint: str = "") -> _Omitted:
-        self.found.problems.append(node.source.problem(node.start, message, path=format_path(path), hint=hint))
+        problem = node.source.problem(node.start, message, path=format_path(path), hint=hint)
+        server = server_of(path)
+        if server is None:
+            self.found.problems.append(problem)
+        else:
+            self.found.refused.append((server, problem))
         self.found.faulty.update(path[:length] for length in range(len(path) + 1))
         return _OMITTED
 
@@ -170,6 +193,8 @@ class _Walk:
         """The text with its variables. In a server entry an unset one stays as written: it stops that server, and is never sent."""
         if self.env is None:
             return node.value
+        if server_of(path) and (word := variables.foreign(str(node.value))):
+            return self.problem(node, path, f"{word[0]} is a word of another program, and means nothing here.", word[1])
         expanded = variables.expand(str(node.value), self.env, bare=secret)
         if not expanded.missing:
             return expanded.text
@@ -187,12 +212,21 @@ class _Walk:
         data: dict[str, Any] = {}
         for key, member in node.members.items():
             here = (*path, key)
-            if key in known:
+            if cls is ServerEntry and isinstance(member.value, Scalar) and member.value.value is None:
+                # Null is leaving the key out.
+                continue
+            if here in PASTED and not isinstance(member.value, Object):
+                self.ignore(member, here, "servers stand here by name, in an object: these are ignored.", _SERVERS_GO)
+            elif key in known:
                 value = self.value(
                     member.value, _type(PluginConfig) if here == PLUGIN_CONFIG else known[key].type, here
                 )
                 if value is not _OMITTED:
                     data[key] = value
+                if cls is ServerEntry and key in UNITLESS and isinstance(value, int | float) and value < SECONDS_BELOW:
+                    self.warning(
+                        member, here, f"{value:g} is read as seconds.", "A number from 1000 on is milliseconds."
+                    )
             else:
                 self.unknown(member, cls, here)
         missing = [name for name, info in known.items() if info.required and name not in data]
@@ -205,30 +239,37 @@ class _Walk:
 
     def unknown(self, member: Member, cls: type, path: Path) -> None:
         known = list(self.known[cls])
-        if cls is Root or path[-1] in getattr(cls, "foreign", ()):
-            self.found.ignored.append(path)
+        if cls in (Root, McpSection) and _holds_server(member):
+            self.ignore(member, path, "an MCP server at a place where none is read: it is not started.", _SERVERS_GO)
+        elif cls is Root or path[-1] in getattr(cls, "foreign", ()):
             near = self.nearest(member.key, known) if cls is Root and member.key not in FOREIGN_SECTIONS else ""
-            if path == ("mcpServers",):
-                near = "Other programs read it; here servers stand under mcp.servers."
-            if near:
-                self.warning(member, path, "unknown section, ignored.", near)
+            self.ignore(member, path, "unknown section, ignored." if near else "", near)
         elif cls is EnvSection and variables.NAME.fullmatch(member.key):
             # Its value has been put among the variables before the walk began.
             self.value(member.value, inspect.StrType(), path)
-        elif cls is ServerEntry and path[:2] == OPEN_SERVERS:
-            self.found.ignored.append(path)
-            self.warning(member, path, "unknown key, ignored.", self.nearest(member.key, known))
+        elif cls is ServerEntry and path[:-2] in OPEN_SERVERS:
+            near = _ELSEWHERE.get(member.key) or self.nearest(member.key, known)
+            self.ignore(member, path, "unknown key, ignored.", near)
         else:
             near = self.nearest(member.key, known)
             listed = "" if near and len(known) > KEYS_SHOWN else f"; expected {choice(known)}"
             self.problem(member, path, f"unknown key{listed}.", near)
 
+    def ignore(self, member: Member, path: Path, message: str, hint: str) -> None:
+        self.found.ignored.append(path)
+        if message:
+            self.warning(member, path, message, hint)
+
     def mapping(self, node: Object, kind: inspect.DictType, path: Path) -> dict[str, Any]:
         data = {}
         for key, member in node.members.items():
-            value = self.value(member.value, kind.value_type, (*path, key))
+            here = (*path, key)
+            value = self.value(member.value, kind.value_type, here)
             if value is not _OMITTED:
                 data[key] = value
+            elif server_of(here) == here:
+                # It is named where servers are listed, with what is wrong.
+                data[key] = {}
         return data
 
     def items(self, node: Array, kind: inspect.Type, path: Path, *, secret: bool) -> list[Any]:
@@ -265,6 +306,36 @@ class _Walk:
             return self.value(node, fitting[0], path, secret=secret)
         shown = alternatives(kind)
         return self.mismatch(node, shown[0] if len(shown) == 1 else kind, path)
+
+
+# What to do with a server that stands where none is read.
+_SERVERS_GO = 'Write it as mcp: {servers: {NAME: {command: "…", args: […]}}}, with a url in place of the command for a remote one.'
+_ADDRESSES = ("url", "httpUrl", "serverUrl", "baseUrl")
+
+
+def _holds_server(member: Member) -> bool:
+    """Whether what stands under an unknown name is a server, or holds some, as the files of other programs do."""
+    if member.key == "command" or member.key in _ADDRESSES:
+        return True
+    node = member.value
+    within = (
+        [one.value for one in node.members.values()]
+        if isinstance(node, Object)
+        else node.items
+        if isinstance(node, Array)
+        else []
+    )
+    return any(
+        isinstance(one, Object)
+        and ("command" in one.members or ("type" in one.members and any(name in one.members for name in _ADDRESSES)))
+        for one in (node, *within)
+    ) or (member.key in _OTHER_SECTIONS and bool(within))
+
+
+# What other programs call the object of their servers.
+_OTHER_SECTIONS = frozenset(
+    {"context_servers", "amp.mcpServers", "github.copilot.chat.mcp.servers", "augment.advanced"}
+)
 
 
 def _consequence(path: Path) -> str:

@@ -16,7 +16,7 @@ from openclaw.config.json5 import Array, Node, Object, parse, skip
 from openclaw.config.load import Config, load_config
 from openclaw.config.paths import Paths
 from openclaw.config.style import Style, line_start, style_of
-from openclaw.errors import StoreError, UsageError
+from openclaw.errors import ConfigError, Problem, StoreError, UsageError
 from openclaw.files import make_directory, reason, replace
 from openclaw.lock import take
 
@@ -67,7 +67,8 @@ def remove(source: str, path: Path) -> str:
 def edit_file(paths: Paths, env: Mapping[str, str], change: Callable[[str], str]) -> Config:
     """Change the config file's text, if what comes out still loads; the new config. A missing file counts as empty.
 
-    Other writers of ours wait meanwhile. Raises ConfigError, with nothing written, when the changed text does not load.
+    Other writers of ours wait meanwhile. Raises ConfigError, with nothing written, when the changed text does not load, or when a server is
+    refused that was not before.
     """
     file = paths.config_file
     with _only_writer(file):
@@ -77,9 +78,28 @@ def edit_file(paths: Paths, env: Mapping[str, str], change: Callable[[str], str]
             source = ""
         text = change(source)
         config = load_config(paths, env, text=text)
+        if spoilt := _spoilt(config, paths, env, source):
+            raise ConfigError(spoilt)
         if text != source:
             replace(file, text.encode())
     return config
+
+
+def _spoilt(config: Config, paths: Paths, env: Mapping[str, str], source: str) -> list[Problem]:
+    """What is wrong with server entries now and was not before."""
+    if not config.refused:
+        return []
+    try:
+        before = load_config(paths, env, text=source).refused if source else {}
+    except ConfigError:
+        before = {}
+    known = {(path, one.path, one.message) for path, problems in before.items() for one in problems}
+    return [
+        one
+        for path, problems in config.refused.items()
+        for one in problems
+        if (path, one.path, one.message) not in known
+    ]
 
 
 @contextlib.contextmanager

@@ -92,9 +92,11 @@ class Resources(Part, frozen=True):
 class ServerEntry(Part, frozen=True, forbid_unknown_fields=False):
     """One MCP server. `{enabled: false}` alone removes a server that an earlier section names."""
 
-    foreign = keys("codex")
+    # Settings of other programs that change nothing here: who is asked before a call is `tools`, and a name is the entry's own.
+    foreign = keys("alwaysAllow autoApprove codex description gallery icon name source start_on_launch version")
 
     enabled: Annotated[bool, about("Whether the server is started.")] = True
+    disabled: Annotated[bool, about("The opposite of `enabled`, as other programs write it.")] = False
     transport: Annotated[
         str | None,
         about(
@@ -102,17 +104,26 @@ class ServerEntry(Part, frozen=True, forbid_unknown_fields=False):
         ),
     ] = None
     type: Annotated[str | None, about("The same as `transport`.")] = None
+    transport_type: Annotated[str | None, about("The same as `transport`.")] = None
 
-    command: Annotated[str | None, about("Program to start (stdio).")] = None
+    command: Annotated[
+        str | tuple[str, ...] | None, about("Program to start (stdio). As a list: the program and its first arguments.")
+    ] = None
     args: Annotated[tuple[Value, ...], about("Its arguments. Process listings show them: keep secrets in `env`.")] = ()
     env: Annotated[
         dict[str, Annotated[Value, secret("")]], about("Variables for the program, beside the few it inherits.")
     ] = field(default_factory=dict)
+    environment: Annotated[dict[str, Annotated[Value, secret("")]], about("The same as `env`.")] = field(
+        default_factory=dict
+    )
     pass_env: Annotated[tuple[str, ...], about("Names of our own variables that the program inherits too.")] = ()
     cwd: Annotated[str | None, about("Its working directory.")] = None
     working_directory: Annotated[str | None, about("The same as `cwd`.")] = None
 
     url: Annotated[Secret | None, about("Address of the server (HTTP). https, unless the host is this machine.")] = None
+    http_url: Annotated[Secret | None, about("The same as `url`.")] = None
+    server_url: Annotated[Secret | None, about("The same as `url`.")] = None
+    base_url: Annotated[Secret | None, about("The same as `url`.")] = None
     headers: Annotated[dict[str, Annotated[Value, secret("")]], about("HTTP headers sent to this server only.")] = (
         field(default_factory=dict)
     )
@@ -136,9 +147,15 @@ class ServerEntry(Part, frozen=True, forbid_unknown_fields=False):
 
     connection_timeout_ms: Annotated[Timeout | None, about("Time to connect. 30,000; under the plugin 10,000.")] = None
     connect_timeout_ms: Annotated[Timeout | None, about("The same as `connectionTimeoutMs`.")] = None
-    timeout: Annotated[Timeout | None, about("The same as `connectionTimeoutMs`.")] = None
+    timeout: Annotated[
+        Timeout | None,
+        about("The same as `connectionTimeoutMs`. A number below 1,000 is seconds, as other programs mean it."),
+    ] = None
     request_timeout_ms: Annotated[Timeout | None, about("Time for one call. 60,000; under the plugin 30,000.")] = None
-    tool_timeout: Annotated[Timeout | None, about("The same as `requestTimeoutMs`.")] = None
+    tool_timeout: Annotated[
+        Timeout | None,
+        about("The same as `requestTimeoutMs`. A number below 1,000 is seconds, as other programs mean it."),
+    ] = None
     max_total_timeout_ms: Annotated[
         Timeout | None, about("How far progress may extend a call. Ten times the call's own time.")
     ] = None
@@ -182,19 +199,45 @@ Servers = Annotated[dict[str, ServerEntry], about("MCP servers by name.")]
 
 _TRANSPORTS: dict[str, TransportName] = {
     "stdio": "stdio",
+    "local": "stdio",
     "http": "streamable-http",
-    "streamable-http": "streamable-http",
+    "remote": "streamable-http",
     "streamablehttp": "streamable-http",
     "sse": "sse",
 }
+# A time in milliseconds that is smaller than this was meant in seconds: nothing connects or answers within a second as a rule.
+SECONDS_BELOW = 1_000
+# The settings whose names do not say in what they are counted.
+UNITLESS = frozenset({"timeout", "toolTimeout"})
 
 
 def transport_of(entry: ServerEntry) -> TransportName | None:
     """The transport to try first; None when the entry names one that does not exist."""
-    named = entry.transport or entry.type
+    named = entry.transport or entry.type or entry.transport_type
     if named:
-        return _TRANSPORTS.get(named.strip().lower().replace("_", "-"))
-    return "streamable-http" if entry.url and not entry.command else "stdio"
+        return _TRANSPORTS.get(named.strip().lower().replace("_", "").replace("-", ""))
+    return "streamable-http" if address_of(entry) and not entry.command else "stdio"
+
+
+def is_on(entry: ServerEntry) -> bool:
+    return entry.enabled and not entry.disabled
+
+
+def address_of(entry: ServerEntry) -> Secret | None:
+    """The address under any of its names."""
+    return entry.url or entry.http_url or entry.server_url or entry.base_url
+
+
+def argv_of(entry: ServerEntry) -> tuple[Value, ...]:
+    """The program and its arguments; empty when there is no program."""
+    if isinstance(entry.command, tuple):
+        return (*entry.command, *entry.args) if entry.command else ()
+    return (entry.command, *entry.args) if entry.command else ()
+
+
+def milliseconds(value: float | None) -> float | None:
+    """The value of one of UNITLESS."""
+    return value * 1000 if value is not None and value < SECONDS_BELOW else value
 
 
 class AgentMcp(Part, frozen=True):
@@ -217,7 +260,7 @@ class PluginConfig(Part, frozen=True):
 class McpSection(Part, frozen=True):
     """The MCP engine and the servers that every agent has. Tools are named `{server}__{tool}`."""
 
-    foreign = keys("apps")
+    foreign = keys("apps inputs")
 
     servers: Servers = field(default_factory=dict)
     tool_names: Annotated[

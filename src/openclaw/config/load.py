@@ -1,17 +1,20 @@
 """From a file to a `Config`: read, includes, variables, types, rules. Every problem of all files is reported at once.
 
 A missing file is an empty config, and says so. `parse_config` is the same without files, for embedding and for tests.
-Refuses anything doubtful with a ConfigError; what can be ignored safely becomes a warning of the result.
+Refuses anything doubtful with a ConfigError; what can be ignored safely becomes a warning of the result. A server entry that is wrong is
+refused alone: it is in the result, with what is wrong.
 """
 
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path as FilePath
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from openclaw.config import variables
-from openclaw.config.check import PLUGIN_CONFIG, Checked, Unset, check
+from openclaw.config.check import PLUGIN_CONFIG, Checked, Unset, check, server_of
 from openclaw.config.dotted import Path, format_path
 from openclaw.config.entry import PluginConfig
 from openclaw.config.include import read_tree
@@ -20,7 +23,7 @@ from openclaw.config.loaded import Config
 from openclaw.config.paths import Paths
 from openclaw.config.rules import broken_rules
 from openclaw.config.sections import Root
-from openclaw.errors import ConfigError
+from openclaw.errors import ConfigError, Problem
 
 __all__ = ["Config", "load_config", "parse_config"]
 
@@ -60,10 +63,20 @@ def _config(
         faults=_faults(checked.unset),
         tree=tree,
     )
-    problems = [*checked.problems, *broken_rules(config, checked.faulty)]
+    refused: dict[Path, list[Problem]] = {}
+    problems = checked.problems
+    for subject, problem in [*checked.refused, *broken_rules(config, checked.faulty)]:
+        server = server_of(subject)
+        (problems if server is None else refused.setdefault(server, [])).append(problem)
     if problems:
-        raise ConfigError(sorted(problems, key=lambda problem: (problem.file, problem.line, problem.column)))
-    return config
+        raise ConfigError(sorted([*problems, *chain.from_iterable(refused.values())], key=_place))
+    return structs.replace(
+        config, refused={server: tuple(sorted(found, key=_place)) for server, found in refused.items()}
+    )
+
+
+def _place(problem: Problem) -> tuple[str, int, int]:
+    return problem.file, problem.line, problem.column
 
 
 def _faults(unset: list[Unset]) -> dict[Path, tuple[str, ...]]:

@@ -9,6 +9,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from openclaw.config.dotted import Path, format_path, parse_path
 from openclaw.config.entry import PluginConfig
@@ -39,6 +40,8 @@ class Config(msgspec.Struct, frozen=True, eq=False):
     unset: Mapping[Path, tuple[str, ...]] = msgspec.field(default_factory=dict)
     # The same for everything above them: what cannot be used as a whole.
     faults: Mapping[Path, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    # Servers that are refused, and what is wrong with each.
+    refused: Mapping[Path, tuple[Problem, ...]] = msgspec.field(default_factory=dict)
     # Where everything was written; the same settings at other places are the same config.
     tree: Node | None = None
 
@@ -51,9 +54,17 @@ class Config(msgspec.Struct, frozen=True, eq=False):
         return f"Config({str(self.file)!r})"
 
     def fault(self, path: str | Path) -> str:
-        """Why what is configured at `path` cannot be used: a variable below it is not set. Empty when nothing is wrong."""
+        """Why what is configured at `path` cannot be used: a variable below it is not set, or a server's entry is wrong. Empty when nothing
+        is wrong."""
+        if refused := self.refused.get(_keys(path)):
+            return "; ".join(str(structs.replace(one, file=os.path.basename(one.file))).rstrip(".") for one in refused)
         names = self.faults.get(_keys(path), ())
         return say_unset(names) if names else ""
+
+    @property
+    def refusals(self) -> tuple[Problem, ...]:
+        """What is wrong with the servers that are refused, each with its place."""
+        return tuple(problem for problems in self.refused.values() for problem in problems)
 
     def locate(self, path: str | Path) -> tuple[str, int, int]:
         """File, line and column of a setting, or of the nearest thing above it that was written. Line 0: nothing was."""

@@ -5,13 +5,13 @@ server entry (`entry_faults`) serves commands and editors too, which hand over e
 """
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from ipaddress import IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 from openclaw.config.check import PLUGIN_CONFIG
 from openclaw.config.dotted import Path, format_path
-from openclaw.config.entry import Auth, ServerEntry, transport_of
+from openclaw.config.entry import Auth, ServerEntry, address_of, argv_of, is_on, transport_of
 from openclaw.config.loaded import Config
 from openclaw.config.sections import AgentSettings, ToolRules
 from openclaw.errors import Problem
@@ -27,11 +27,12 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 Fault = tuple[str, str, str]
 
 
-def broken_rules(config: Config, faulty: Set[Path]) -> list[Problem]:
-    """`faulty` are paths with a fault at or below them that is already reported: nothing more is said about those."""
+def broken_rules(config: Config, faulty: Set[Path]) -> list[tuple[Path, Problem]]:
+    """What is broken and why. `faulty` are paths with a fault at or below them that is already reported: nothing more is said about
+    those."""
     found = [*_agents(config), *_tools(config), *_providers(config), *_servers(config, faulty)]
     return [
-        Problem(message, *config.locate(path), format_path(path), hint)
+        (subject, Problem(message, *config.locate(path), format_path(path), hint))
         for subject, path, message, hint in found
         if subject not in faulty
     ]
@@ -106,52 +107,68 @@ def _providers(config: Config) -> _Broken:
 
 def servers(config: Config) -> Iterator[tuple[Path, ServerEntry]]:
     """Every server entry of the file, with its path."""
-    sections = [
-        (("mcp",), config.root.mcp.servers),
-        (PLUGIN_CONFIG, config.plugin.servers),
-        *(((*path, "mcp"), settings.mcp.servers) for path, settings in agent_settings(config) if settings.mcp),
+    sections: list[tuple[Path, dict[str, ServerEntry]]] = [
+        (("mcpServers",), config.root.mcp_servers),
+        (("servers",), config.root.servers),
+        (("mcp", "servers"), config.root.mcp.servers),
+        ((*PLUGIN_CONFIG, "servers"), config.plugin.servers),
+        *(
+            ((*path, "mcp", "servers"), settings.mcp.servers)
+            for path, settings in agent_settings(config)
+            if settings.mcp
+        ),
     ]
     for path, entries in sections:
         for name, entry in entries.items():
-            yield (*path, "servers", name), entry
+            yield (*path, name), entry
 
 
 def _servers(config: Config, faulty: Set[Path]) -> _Broken:
     for path, entry in servers(config):
         if not path[-1].strip() or path[-1] == "__proto__" or not path[-1].isprintable():
             yield (*path, ""), path, "this is not a name for a server.", "Use letters, digits, _ and -."
-        # An unset variable stops this server alone; what it would have held cannot be judged.
-        if not entry.enabled or config.fault(path):
+        # An unset variable stops this server alone; what it would have held cannot be judged, and neither can what is no entry at all.
+        if not is_on(entry) or config.fault(path) or not isinstance(config.get(path), Mapping):
             continue
         for key, message, hint in entry_faults(entry):
             # What decides the transport may be missing only because it was wrong.
-            if key or not any((*path, name) in faulty for name in ("transport", "type", "command", "url")):
+            if key or not any((*path, name) in faulty for name in _DECIDING):
                 yield (*path, key), (*path, key) if key else path, message, hint
+
+
+# What decides how a server is reached.
+_DECIDING = ("transport", "type", "transportType", "command", "url", "httpUrl", "serverUrl", "baseUrl")
 
 
 def entry_faults(entry: ServerEntry) -> Iterator[Fault]:
     """What is wrong with a server entry by itself."""
     transport = transport_of(entry)
     if transport is None:
-        key = "transport" if entry.transport else "type"
+        key = "transport" if entry.transport else "type" if entry.type else "transportType"
         yield key, "unknown transport.", "Use stdio, streamable-http (or http) or sse."
     elif transport == "stdio":
         if not entry.command:
             needs = (
                 "a server needs a command to start (stdio) or a url (HTTP)."
-                if entry.type is entry.transport is None
+                if entry.type is entry.transport is entry.transport_type is None
                 else ""
             )
             yield "", needs or "the stdio transport needs a command.", 'Add "command".'
-    elif not entry.url:
+    elif not (address := address_of(entry)):
         yield "", f"the {transport} transport needs a url.", 'Add "url".'
-    elif isinstance(entry.url, str) and SECRET_SCHEME not in entry.url:
-        fault = url_fault(entry.url) or plaintext_fault(entry.url)
+    elif isinstance(address, str) and SECRET_SCHEME not in address:
+        fault = url_fault(address) or plaintext_fault(address)
         if fault:
-            yield "url", fault, "Write an address such as https://example.com/mcp."
+            yield _address_key(entry), fault, "Write an address such as https://example.com/mcp."
+    if len({*filter(None, (entry.url, entry.http_url, entry.server_url, entry.base_url))}) > 1:
+        yield _address_key(entry), "the entry has two different addresses.", "Keep one of them."
     if isinstance(entry.auth, Auth) and entry.oauth is not None:
         yield "oauth", '"auth" and "oauth" are the same setting.', "Keep one of them."
     yield from _unsendable(entry)
+
+
+def _address_key(entry: ServerEntry) -> str:
+    return "url" if entry.url else "httpUrl" if entry.http_url else "serverUrl" if entry.server_url else "baseUrl"
 
 
 def _unsendable(entry: ServerEntry) -> Iterator[Fault]:
@@ -163,10 +180,10 @@ def _unsendable(entry: ServerEntry) -> Iterator[Fault]:
                 f"{name!r} cannot be sent as an HTTP header.".replace("\\n", " "),
                 "Remove spaces and line breaks.",
             )
-    for name, value in entry.env.items():
+    for name, value in (*entry.env.items(), *entry.environment.items()):
         if not name or "=" in name or "\0" in name or (isinstance(value, str) and "\0" in value):
             yield "env", "a variable's name is empty or holds =, or a value holds a NUL.", "Rename it."
-    if any("\0" in text for text in (entry.command or "", *entry.args) if isinstance(text, str)):
+    if any("\0" in text for text in argv_of(entry) if isinstance(text, str)):
         yield "args", "an argument holds a NUL character.", "Remove it."
 
 

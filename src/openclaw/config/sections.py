@@ -9,7 +9,20 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
 
-from openclaw.config.entry import AgentMcp, Count, McpSection, Part, Secret, Some, Timeout, Value, about, keys, secret
+from openclaw.config.entry import (
+    AgentMcp,
+    Count,
+    McpSection,
+    Part,
+    Secret,
+    ServerEntry,
+    Some,
+    Timeout,
+    Value,
+    about,
+    keys,
+    secret,
+)
 
 Names = tuple[str, ...]
 Port = Annotated[int, Meta(ge=0, le=65535)]
@@ -390,6 +403,11 @@ class Root(Part, frozen=True, forbid_unknown_fields=False):
     models: Annotated[ModelsSection, about("Where models come from.")] = ModelsSection()
     tools: Annotated[ToolRules, about("Which tools any agent may use.")] = ToolRules()
     mcp: Annotated[McpSection, about("The MCP engine and the servers that every agent has.")] = McpSection()
+    mcp_servers: Annotated[
+        dict[str, ServerEntry],
+        about("The servers of another program's file, as it writes them: the same as `mcp.servers`."),
+    ] = field(default_factory=dict)
+    servers: Annotated[dict[str, ServerEntry], about("The same as `mcpServers`.")] = field(default_factory=dict)
     gateway: Annotated[GatewaySection, about("The long-lived process.")] = GatewaySection()
     plugins: Annotated[PluginsSection, about("Extensions in Python.")] = PluginsSection()
     skills: Annotated[SkillsSection, about("Instructions an agent may read.")] = SkillsSection()

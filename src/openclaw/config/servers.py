@@ -17,7 +17,19 @@ from msgspec import structs
 
 from openclaw.config.check import PLUGIN_CONFIG, check_entry
 from openclaw.config.dotted import Path, format_path
-from openclaw.config.entry import Auth, PluginConfig, SecretRef, ServerEntry, TransportName, Value, transport_of
+from openclaw.config.entry import (
+    Auth,
+    PluginConfig,
+    SecretRef,
+    ServerEntry,
+    TransportName,
+    Value,
+    address_of,
+    argv_of,
+    is_on,
+    milliseconds,
+    transport_of,
+)
 from openclaw.config.json5 import parse
 from openclaw.config.loaded import Config
 from openclaw.config.rules import entry_faults
@@ -178,7 +190,8 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 def server_specs(config: Config, agent_id: str) -> tuple[ServerSpec, ...]:
-    """The servers of an agent: `mcp.servers`, then the plugin's, then the defaults', then its own; the later replaces the earlier whole.
+    """The servers of an agent: those of other programs' files, `mcp.servers`, the plugin's, the defaults', its own; the later replaces the
+    earlier whole.
 
     `{enabled: false}` alone removes one. With the plugin `mcp-client` switched off, all of them are disabled.
     """
@@ -192,7 +205,7 @@ def server_specs(config: Config, agent_id: str) -> tuple[ServerSpec, ...]:
     specs = (
         _spec(config, place, name, entry)
         for name, (place, entry) in chosen.items()
-        if entry.enabled or entry.command or entry.url
+        if is_on(entry) or entry.command or address_of(entry)
     )
     return tuple(specs if engine_enabled(config) else (structs.replace(spec, enabled=False) for spec in specs))
 
@@ -222,7 +235,7 @@ def read_server(name: str, value: Mapping[str, Any]) -> ServerSpec:
     path: Path = ("mcp", "servers", name)
     checked = check_entry(name, parse(json.dumps(value)))
     entry = msgspec.convert(checked.data, ServerEntry)
-    problems = checked.problems or [
+    problems = [problem for _, problem in checked.refused] or [
         Problem(message, path=format_path((*path, key) if key else path), hint=hint)
         for key, message, hint in entry_faults(entry)
     ]
@@ -268,6 +281,8 @@ def secret_text(value: Value | None) -> str:
 def _places(config: Config, agent_id: str) -> list[_Place]:
     agents = config.root.agents
     places = [
+        _Place(("mcpServers",), _MCP, config.root.mcp_servers),
+        _Place(("servers",), _MCP, config.root.servers),
         _Place(("mcp", "servers"), _MCP, config.root.mcp.servers),
         _Place((*PLUGIN_CONFIG, "servers"), _PLUGIN, config.plugin.servers),
     ]
@@ -289,24 +304,28 @@ def _spec(config: Config, place: _Place, name: str, entry: ServerEntry) -> Serve
     discovery = [entry.tool_discovery_interval, mcp.tool_discovery_interval, plugin.tool_discovery_interval]
     if place.dialect.section == "plugin":
         discovery[1:] = [plugin.tool_discovery_interval, mcp.tool_discovery_interval]
-    call_ms = _first(entry.request_timeout_ms, entry.tool_timeout, default=place.dialect.call_ms)
+    call_ms = _first(entry.request_timeout_ms, milliseconds(entry.tool_timeout), default=place.dialect.call_ms)
     connect_ms = _first(
-        entry.connection_timeout_ms, entry.connect_timeout_ms, entry.timeout, default=place.dialect.connect_ms
+        entry.connection_timeout_ms,
+        entry.connect_timeout_ms,
+        milliseconds(entry.timeout),
+        default=place.dialect.connect_ms,
     )
+    argv = tuple(secret_text(word) for word in argv_of(entry))
     return ServerSpec(
         name=name,
         section=place.dialect.section,
         where=config.where(path),
         owner=place.owner,
-        enabled=entry.enabled,
+        enabled=is_on(entry),
         fault=config.fault(path),
         transport=transport_of(entry) or "stdio",
-        command=_command(config, entry.command or ""),
-        args=tuple(secret_text(arg) for arg in entry.args),
-        env=tuple((key, secret_text(value)) for key, value in entry.env.items()),
+        command=_command(config, argv[0] if argv else ""),
+        args=argv[1:],
+        env=tuple((key, secret_text(value)) for key, value in {**entry.environment, **entry.env}.items()),
         pass_env=entry.pass_env,
         cwd=_file(config, entry.cwd or entry.working_directory),
-        url=secret_text(entry.url),
+        url=secret_text(address_of(entry)),
         headers=tuple((key, secret_text(value)) for key, value in entry.headers.items()),
         api_key=secret_text(entry.api_key),
         auth=_auth(entry),

@@ -1,5 +1,6 @@
-"""`${NAME}`, `$${NAME}` and, in secret fields, a bare `$NAME`: text that takes part of itself from the environment.
+"""`${NAME}`, `${env:NAME}`, `$${NAME}` and, in secret fields, a bare `$NAME`: text that takes part of itself from the environment.
 
+`${input:…}`, `${workspaceFolder}` and their like are words of editors (`foreign`): here nobody can say what they stand for.
 What a shell knows beside these (`${NAME:-default}` and the like) counts as unset too: sent as written, it is what nobody meant. Pure: the
 variables are an argument. A value that is put in is not looked at again. An empty variable counts as unset, as it does upstream.
 """
@@ -9,9 +10,15 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-_REFERENCE = re.compile(r"\$(\$?)\{([A-Z_][A-Z0-9_]*)([-:=?+][^{}]*)?\}")
+_REFERENCE = re.compile(r"\$(\$?)\{(?:env:([A-Za-z_][A-Za-z0-9_]*)|([A-Z_][A-Z0-9_]*)([-:=?+][^{}]*)?)\}")
+_FOLDERS = r"workspace(?:Folder|Root)\w*|cwd|file\w*|relativeFile\w*|__dirname|extensionPath|execPath"
+_FOREIGN = re.compile(
+    rf"\$(\$?)\{{(?:(?P<input>(?:input|promptString|user_config)[:.][^{{}}]*)|(?P<home>userHome)|(?P<folder>(?:{_FOLDERS})(?::[^{{}}]*)?)"
+    r"|(?P<other>(?:config|command|secret|secrets|vault|localEnv)[:.][^{}]*|pathSeparator|/))\}"
+)
 _BARE = re.compile(r"\$([A-Z_][A-Z0-9_]*)")
 NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
+_ANY_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Expanded(msgspec.Struct, frozen=True):
@@ -30,11 +37,12 @@ def expand(text: str, variables: Mapping[str, str], *, bare: bool = False) -> Ex
         value = variables.get(whole[1], "")
         return Expanded(value) if value else Expanded(text, (whole[1],))
     missing: list[str] = []
+    text = _FOREIGN.sub(lambda match: match[0][1:] if match[1] else match[0], text)
 
     def put(match: re.Match[str]) -> str:
         if match[1]:
             return match[0][1:]
-        name = match[2] + (match[3] or "")
+        name = match[2] or match[3] + (match[4] or "")
         value = variables.get(name, "")
         if not value and name not in missing:
             missing.append(name)
@@ -46,12 +54,31 @@ def expand(text: str, variables: Mapping[str, str], *, bare: bool = False) -> Ex
 
 def escape(text: str) -> str:
     """Text as it must be written so that `expand` gives it back: for what people type, which never means our environment."""
-    return _REFERENCE.sub(lambda match: "$" + match[0], text)
+    for pattern in (_REFERENCE, _FOREIGN):
+        text = pattern.sub(lambda match: "$" + match[0], text)
+    return text
+
+
+def foreign(text: str) -> tuple[str, str] | None:
+    """The first word of an editor in the text, and what to write in its place."""
+    found = next((match for match in _FOREIGN.finditer(text) if not match[1]), None)
+    if found is None:
+        return None
+    if found["input"]:
+        words = re.sub(r"([a-z0-9])(?=[A-Z])", r"\1_", re.split("[:.]", found["input"], maxsplit=1)[1])
+        name = re.sub(r"\W+", "_", words, flags=re.ASCII).strip("_").upper()
+        name = name if NAME.fullmatch(name) else "NAME"
+        return found[0], f"Write ${{{name}}} and set that variable, or write a secret:// reference."
+    if found["home"]:
+        return found[0], "Write ${HOME}."
+    if found["folder"]:
+        return found[0], "Write the path itself."
+    return found[0], "Write the value itself, or ${NAME} for an environment variable."
 
 
 def say_unset(names: Sequence[str]) -> str:
-    if any(not NAME.fullmatch(name) for name in names):
-        strange = " and ".join("${" + name + "}" for name in names if not NAME.fullmatch(name))
+    if any(not _ANY_NAME.fullmatch(name) for name in names):
+        strange = " and ".join("${" + name + "}" for name in names if not _ANY_NAME.fullmatch(name))
         return f"{strange}: only a name may stand in the braces, without a default"
     shown = " and ".join("${" + name + "}" for name in names)
     return f"{shown} {'is' if len(names) == 1 else 'are'} not set"

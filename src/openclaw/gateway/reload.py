@@ -95,7 +95,7 @@ class Reloader:
         except OpenClawError as error:
             self.problem = redact(f"gateway: {error}")
             _log.error("%s", self.problem)
-        for warning in config.warnings:
+        for warning in (*config.refusals, *config.warnings):
             _log.warning("%s", warning)
         _log.info("The changed config is in use.")
         outdated = self._app.outdated(config)

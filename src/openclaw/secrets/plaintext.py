@@ -14,7 +14,7 @@ import msgspec
 
 from openclaw.config.check import server_of
 from openclaw.config.dotted import Path, format_path
-from openclaw.config.entry import SecretRef
+from openclaw.config.entry import SecretRef, argv_of, is_on
 from openclaw.config.loaded import Config
 from openclaw.config.rules import servers
 from openclaw.config.sections import Root
@@ -32,7 +32,7 @@ _PLACES: Final = frozenset({("tokenStore", "key")})
 # Ways to sign in, which stand under names such as `auth`.
 _WAYS = frozenset({"oauth", "oauth2", "basic", "bearer", "digest", "token", "apikey", "api-key", "password"})
 # Variables and headers say more by their names than other settings do: `STRIPE_KEY`, `X-Shop-Key`, `PGPASSWORD`.
-_TELLING = frozenset({"env", "headers"})
+_TELLING = frozenset({"env", "environment", "headers"})
 _TELLING_NAME = re.compile(r"(?:.*[_-])?key|.*(?:password|passwd|passphrase|secret|token|apikey)", re.IGNORECASE)
 # Where something is, a switch, or a number: no credential.
 _NO_CREDENTIAL = re.compile(
@@ -68,12 +68,12 @@ def plaintext_findings(config: Config) -> list[Finding]:
 
 def server_warnings(config: Config) -> dict[str, tuple[str, ...]]:
     """What is to be logged, once, about each enabled server whose entry handles credentials carelessly."""
-    enabled = [(path[-1], entry) for path, entry in servers(config) if entry.enabled]
+    enabled = [(path[-1], entry) for path, entry in servers(config) if is_on(entry)]
     plain = {finding.name for finding in plaintext_findings(config) if finding.kind == "server"}
     listed = {
         name
         for name, entry in enabled
-        if any(isinstance(arg, SecretRef) or SECRET_SCHEME in str(arg) for arg in entry.args)
+        if any(isinstance(arg, SecretRef) or SECRET_SCHEME in str(arg) for arg in argv_of(entry))
     }
     said = (
         (plain, "MCP server '{}' has plaintext credentials in config — consider using secret:// references"),

@@ -14,11 +14,14 @@ from unit.config.written import Hand, values
 
 
 def problems(text: str) -> list[str]:
-    with pytest.raises(ConfigError) as caught:
-        parse_config(text)
+    """What is wrong with a file, or with the servers of one that loads."""
+    try:
+        found = parse_config(text).refusals
+    except ConfigError as error:
+        found = error.problems
+    assert found
     return [
-        f"{problem.line}:{problem.column} {problem.path}: {problem.message} {problem.hint}".strip()
-        for problem in caught.value.problems
+        f"{problem.line}:{problem.column} {problem.path}: {problem.message} {problem.hint}".strip() for problem in found
     ]
 
 
@@ -99,7 +102,7 @@ def test_two_misspelt_keys_are_both_named_with_their_lines_and_the_nearest_known
             "1:27 models.providers.x.api_key: unknown key; expected api, apiKey, baseUrl, headers, maxRetries, models, script or "
             'timeoutSeconds. Did you mean "apiKey"?',
         ),
-        ("{mcp: {servers: {a: {command: ['x']}}}}", "1:31 mcp.servers.a.command: expected a text, found a list."),
+        ("{mcp: {servers: {a: {command: [1]}}}}", "1:32 mcp.servers.a.command.0: expected a text, found a number."),
         (
             "{mcp: {servers: {a: {command: 'x', toolFilter: {includ: []}}}}}",
             '1:49 mcp.servers.a.toolFilter.includ: unknown key; expected exclude or include. Did you mean "include"?',
@@ -149,7 +152,7 @@ def test_faults_of_types_and_of_rules_are_reported_together_in_the_order_of_the_
   gateway: { prot: 1 },
 }"""
     assert problems(text) == [
-        "3:19 mcp.servers.a.command: expected a text, found a number.",
+        "3:19 mcp.servers.a.command: expected a text or a list of texts, found a number.",
         "4:10 mcp.servers.b.transport: unknown transport. Use stdio, streamable-http (or http) or sse.",
         "4:48 mcp.servers.b.timeout: expected a number above 0, found a text.",
         '5:5 mcp.servers.c: a server needs a command to start (stdio) or a url (HTTP). Add "command".',
@@ -185,7 +188,9 @@ def test_an_unknown_key_of_a_server_of_mcp_servers_is_a_warning() -> None:
         ),
     ],
 )
-def test_an_unknown_key_of_a_server_in_any_other_section_is_an_error(before: str, after: str, path: str) -> None:
+def test_an_unknown_key_of_a_server_in_any_other_section_refuses_that_server(
+    before: str, after: str, path: str
+) -> None:
     start = f"{before}s: {{command: 'x', "
     assert problems(f"{start}tool_prefix: 'y'}}{after}") == [
         f'1:{len(start) + 1} {path}.s.tool_prefix: unknown key. Did you mean "toolPrefix"?'
@@ -210,7 +215,7 @@ def test_what_belongs_to_another_openclaw_is_kept_and_listed() -> None:
     ("text", "hint"),
     [
         ("{modles: {}}", 'Did you mean "models"?'),
-        ("{mcpServers: {}}", "Other programs read it; here servers stand under mcp.servers."),
+        ("{toolz: {}}", 'Did you mean "tools"?'),
     ],
 )
 def test_a_section_that_looks_like_one_of_ours_is_a_warning(text: str, hint: str) -> None:

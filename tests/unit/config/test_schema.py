@@ -60,10 +60,9 @@ DOCUMENTED = [
 
 def loads(data: Any) -> bool:
     try:
-        parse_config(json.dumps(data))
+        return not parse_config(json.dumps(data)).refused
     except ConfigError:
         return False
-    return True
 
 
 def test_every_setting_has_a_description() -> None:

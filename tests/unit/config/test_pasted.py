@@ -1,0 +1,153 @@
+"""Config that people paste: what other programs write about a server is read, or refused for that server with what to write."""
+
+from typing import Any
+
+import pytest
+
+from openclaw.config.load import parse_config
+from openclaw.config.servers import ServerSpec, server_specs
+from openclaw.config.variables import escape, expand
+
+ENV = {"TOKEN": "t-1", "github_token": "t-2", "HOME": "/home/me"}
+
+
+def specs(text: str) -> dict[str, ServerSpec]:
+    return {spec.name: spec for spec in server_specs(parse_config(text, env=ENV), "main")}
+
+
+def one(text: str) -> ServerSpec:
+    return specs(f"{{mcp: {{servers: {{shop: {text}}}}}}}")["shop"]
+
+
+def warnings(text: str) -> list[str]:
+    return [f"{one.path}: {one.message} {one.hint}".strip() for one in parse_config(text, env=ENV).warnings]
+
+
+@pytest.mark.parametrize("section", ["mcpServers", "servers"])
+def test_the_file_of_another_program_is_read_as_it_is(section: str) -> None:
+    pasted = f'{{"{section}": {{"shop": {{"command": "uvx", "args": ["shop"]}}, "web": {{"url": "https://h/mcp"}}}}, "inputs": []}}'
+    usual = '{mcp: {servers: {"shop": {"command": "uvx", "args": ["shop"]}, "web": {"url": "https://h/mcp"}}}}'
+    assert specs(pasted) == specs(usual)
+    assert warnings(pasted) == []
+
+
+def test_a_server_of_ours_replaces_a_pasted_one_of_the_same_name() -> None:
+    found = specs("{mcpServers: {shop: {command: 'theirs'}}, mcp: {servers: {shop: {command: 'ours'}}}}")
+    assert [spec.command for spec in found.values()] == ["ours"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{command: 'x', timeout: 60}", {"connect_timeout": 60.0}),
+        ("{command: 'x', timeout: 60000}", {"connect_timeout": 60.0}),
+        ("{command: 'x', toolTimeout: 90}", {"call_timeout": 90.0}),
+        ("{command: 'x', connectionTimeoutMs: 60}", {"connect_timeout": 0.06}),
+        ("{command: 'x', disabled: true}", {"enabled": False}),
+        ("{command: 'x', disabled: false}", {"enabled": True}),
+        ("{command: 'x', enabled: true, disabled: true}", {"enabled": False}),
+        ("{httpUrl: 'https://h/mcp'}", {"url": "https://h/mcp", "transport": "streamable-http"}),
+        ("{serverUrl: 'https://h/sse', type: 'sse'}", {"url": "https://h/sse", "transport": "sse"}),
+        ("{baseUrl: 'https://h/mcp'}", {"url": "https://h/mcp", "transport": "streamable-http"}),
+        ("{type: 'streamableHttp', url: 'https://h'}", {"transport": "streamable-http"}),
+        ("{type: 'streamable_http', url: 'https://h'}", {"transport": "streamable-http"}),
+        ("{type: 'remote', url: 'https://h'}", {"transport": "streamable-http"}),
+        ("{type: 'local', command: ['npx', '-y', 'shop']}", {"transport": "stdio", "args": ("-y", "shop")}),
+        ("{transportType: 'stdio', command: 'x'}", {"transport": "stdio"}),
+        ("{command: ['npx'], args: ['shop']}", {"command": "npx", "args": ("shop",)}),
+        ("{command: 'x', environment: {A: '1'}}", {"env": (("A", "1"),)}),
+        ("{command: 'x', env: {A: '${env:TOKEN}'}}", {"env": (("A", "t-1"),)}),
+        ("{command: 'x', args: ['--key=${env:github_token}']}", {"args": ("--key=t-2",)}),
+        (
+            "{url: 'https://h', headers: {Authorization: 'Bearer ${env:TOKEN}'}}",
+            {"headers": (("Authorization", "Bearer t-1"),)},
+        ),
+        ("{command: 'x', args: null, env: null, cwd: null}", {"args": (), "env": (), "cwd": ""}),
+    ],
+)
+def test_what_other_programs_write_is_read_as_they_mean_it(text: str, expected: dict[str, Any]) -> None:
+    spec = one(text)
+    assert {"fault": spec.fault, **{name: getattr(spec, name) for name in expected}} == {"fault": "", **expected}
+
+
+def test_a_small_timeout_is_noted() -> None:
+    assert warnings("{mcpServers: {shop: {command: 'x', timeout: 60}}}") == [
+        "mcpServers.shop.timeout: 60 is read as seconds. A number from 1000 on is milliseconds."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (
+            "{command: 'x', env: {KEY: '${input:shop-key}'}}",
+            "${input:shop-key} is a word of another program, and means nothing here. "
+            "Write ${SHOP_KEY} and set that variable, or write a secret:// reference",
+        ),
+        (
+            "{url: 'https://h', headers: {'X-Key': '${input:shopKey}'}}",
+            "${input:shopKey} is a word of another program, and means nothing here. "
+            "Write ${SHOP_KEY} and set that variable, or write a secret:// reference",
+        ),
+        (
+            "{command: 'x', args: ['${workspaceFolder}/data']}",
+            "${workspaceFolder} is a word of another program, and means nothing here. Write the path itself",
+        ),
+        (
+            "{command: 'x', args: ['${workspaceFolder:shop}']}",
+            "${workspaceFolder:shop} is a word of another program, and means nothing here. Write the path itself",
+        ),
+        (
+            "{command: 'x', cwd: '${userHome}/data'}",
+            "${userHome} is a word of another program, and means nothing here. Write ${HOME}",
+        ),
+        (
+            "{command: 'x', args: ['${config:shop.key}']}",
+            "${config:shop.key} is a word of another program, and means nothing here. "
+            "Write the value itself, or ${NAME} for an environment variable",
+        ),
+        (
+            "{url: 'https://a', httpUrl: 'https://b'}",
+            "the entry has two different addresses. Keep one of them",
+        ),
+        ("{type: 'websocket', url: 'https://a'}", "unknown transport. Use stdio, streamable-http (or http) or sse"),
+        ("{command: {path: 'x'}}", "expected a text or a list of texts, found an object"),
+        ("'npx shop'", "expected an object, found a text"),
+        ("{args: ['shop']}", 'a server needs a command to start (stdio) or a url (HTTP). Add "command"'),
+    ],
+)
+def test_what_cannot_be_read_is_refused_for_that_server_with_what_to_write(text: str, fault: str) -> None:
+    config = parse_config(
+        f"{{mcpServers: {{\nshop: {text},\ngood: {{command: 'y'}}}}}}", env=ENV, file="/c/openclaw.json"
+    )
+    shop, good = server_specs(config, "main")
+    assert (shop.name, shop.enabled, good.fault, good.command) == ("shop", True, "", "y")
+    assert shop.fault.startswith("openclaw.json:2:")
+    assert shop.fault.endswith(f": {fault}")
+    assert [(one.file, one.line) for one in config.refusals] == [("/c/openclaw.json", 2)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{context_servers: {shop: {command: {path: 'x'}}}}",
+        "{mcp: {shop: {type: 'local', command: ['x']}}}",
+        "{'amp.mcpServers': {shop: {command: 'x'}}}",
+        "{shop: {command: 'x', args: []}}",
+        "{command: 'x', args: []}",
+        "{url: 'https://h', type: 'http'}",
+        "{mcpServers: [{name: 'shop', command: 'x'}]}",
+    ],
+)
+def test_servers_at_a_place_where_none_are_read_are_told_where_to_stand(text: str) -> None:
+    config = parse_config(text)
+    assert server_specs(config, "main") == ()
+    (warning,) = config.warnings
+    assert warning.hint.startswith("Write it as mcp: {servers: {NAME: {")
+
+
+@pytest.mark.parametrize("text", ["${env:TOKEN}", "${input:a}", "${workspaceFolder}", "a ${userHome} ${TOKEN}"])
+def test_what_people_type_never_means_our_environment_nor_a_word_of_an_editor(text: str) -> None:
+    assert expand(escape(text), ENV).text == text
+    spec = one(f"{{command: 'x', args: ['{escape(text)}']}}")
+    assert (spec.fault, spec.args) == ("", (text,))
