@@ -3,8 +3,13 @@
 from collections.abc import Generator, Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from openclaw.redact import forgetting
+
+# How long an example takes says how busy the machine is, and nothing about the code: pytest-timeout is the guard.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 
 @pytest.fixture(autouse=True)
