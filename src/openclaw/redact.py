@@ -1,21 +1,26 @@
 """The secret values this process knows, and the shapes of those it does not: what a log, an error or a status never shows.
 
-Owns the process-wide register (`remember`), the masking of text (`redact`) and the guess whether a config value is a credential in
-plain sight (`looks_secret`). Whoever resolves a secret remembers it before using it. Masks text only: it is no substitute for not
-writing a secret down. `log.py` masks every line, `commands/dispatch.py` every error; who shows or stores other text calls `redact`.
+Owns the process-wide register (`remember`, `retire`), the masking of text (`redact`, and `mask` for known values alone), and the guess
+whether a config value is a credential (`looks_secret`, `tells_secret`). Whoever resolves a secret remembers it before using it. It is no
+substitute for not writing a secret down. `log.py` masks every line, `commands/dispatch.py` every error, `transport/connection.py` every
+message of a server, `tools/invoke.py` every result of other tools; who shows or stores other text calls `redact`.
 """
 
 import base64
 import json
 import re
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import msgspec
+
+from openclaw.content import to_json
 
 MASK = "[REDACTED]"
 # What a reference to a secret starts with: the secret itself is elsewhere.
@@ -25,35 +30,158 @@ SECRET_SCHEME = "secret://"
 _SHORTEST = 4
 # Lines of a multi-line secret (a key file, a service account) that are masked on their own; shorter ones are braces and blanks.
 _SHORTEST_LINE = 16
-# Base64 cores below this many characters match unrelated data.
-_SHORTEST_CORE = 5
-# Tokens are renewed for as long as a gateway lives: past this many values the oldest, long expired, make room.
-_MOST_VALUES = 1_000
+# Base64 cores below this many characters match unrelated data: a megabyte of a picture holds any four of them.
+_SHORTEST_CORE = 8
+# Tokens are renewed for as long as a gateway lives: of those that were replaced this many are still masked, the newest.
+_MOST_RETIRED = 1_000
+# How a text is searched for all forms at once: every so many words of this size are looked up.
+_WORD_BYTES = 8
+_MOST_STEPS = 6
+# What that costs, and what searching for one form by itself costs, in nanoseconds a byte (measured; only their ratio matters).
+_WORDS_COST = 4.4
+_FIND_COST = 0.35
+
+
+class _Known(msgspec.Struct, frozen=True):
+    """Every form of every known value, made to be searched for in one pass.
+
+    A form of at least `step` words and a bit covers one of the places that are looked at, wherever it stands; so a text that has none of
+    the `words` there holds no such form. Shorter forms are searched one by one.
+    """
+
+    forms: tuple[str, ...] = ()
+    short: tuple[tuple[bytes, str], ...] = ()
+    words: dict[int, tuple[str, ...]] = {}
+    step: int = 1
+
+    def found(self, data: "bytes | msgspec.Raw") -> tuple[str, ...]:
+        """The forms that may be in `data`, the longest first: none is missing."""
+        found: set[str] = set()
+        if self.words:
+            view = memoryview(data).cast("B")
+            looks = view[: len(view) // _WORD_BYTES * _WORD_BYTES].cast("Q")[:: self.step]
+            if not self.words.keys().isdisjoint(looks):
+                found.update(*(self.words[word] for word in looks if word in self.words))
+        if self.short:
+            whole = bytes(data)
+            found.update(form for piece, form in self.short if piece in whole)
+        return tuple(sorted(found, key=len, reverse=True))
+
 
 _lock = threading.Lock()
-_known: dict[str, tuple[str, ...]] = {}
-# Every form of every known value, longest first. Replaced whole, so that readers need no lock.
-_forms: tuple[str, ...] = ()
+_values: dict[str, tuple[str, ...]] = {}
+# Those among them that nobody accepts any more, the oldest first.
+_retired: dict[str, None] = {}
+# Replaced whole, so that readers need no lock; None when a value came or went since it was made.
+_known: _Known | None = _Known()
 
 
 def remember(value: str) -> None:
     """From now on `redact` masks this value in every form. Values of fewer than 4 characters are ignored, and words such as `true`."""
-    global _forms
+    global _known
     value = value.strip()
-    if len(value) < _SHORTEST or value.lower() in _SWITCHES:
+    if len(value) < _SHORTEST or value.lower() in _ORDINARY:
         return
     with _lock:
-        if _known.pop(value, None) is None and len(_known) >= _MOST_VALUES:
-            del _known[next(iter(_known))]
-        parts = {value, *(line.strip() for line in value.splitlines() if len(line.strip()) >= _SHORTEST_LINE)}
-        _known[value] = tuple({form for part in parts for form in _forms_of(part)})
-        _forms = tuple(sorted({form for forms in _known.values() for form in forms}, key=len, reverse=True))
+        _retired.pop(value, None)
+        if value not in _values:
+            parts = {value, *(line.strip() for line in value.splitlines() if len(line.strip()) >= _SHORTEST_LINE)}
+            _values[value] = tuple({form for part in parts for form in _forms_of(part)})
+            _known = None
+
+
+def retire(value: str) -> None:
+    """This value was replaced by another and is accepted nowhere: it makes room once many more were. A live one never does."""
+    global _known
+    value = value.strip()
+    with _lock:
+        if value in _values:
+            _retired.pop(value, None)
+            _retired[value] = None
+        if len(_retired) > _MOST_RETIRED:
+            oldest = next(iter(_retired))
+            del _retired[oldest], _values[oldest]
+            _known = None
+
+
+def _all_known() -> _Known:
+    global _known
+    known = _known
+    if known is None:
+        with _lock:
+            known = _known = _searchable({form for forms in _values.values() for form in forms})
+    return known
+
+
+def _searchable(forms: set[str]) -> _Known:
+    encoded = [(form.encode("utf-8", "surrogatepass"), form) for form in forms]
+
+    def cost(step: int) -> float:
+        return _WORDS_COST / step + _FIND_COST * sum(len(data) < _length(step) for data, _ in encoded)
+
+    step = min(range(1, _MOST_STEPS + 1), key=cost)
+    if _FIND_COST * len(encoded) <= cost(step):
+        return _Known(tuple(sorted(forms, key=len, reverse=True)), tuple(encoded))
+    words: dict[int, tuple[str, ...]] = {}
+    for data, form in encoded:
+        if len(data) >= _length(step):
+            for start in range(_WORD_BYTES * step):
+                word = int.from_bytes(data[start : start + _WORD_BYTES], sys.byteorder)
+                words[word] = (*words.get(word, ()), form)
+    short = tuple((data, form) for data, form in encoded if len(data) < _length(step))
+    return _Known(tuple(sorted(forms, key=len, reverse=True)), short, words, step)
+
+
+def _length(step: int) -> int:
+    """From how many bytes on a form surely covers one of the places that are looked at."""
+    return _WORD_BYTES * (step + 1) - 1
+
+
+def mask(text: str) -> str:
+    """`text` with every known secret replaced by `[REDACTED]`. One pass, however many are known."""
+    known = _all_known()
+    if not known.forms or not (found := known.found(text.encode("utf-8", "surrogatepass"))):
+        return text
+    return _mask_known(text, found)
+
+
+def mask_json(data: bytes | msgspec.Raw, *, keep: frozenset[str] = frozenset()) -> bytes | msgspec.Raw:
+    """JSON with every known secret in its strings and names replaced; the very same object when it holds none.
+
+    Members called one of `keep` in the outermost object stay as they are.
+    """
+    known = _all_known()
+    if not known.forms or not known.found(data):
+        return data
+    try:
+        value = msgspec.json.decode(data)
+        if isinstance(value, dict):
+            kept = {name: member for name, member in value.items() if name in keep}
+            return to_json({**mask_value(value), **kept})
+        return to_json(mask_value(value))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        # Not JSON to us: whoever reads it will say so, and shows how it begins.
+        return mask(bytes(data).decode("utf-8", "replace")).encode()
+
+
+def mask_value(value: Any) -> Any:
+    """The same for a decoded JSON value."""
+    match value:
+        case str():
+            return mask(value)
+        case dict():
+            return {mask(name): mask_value(member) for name, member in value.items()}
+        case list():
+            return [mask_value(member) for member in value]
+        case int() if str(value) in _values:
+            return MASK
+        case _:
+            return value
 
 
 def redact(text: str) -> str:
     """`text` with every known secret and everything shaped like a credential replaced by `[REDACTED]`. Linear in its length."""
-    if _forms:
-        text = _mask_known(text, _forms)
+    text = mask(text)
     folded = text.lower()
     for shape in _SHAPES:
         if shape.hint in folded:
@@ -63,22 +191,30 @@ def redact(text: str) -> str:
 
 def known_forms() -> object:
     """What is known by now: another object after every `remember`, so that whoever keeps an answer of `redact` can tell its age."""
-    return _forms
+    return _all_known()
+
+
+def knows_secrets() -> bool:
+    """Whether there is anything to mask."""
+    return bool(_values)
 
 
 @contextmanager
 def forgetting() -> Iterator[None]:
     """What is remembered within the block is forgotten at its end. For tests, of which many share a process."""
-    global _forms
+    global _known
+    known = _all_known()
     with _lock:
-        known, forms = dict(_known), _forms
+        values, retired = dict(_values), dict(_retired)
     try:
         yield
     finally:
         with _lock:
-            _known.clear()
-            _known.update(known)
-            _forms = forms
+            _values.clear()
+            _values.update(values)
+            _retired.clear()
+            _retired.update(retired)
+            _known = known
 
 
 def looks_secret(key_name: str, value: str) -> bool:
@@ -91,7 +227,25 @@ def looks_secret(key_name: str, value: str) -> bool:
         return False
     if redact(value) != value or _RANDOM.fullmatch(value):
         return True
-    return _names_a_secret(key_name) and value.lower() not in _SWITCHES and not value.isdigit()
+    return _names_a_secret(key_name) and value.lower() not in _ORDINARY and not value.isdigit()
+
+
+def tells_secret(name: str, value: str) -> bool:
+    """The same for a variable or a header, whose names say more than those of other settings: `STRIPE_KEY`, `X-Shop-Key`, `PGPASSWORD`."""
+    if looks_secret(name, value):
+        return True
+    value = value.strip()
+    if value.lower() in _ORDINARY or SECRET_SCHEME in value or _REFERENCE.search(value):
+        return False
+    return _TELLING_NAME.fullmatch(name) is not None and not _NO_CREDENTIAL.fullmatch(value)
+
+
+def is_ordinary(value: str) -> bool:
+    """Whether a value is one that stands in many places and means nothing: a word, a number, a file, an address, a region."""
+    value = value.strip()
+    return (
+        len(value) < _SHORTEST_UNNAMED or _NO_CREDENTIAL.fullmatch(value) is not None or bool(_WORDS.fullmatch(value))
+    )
 
 
 def _forms_of(value: str) -> Iterator[str]:
@@ -101,10 +255,14 @@ def _forms_of(value: str) -> Iterator[str]:
         yield text[1:-1]
     yield json.dumps(json.dumps(value)[1:-1])[1:-1]
     yield json.dumps(value)[1:-1].replace("/", "\\/")
+    # As Go's encoder writes them.
+    yield json.dumps(value)[1:-1].replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     data = value.encode("utf-8", "surrogatepass")
     for text in (quote(data, safe=""), quote(data), quote_plus(data)):
         yield text
         yield re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), text)
+    if len(data) >= _SHORTEST_CORE:
+        yield from (data.hex(), data.hex().upper())
     for core in _base64_cores(data):
         if len(core) >= _SHORTEST_CORE:
             yield core
@@ -224,7 +382,25 @@ _SHAPES = (
 _REFERENCE = re.compile(r"\$\{[^}]*\}|^\$[A-Za-z_][A-Za-z0-9_]*$")
 # Long, one word, with small and capital letters and digits: chosen by a machine to be guessed by nobody.
 _RANDOM = re.compile(r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[^0-9]*[0-9])[A-Za-z0-9_+=-]{32,}")
-_SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "none", "null"})
+# Words that stand everywhere: masking them would garble every text, whoever calls them a secret.
+_ORDINARY = frozenset(
+    {"true", "false", "yes", "no", "on", "off", "none", "null", "default", "auto", "local", "localhost", "public"}
+    | {"production", "development", "staging", "testing", "test", "prod", "debug", "info", "warn", "warning", "error"}
+    | {"admin", "root", "user", "guest", "main", "master", "latest", "stdio", "http", "https", "json", "text"}
+)
+# A value whose name says nothing is taken for a secret from this length on.
+_SHORTEST_UNNAMED = 10
+# Words with at most two digits behind each (`eu-central-1`, `Europe/Berlin`, `en_GB.UTF-8`), and no more of them than a name has.
+_WORDS = re.compile(
+    r"(?=.{0,32}$)[A-Za-z]{2,16}[0-9]{0,2}(?:[ ._/:@,+-][A-Za-z]{1,16}[0-9]{0,2}|[ ._-][0-9]{1,2}){0,4}"
+)
+# Variables and headers that hold a credential by their name.
+_TELLING_NAME = re.compile(r"(?:.*[_-])?key|.*(?:password|passwd|passphrase|secret|token|apikey)", re.IGNORECASE)
+# Where something is, a switch, or a number: no credential.
+_NO_CREDENTIAL = re.compile(
+    r"(?:~|\.{1,2})?/.*|[A-Za-z]:\\.*|[a-z][a-z0-9+.-]*://.*|[0-9.,:]+|true|false|yes|no|on|off|none|null",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SECRET_WORDS = frozenset(
     {"password", "passwd", "passphrase", "pwd", "secret", "token", "apikey", "credential", "credentials"}

@@ -68,6 +68,12 @@ def parameters(schema: Mapping[str, Any]) -> msgspec.Raw:
     return msgspec.Raw(to_json(schema))
 
 
+class ServerWords(str):
+    """A sentence of ours that may repeat words of an MCP server: a person reads it as it is, a model gets it framed."""
+
+    __slots__ = ()
+
+
 class Absence(msgspec.Struct, frozen=True):
     """A tool that is not offered: its name (or a pattern such as `server__*`), why, and where that was decided."""
 

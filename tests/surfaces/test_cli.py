@@ -160,6 +160,20 @@ def test_credentials_are_not_printed(person: Program) -> None:
     assert "[REDACTED]" in shown
 
 
+def test_credentials_are_not_printed_wherever_they_hide_in_a_servers_entry(person: Program) -> None:
+    person.configure(
+        """{mcp: {servers: {shop: {
+            command: "shop", args: ["--api-key", "hidden-one", "--token=hidden-two", "--mode", "production"],
+            env: {STRIPE_KEY: "hidden-three", MODE: "production", LATER: "${SHOP_LATER}"}, passEnv: ["SHOP_PASSED"],
+        }, web: {url: "https://api.example.org/mcp?key=hidden-four", headers: {"X-Shop-Key": "hidden-five"}}}}}"""
+    )
+    for asked in ("mcp", "mcp.servers", "mcp.servers.shop.args", "mcp.servers.shop.args.1", "mcp.servers.web.url"):
+        shown = person.run("config", "get", asked).out
+        assert "hidden" not in shown, asked
+        assert "[REDACTED]" in shown
+    assert "production" in person.run("config", "get", "mcp.servers.shop").out
+
+
 def test_the_schema_describes_every_field(person: Program) -> None:
     schema = person.run("config", "schema").data
     assert schema["$defs"]["Root"]["properties"]["mcp"]["description"]

@@ -8,7 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw.redact import MASK, forgetting, known_forms, looks_secret, redact, remember
+from openclaw.redact import (
+    MASK,
+    forgetting,
+    is_ordinary,
+    known_forms,
+    looks_secret,
+    mask,
+    mask_json,
+    redact,
+    remember,
+    retire,
+)
 
 secrets = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Z"]), min_size=8, max_size=40).map(
     lambda text: f"q7{text}Zx"
@@ -84,11 +95,108 @@ def test_a_value_too_short_to_be_a_secret_is_ignored(short: str) -> None:
     assert redact("a quick xyz q text") == "a quick xyz q text"
 
 
-def test_old_values_make_room_when_too_many_are_remembered() -> None:
+def test_a_live_value_is_never_forgotten_however_many_are_remembered_after_it() -> None:
+    remember("live-token-4711-of-a-server")
+    for number in range(1_500):
+        remember(f"rotating-token-{number:05d}-rotating")
+    assert redact("live-token-4711-of-a-server rotating-token-00000-rotating") == f"{MASK} {MASK}"
+
+
+def test_of_values_that_were_replaced_the_oldest_make_room_and_no_other() -> None:
+    remember("live-token-4711-of-a-server")
     for number in range(1_200):
         remember(f"rotating-token-{number:05d}-rotating")
-    assert redact("rotating-token-01199-rotating") == MASK
+        if number:
+            retire(f"rotating-token-{number - 1:05d}-rotating")
     assert redact("rotating-token-00000-rotating") == "rotating-token-00000-rotating"
+    for kept in ("rotating-token-00500-rotating", "rotating-token-01199-rotating", "live-token-4711-of-a-server"):
+        assert redact(kept) == MASK
+
+
+def test_a_retired_value_that_is_used_again_is_live_again() -> None:
+    remember("came-back-4711-tiger")
+    retire("came-back-4711-tiger")
+    remember("came-back-4711-tiger")
+    for number in range(1_100):
+        remember(f"rotating-token-{number:05d}-rotating")
+        retire(f"rotating-token-{number:05d}-rotating")
+    assert redact("came-back-4711-tiger") == MASK
+
+
+@given(
+    known=st.lists(st.text("abAB01-", min_size=4, max_size=70), min_size=1, max_size=30),
+    texts=st.lists(st.text("abAB01-", max_size=60), max_size=6),
+    which=st.data(),
+)
+@settings(max_examples=200, deadline=None)
+def test_searching_for_all_values_at_once_finds_what_searching_for_each_would(
+    known: list[str], texts: list[str], which: st.DataObject
+) -> None:
+    with forgetting():
+        for value in known:
+            remember(value)
+        secret = which.draw(st.sampled_from(known)).strip()
+        place = which.draw(st.integers(0, len(texts)))
+        text = "".join([*texts[:place], secret, *texts[place:]])
+        masked = mask(text)
+        for value in known:
+            if value.lower() not in ("true", "none"):
+                assert value not in masked.replace(MASK, "\n")
+
+
+@given(value=st.recursive(st.text("aZ-4711", max_size=9) | st.integers() | st.none(), st.lists))
+def test_json_without_a_secret_comes_back_as_the_very_same_object(value: object) -> None:
+    with forgetting():
+        remember("hunter2-tiger")
+        data = json.dumps(value).encode()
+        assert mask_json(data) is data
+
+
+def test_secrets_in_json_are_masked_in_strings_names_and_numbers_and_what_is_kept_stays() -> None:
+    for secret in ('hunter2-"tiger"', "4711471147", "nabcdefgh"):
+        remember(secret)
+    value = {
+        'hunter2-"tiger"': ['so hunter2-"tiger"', 4711471147, 47, {"deep": "a\nabcdefgh nabcdefgh"}],
+        "nextCursor": 'hunter2-"tiger"',
+    }
+    masked = mask_json(json.dumps(value).encode(), keep=frozenset({"nextCursor"}))
+    assert json.loads(bytes(masked)) == {
+        MASK: [f"so {MASK}", MASK, 47, {"deep": f"a\nabcdefgh {MASK}"}],
+        "nextCursor": 'hunter2-"tiger"',
+    }
+
+
+def test_what_is_not_json_is_masked_as_text() -> None:
+    remember("hunter2-tiger")
+    assert mask_json(b'{"a": hunter2-tiger') == b'{"a": [REDACTED]'
+
+
+@pytest.mark.parametrize("word", ["production", "Production", "localhost", "default", "test"])
+def test_a_word_that_stands_everywhere_is_never_masked(word: str) -> None:
+    remember(word)
+    assert redact(f"in {word} now") == f"in {word} now"
+    assert not looks_secret("API_TOKEN", word)
+
+
+@pytest.mark.parametrize(
+    ("value", "ordinary"),
+    [
+        ("production", True),
+        ("eu-central-1", True),
+        ("Europe/Berlin", True),
+        ("en_GB.UTF-8", True),
+        ("/home/me/.config/x", True),
+        ("https://api.example.org/v1", True),
+        ("2026-11-16", False),
+        ("8,080", True),
+        ("short", True),
+        ("cnry-4711-passed-on", False),
+        ("correct horse battery staple and more", False),
+        ("Zx81Qw73Ee52", False),
+    ],
+)
+def test_ordinary_values_are_told_from_those_that_may_be_secret(value: str, ordinary: bool) -> None:
+    assert is_ordinary(value) is ordinary
 
 
 @pytest.mark.parametrize(

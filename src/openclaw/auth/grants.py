@@ -14,6 +14,7 @@ from openclaw.protocol.oauth.authorization import Sources, choose_scopes
 from openclaw.protocol.oauth.discovery import identity_provider
 from openclaw.protocol.oauth.metadata import OFFLINE, AuthDiscovery
 from openclaw.protocol.oauth.token import Identity, TokenEndpoint, Tokens, client_credentials, enterprise, refresh
+from openclaw.redact import retire
 
 
 async def renew(account: Account, stale: str) -> Grant:
@@ -44,7 +45,15 @@ async def _renew(account: Account, stale: str) -> Grant:
             raise await _refused(account, grant, error) from None
         renewed = renewed_grant(grant, tokens, account.now())
         await account.keep(renewed)
+        _replaced(grant, renewed)
         return renewed
+
+
+def _replaced(former: Grant, now: Grant) -> None:
+    """Tokens that others have taken the place of need not be masked for ever."""
+    for old, new in ((former.access_token, now.access_token), (former.refresh_token, now.refresh_token)):
+        if old != new:
+            retire(old)
 
 
 async def _refused(account: Account, grant: Grant, error: RefusedError) -> AuthError:
@@ -98,6 +107,8 @@ async def _obtain(account: Account, stale: str) -> Grant:
             scopes=scopes if tokens.scopes is None else tokens.scopes,
         )
         await account.keep(obtained)
+        if grant is not None:
+            _replaced(grant, obtained)
         await account.change(
             lambda before: msgspec.structs.replace(
                 before,

@@ -37,7 +37,7 @@ from openclaw.protocol.oauth.discovery import NothingPublishedError
 from openclaw.protocol.oauth.metadata import AuthDiscovery
 from openclaw.protocol.oauth.registration import Wish
 from openclaw.protocol.oauth.token import TokenEndpoint, exchange_code, revoke
-from openclaw.redact import remember
+from openclaw.redact import remember, retire
 from openclaw.security.egress import Rules, check_url, literal_address
 
 _log = logging.getLogger(__name__)
@@ -167,6 +167,10 @@ async def finish(account: Account, callback_url: str) -> SignedIn:
         tokens = await account.exchange.run(exchange_code(endpoint, pending.client, proof, question, answer))
     except RefusedError as error:
         raise await _refused(account, pending, error) from None
+    finally:
+        # Good for one use, which was this one.
+        retire(question.verifier)
+    retire(answer.code)
     now = account.now()
     grant = Grant(
         how="authorization_code",

@@ -14,7 +14,7 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config import json5
 from openclaw.config.agents import agent_ids
-from openclaw.config.dotted import format_path, parse_path
+from openclaw.config.dotted import Path, format_path, parse_path
 from openclaw.config.edit import edit_file, remove
 from openclaw.config.edit import set_value as edited
 from openclaw.config.load import Config, load_config
@@ -23,7 +23,8 @@ from openclaw.config.servers import server_specs
 from openclaw.errors import ConfigError, Problem, UsageError
 from openclaw.models.configured import misnamed
 from openclaw.process.environment import is_refused
-from openclaw.redact import MASK, looks_secret
+from openclaw.redact import MASK, redact
+from openclaw.secrets.plaintext import credential_paths
 
 
 async def validate(context: Context, parsed: Parsed) -> int:
@@ -74,18 +75,22 @@ async def get(context: Context, parsed: Parsed) -> int:
     except KeyError:
         raise UsageError(f"Nothing is set at {text}.", hint=f"The file is {context.paths.config_file}.") from None
     path = parse_path(text)
-    shown = _without_secrets(value, path[-1] if path else "")
-    context.console.line(shown if isinstance(shown, str) else readable_json(shown))
+    # Seen from above: what stands behind `--api-key` is an argument like any other by itself.
+    sections = path[:1] or tuple(config.raw)
+    secret = frozenset(found for name in sections for found in credential_paths(config.raw[name], (name,)))
+    shown = _without(value, secret, path)
+    context.console.line(redact(shown) if isinstance(shown, str) else readable_json(shown))
     return 0
 
 
-def _without_secrets(value: Any, key: str) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _without_secrets(item, name) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_without_secrets(item, key) for item in value]
-    if isinstance(value, str) and looks_secret(key, value):
+def _without(value: Any, secret: frozenset[Path], path: Path) -> Any:
+    """The value with a mask in the places of credentials."""
+    if path in secret:
         return MASK
+    if isinstance(value, Mapping):
+        return {name: _without(item, secret, (*path, name)) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_without(item, secret, (*path, str(index))) for index, item in enumerate(value)]
     return value
 
 

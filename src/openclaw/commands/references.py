@@ -16,6 +16,7 @@ from openclaw.config.wording import nearest
 from openclaw.content import Block, Text
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, ProtocolError, TransportError, UsageError
+from openclaw.mcp.bridge import MAX_LABEL
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.names import typed_name
 from openclaw.mcp.prompts import blocks as prompt_blocks
@@ -23,6 +24,7 @@ from openclaw.mcp.prompts import complete, get_prompt, list_prompts
 from openclaw.mcp.resources import list_resources, read, show
 from openclaw.mcp.results import PromptEntry, ResourceContents
 from openclaw.mcp.supervisor import Supervisor
+from openclaw.security.external import clean_label
 
 # `@server:uri`, at the start of a word. The address ends at the next blank, or before the marks that end a sentence.
 _POINTER = re.compile(r"(?<![^\s(])@(?P<server>[A-Za-z0-9_.-]+):(?P<uri>\S+)")
@@ -102,7 +104,9 @@ async def filled_prompt(engine: Engine, agent: str, name: str, words: str) -> Fu
     except ValueError:
         raise UsageError(f"/{name}: a quote is not closed.") from None
     filled = await supervisor.use(lambda client: get_prompt(client, entry, given))
-    return FullMessage(f"Follow the prompt {name}.", prompt_blocks(server, entry.name, filled, engine.media))
+    return FullMessage(
+        f"Follow the prompt {clean_label(name, MAX_LABEL)}.", prompt_blocks(server, entry.name, filled, engine.media)
+    )
 
 
 def _taken_apart(manager: Manager, agent: str, name: str) -> tuple[str, str]:

@@ -16,11 +16,12 @@ from openclaw.content import PICTURES, Block, File, Image, Text, to_json
 from openclaw.errors import MediaError, ProtocolError, StoreError
 from openclaw.mcp.definition import Details, is_null, schema_of
 from openclaw.mcp.registry import ToolEntry
-from openclaw.mcp.results import CallResult, Content, ResourceContents
+from openclaw.mcp.results import CallResult, Content, OwnWords, ResourceContents
 from openclaw.media import RESULT_ITEM_BYTES, MediaStore, clean_type, decode_base64, sniff
 from openclaw.protocol.jsonrpc import parse
+from openclaw.redact import redact
 from openclaw.security.external import clean_label, clean_schema_strings, clean_text, frame
-from openclaw.tool import Run, Tool, ToolResult
+from openclaw.tool import Absence, Run, Tool, ToolResult
 
 _log = logging.getLogger(__name__)
 
@@ -56,9 +57,25 @@ def describe(server: str, details: Details) -> str:
     return f"[MCP server: {server}] {text or 'No description'}"
 
 
-def failure(server: str, tool: str, sentence: str) -> ToolResult:
-    """A call that failed on our side: one sentence of ours, no words of the server in it."""
-    return ToolResult.error(f"MCP tool error ({server}/{tool}): {sentence}")
+def _failed(call: CallResult, server: str, tool: str) -> ToolResult:
+    """A call that has no answer: a sentence of ours, framed when it may repeat what the server said."""
+    head = _error_head(server, tool)
+    if isinstance(call.fault, OwnWords):
+        return ToolResult.error(f"{head} {call.fault}")
+    said = frame(redact(call.fault), source="mcp_server", sender=server)
+    return ToolResult((Text(head), Text(said)), is_error=True, details={"error": True})
+
+
+def _error_head(server: str, tool: str) -> str:
+    return f"MCP tool error ({clean_label(server, MAX_LABEL)}/{clean_label(tool, MAX_LABEL)}):"
+
+
+def unavailable(name: str, absence: Absence | None) -> ToolResult:
+    """The answer to a call of a tool that was there a moment ago."""
+    if absence is None:
+        return ToolResult.error(f"The tool {name} is no longer there.")
+    said = Text(frame(absence.reason, source="mcp_server", sender=absence.name))
+    return ToolResult((Text(f"{name} is not available:"), said), is_error=True, details={"error": True})
 
 
 def has_weight(call: CallResult) -> bool:
@@ -74,7 +91,7 @@ def has_weight(call: CallResult) -> bool:
 def result_of(call: CallResult, server: str, tool: str, media: MediaStore | None) -> ToolResult:
     """What a model sees of an answer. `details` say where it came from."""
     if call.fault:
-        return failure(server, tool, call.fault)
+        return _failed(call, server, tool)
     answer = _Answer(server, tool, media)
     for item in call.content:
         if item.type == "text":
@@ -90,8 +107,7 @@ def result_of(call: CallResult, server: str, tool: str, media: MediaStore | None
     blocks = answer.blocks()
     if not call.is_error:
         return ToolResult(blocks, details=details)
-    head = Text(f"MCP tool error ({server}/{tool}):")
-    return ToolResult((head, *blocks), is_error=True, details={"error": True, **details})
+    return ToolResult((Text(_error_head(server, tool)), *blocks), is_error=True, details={"error": True, **details})
 
 
 def external(server: str, tool: str) -> dict[str, Any]:

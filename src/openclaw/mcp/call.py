@@ -29,7 +29,7 @@ from openclaw.mcp.bridge import output_fault
 from openclaw.mcp.catalog import Catalog
 from openclaw.mcp.chatter import Chatter, Progress
 from openclaw.mcp.client import Client
-from openclaw.mcp.results import CallResult
+from openclaw.mcp.results import CallResult, OwnWords
 from openclaw.mcp.wording import where_to_look
 from openclaw.protocol.eras import HEADER_MISMATCH
 
@@ -132,7 +132,9 @@ class Call(msgspec.Struct, eq=False):
         except OpenClawError as error:
             server.troubled(error)
             needs_sign_in = isinstance(error, SignInNeededError)
-            return CallResult(is_error=True, fault=str(error), needs_sign_in=needs_sign_in)
+            # That somebody has to sign in is said in our words.
+            fault = OwnWords(error) if needs_sign_in else str(error)
+            return CallResult(is_error=True, fault=fault, needs_sign_in=needs_sign_in)
         else:
             return self._checked(result)
         # Surely not processed: once more, over a connection that works.
@@ -141,7 +143,7 @@ class Call(msgspec.Struct, eq=False):
     def _late(self, started: float) -> CallResult:
         # Without progress the time is exactly what was configured; with it, what really passed, up to the limit on all of it.
         seconds = min(time.monotonic() - started if self.progress.seen else self.timeout, self.max_total)
-        return CallResult.failed(f"Tool call timed out after {round(seconds * 1000)}ms")
+        return CallResult.failed(OwnWords(f"Tool call timed out after {round(seconds * 1000)}ms"))
 
     def _refused(self, error: RpcError) -> CallResult:
         if error.code in _REFUSES_TOOL and _UNKNOWN_TOOL.match(error.message):
@@ -151,7 +153,7 @@ class Call(msgspec.Struct, eq=False):
     def _unknown(self) -> CallResult:
         self.server.tool_is_unknown(self.tool)
         return CallResult.failed(
-            "The server no longer has this tool. It was taken out of the list, which is read again."
+            OwnWords("The server no longer has this tool. It was taken out of the list, which is read again.")
         )
 
     def _checked(self, result: CallResult) -> CallResult:

@@ -13,10 +13,10 @@ from typing import Any
 from openclaw.errors import OpenClawError
 from openclaw.mcp.access import UnavailableError
 from openclaw.mcp.arrivals import Arrivals
-from openclaw.mcp.bridge import has_weight, result_of
+from openclaw.mcp.bridge import has_weight, result_of, unavailable
 from openclaw.mcp.registry import ToolEntry
 from openclaw.mcp.resources import run_utility
-from openclaw.mcp.results import CallResult
+from openclaw.mcp.results import CallResult, OwnWords
 from openclaw.mcp.roster import Roster
 from openclaw.mcp.running import Running
 from openclaw.mcp.supervisor import Supervisor
@@ -54,7 +54,7 @@ class Calling:
     async def _run(self, view: View, name: str, arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
         entry = view.registry.entry(name)
         if entry is None:
-            return ToolResult.error(view.absence(name))
+            return unavailable(name, view.absence(name))
         result = await self.call(view, entry, arguments, invocation.agent, invocation.session, invocation.progress)
         given = result, entry.spec.name, entry.definition.name, self._media
         # Megabytes to decode and to keep on a disk are nothing that other calls should wait for.
@@ -86,7 +86,8 @@ class Calling:
             )
         except asyncio.CancelledError:
             if call.was_revoked():
-                return CallResult.failed("The tool was taken away while it ran; the call was cancelled.")
+                taken = "The tool was taken away while it ran; the call was cancelled."
+                return CallResult.failed(OwnWords(taken))
             raise
         finally:
             self._running.end(call)

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from openclaw.config.credentials import credentials_of
 from openclaw.config.servers import ServerSpec, map_secrets
 from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, SecretError
 from openclaw.mcp.client import Client
@@ -25,7 +26,7 @@ from openclaw.process.environment import child_environment
 from openclaw.protocol.authorizer import Authorizer, StaticAuthorizer
 from openclaw.protocol.eras import Agreement, Kind, Plan, Reopen, negotiate, other_transport
 from openclaw.protocol.jsonrpc import Request, parse
-from openclaw.redact import SECRET_SCHEME, looks_secret, remember
+from openclaw.redact import SECRET_SCHEME, remember
 from openclaw.transport.base import Transport, TransportKind
 from openclaw.transport.connection import Connection, OnNotification, Report
 from openclaw.transport.handshake import shake_hands
@@ -107,7 +108,8 @@ class _Attempt:
     async def establish(self, stack: AsyncExitStack, revision: str, kind: str) -> Client:
         given = self._spec
         # Whoever signs in looks its own values up when it needs them: one that was rotated meanwhile is seen without connecting anew.
-        self._spec = spec = replace(await resolved(given, self._services.resolve), auth=given.auth)
+        found = await resolved(given, self._services.resolve, self._services.environ)
+        self._spec = spec = replace(found, auth=given.auth)
         transport = self._transport(_first_kind(spec, kind))
         plan = self._plan(transport.kind, revision)
         may_switch = True
@@ -184,8 +186,11 @@ def _first_kind(spec: ServerSpec, known: str) -> TransportKind:
     return spec.transport
 
 
-async def resolved(spec: ServerSpec, resolve: Resolve) -> ServerSpec:
-    """The spec with its secret references replaced, all looked up in parallel. Never kept, logged or compared: it holds the values."""
+async def resolved(spec: ServerSpec, resolve: Resolve, environ: Mapping[str, str] = {}) -> ServerSpec:
+    """The spec with its secret references replaced, all looked up in parallel. Never kept, logged or compared: it holds the values.
+
+    From here on they are masked, and so is every other credential that the server is given: it may repeat them.
+    """
     references: dict[str, str] = {}
 
     def collect(text: str) -> str:
@@ -200,13 +205,10 @@ async def resolved(spec: ServerSpec, resolve: Resolve) -> ServerSpec:
         if isinstance(outcome, BaseException):
             raise outcome
         references[text] = outcome
-        # A server may print its credentials; from here on the log masks them.
         remember(outcome)
     spec = map_secrets(spec, lambda text: references.get(text, text))
-    unnamed = [("", value) for value in (*spec.args, spec.url)]
-    for name, value in (*spec.env, *spec.headers, ("apiKey", spec.api_key), *unnamed):
-        if looks_secret(name, value):
-            remember(value)
+    for value in credentials_of(spec, environ):
+        remember(value)
     return spec
 
 

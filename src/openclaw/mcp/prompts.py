@@ -16,6 +16,8 @@ from openclaw.media import MediaStore
 from openclaw.security.external import clean_label
 
 _MAX_ROLE = 20
+# Of a sentence that names a prompt's arguments, which the server chose.
+_MAX_FAULT = 500
 
 
 async def list_prompts(client: Client) -> list[PromptEntry]:
@@ -30,7 +32,10 @@ async def get_prompt(client: Client, entry: PromptEntry, arguments: Mapping[str,
     if missing or unknown:
         wanted = ", ".join(f"{name}{'' if required else '?'}" for name, required in known.items()) or "none"
         fault = f"lacks {', '.join(missing)}" if missing else f"does not take {', '.join(unknown)}"
-        raise UsageError(f"The prompt {clean_label(entry.name, 128)} {fault}.", hint=f"Its arguments: {wanted}.")
+        raise UsageError(
+            clean_label(f"The prompt {entry.name} {fault}.", _MAX_FAULT),
+            hint=clean_label(f"Its arguments: {wanted}.", _MAX_FAULT),
+        )
     return await client.get_prompt(entry.name, arguments)
 
 

@@ -15,7 +15,7 @@ from openclaw.mcp.names import Claims, base_name, form_for, may_be_of
 from openclaw.mcp.pins import Change, Upgrade
 from openclaw.mcp.wording import trust_command
 from openclaw.security.external import clean_label
-from openclaw.tool import Absence
+from openclaw.tool import Absence, ServerWords
 
 # A reason may repeat words of the server: enough of them to find the fault, no more.
 MAX_REASON = 300
@@ -125,7 +125,7 @@ class Registry:
         absent += [
             Absence(
                 self.base(server, refusal.name),
-                f"The tool is unusable: {clean_label(refusal.reason, MAX_REASON)}.",
+                ServerWords(f"The tool is unusable: {clean_label(refusal.reason, MAX_REASON)}."),
                 spec.where,
             )
             for refusal in toolset.refusals

@@ -44,6 +44,12 @@ class ResourceContents(msgspec.Struct, rename="camel", omit_defaults=True):
     blob: str | None = None
 
 
+class OwnWords(str):
+    """A sentence of ours without a word of the server in it. Any other is framed before a model sees it."""
+
+    __slots__ = ()
+
+
 class CallResult(msgspec.Struct, rename="camel", omit_defaults=True):
     """The answer to a tool call. `fault` is our own sentence when there was no answer; it is then the only thing set besides
     `is_error`, and `needs_sign_in` when a person has to sign in for this call. `raw` is the result object as the server sent it,
@@ -207,5 +213,5 @@ def as_json(result: CallResult) -> dict[str, Any]:
     if not is_null(result.raw):
         whole: dict[str, Any] = msgspec.json.decode(result.raw)
         return {"content": [], **whole, "isError": result.is_error}
-    content = result.content or [Content("text", text=result.fault)]
+    content = result.content or [Content("text", text=str(result.fault))]
     return {"content": msgspec.to_builtins(content), "isError": result.is_error}

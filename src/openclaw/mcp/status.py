@@ -12,7 +12,7 @@ import msgspec
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.pins import Change, Upgrade
 from openclaw.protocol.lifecycle import State
-from openclaw.redact import MASK, looks_secret, redact
+from openclaw.redact import MASK, redact, tells_secret
 
 Auth = Literal["none", "api-key", "headers", "oauth"]
 
@@ -149,5 +149,5 @@ def _shown(args: Sequence[str]) -> Iterator[str]:
     before = ""
     for arg in args:
         is_named = before.startswith("-") and "=" not in before and not arg.startswith("-")
-        yield MASK if looks_secret(before.lstrip("-") if is_named else "", arg) else arg
+        yield MASK if tells_secret(before.lstrip("-") if is_named else "", arg) else arg
         before = arg

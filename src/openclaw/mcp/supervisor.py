@@ -30,7 +30,7 @@ from openclaw.mcp.logbook import Logbook
 from openclaw.mcp.pins import Change
 from openclaw.mcp.record import Record
 from openclaw.mcp.resources import Injection
-from openclaw.mcp.results import CallResult
+from openclaw.mcp.results import CallResult, OwnWords
 from openclaw.mcp.standing import Standing
 from openclaw.mcp.status import DefinitionsChanged, EngineEvent, ServerStatus, StateChanged
 from openclaw.mcp.wording import changed_tools, report, trust_command
@@ -116,7 +116,7 @@ class Supervisor:
         """Call a tool by its own name. Never raises but CancelledError."""
         workload = self.workload
         if not workload.try_enter(timeout) and (fault := await workload.enter(timeout, "Tool call")):
-            return CallResult.failed(fault)
+            return CallResult.failed(OwnWords(fault))
         began = self._loop.time()
         try:
             progress = Progress(self.chatter, name, show_progress)
@@ -125,7 +125,7 @@ class Supervisor:
             result = CallResult.failed(str(error))
         except Exception as error:
             _log.exception("The engine's own fault in a call to MCP server '%s'.", self.spec.name)
-            result = CallResult.failed(f"An internal error: {type(error).__name__}.")
+            result = CallResult.failed(OwnWords(f"An internal error: {type(error).__name__}."))
         finally:
             ended = workload.leave()
         if result.fault:

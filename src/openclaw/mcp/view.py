@@ -17,7 +17,7 @@ from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.supervisor import Supervisor
 from openclaw.mcp.wording import absence, at_limit
 from openclaw.schema import Checker
-from openclaw.tool import Absence, Run, Tool
+from openclaw.tool import Absence, Run, ServerWords, Tool
 
 _log = logging.getLogger(__name__)
 
@@ -110,13 +110,12 @@ class View:
             if supervisor is not None and supervisor.standing.is_offering:
                 absent += self.registry.absences(name)
             if reason := self._missing(spec, supervisor):
-                absent.append(Absence(f"{self.registry.base(name, '')}*", reason, spec.where))
+                absent.append(Absence(f"{self.registry.base(name, '')}*", ServerWords(reason), spec.where))
         return absent
 
-    def absence(self, tool: str) -> str:
-        """Why a tool that was offered is not there any more, as one sentence."""
-        known = next((absence for absence in self.absences() if fnmatchcase(tool, absence.name)), None)
-        return f"The tool {tool} is no longer there." if known is None else f"{tool} is not available: {known.reason}"
+    def absence(self, tool: str) -> Absence | None:
+        """Why a tool that was offered is not there any more; None when nobody knows."""
+        return next((absence for absence in self.absences() if fnmatchcase(tool, absence.name)), None)
 
     def _missing(self, spec: ServerSpec, supervisor: Supervisor | None) -> str:
         """Why a server's tools are missing as a whole; empty when they are there, or would be."""

@@ -8,17 +8,17 @@ Nothing found here is ever shown: a finding is a place.
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 
 from openclaw.config.check import server_of
+from openclaw.config.credentials import in_address
 from openclaw.config.dotted import Path, format_path
 from openclaw.config.entry import SecretRef, argv_of, is_on
 from openclaw.config.loaded import Config
 from openclaw.config.rules import servers
 from openclaw.config.sections import Root
-from openclaw.redact import SECRET_SCHEME, looks_secret
+from openclaw.redact import SECRET_SCHEME, looks_secret, tells_secret
 
 # What an MCP server, a model provider, or anything else of the config has in plain sight.
 Kind = Literal["server", "provider", "setting"]
@@ -31,15 +31,8 @@ _CREDENTIALS = frozenset({"apiKey", "token", "password", "clientSecret", "privat
 _PLACES: Final = frozenset({("tokenStore", "key")})
 # Ways to sign in, which stand under names such as `auth`.
 _WAYS = frozenset({"oauth", "oauth2", "basic", "bearer", "digest", "token", "apikey", "api-key", "password"})
-# Variables and headers say more by their names than other settings do: `STRIPE_KEY`, `X-Shop-Key`, `PGPASSWORD`.
+# Settings that hold variables or headers.
 _TELLING = frozenset({"env", "environment", "headers"})
-_TELLING_NAME = re.compile(r"(?:.*[_-])?key|.*(?:password|passwd|passphrase|secret|token|apikey)", re.IGNORECASE)
-# Where something is, a switch, or a number: no credential.
-_NO_CREDENTIAL = re.compile(
-    r"(?:~|\.{1,2})?/.*|[a-z][a-z0-9+.-]*://.*|[0-9.]+|true|false|yes|no|on|off|none|null", re.IGNORECASE
-)
-# Parameters of an address that say nothing anywhere else.
-_PARAMETERS = frozenset({"key", "sig", "auth", "code"})
 _SECTIONS = tuple(field for field in Root.__struct_encode_fields__ if field != "$schema")
 
 
@@ -59,7 +52,7 @@ def plaintext_findings(config: Config) -> list[Finding]:
     found = []
     for section in _SECTIONS:
         if section in config.raw:
-            for path in _credentials(config.raw[section], (section,)):
+            for path in credential_paths(config.raw[section], (section,)):
                 kind, name = _owner(path)
                 file, line, _ = config.locate(path)
                 found.append(Finding(kind, name, format_path(path), file, line))
@@ -93,15 +86,16 @@ def _owner(path: Path) -> tuple[Kind, str]:
     return ("provider", path[2]) if path[:2] == ("models", "providers") else ("setting", "")
 
 
-def _credentials(value: Any, path: Path) -> Iterator[Path]:
+def credential_paths(value: Any, path: Path) -> Iterator[Path]:
+    """Where credentials stand in what is written at `path`."""
     if isinstance(value, dict):
         for key, item in value.items():
-            yield from _credentials(item, (*path, key))
+            yield from credential_paths(item, (*path, key))
     elif isinstance(value, list):
         marked = _arguments(value) if path[-1] == "args" else [_is_credential("", item) for item in value]
         for index, item in enumerate(value):
             if isinstance(item, dict | list):
-                yield from _credentials(item, (*path, str(index)))
+                yield from credential_paths(item, (*path, str(index)))
             elif marked[index]:
                 yield (*path, str(index))
     elif _is_credential("apiKey" if path in _PLACES or _is_told(path, value) else path[-1], value):
@@ -110,8 +104,8 @@ def _credentials(value: Any, path: Path) -> Iterator[Path]:
 
 def _is_told(path: Path, value: Any) -> bool:
     """Whether the name of a variable or header says that it holds a credential."""
-    named = len(path) > 1 and path[-2] in _TELLING and _TELLING_NAME.fullmatch(path[-1])
-    return bool(named) and isinstance(value, str) and not _NO_CREDENTIAL.fullmatch(value.strip())
+    named = len(path) > 1 and path[-2] in _TELLING
+    return named and isinstance(value, str) and tells_secret(path[-1], value)
 
 
 def _is_credential(key: str, value: Any) -> bool:
@@ -119,7 +113,7 @@ def _is_credential(key: str, value: Any) -> bool:
         return False
     if key in _CREDENTIALS:
         return True
-    return value.lower() not in _WAYS and (looks_secret(key, value) or _in_address(value))
+    return value.lower() not in _WAYS and (looks_secret(key, value) or any(in_address(value)))
 
 
 def _arguments(args: Sequence[Any]) -> list[bool]:
@@ -137,17 +131,3 @@ def _arguments(args: Sequence[Any]) -> list[bool]:
         )
         before = text
     return marks
-
-
-def _in_address(text: str) -> bool:
-    """Whether a URL carries a credential: a password before the host, a telling parameter, or a part of its path made by a machine."""
-    if "://" not in text:
-        return False
-    try:
-        parts = urlsplit(text)
-        parameters = parse_qsl(parts.query)
-    except ValueError:
-        return False
-    return any(
-        looks_secret("password" if name.lower() in _PARAMETERS else name, value) for name, value in parameters
-    ) or any(looks_secret("", unquote(part)) for part in parts.path.split("/"))

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from openclaw.redact import remember
+from openclaw.redact import remember, retire
 
 # A token is not used in its last seconds: it could end on the way.
 MARGIN = 30.0
@@ -33,6 +33,7 @@ class KeptToken:
         async with self._lock:
             if not self._text or self._clock() >= self._ends:
                 token = await self._obtain()
+                retire(self._text)
                 remember(token.text)
                 seconds = float("inf") if token.seconds is None else token.seconds
                 self._text, self._ends = token.text, self._clock() + seconds - MARGIN

@@ -1,7 +1,8 @@
 """Text from outside, before a model or a terminal sees it.
 
 Owns the frame around untrusted content (`frame`), the cleaning of names, descriptions and schema strings, which are
-not framed (`clean_label`, `clean_text`, `clean_schema_strings`), and of text for a terminal (`clean_terminal`). Framing is idempotent
+not framed (`clean_label`, `clean_text`, `clean_schema_strings`), of text for a terminal (`clean_terminal`), and the last look at what a
+tool gave (`guarded`), which no result passes by. Framing is idempotent
 by type: a `Framed` is returned as it is, anything else is framed, whatever it looks like. Ordinary text in any script, emoji and code
 pass unchanged. Refuses nothing: suspicious wording is named in the log and never a gate. `fold.py` says what looks like what.
 """
@@ -15,8 +16,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from openclaw.content import Framed, to_json
+from openclaw.content import Block, Framed, Text, to_json
 from openclaw.log import ESCAPE_SEQUENCE
+from openclaw.redact import mask
 from openclaw.security.fold import OTHER, fold_with_places, letters
 
 _log = logging.getLogger(__name__)
@@ -184,6 +186,33 @@ def clean_schema_strings(schema: bytes | msgspec.Raw) -> msgspec.Raw:
     except RecursionError:
         raise msgspec.DecodeError("The schema is nested too deeply.") from None
     return msgspec.Raw(data if cleaned == value else to_json(cleaned))
+
+
+def guarded(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """The result of any tool as a model may see it: known secrets masked, and no control, token or marker in text that is not framed.
+
+    A text is framed by who knows where it came from; this is for what is left, words of ours that quote somebody else's.
+    """
+    return tuple(_guarded(block) if isinstance(block, Text) else block for block in blocks)
+
+
+def _guarded(block: Text) -> Text:
+    text = block.text
+    masked = mask(text)
+    if isinstance(text, Framed):
+        return block if masked is text else Text(Framed(masked))
+    if not _is_plain(masked):
+        masked = _remove_tokens_and_markers(_remove_controls(_whole(masked)))
+    return block if masked == text else Text(masked)
+
+
+def _whole(text: str) -> str:
+    """Two halves of a character become one; a half by itself is for others to replace."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    return text
 
 
 def clean_terminal(text: str) -> str:

@@ -1,10 +1,20 @@
-"""The part of the system prompt that tells a model which skills there are. Bounded; every word from a file is escaped."""
+"""The part of the system prompt that tells a model which skills there are. Bounded; every word from a file is cleaned and escaped.
+
+Skills of the workspace came with somebody's project: what they say of themselves is framed as untrusted.
+"""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from html import escape
 
+from openclaw.security.external import clean_label, frame
 from openclaw.skills.discover import DEFAULT_LIMITS, Limits
 from openclaw.skills.skill import Skill
+
+# Characters of each: what the loader allows, so that nothing honest is cut.
+_NAME = 128
+_DESCRIPTION = 2_048
+_PATH = 4_096
 
 _RULES = """## Skills
 
@@ -22,25 +32,36 @@ def skills_prompt(skills: Sequence[Skill], limits: Limits = DEFAULT_LIMITS) -> s
         return ""
     opening, closing = f"{_RULES}\n<available_skills>\n", "</available_skills>"
     room = limits.prompt_chars - len(opening) - len(closing) - len(_more(len(offered)))
+    if any(skill.source == "workspace" for skill in offered):
+        room -= len(_framed("")) + 1
     entries: list[str] = []
+    of_workspace: list[str] = []
     for skill in offered[: limits.prompt_skills]:
         entry = _entry(skill)
         room -= len(entry)
         if room < 0:
             break
-        entries.append(entry)
-    if not entries:
+        (of_workspace if skill.source == "workspace" else entries).append(entry)
+    count = len(entries) + len(of_workspace)
+    if not count:
         return ""
-    left_out = len(offered) - len(entries)
-    return opening + "".join(entries) + closing + (_more(left_out) if left_out else "")
+    left_out = len(offered) - count
+    foreign = f"{_framed(''.join(of_workspace))}\n" if of_workspace else ""
+    return opening + "".join(entries) + foreign + closing + (_more(left_out) if left_out else "")
+
+
+@lru_cache(maxsize=64)
+def _framed(entries: str) -> str:
+    """Kept, because a frame has a fresh id each time: the same skills give the same prompt, which vendors cache."""
+    return frame(entries, source="unknown", sender="the workspace", subject="skills", warning=False)
 
 
 def _entry(skill: Skill) -> str:
     return (
         "  <skill>\n"
-        f"    <name>{escape(skill.name)}</name>\n"
-        f"    <description>{escape(skill.description)}</description>\n"
-        f"    <location>{escape(str(skill.path))}</location>\n"
+        f"    <name>{escape(clean_label(skill.name, _NAME))}</name>\n"
+        f"    <description>{escape(clean_label(skill.description, _DESCRIPTION))}</description>\n"
+        f"    <location>{escape(clean_label(str(skill.path), _PATH))}</location>\n"
         "  </skill>\n"
     )
 

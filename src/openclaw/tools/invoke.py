@@ -2,7 +2,8 @@
 
 Owns the order of these steps and the promise that a call ends in a ToolResult: a refusal, wrong arguments, a missed deadline
 and a fault inside the tool all come back as error results that tell the model what to change. Only cancellation of
-the caller passes through. Policy and audit are callables given in: security/policy.py and security/audit.py hold the rules.
+the caller passes through. No text of a result leaves here that is neither framed nor clean, and none with a known secret. Policy and audit
+are callables given in: security/policy.py and security/audit.py hold the rules.
 """
 
 import asyncio
@@ -18,8 +19,9 @@ from openclaw.content import Audio, File, Image, Text, ToolCall
 from openclaw.errors import OpenClawError
 from openclaw.schema import Checker
 from openclaw.security.audit import AuditEntry
+from openclaw.security.external import frame, guarded
 from openclaw.security.policy import Decision
-from openclaw.tool import Absence, Invocation, Tool, ToolResult
+from openclaw.tool import Absence, Invocation, ServerWords, Tool, ToolResult
 
 _log = logging.getLogger(__name__)
 
@@ -97,7 +99,7 @@ async def invoke(
         if not decision.allowed:
             outcome, result = "refused", ToolResult.error(f"{tool.name} may not be used: {decision}.")
         elif fault := call.fault or checker_cache.check(tool, call.arguments):
-            outcome, result = "invalid", ToolResult.error(f"{tool.name} was not called: {fault}")
+            outcome, result = "invalid", _told(f"{tool.name} was not called:", fault, tool)
         else:
             run = tool.run(call.arguments, invocation)
             if tool.timeout is not None:
@@ -123,6 +125,8 @@ async def invoke(
         # The tool failed, or policy or schema did; then the call is not made. The model is told so.
         outcome, result = "failed", _failed(tool, error)
     finally:
+        if result is not None:
+            result = _guarded(result)
         # What a refusal says is ours, not something the call brought.
         size = None if result is None or outcome in ("refused", "invalid") else _size(result)
         seconds = clock() - started
@@ -137,11 +141,15 @@ def unknown(call: ToolCall, offered: Iterable[str], absences: Sequence[Absence])
     known = next((absence for absence in absences if fnmatch.fnmatchcase(call.name, absence.name)), None)
     if known is not None:
         where = f" ({known.where})" if known.where else ""
-        return ToolResult.error(f"{call.name} is not available: {known.reason}{where}")
+        if not isinstance(known.reason, ServerWords):
+            return _guarded(ToolResult.error(f"{call.name} is not available: {known.reason}{where}"))
+        said = Text(frame(known.reason, source="mcp_server", sender=known.name))
+        head = Text(f"{call.name} is not available{where}:")
+        return _guarded(ToolResult((head, said), is_error=True, details={"error": True}))
     names = {name.lower(): name for name in offered}
     nearest = [names[name] for name in difflib.get_close_matches(call.name.lower(), names, NEAREST, LIKENESS)]
     hint = f"Did you mean {' or '.join(nearest)}?" if nearest else "Use one of the tools you were given."
-    return ToolResult.error(f"There is no tool named {call.name}. {hint}")
+    return _guarded(ToolResult.error(f"There is no tool named {call.name}. {hint}"))
 
 
 class _TooLateError(Exception):
@@ -194,7 +202,22 @@ def _size(result: ToolResult) -> int:
 
 def _failed(tool: Tool, error: Exception) -> ToolResult:
     if isinstance(error, OpenClawError):
-        return ToolResult.error(f"{tool.name} failed: {error}")
+        return _told(f"{tool.name} failed:", str(error), tool)
     _log.error("tool %s raised %s", tool.name, type(error).__name__)
     _log.debug("tool %s raised", tool.name, exc_info=error)
-    return ToolResult.error(f"{tool.name} failed: {type(error).__name__}: {error}")
+    return _told(f"{tool.name} failed:", f"{type(error).__name__}: {error}", tool)
+
+
+def _told(head: str, words: str, tool: Tool) -> ToolResult:
+    """An error of ours about a tool. What is said of a server's tool may repeat the server's own words, and is framed."""
+    if tool.kind != "mcp":
+        return ToolResult.error(f"{head} {words}")
+    said = Text(frame(words, source="mcp_server", sender=tool.origin))
+    return ToolResult((Text(head), said), is_error=True, details={"error": True})
+
+
+def _guarded(result: ToolResult) -> ToolResult:
+    content = guarded(result.content)
+    if all(new is old for new, old in zip(content, result.content, strict=True)):
+        return result
+    return msgspec.structs.replace(result, content=content)

@@ -12,8 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from openclaw.content import PICTURES, Image, Text
+from openclaw.media import clean_type
 from openclaw.security.egress import Rules, literal_address, parse_url
-from openclaw.security.external import frame
+from openclaw.security.external import clean_label, frame
 from openclaw.tool import ToolResult
 from openclaw.tools.files import IMAGE_BYTES, RESULT_CHARS
 from openclaw.tools.html import text_from_html
@@ -27,6 +28,8 @@ FETCH_SECONDS = 45.0
 FETCH_BYTES = 2 * 1024 * 1024
 # Where a page says its encoding, when the headers do not.
 META_BYTES = 1_024
+# Of a host's name; the longest there are have 253 characters.
+MAX_ORIGIN = 300
 
 _CLIENT = "openclaw.net.client"
 _ACCEPT = "text/html, application/xhtml+xml, text/plain;q=0.9, application/json;q=0.9, image/*;q=0.5, */*;q=0.1"
@@ -70,10 +73,11 @@ async def _read(response: "Response") -> tuple[bytes, bool]:
 
 
 def _result(response: "Response", url: str, body: bytes, cut: bool) -> ToolResult:
-    kind = response.media_type or "application/octet-stream"
+    # The page's author chose both of these: the type, and by a redirect the host.
+    kind, origin = clean_type(response.media_type or ""), clean_label(response.origin, MAX_ORIGIN)
     details = {"status": response.status, "type": kind, "bytes": len(body)}
     failed = response.status >= 400
-    head = f"{response.origin} answered {response.status}: " if failed else ""
+    head = f"{origin} answered {response.status}: " if failed else ""
     if kind in PICTURES and not failed and not cut and len(body) <= IMAGE_BYTES:
         return ToolResult((Text(f"An image ({kind}, {len(body):,} bytes):"), Image(body, kind)), details=details)
     if kind not in _HTML and not _TEXT.fullmatch(kind):

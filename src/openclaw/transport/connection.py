@@ -1,7 +1,8 @@
 """A protocol peer running over any transport: calls out, answers back, requests of the server answered.
 
 Owns the deadline of every call, cancellation (the server is told), and what becomes of calls when the link breaks: each ends
-exactly once, and nothing is ever sent a second time from here. No task and no queue stands between the bytes and the caller.
+exactly once, and nothing is ever sent a second time from here. No task and no queue stands between the bytes and the caller. Secrets that
+are known here are masked in whatever the server says, so that nobody behind this point can keep or show one.
 What the messages mean is the client's business (mcp/client.py); when to connect again is the supervisor's.
 """
 
@@ -13,12 +14,13 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Self, assert_never
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, structs
 
 from openclaw.errors import DeadlineError, LinkLostError, OpenClawError, ProtocolError, RpcError, TransportError
 from openclaw.protocol import jsonrpc
 from openclaw.protocol.jsonrpc import Notification, Request, RequestId
 from openclaw.protocol.peer import Answered, Peer, Progressed, Refused, Stray, Unreadable
+from openclaw.redact import knows_secrets, mask, mask_json, mask_value
 from openclaw.transport.base import Link, Outgoing, Transport
 
 _log = logging.getLogger(__name__)
@@ -33,6 +35,11 @@ NOTICE_PATIENCE = 5.0
 # A transport ends what it is handing over when its link breaks, and knows best what became of it. One that is caught in a half-open
 # connection does not.
 SEND_PATIENCE = 1.0
+
+# An answer from this size on is searched for secrets in a thread: a millisecond a megabyte, which others should not wait for.
+MASK_ASIDE = 512 * 1024
+# What is sent back to the server exactly as it came, and shown to nobody.
+_OPAQUE = frozenset({"requestState", "nextCursor"})
 
 # `initialize` must not be cancelled (2025-11-25, basic/utilities/cancellation); an unanswered probe means a server too old to know it.
 _NEVER_CANCELLED = ("initialize", "server/discover")
@@ -158,7 +165,7 @@ class Connection:
             message = Outgoing(data, method, call.id, name, headers or {})
             if not self.link.post(message):
                 await self._hand_over(call, message)
-            return await call.future
+            result = await call.future
         except asyncio.CancelledError:
             self._leave(call)
             self._tell_cancelled(call)
@@ -166,6 +173,7 @@ class Connection:
         except BaseException:
             self._leave(call)
             raise
+        return await _masked(result) if knows_secrets() else result
 
     async def _hand_over(self, call: _Call, message: Outgoing) -> None:
         """Send a request that takes a while, so that its deadline and the loss of the link can interrupt it."""
@@ -206,7 +214,7 @@ class Connection:
                     if not event.waiter.future.done():
                         event.waiter.future.set_result(event.result)
                 case Refused():
-                    _fail(event.waiter, event.error)
+                    _fail(event.waiter, _masked_error(event.error))
                 case Notification():
                     self._told(event)
                 case Progressed():
@@ -270,7 +278,7 @@ class Connection:
         call.deadline = min(self._loop.time() + call.timeout, call.limit)
         if call.on_progress is not None:
             try:
-                call.on_progress(event.progress, event.total, event.message)
+                call.on_progress(event.progress, event.total, mask(event.message))
             except Exception:
                 _log.exception("A progress callback failed.")
 
@@ -314,7 +322,7 @@ class Connection:
             self._stop_answering(notification)
         elif self._on_notification is not None:
             try:
-                self._on_notification(notification.method, notification.params)
+                self._on_notification(notification.method, _masked_params(notification.params))
             except Exception:
                 _log.exception("A notification callback failed.")
 
@@ -353,6 +361,7 @@ class Connection:
         if self._handler is None:
             return jsonrpc.encode_error(request.id, jsonrpc.METHOD_NOT_FOUND, "This client does not support that.")
         try:
+            request = structs.replace(request, params=_masked_params(request.params))
             return jsonrpc.encode_result(request.id, await self._handler(request))
         except RpcError as error:
             return jsonrpc.encode_error(request.id, error.code, error.message, error.data)
@@ -371,6 +380,29 @@ class Connection:
 
 class _Cancelled(Struct):
     requestId: RequestId
+
+
+async def _masked(result: Raw) -> Raw:
+    if len(memoryview(result)) < MASK_ASIDE:
+        return _as_raw(mask_json(result, keep=_OPAQUE))
+    return _as_raw(await asyncio.to_thread(mask_json, result, keep=_OPAQUE))
+
+
+def _masked_params(params: Raw) -> Raw:
+    return _as_raw(mask_json(params)) if knows_secrets() and len(memoryview(params)) else params
+
+
+def _as_raw(data: bytes | Raw) -> Raw:
+    return data if isinstance(data, Raw) else Raw(data)
+
+
+def _masked_error(error: ProtocolError) -> ProtocolError:
+    """The same error without secrets in its words, or in the data that came with it."""
+    if not knows_secrets():
+        return error
+    if isinstance(error, RpcError):
+        return RpcError(error.code, mask(error.message), mask_value(error.data))
+    return ProtocolError(mask(error.message), hint=error.hint)
 
 
 def _interrupt(call: _Call) -> None:
