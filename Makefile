@@ -32,7 +32,7 @@ test-real: setup ## against servers and clients from npm and heavy wheels; insta
 	$(PY) -m pytest -n $(WORKERS) -m "real" tests
 
 test-full: setup ## browser, keychain, soak, long fuzzing: about 20 minutes; run by hand before calling something finished
-	$(PY) scripts/real_parts.py
+	$(PY) scripts/real_parts.py --full
 	@scripts/full_parts
 	$(PY) -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "full and not alone" --timeout 3600 tests
 	$(PY) -m pytest -m "full and alone" tests
@@ -53,6 +53,9 @@ fmt: setup ## format and fix what ruff can
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
+PIN := uv pip compile --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links
 lock: ## pin every version with its hashes (needs uv)
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml requirements/dev.in -o requirements/dev.lock
-	for name in requirements/real/*.in bench/contenders/environments/*.in; do uv pip compile --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links $$name -o $${name%.in}.lock; done
+	$(PIN) --universal pyproject.toml requirements/dev.in -o requirements/dev.lock
+	for name in requirements/real/*.in bench/contenders/environments/*.in; do $(PIN) $$name -o $${name%.in}.lock; done
+	# The package with the weights asks for programs to run them that have to be compiled; ours is named beside it.
+	for name in requirements/full/*.in; do $(PIN) --no-deps $$name -o $${name%.in}.lock; done

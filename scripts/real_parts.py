@@ -1,8 +1,9 @@
 """Install the parts that `make test-real` runs against: npm packages and Python environments, once, outside the checkout.
 
-The folder is named by a hash of the manifests, so a changed version makes a new one and an old one never lies.
-`python scripts/real_parts.py --path` prints it. A part that cannot be installed keeps no other from it: it is named at the end, with exit
-code 1, and the next run installs what is missing.
+With `--full` also what `make test-full` alone needs (requirements/full). Folders are named by a hash of their manifests, so a changed
+version makes a new one and an old one never lies. `python scripts/real_parts.py --path` prints where the parts are, `--path NAME` where an
+environment of requirements/full is. A part that cannot be installed keeps no other from it: it is named at the end, with exit code 1, and
+the next run installs what is missing.
 """
 
 import hashlib
@@ -17,6 +18,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent.parent
 MANIFESTS = HERE / "requirements" / "real"
+FULL = HERE / "requirements" / "full"
 # A registry that answers badly once usually answers well the next time.
 TRIES = 3
 # Written last: an environment without it was left half made.
@@ -29,11 +31,18 @@ def cache_folder() -> Path:
     digest = hashlib.sha256(sys.version.encode())
     for path in sorted(MANIFESTS.iterdir()):
         digest.update(path.name.encode() + path.read_bytes())
-    root = (
-        os.environ.get("OPENCLAW_PARTS")
-        or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "openclaw-py"
-    )
-    return Path(root) / digest.hexdigest()[:16]
+    return cache_root() / digest.hexdigest()[:16]
+
+
+def cache_root() -> Path:
+    own = os.environ.get("OPENCLAW_PARTS")
+    return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "openclaw-py"
+
+
+def full_folder(lock: Path) -> Path:
+    """Where an environment that `make test-full` alone needs is."""
+    digest = hashlib.sha256(sys.version.encode() + lock.read_bytes())
+    return cache_root() / f"{lock.stem}-{digest.hexdigest()[:16]}"
 
 
 class FailedPart(Exception):
@@ -114,7 +123,8 @@ def install_python(lock: Path, folder: Path) -> list[FailedPart]:
 def main() -> None:
     final = cache_folder()
     if "--path" in sys.argv:
-        print(final)
+        names = sys.argv[sys.argv.index("--path") + 1 :]
+        print(full_folder(FULL / f"{names[0]}.lock") if names else final)
         return
     # The folder stands under its name when everything has been tried once, so that who finds it need not wait.
     folder = final if final.is_dir() else final.with_name(f"{final.name}.building")
@@ -124,6 +134,9 @@ def main() -> None:
         failed += install_python(lock, final.with_name(f"{final.name}-python") / lock.stem)
     if folder != final:
         os.replace(folder, final)
+    if "--full" in sys.argv:
+        for lock in sorted(FULL.glob("*.lock")):
+            failed += install_python(lock, full_folder(lock))
     if failed:
         sys.exit("\n".join(f"parts: {failure}" for failure in failed))
 

@@ -10,12 +10,14 @@ ROOT = Path(__file__).parent.parent.parent
 
 @cache
 def folder() -> Path:
-    script = ROOT / "scripts" / "real_parts.py"
-    found = Path(
-        subprocess.run([sys.executable, script, "--path"], capture_output=True, text=True, check=True).stdout.strip()
-    )
+    found = _path()
     assert found.is_dir(), "the real parts are not installed: run `make test-real`, which installs them"
     return found
+
+
+def _path(*names: str) -> Path:
+    command = [sys.executable, ROOT / "scripts" / "real_parts.py", "--path", *names]
+    return Path(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
 
 
 def npm_folder() -> Path:
@@ -38,4 +40,11 @@ def python_of(environment: str) -> str:
     """The interpreter of one of the environments in requirements/real."""
     path = folder().with_name(f"{folder().name}-python") / environment / "bin" / "python"
     assert path.exists(), f"no Python environment {environment}"
+    return str(path)
+
+
+def python_of_full(environment: str) -> str:
+    """The interpreter of one of the environments in requirements/full."""
+    path = _path(environment) / "bin" / "python"
+    assert path.exists(), f"no Python environment {environment}: run `make test-full`, which installs it"
     return str(path)
