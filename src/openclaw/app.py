@@ -34,6 +34,7 @@ from openclaw.engine import NATIVE_NAMES, Engine
 from openclaw.errors import ConfigError
 from openclaw.files import make_directory
 from openclaw.log import short_hash
+from openclaw.media import MB
 from openclaw.models.catalog import OFFLINE, Models, Selection
 from openclaw.models.configured import misnamed, provider_specs
 from openclaw.plugins.configured import plugin_rules
@@ -41,8 +42,10 @@ from openclaw.plugins.contract import ToolPlugin
 from openclaw.plugins.loader import Host, Plugins, load_plugins
 from openclaw.plugins.mcp_client import MCP_CLIENT, MCP_MANAGE, mcp_client
 from openclaw.reply import CallRecord, Collector, Reply
+from openclaw.sessions.key import new_key
 from openclaw.sessions.key import session_key as full_key
 from openclaw.sessions.memory import MemoryStore
+from openclaw.sessions.retention import Keep
 from openclaw.sessions.sqlite import SqliteStore
 from openclaw.sessions.store import Store
 from openclaw.tool import Invocation, Tool, ToolResult
@@ -52,9 +55,6 @@ from openclaw.workplace import Workplace, workspace_of
 _log = logging.getLogger(__name__)
 
 __all__ = ["App", "Attachment", "CallRecord", "Reply"]
-
-# Bytes of randomness in the key of a conversation nobody named: keys never meet and cannot be guessed.
-_KEY_BYTES = 16
 
 
 class App:
@@ -165,7 +165,7 @@ class App:
         """
         began = time.monotonic()
         spec = agent_spec(self.config, agent)
-        key = full_key(spec.id, session_key or _new_key(), namespace)
+        key = full_key(spec.id, session_key or new_key(), namespace)
         # Held before the model is looked for: it is the same catalog, and stays open to the end of the turn.
         async with self.models.used():
             one = await self.agent(spec, instructions=instructions, workspace=workspace)
@@ -175,6 +175,7 @@ class App:
                 # A server that a person names is waited for, however late it is.
                 await manager.arrivals.met(spec.id, text=message)
             sent = await incoming(attachments, self.engine.media, transcribe=self._transcribe())
+            self.store.prune_beside(self.keep)
             collector = Collector(on_event, one.settings.model)
             _log.debug("agent %s answers with %s in session %s", spec.id, one.settings.model, short_hash(key))
             try:
@@ -239,6 +240,13 @@ class App:
         store = SqliteStore(self.paths.sessions_file)
         self._exit.push_async_callback(store.close)
         return store
+
+    @property
+    def keep(self) -> Keep:
+        """How long conversations are kept, by the config of now."""
+        section = self.config.root.sessions.keep
+        size = None if section.megabytes is None else round(section.megabytes * MB)
+        return Keep(section.days, section.unnamed_days, size)
 
     @cached_property
     def models(self) -> Models:
@@ -368,10 +376,6 @@ class App:
         else:
             found = (await self.plugins()).tool(spec.id, name)
         return found if found is not None and self.engine.decide(found, spec.id).allowed else None
-
-
-def _new_key() -> str:
-    return f"{int(time.time())}-{secrets.token_hex(_KEY_BYTES)}"
 
 
 def _read_once(config: Config) -> dict[str, object]:

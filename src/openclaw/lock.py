@@ -48,7 +48,7 @@ async def acquire(path: Path, *, patience: float = float("inf")) -> int:
     loop = asyncio.get_running_loop()
     ends = loop.time() + patience
     delay = _FIRST_LOOK
-    while (handle := _try_acquire(path)) is None:
+    while (handle := try_acquire(path)) is None:
         if loop.time() > ends:
             raise TimeoutError
         await asyncio.sleep(delay)
@@ -57,14 +57,15 @@ async def acquire(path: Path, *, patience: float = float("inf")) -> int:
 
 
 def release(handle: int, *, remove: Path | None = None) -> None:
-    """Removing the file first, while it is still locked, keeps a directory empty; `_try_acquire` makes it safe."""
+    """Removing the file first, while it is still locked, keeps a directory empty; `try_acquire` makes it safe."""
     if remove is not None:
         with suppress(OSError):
             remove.unlink()
     os.close(handle)
 
 
-def _try_acquire(path: Path) -> int | None:
+def try_acquire(path: Path) -> int | None:
+    """As `acquire`, without waiting: None while somebody else has it."""
     make_directory(path.parent)
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:

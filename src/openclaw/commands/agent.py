@@ -21,6 +21,7 @@ from openclaw.errors import UsageError
 from openclaw.media import ITEM_BYTES
 from openclaw.security.external import clean_terminal
 from openclaw.security.unframe import Unframer
+from openclaw.sessions.key import agent_of
 
 # Enough of a call's arguments to recognise it; the whole is in --json.
 _SHOWN_ARGUMENTS = 100
@@ -38,13 +39,15 @@ async def run(context: Context, parsed: Parsed) -> int:
     attachments = [await asyncio.to_thread(_attachment, context.cwd, name) for name in parsed.many("attach")]
     progress = None if parsed.flag("json") else StreamPrinter(context.console)
     async with context.open_app() as app:
-        agent = app.engine.agent(parsed.text("agent")).id
+        key = parsed.text("session-key")
+        # A key as `sessions` lists it names its agent.
+        agent = app.engine.agent(parsed.text("agent") or agent_of(key)).id
         unsubscribe = (await app.engine.manager()).events.subscribe(partial(tell_of_waiting, context.console, agent))
         try:
             reply = await app.reply(
                 message,
                 agent=agent,
-                session_key=parsed.text("session-key"),
+                session_key=key,
                 attachments=attachments,
                 on_event=progress,
                 workspace=context.cwd,

@@ -23,6 +23,7 @@ from openclaw.errors import OpenClawError
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.status import DefinitionsChanged, EngineEvent
 from openclaw.security.external import clean_label, clean_terminal
+from openclaw.sessions.key import agent_of
 
 # The conversation of a person at a terminal, unless they name another.
 MAIN = "main"
@@ -53,7 +54,9 @@ async def begun(app: App, context: Context, parsed: Parsed) -> AsyncIterator[Cha
     here = msgspec.structs.replace(
         context, open_app=lambda: nullcontext(app), open_engine=lambda: nullcontext(app.engine), surface="chat"
     )
-    chat = Chat(app, here, parsed.text("agent"), parsed.text("session-key") or MAIN)
+    key = parsed.text("session-key") or MAIN
+    # A key as `sessions` lists it names its agent.
+    chat = Chat(app, here, parsed.text("agent") or agent_of(key), key)
     manager = await app.engine.manager()
     unsubscribe = manager.events.subscribe(partial(_changed, chat, manager))
     manager.start(chat.spec.id)

@@ -1,5 +1,7 @@
-"""`openclaw sessions`: list, show, export and delete conversations."""
+"""`openclaw sessions`: list, show, export, delete and prune conversations."""
 
+import shlex
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from openclaw.app import App
@@ -9,15 +11,17 @@ from openclaw.commands.parse import Parsed
 from openclaw.config.agents import default_agent
 from openclaw.content import AssistantMessage, Block, Message, Text, ToolMessage, UserMessage
 from openclaw.log import one_line
+from openclaw.media import shown_size
 from openclaw.security.external import clean_terminal
 from openclaw.security.unframe import without_frames
 from openclaw.sessions.event import Reset, Said, Shortened
 from openclaw.sessions.export import jsonl
 from openclaw.sessions.key import session_key
+from openclaw.sessions.retention import Keep, Pruned
 from openclaw.sessions.store import SessionInfo
 
-# Long keys are cut in the table; --json has them whole.
-_SHOWN_KEY = 60
+# A key in the middle of a sentence.
+_SHOWN_SENTENCE = 80
 # Enough of a tool's result to recognise it; `export` has it whole.
 _SHOWN_RESULT = 400
 
@@ -33,7 +37,10 @@ async def list_sessions(context: Context, parsed: Parsed) -> int:
     elif not found:
         context.console.line('No conversations yet. Start one: openclaw agent -m "hello"')
     else:
-        rows = [(one_line(info.key, _SHOWN_KEY), _when(info.updated), str(info.messages), info.agent) for info in found]
+        keys = _shown_keys(context.console, app, [info.key for info in found])
+        rows = [
+            (key, _when(info.updated), str(info.messages), info.agent) for key, info in zip(keys, found, strict=True)
+        ]
         context.console.table(("key", "last used", "messages", "agent"), rows)
     return 0
 
@@ -76,6 +83,53 @@ async def delete(context: Context, parsed: Parsed) -> int:
             "Deleted." if deleted else "There is no such conversation. `openclaw sessions` lists them."
         )
     return 0 if deleted else 1
+
+
+async def prune(context: Context, parsed: Parsed) -> int:
+    days = parsed.number("older-than")
+    dry_run = parsed.flag("dry-run")
+    async with context.open_app() as app:
+        keep = app.keep if days is None else Keep(days, days)
+        pruned = await app.store.prune(keep, dry_run=dry_run)
+        if parsed.flag("json"):
+            context.console.data(_pruned_json(pruned, dry_run=dry_run))
+            return 0
+        keys = _shown_keys(context.console, app, [one.key for one in pruned.removed])
+    console = context.console
+    rows = [(key, _when(one.updated), shown_size(one.size)) for key, one in zip(keys, pruned.removed, strict=True)]
+    console.table(("key", "last used", "size"), rows)
+    for key in pruned.busy:
+        console.line(f"{one_line(key, _SHOWN_SENTENCE)} is in use, and stays.")
+    count = f"{len(rows)} conversation{'' if len(rows) == 1 else 's'}"
+    if not rows:
+        console.line("Nothing to remove: `sessions.keep` in the config says how long conversations are kept.")
+    elif dry_run:
+        console.line(f"Would remove {count}, {shown_size(pruned.freed)}.")
+    if not dry_run and (rows or pruned.freed):
+        console.line(f"Removed {count}; {shown_size(pruned.freed)} of disk space freed.")
+    return 0
+
+
+def _pruned_json(pruned: Pruned, *, dry_run: bool) -> dict[str, object]:
+    return {
+        "dryRun": dry_run,
+        "removed": [{"key": one.key, "updatedAt": _iso(one.updated), "bytes": one.size} for one in pruned.removed],
+        "inUse": list(pruned.busy),
+        "freedBytes": pruned.freed,
+    }
+
+
+def _shown_keys(console: Console, app: App, keys: Sequence[str]) -> list[str]:
+    """Keys that can be pasted behind `--session-key`, never cut. At a terminal they are as short as that allows, and quoted as a shell
+    wants them; in a pipe they are whole."""
+    if not console.width:
+        return [clean_terminal(key).replace("\n", " ") for key in keys]
+    own = f"agent:{default_agent(app.config)}:"
+    short = [key.removeprefix(own) for key in keys]
+    return [
+        shlex.quote(clean_terminal(key if less.startswith("agent:") or not less else less))
+        for key, less in zip(keys, short, strict=True)
+    ]
 
 
 def _key(app: App, parsed: Parsed) -> str:

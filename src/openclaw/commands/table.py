@@ -56,7 +56,7 @@ Example: openclaw line "/mcp servers"\
 
 _SESSIONS = Command(
     "sessions",
-    "List, show, export and delete conversations.",
+    "List, show, export, delete and prune conversations.",
     default="list",
     children=(
         Command(
@@ -89,6 +89,22 @@ _SESSIONS = Command(
             handler="openclaw.commands.sessions:delete",
             arguments=(Argument("key", "The session key, as `sessions list` shows it."),),
             options=(JSON,),
+        ),
+        Command(
+            "prune",
+            "Remove conversations that `sessions.keep` no longer keeps.",
+            handler="openclaw.commands.sessions:prune",
+            details="One that is in a turn stays. Also done by itself, once a day.",
+            options=(
+                Option("dry-run", "Only say what would be removed."),
+                Option(
+                    "older-than",
+                    "All that were not used for DAYS, whatever the config says.",
+                    value="DAYS",
+                    kind="float",
+                ),
+                JSON,
+            ),
         ),
     ),
 )

@@ -341,6 +341,27 @@ class SessionSection(Part, frozen=True):
     ] = "file"
 
 
+class KeepSection(Part, frozen=True):
+    """How long conversations are kept. `null`: without limit."""
+
+    days: Annotated[
+        Timeout | None, about("Days after its last use that any conversation is deleted. Never by default.")
+    ] = None
+    unnamed_days: Annotated[Timeout | None, about("The same for conversations that nobody gave a key.")] = 30
+    megabytes: Annotated[
+        Timeout | None,
+        about(
+            "Room for all of them with their media; past it those used least recently go, unnamed ones first. No limit by default."
+        ),
+    ] = None
+
+
+class SessionsSection(Part, frozen=True):
+    """What becomes of conversations."""
+
+    keep: Annotated[KeepSection, about("How long conversations are kept.")] = KeepSection()
+
+
 class LoggingSection(Part, frozen=True):
     """What is logged, and where."""
 
@@ -413,6 +434,7 @@ class Root(Part, frozen=True, forbid_unknown_fields=False):
     skills: Annotated[SkillsSection, about("Instructions an agent may read.")] = SkillsSection()
     secrets: Annotated[SecretsSection, about("Where secrets come from.")] = SecretsSection()
     session: Annotated[SessionSection, about("Conversations.")] = SessionSection()
+    sessions: Annotated[SessionsSection, about("What becomes of conversations.")] = SessionsSection()
     logging: Annotated[LoggingSection, about("What is logged, and where.")] = LoggingSection()
     media: Annotated[MediaSection, about("Attachments.")] = MediaSection()
     token_store: Annotated[TokenStoreSection, about("OAuth tokens at rest.")] = TokenStoreSection()

@@ -35,6 +35,8 @@ from openclaw.gateway.reload import LogAs, Reloader
 from openclaw.gateway.watch import Look, look_at, watch
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.status import EngineEvent
+from openclaw.media import shown_size
+from openclaw.sessions.retention import INTERVAL
 
 if TYPE_CHECKING:
     import socket
@@ -114,7 +116,11 @@ class Gateway:
         self._reloader = Reloader(self.app, self.http, self.observer, log_as=self._log_as)
         stack.push_async_callback(self._reloader.close)
         watching = watch(self._reloader.files, self._reloader.reload, seen=self._seen)
-        for name, work in (("config-watch", watching), ("plugins", self._load_plugins())):
+        for name, work in (
+            ("config-watch", watching),
+            ("plugins", self._load_plugins()),
+            ("sessions", self._prune_sessions()),
+        ):
             stack.push_async_callback(_ended, asyncio.create_task(work, name=name))
         if self.app.config.root.gateway.bind != "loopback":
             _log.warning("The HTTP port is open beyond this machine, and tokens travel there unencrypted.")
@@ -124,6 +130,19 @@ class Gateway:
         """Calls are told of a moment after they end: those that ended before this come first."""
         self.app.engine.audit.flush()
         self.observer.engine(event)
+
+    async def _prune_sessions(self) -> None:
+        """Now and every day: conversations that have outlived what the config keeps make room."""
+        while True:
+            try:
+                pruned = await self.app.store.prune(self.app.keep)
+                if pruned.removed:
+                    _log.info(
+                        "Old conversations removed: %d (%s freed).", len(pruned.removed), shown_size(pruned.freed)
+                    )
+            except OpenClawError as error:
+                _log.error("Old conversations cannot be removed: %s", error)
+            await asyncio.sleep(INTERVAL)
 
     async def _load_plugins(self) -> None:
         """Before the first turn asks for them, and without keeping anybody waiting."""

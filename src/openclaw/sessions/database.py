@@ -1,7 +1,8 @@
 """The session file: plain, blocking calls on one SQLite connection. For one thread; sqlite.py runs it in its own.
 
 Owns the durability settings, every SQL statement and the translation of SQLite's faults into one sentence. Each write is one
-transaction, and is on the disk when the call returns. Several processes may have the file open.
+transaction, and is on the disk when the call returns. Several processes may have the file open. The bytes of pictures and recordings are
+files beside it (media.py): they are written before the event that needs them is stored, and removed after the last one is gone.
 """
 
 import os
@@ -15,14 +16,18 @@ import msgspec
 
 from openclaw.errors import StoreError
 from openclaw.files import make_directory
-from openclaw.sessions.event import Said, SessionEvent, decode, is_start
-from openclaw.sessions.migrations import migrate, version_of
+from openclaw.sessions.event import Packed, Said, SessionEvent, is_start, unpack
+from openclaw.sessions.media import MediaFiles
+from openclaw.sessions.migrations import insert_media, migrate, version_of
+from openclaw.sessions.retention import Stored
 from openclaw.sessions.store import SessionInfo, Transcript, entry, wrong_agent
 
 # Seconds to wait for another process that writes: each write takes milliseconds, so this much means it is stuck.
 BUSY_SECONDS = 15.0
 # Seconds between attempts where SQLite itself does not wait: while another process creates the file.
 _RETRY_SECONDS = 0.01
+# What SQLite answers for a file whose free pages can be given back one by one.
+_INCREMENTAL = 2
 # Larger events are written in pieces of this many bytes.
 _PIECE = 1 << 20
 
@@ -46,12 +51,13 @@ class Append(msgspec.Struct, frozen=True):
     agent: str
     new_id: str
     at: float
-    events: Sequence[tuple[SessionEvent, bytes]]
+    events: Sequence[Packed]
 
 
 class Database:
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._media = MediaFiles(path.with_name(f"{path.name}.media"))
         self._connection: sqlite3.Connection | None = None
 
     def recent(self, key: str, agent: str) -> list[SessionEvent]:
@@ -65,10 +71,7 @@ class Database:
             number, owner, base = row
             if owner != agent:
                 raise wrong_agent(owner, agent)
-            rows = connection.execute(
-                "SELECT body FROM events WHERE session = ? AND seq >= ? ORDER BY seq", (number, base)
-            ).fetchall()
-        return [decode(body) for (body,) in rows]
+            return [event for _, _, event in self._events(connection, number, base)]
 
     def append(self, turn: Append) -> None:
         at_ms = round(turn.at * 1000)
@@ -81,11 +84,12 @@ class Database:
             number, seq, base = connection.execute(
                 "SELECT number, events, base FROM sessions WHERE key = ?", (turn.key,)
             ).fetchone()
-            for event, body in turn.events:
+            for packed in turn.events:
                 seq += 1
-                base = seq if is_start(event) else base
-                _insert(connection, (number, seq, at_ms), body)
-            said = sum(isinstance(event, Said) for event, _ in turn.events)
+                base = seq if is_start(packed.event) else base
+                event = _insert(connection, (number, seq, at_ms), packed.body)
+                insert_media(connection, self._media, event, packed.media)
+            said = sum(isinstance(packed.event, Said) for packed in turn.events)
             connection.execute(
                 "UPDATE sessions SET updated_ms = ?, events = ?, messages = messages + ?, base = ? WHERE number = ?",
                 (at_ms, seq, said, base, number),
@@ -110,27 +114,76 @@ class Database:
             if found is None:
                 return None
             number, *info = found
-            rows = connection.execute(
-                "SELECT seq, at_ms, body FROM events WHERE session = ? ORDER BY seq", (number,)
-            ).fetchall()
-        return Transcript(_info(*info), tuple(entry(seq, at_ms / 1000, decode(body)) for seq, at_ms, body in rows))
+            events = self._events(connection, number, 0)
+        return Transcript(_info(*info), tuple(entry(seq, at_ms / 1000, event) for seq, at_ms, event in events))
 
-    def delete(self, key: str) -> bool:
+    def delete(self, key: str, *, unused_since: float | None = None) -> bool:
+        """Whether there was such a session. With `unused_since` it stays when it was used later than that."""
         if not self._path.exists():
             return False
+        since = None if unused_since is None else round(unused_since * 1000)
         with self._writing() as connection:
-            gone = connection.execute("DELETE FROM sessions WHERE key = ?", (key,)).rowcount > 0
+            return (
+                connection.execute(
+                    "DELETE FROM sessions WHERE key = ?1 AND (?2 IS NULL OR updated_ms <= ?2)", (key, since)
+                ).rowcount
+                > 0
+            )
+
+    def tidy(self) -> None:
+        """Give the room of what was deleted back to the disk: media that no event names any more, and free pages of the file."""
+        if not self._path.exists():
+            return
+        # While nobody else can write: no event that needs one of these files is being stored.
+        with self._writing() as connection:
+            for digest, _ in tuple(self._media.sizes()):
+                if connection.execute("SELECT 1 FROM media WHERE digest = ? LIMIT 1", (digest,)).fetchone() is None:
+                    self._media.remove(digest)
         with self._faults():
-            # The log of recent writes still holds what was deleted. Another process's reader may prevent this; then its
-            # own next checkpoint does it.
-            self._open().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        return gone
+            _shrink(self._open())
+
+    def stored(self) -> tuple[Stored, ...]:
+        """Every session with the room it takes; media that several share counts for each."""
+        with self._reading() as connection:
+            if connection is None:
+                return ()
+            rows = connection.execute(
+                "SELECT key, updated_ms,"
+                " (SELECT coalesce(sum(length(body)), 0) FROM events WHERE session = sessions.number)"
+                " + (SELECT coalesce(sum(size), 0) FROM (SELECT DISTINCT digest, size FROM media WHERE event IN"
+                " (SELECT number FROM events WHERE session = sessions.number)))"
+                " FROM sessions"
+            ).fetchall()
+        return tuple(Stored(key, updated_ms / 1000, size) for key, updated_ms, size in rows)
+
+    def size(self) -> int:
+        """Bytes on the disk: the file, its log, and the media."""
+        files = (self._path, self._path.with_name(f"{self._path.name}-wal"))
+        with self._faults():
+            held = sum(path.stat().st_size for path in files if path.exists())
+            return held + sum(size for _, size in self._media.sizes())
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             with self._faults():
                 connection.close()
+
+    def _events(
+        self, connection: sqlite3.Connection, session: int, first: int
+    ) -> Sequence[tuple[int, int, SessionEvent]]:
+        """Number, time and event of a session's events from the number `first` on."""
+        rows = connection.execute(
+            "SELECT number, seq, at_ms, body FROM events WHERE session = ? AND seq >= ? ORDER BY seq", (session, first)
+        ).fetchall()
+        media: dict[int, tuple[bytes | None, ...]] = {}
+        for event, digest in connection.execute(
+            "SELECT event, digest FROM media WHERE event IN (SELECT number FROM events WHERE session = ? AND seq >= ?)"
+            " ORDER BY event, position",
+            (session, first),
+        ):
+            media[event] = (*media.get(event, ()), self._media.read(digest))
+        return [(seq, at_ms, unpack(body, media.get(number, ()))) for number, seq, at_ms, body in rows]
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
@@ -179,13 +232,16 @@ class Database:
         try:
             # Asked before anything is written: a file that is not ours stays as it is.
             version_of(connection, self._path)
+            # Counts for a file that is made now: pages that are no longer needed can be given back.
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             connection.execute("PRAGMA journal_mode = WAL")
             # FULL: a commit returns when the disk has it, also if the power fails next.
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             # Deleted conversations are overwritten, not only unlinked.
             connection.execute("PRAGMA secure_delete = ON")
-            migrate(connection, self._path)
+            if migrate(connection, self._path, self._media):
+                _shrink(connection)
         except BaseException:
             connection.close()
             raise
@@ -204,11 +260,32 @@ class Database:
             ) from error
 
 
-def _insert(connection: sqlite3.Connection, event: tuple[int, int, int], body: bytes) -> None:
+def _shrink(connection: sqlite3.Connection) -> None:
+    """Best effort: another process that uses the file may prevent it, and then the next time does it."""
+    try:
+        if connection.execute("PRAGMA auto_vacuum").fetchone() == (_INCREMENTAL,):
+            # A step of this statement frees a page, and `execute` takes one step of what returns no rows.
+            connection.executescript("PRAGMA incremental_vacuum")
+        else:
+            # A file from before that was the rule: written anew, once.
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            connection.execute("VACUUM")
+        # The log of recent writes still holds what was deleted.
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except sqlite3.OperationalError as error:
+        if _name(error) not in ("SQLITE_BUSY", "SQLITE_LOCKED"):
+            raise
+
+
+def _insert(connection: sqlite3.Connection, event: tuple[int, int, int], body: bytes) -> int:
+    """The number of the row."""
     if len(body) <= _PIECE:
-        connection.execute("INSERT INTO events (session, seq, at_ms, body) VALUES (?, ?, ?, ?)", (*event, body))
-        return
-    # SQLite would copy a value twice on its way into the file: messages with pictures are written piece by piece.
+        row = connection.execute(
+            "INSERT INTO events (session, seq, at_ms, body) VALUES (?, ?, ?, ?)", (*event, body)
+        ).lastrowid
+        assert row is not None
+        return row
+    # SQLite would copy a value twice on its way into the file: long messages are written piece by piece.
     row = connection.execute(
         "INSERT INTO events (session, seq, at_ms, body) VALUES (?, ?, ?, zeroblob(?))", (*event, len(body))
     ).lastrowid
@@ -216,6 +293,7 @@ def _insert(connection: sqlite3.Connection, event: tuple[int, int, int], body: b
     with connection.blobopen("events", "body", row) as blob:
         for start in range(0, len(body), _PIECE):
             blob.write(body[start : start + _PIECE])
+    return row
 
 
 _INFO = "key, id, agent, created_ms, updated_ms, messages"

@@ -1,15 +1,16 @@
 """What a conversation is made of on disk: a closed set of events, appended and never changed.
 
-Owns their JSON form and the one rule that turns events into what a model sees next (`history`). Knows nothing of files:
-database.py and memory.py keep the encoded events in order.
+Owns their JSON form, with and without the bytes of their media, and the one rule that turns events into what a model sees next
+(`history`). Knows nothing of files: database.py and memory.py keep the packed events in order.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from openclaw.content import AssistantMessage, Message, Text, UserMessage, to_json
+from openclaw.content import AssistantMessage, Audio, Block, Image, Message, Text, UserMessage, to_json
 from openclaw.errors import StoreError
 
 # JSON readers give up near 1,000 levels: what is stored must be readable again, whatever the stack looks like then.
@@ -52,6 +53,14 @@ class Entry(msgspec.Struct, frozen=True):
     event: SessionEvent
 
 
+class Packed(msgspec.Struct, frozen=True):
+    """An event as a store keeps it: `body` is its JSON without the bytes of pictures and recordings, which are `media`, in order."""
+
+    event: SessionEvent
+    body: bytes
+    media: tuple[bytes, ...] = ()
+
+
 _decoder: msgspec.json.Decoder[SessionEvent] = msgspec.json.Decoder(SessionEvent)
 
 
@@ -75,6 +84,51 @@ def decode(raw: bytes) -> SessionEvent:
             "An event of the session store cannot be read.",
             hint="It was damaged, or written by a later OpenClaw: update, or delete the session.",
         ) from None
+
+
+def pack(event: SessionEvent) -> Packed:
+    """Raises StoreError when it could not be read back."""
+    media: list[bytes] = []
+
+    def take_out(block: Image | Audio) -> Block:
+        media.append(block.data)
+        return replace(block, data=b"")
+
+    return Packed(event, encode(_with_media(event, take_out)), tuple(media))
+
+
+def unpack(body: bytes, media: Sequence[bytes | None] = ()) -> SessionEvent:
+    """The event that was packed. In place of media that is gone (None) stands a sentence. Raises StoreError."""
+    event = decode(body)
+    if not media:
+        return event
+    rest: Iterator[bytes | None] = iter(media)
+
+    def put_back(block: Image | Audio) -> Block:
+        data = next(rest, None)
+        gone = Text(f"[{block.mime_type} that is no longer in the session store]")
+        return gone if data is None else replace(block, data=data)
+
+    return _with_media(event, put_back)
+
+
+def _with_media(event: SessionEvent, change: Callable[[Image | Audio], Block]) -> SessionEvent:
+    """`event` with every picture and recording changed, in order."""
+
+    def message_of(message: Message) -> Message:
+        if isinstance(message, AssistantMessage) or not any(isinstance(b, Image | Audio) for b in message.content):
+            return message
+        return replace(
+            message, content=tuple(change(b) if isinstance(b, Image | Audio) else b for b in message.content)
+        )
+
+    match event:
+        case Said(message=message):
+            return Said(message_of(message))
+        case Shortened(summary=summary, kept=kept):
+            return Shortened(summary, tuple(message_of(message) for message in kept))
+        case _:
+            return event
 
 
 def is_start(event: SessionEvent) -> bool:

@@ -5,7 +5,25 @@ A key is a value, never a path: stores keep it in a column and name files by its
 Logs show `openclaw.log.short_hash(key)` instead of the key.
 """
 
+import re
+import secrets
+import time
+
 from openclaw.errors import UsageError
+
+# Bytes of randomness in the key of a conversation nobody named: keys never meet and cannot be guessed.
+_KEY_BYTES = 16
+_UNNAMED = re.compile(rf"agent:(?:[^:]*:){{1,2}}[0-9]+-[0-9a-f]{{{2 * _KEY_BYTES}}}")
+
+
+def new_key() -> str:
+    """For a conversation nobody named."""
+    return f"{int(time.time())}-{secrets.token_hex(_KEY_BYTES)}"
+
+
+def is_unnamed(key: str) -> bool:
+    """Whether a whole key, with its agent, was made by `new_key`."""
+    return _UNNAMED.fullmatch(key) is not None
 
 
 def check_key(key: str) -> str:
@@ -32,3 +50,10 @@ def session_key(agent: str, key: str, namespace: str = "") -> str:
     if namespace:
         return check_key(f"{prefix}{namespace}:{key}")
     return check_key(key if key.startswith(prefix) else prefix + key)
+
+
+def agent_of(key: str) -> str:
+    """The agent that a whole key names; empty for a caller's own word."""
+    start, _, rest = key.partition(":")
+    agent, colon, _ = rest.partition(":")
+    return agent if start == "agent" and colon else ""

@@ -7,14 +7,14 @@ lock works is `openclaw.lock`. Who waits longer than their patience is told that
 import asyncio
 import hashlib
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import msgspec
 
 from openclaw.errors import SessionBusyError, StoreError
-from openclaw.lock import acquire, release
+from openclaw.lock import acquire, release, try_acquire
 
 # Waits until the session is free.
 FOREVER = float("inf")
@@ -68,7 +68,7 @@ class FileLocks:
         """Raises SessionBusyError after `patience` seconds."""
         began = time.monotonic()
         async with self._here.hold(key, patience):
-            path = self._directory / f"{hashlib.sha256(key.encode()).hexdigest()}.lock"
+            path = _file(self._directory, key)
             try:
                 handle = await acquire(path, patience=patience - (time.monotonic() - began))
             except TimeoutError:
@@ -83,3 +83,19 @@ class FileLocks:
             finally:
                 # Keys come and go: their files must not stay.
                 release(handle, remove=path)
+
+
+@contextmanager
+def hold_now(directory: Path, key: str) -> Iterator[bool]:
+    """The lock that `FileLocks` on this directory would take, for code without an event loop. False when somebody has it: no waiting."""
+    path = _file(directory, key)
+    handle = try_acquire(path)
+    try:
+        yield handle is not None
+    finally:
+        if handle is not None:
+            release(handle, remove=path)
+
+
+def _file(directory: Path, key: str) -> Path:
+    return directory / f"{hashlib.sha256(key.encode()).hexdigest()}.lock"

@@ -7,9 +7,10 @@ from contextlib import asynccontextmanager
 import msgspec
 from msgspec.structs import replace
 
-from openclaw.sessions.event import Entry, Said, SessionEvent, decode
+from openclaw.sessions.event import Entry, Packed, Said, unpack
 from openclaw.sessions.key import check_key
 from openclaw.sessions.lock import FOREVER, KeyLocks
+from openclaw.sessions.retention import Keep, Pruned, Stored, outlived
 from openclaw.sessions.store import SessionInfo, Transcript, entry, new_session_id, unknown_session, wrong_agent
 from openclaw.sessions.turn import Turn
 
@@ -17,6 +18,8 @@ from openclaw.sessions.turn import Turn
 class _Session(msgspec.Struct):
     info: SessionInfo
     entries: list[Entry] = msgspec.field(default_factory=list)
+    # Bytes of what was said, as a file would hold them.
+    size: int = 0
 
 
 class MemoryStore:
@@ -32,8 +35,8 @@ class MemoryStore:
     async def turn(self, key: str, agent: str, *, patience: float = FOREVER) -> AsyncIterator[Turn]:
         check_key(key)
 
-        async def write(events: Sequence[tuple[SessionEvent, bytes]]) -> None:
-            self._append(key, agent, [decode(raw) for _, raw in events])
+        async def write(events: Sequence[Packed]) -> None:
+            self._append(key, agent, events)
 
         async with self._locks.hold(key, patience):
             session = self._sessions.get(key)
@@ -63,10 +66,24 @@ class MemoryStore:
         async with self._locks.hold(key):
             return self._sessions.pop(key, None) is not None
 
+    async def prune(self, keep: Keep, *, dry_run: bool = False) -> Pruned:
+        stored = [Stored(key, one.info.updated, one.size) for key, one in self._sessions.items()]
+        going = outlived(stored, keep, self._clock())
+        free = [one for one in going if dry_run or not self._locks.is_held(one.key)]
+        if not dry_run:
+            for one in free:
+                del self._sessions[one.key]
+        busy = tuple(one.key for one in going if one not in free)
+        return Pruned(tuple(free), busy, sum(one.size for one in free))
+
+    def prune_beside(self, keep: Keep) -> None:
+        """What is gone with the process needs no tidying beside a turn."""
+
     async def close(self) -> None:
         return None
 
-    def _append(self, key: str, agent: str, events: Sequence[SessionEvent]) -> None:
+    def _append(self, key: str, agent: str, packed: Sequence[Packed]) -> None:
+        events = [unpack(one.body, one.media) for one in packed]
         # Whole milliseconds, as the file keeps them.
         now = round(self._clock() * 1000) / 1000
         session = self._sessions.get(key)
@@ -75,5 +92,6 @@ class MemoryStore:
             self._sessions[key] = session
         for event in events:
             session.entries.append(entry(len(session.entries) + 1, now, event))
+        session.size += sum(len(one.body) + sum(map(len, one.media)) for one in packed)
         said = sum(isinstance(event, Said) for event in events)
         session.info = replace(session.info, updated=now, messages=session.info.messages + said)

@@ -5,14 +5,43 @@ file carries our `application_id`, so that another program's database is never t
 """
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 from openclaw.errors import StoreError
+from openclaw.sessions.event import decode, pack
+from openclaw.sessions.media import MediaFiles
 
 # "OCSE" in ASCII.
 APPLICATION_ID = 0x4F435345
 
-STEPS: tuple[tuple[str, ...], ...] = (
+# SQL, or work on what is in the file, which is given the files for media.
+Statement = str | Callable[[sqlite3.Connection, MediaFiles], None]
+
+
+def _move_media_out(connection: sqlite3.Connection, files: MediaFiles) -> None:
+    """Version 1 kept pictures and recordings as Base64 inside the events."""
+    numbers = connection.execute(
+        """SELECT number FROM events WHERE instr(body, '"type":"image"') OR instr(body, '"type":"audio"')"""
+    ).fetchall()
+    for (number,) in numbers:
+        [body] = connection.execute("SELECT body FROM events WHERE number = ?", (number,)).fetchone()
+        packed = pack(decode(body))
+        if packed.media:
+            connection.execute("UPDATE events SET body = ? WHERE number = ?", (packed.body, number))
+            insert_media(connection, files, number, packed.media)
+
+
+def insert_media(connection: sqlite3.Connection, files: MediaFiles, event: int, media: tuple[bytes, ...]) -> None:
+    """Keep the media of an event: the files first, so that no event ever names one that was not written."""
+    for position, data in enumerate(media):
+        connection.execute(
+            "INSERT INTO media (event, position, digest, size) VALUES (?, ?, ?, ?)",
+            (event, position, files.save(data), len(data)),
+        )
+
+
+STEPS: tuple[tuple[Statement, ...], ...] = (
     (
         # `events` and `messages` count; `base` is the event the model's history starts at (the last compaction or reset).
         """CREATE TABLE sessions (
@@ -36,19 +65,35 @@ STEPS: tuple[tuple[str, ...], ...] = (
             UNIQUE (session, seq)
         )""",
     ),
+    (
+        # The pictures and recordings of an event, in their order; the bytes are in files named by their digest.
+        """CREATE TABLE media (
+            event INTEGER NOT NULL REFERENCES events (number) ON DELETE CASCADE,
+            position INTEGER NOT NULL,
+            digest TEXT NOT NULL,
+            size INTEGER NOT NULL,
+            PRIMARY KEY (event, position)
+        ) WITHOUT ROWID""",
+        "CREATE INDEX media_by_digest ON media (digest)",
+        _move_media_out,
+    ),
 )
 
 
-def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring the file to the newest version, in one transaction."""
-    if version_of(connection, path) == len(STEPS):
-        return
+def migrate(connection: sqlite3.Connection, path: Path, files: MediaFiles) -> bool:
+    """Bring the file to the newest version, in one transaction. Whether an older one held something."""
+    before = version_of(connection, path)
+    if before == len(STEPS):
+        return False
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Read again: another process may have been first.
         for number in range(version_of(connection, path), len(STEPS)):
             for statement in STEPS[number]:
-                connection.execute(statement)
+                if isinstance(statement, str):
+                    connection.execute(statement)
+                else:
+                    statement(connection, files)
             connection.execute(f"PRAGMA user_version = {number + 1}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute("COMMIT")
@@ -56,6 +101,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+    return before > 0
 
 
 def version_of(connection: sqlite3.Connection, path: Path) -> int:

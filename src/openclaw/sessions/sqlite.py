@@ -5,6 +5,8 @@ the disk, and a call that has begun is waited for even when its caller is cancel
 """
 
 import asyncio
+import logging
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,12 +14,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from openclaw.errors import StoreError
 from openclaw.sessions.database import Append, Database
-from openclaw.sessions.event import SessionEvent
+from openclaw.sessions.event import Packed
 from openclaw.sessions.key import check_key
 from openclaw.sessions.lock import FOREVER, FileLocks
+from openclaw.sessions.prune import is_due, locks_of, prune
+from openclaw.sessions.retention import Keep, Pruned
 from openclaw.sessions.store import SessionInfo, Transcript, new_session_id, unknown_session
 from openclaw.sessions.turn import Turn
+
+_log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
@@ -35,15 +42,16 @@ class SqliteStore:
         self.path = path
         self._clock = clock
         self._new_id = new_id
-        self._locks = FileLocks(path.with_name(f"{path.name}.locks"))
+        self._locks = FileLocks(locks_of(path))
         self._database = Database(path)
+        self._pruning = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sessions")
 
     @asynccontextmanager
     async def turn(self, key: str, agent: str, *, patience: float = FOREVER) -> AsyncIterator[Turn]:
         check_key(key)
 
-        async def write(events: Sequence[tuple[SessionEvent, bytes]]) -> None:
+        async def write(events: Sequence[Packed]) -> None:
             batch = Append(key, agent, self._new_id(), self._clock(), events)
             await self._run(lambda: self._database.append(batch))
 
@@ -67,11 +75,35 @@ class SqliteStore:
     async def delete(self, key: str) -> bool:
         check_key(key)
         async with self._locks.hold(key):
-            return await self._run(lambda: self._database.delete(key))
+            return await self._run(lambda: self._delete(key))
+
+    async def prune(self, keep: Keep, *, dry_run: bool = False) -> Pruned:
+        # Not in the store's own thread, which belongs to turns.
+        return await asyncio.to_thread(prune, self.path, keep, self._clock(), dry_run=dry_run)
+
+    def prune_beside(self, keep: Keep) -> None:
+        """Once a day, in a thread of its own that nobody waits for: it may end with the process, and the next one goes on."""
+        if self._pruning or not is_due(self.path, self._clock()):
+            return
+        self._pruning = True
+        threading.Thread(target=self._prune_quietly, args=(keep,), name="sessions-prune", daemon=True).start()
 
     async def close(self) -> None:
         await self._run(self._database.close)
         self._thread.shutdown()
+
+    def _delete(self, key: str) -> bool:
+        gone = self._database.delete(key)
+        self._database.tidy()
+        return gone
+
+    def _prune_quietly(self, keep: Keep) -> None:
+        try:
+            prune(self.path, keep, self._clock())
+        except StoreError as error:
+            _log.warning("%s", error)
+        finally:
+            self._pruning = False
 
     async def _run(self, work: Callable[[], _T]) -> _T:
         """Do blocking work in the store's thread. Cancelled, it first lets work that was handed over come to its end."""

@@ -14,6 +14,7 @@ from openclaw.errors import StoreError
 from openclaw.log import one_line
 from openclaw.sessions.event import Entry, SessionEvent
 from openclaw.sessions.lock import FOREVER
+from openclaw.sessions.retention import Keep, Pruned
 from openclaw.sessions.turn import Turn
 
 # Keys may be a megabyte long; a sentence about one is not.
@@ -59,6 +60,14 @@ class Store(Protocol):
 
     async def delete(self, key: str) -> bool:
         """Forget a session, after the turn it may be in. False when there was none."""
+        ...
+
+    async def prune(self, keep: Keep, *, dry_run: bool = False) -> Pruned:
+        """Forget the sessions that have outlived `keep`, but none that is in a turn; with `dry_run`, only say which."""
+        ...
+
+    def prune_beside(self, keep: Keep) -> None:
+        """The same at most once a day, without making anybody wait."""
         ...
 
     async def close(self) -> None: ...

@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from openclaw.content import Message
-from openclaw.sessions.event import Custom, Reset, Said, SessionEvent, Shortened, encode, history
+from openclaw.sessions.event import Custom, Packed, Reset, Said, SessionEvent, Shortened, history, pack
 
-Write = Callable[[Sequence[tuple[SessionEvent, bytes]]], Awaitable[None]]
+Write = Callable[[Sequence[Packed]], Awaitable[None]]
 
 
 class Turn:
@@ -21,13 +21,13 @@ class Turn:
         self.key = key
         self.agent = agent
         self._stored = list(events)
-        self._staged: list[tuple[SessionEvent, bytes]] = []
+        self._staged: list[Packed] = []
         self._write = write
         self._ended = False
 
     def history(self) -> list[Message]:
         """The conversation as a model sees it next, with what this turn has added so far."""
-        return history([*self._stored, *(event for event, _ in self._staged)])
+        return history([*self._stored, *(packed.event for packed in self._staged)])
 
     def append(self, *messages: Message) -> None:
         self._stage(*(Said(message) for message in messages))
@@ -59,7 +59,7 @@ class Turn:
         except Exception:
             self._staged = batch + self._staged
             raise
-        self._stored += [event for event, _ in batch]
+        self._stored += [packed.event for packed in batch]
 
     @asynccontextmanager
     async def taken(self) -> AsyncIterator["Turn"]:
@@ -73,4 +73,4 @@ class Turn:
     def _stage(self, *events: SessionEvent) -> None:
         if self._ended:
             raise RuntimeError("This turn has ended; its session is no longer locked.")
-        self._staged += [(event, encode(event)) for event in events]
+        self._staged += [pack(event) for event in events]

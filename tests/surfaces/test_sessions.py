@@ -1,0 +1,180 @@
+"""`openclaw sessions` as a person uses it: keys that can be pasted, and old conversations that make room."""
+
+import asyncio
+import json
+import os
+import shlex
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from openclaw.app import App
+from openclaw.content import Image, Text, UserMessage
+from openclaw.sessions.key import new_key, session_key
+from openclaw.sessions.sqlite import SqliteStore
+from parts.command_line import Home
+from parts.gateways import gateway_process, home
+from parts.processes import HANG_GUARD
+from parts.program import OPENCLAW, Program
+from parts.terminal import Terminal
+
+DAY = 24 * 3600.0
+OFFLINE = {"agents": {"defaults": {"model": "builtin/offline"}}}
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Program:
+    return Program.under(tmp_path)
+
+
+def remember(file: Path, key: str, *, days: float = 0.0, agent: str = "main", picture: bytes = b"") -> None:
+    """A conversation that was last used so many days ago."""
+
+    async def write() -> None:
+        store = SqliteStore(file, clock=lambda: time.time() - days * DAY)
+        async with store.turn(key, agent) as turn:
+            turn.append(UserMessage((Text("remember this"), Image(picture or b"png", "image/png"))))
+        await store.close()
+
+    asyncio.run(write())
+
+
+def sessions_file(person: Program) -> Path:
+    return person.config.parent / "py" / "sessions.sqlite"
+
+
+def listed(person: Program) -> set[str]:
+    return {one["key"] for one in person.run("sessions", "--json").data}
+
+
+# Prune
+
+
+def test_prune_says_what_it_removes_and_how_much_room_that_gives(person: Program) -> None:
+    old, young = session_key("main", new_key()), session_key("main", new_key())
+    remember(sessions_file(person), old, days=31, picture=os.urandom(2_000_000))
+    remember(sessions_file(person), young, days=29)
+    remember(sessions_file(person), "agent:main:trip", days=400)
+
+    planned = person.run("sessions", "prune", "--dry-run")
+    assert old in planned.out
+    assert planned.out.endswith("\nWould remove 1 conversation, 1.9 MB.\n")
+    assert listed(person) == {old, young, "agent:main:trip"}
+
+    done = person.run("sessions", "prune")
+    assert (done.code, old in done.out, young in done.out) == (0, True, False)
+    assert done.out.endswith("\nRemoved 1 conversation; 1.9 MB of disk space freed.\n")
+    assert listed(person) == {young, "agent:main:trip"}
+    again = person.run("sessions", "prune")
+    assert again.out.startswith("Nothing to remove: `sessions.keep` in the config says")
+
+
+def test_the_config_says_what_is_kept(person: Program) -> None:
+    unnamed = session_key("main", new_key())
+    remember(sessions_file(person), unnamed, days=31)
+    remember(sessions_file(person), "agent:main:trip", days=20, picture=os.urandom(3_000_000))
+    remember(sessions_file(person), "agent:main:home", days=1, picture=os.urandom(3_000_000))
+
+    def planned(keep: str) -> list[str]:
+        person.configure(f"{{ sessions: {{ keep: {keep} }} }}")
+        data = person.run("sessions", "prune", "--dry-run", "--json").data
+        return [one["key"] for one in data["removed"]]
+
+    assert planned("{}") == [unnamed]
+    assert planned("{ unnamedDays: null }") == []
+    assert planned("{ days: 10 }") == [unnamed, "agent:main:trip"]
+    assert planned("{ unnamedDays: 90, megabytes: 4 }") == [unnamed, "agent:main:trip"]
+    person.configure("{ sessions: { keep: { days: 0 } } }")
+    refused = person.run("sessions", "prune")
+    assert (refused.code, "sessions.keep.days" in refused.err) == (2, True)
+
+
+def test_older_than_goes_before_the_config(person: Program) -> None:
+    remember(sessions_file(person), "agent:main:trip", days=8)
+    remember(sessions_file(person), "agent:main:home", days=6)
+    done = person.run("sessions", "prune", "--older-than", "7", "--json").data
+    assert ([one["key"] for one in done["removed"]], done["dryRun"]) == (["agent:main:trip"], False)
+    assert done["freedBytes"] >= 0
+    assert listed(person) == {"agent:main:home"}
+
+
+# By itself
+
+
+def test_a_turn_tidies_up_beside_itself_once_a_day(tmp_path: Path) -> None:
+    place = Home(tmp_path, **OFFLINE)
+    file = place.paths.sessions_file
+
+    async def turn() -> list[str]:
+        async with App(place.config(), paths=place.paths, env=place.environ) as app:
+            await app.reply("hello", session_key="now")
+            for thread in threading.enumerate():
+                if thread.name == "sessions-prune":
+                    await asyncio.to_thread(thread.join, HANG_GUARD)
+            return [info.key for info in await app.store.list()]
+
+    remember(file, session_key("main", new_key()), days=31)
+    assert asyncio.run(turn()) == ["agent:main:now"]
+    late = session_key("main", new_key())
+    remember(file, late, days=31)
+    # It was done a moment ago: not again today.
+    assert asyncio.run(turn()) == ["agent:main:now", late]
+    yesterday = time.time() - 1.1 * DAY
+    os.utime(file.with_name(f"{file.name}.pruned"), (yesterday, yesterday))
+    assert asyncio.run(turn()) == ["agent:main:now"]
+
+
+def test_a_gateway_tidies_up_when_it_starts(tmp_path: Path) -> None:
+    with home(tmp_path, OFFLINE) as place:
+        file = place.paths.sessions_file
+        remember(file, session_key("main", new_key()), days=31)
+        remember(file, "agent:main:trip", days=31)
+        with gateway_process(place) as gateway:
+            gateway.wait_until("Old conversations removed: 1 (")
+            assert [one["key"] for one in json.loads(place.run("sessions", "--json").stdout)] == ["agent:main:trip"]
+
+
+# Keys
+
+LONG = "agent:main:" + "a long name for a journey through many towns, " * 5 + "the end"
+
+
+def test_in_a_pipe_no_key_is_cut(person: Program) -> None:
+    unnamed = session_key("main", new_key())
+    for key in (LONG, unnamed):
+        remember(sessions_file(person), key)
+    lines = person.run("sessions").out.splitlines()
+    assert [line.partition("  ")[0] for line in lines] == ["key", unnamed, LONG]
+
+
+def test_a_key_shown_at_a_terminal_can_be_pasted(person: Program) -> None:
+    person.configure(
+        '{ agents: { defaults: { model: "builtin/offline" }, list: [{ id: "main", default: true }, { id: "cook" }] } }'
+    )
+    unnamed = session_key("main", new_key())
+    kept = {
+        unnamed: "main",
+        "agent:main:it's a trip": "main",
+        "agent:cook:soup": "cook",
+        "agent:main:agent:cook:pie": "main",
+    }
+    for key, agent in kept.items():
+        remember(sessions_file(person), key, agent=agent)
+
+    with Terminal([OPENCLAW, "sessions"], cwd=person.workspace, env=person.env()) as terminal:
+        code, shown = terminal.ends()
+    assert code == 0
+    pasted = [line.split("  ")[0].strip() for line in shown.splitlines()[1:] if line.strip()]
+    assert len(pasted) == len(kept)
+    # The usual ones fit the screen.
+    assert max(len(line) for line in shown.splitlines()) <= 80
+    for text in pasted:
+        [word] = shlex.split(text)
+        said = person.run("agent", "--session-key", word, "-m", "hello")
+        assert said.code == 0, said.err
+        assert "remember this" in person.run("sessions", "show", word).out
+    assert {one["key"]: (one["agent"], one["messages"]) for one in person.run("sessions", "--json").data} == {
+        key: (agent, 3) for key, agent in kept.items()
+    }
