@@ -39,7 +39,7 @@ from openclaw.models.catalog import OFFLINE, Models, Selection
 from openclaw.models.configured import misnamed, provider_specs
 from openclaw.plugins.configured import plugin_rules
 from openclaw.plugins.contract import ToolPlugin
-from openclaw.plugins.loader import Host, Plugins, load_plugins
+from openclaw.plugins.loader import Host, Plugins, open_plugins
 from openclaw.plugins.mcp_client import MCP_CLIENT, MCP_MANAGE, mcp_client
 from openclaw.reply import CallRecord, Collector, Reply
 from openclaw.sessions.key import new_key
@@ -309,11 +309,14 @@ class App:
         return workspace_of(spec, given or self._workspace, self.paths)
 
     async def plugins(self) -> Plugins:
-        """Every plugin that is switched on, loaded once. The MCP engine is one of them, and the last in the order of tools."""
+        """Every plugin that is switched on, loaded once. The MCP engine is one of them, the last in the order of tools, and there at once.
+
+        The others may still be on their way (`Plugins.loaded`).
+        """
         if self._plugins is None:
             async with self._loading:
                 if self._plugins is None:
-                    self._plugins = await load_plugins(
+                    self._plugins = await open_plugins(
                         await plugin_rules(self.config, self.engine.resolve),
                         Host(self.paths.data_dir / "plugins"),
                         built_in=self._built_in,
@@ -374,7 +377,12 @@ class App:
             native = workplace.native(await asyncio.to_thread(workplace.skills))
             found = next((tool for tool in native.tools(spec.id) if tool.name == name), None)
         else:
-            found = (await self.plugins()).tool(spec.id, name)
+            plugins = await self.plugins()
+            found = plugins.tool(spec.id, name)
+            if found is None:
+                # It may be one of a plugin that is still on its way. Nobody else waits for that.
+                await plugins.settle(spec.id, 0.0)
+                found = plugins.tool(spec.id, name)
         return found if found is not None and self.engine.decide(found, spec.id).allowed else None
 
 

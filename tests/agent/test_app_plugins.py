@@ -8,7 +8,7 @@ from typing import Any
 from openclaw.agent.events import ToolProgress
 from openclaw.app import App
 from openclaw.plugins import PluginContext, PluginHandle, ToolPlugin
-from parts.command_line import Home
+from parts.command_line import Home, parts_server
 
 
 class Diary:
@@ -90,3 +90,23 @@ async def test_a_config_that_comes_while_plugins_are_loaded_is_followed(tmp_path
         await asyncio.gather(loading, reloading)
 
     assert diary.configs == [{"number": 1}, {"number": 2}]
+
+
+async def test_a_call_of_a_servers_tool_does_not_wait_for_a_plugin_that_is_still_imported(tmp_path: Path) -> None:
+    until = tmp_path / "until"
+    (tmp_path / "slow.py").write_text(
+        f"import os, time\nwhile not os.path.exists({str(until)!r}):\n    time.sleep(0.01)\n"
+    )
+    section = {"load": {"paths": [str(tmp_path / "slow.py")]}, "entries": {"slow": {}}}
+    home = Home(tmp_path, plugins=section, mcp={"servers": {"parts": parts_server()}})
+    async with App(home.config(), paths=home.paths, env=home.environ, workspace=tmp_path) as app:
+        # The server is up before, so that only the plugin could be waited for.
+        await (await app.engine.manager()).call("parts__echo", {"text": "warm"}, agent="main")
+        plugins = await app.plugins()
+        called = await app.call("", "key", "parts__echo", {"text": "hello"})
+        found = plugins.statuses()
+        until.touch()
+        await plugins.loaded()
+
+    assert (called.is_error, found) == (False, ())
+    assert [status.id for status in plugins.statuses()] == ["mcp-client", "slow"]

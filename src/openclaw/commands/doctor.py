@@ -107,7 +107,9 @@ async def _all(context: Context, gateway: Check, *, probe: bool) -> AsyncIterato
                 yield Check("Secrets", "failed", f"{reference.error} (used at {where})", "Look: openclaw secrets check")
         yield await _tokens(app)
         yield await _store(app)
-        for plugin in (await app.plugins()).statuses():
+        plugins = await app.plugins()
+        await plugins.loaded()
+        for plugin in plugins.statuses():
             yield _plugin(plugin)
 
 

@@ -147,7 +147,7 @@ class Gateway:
     async def _load_plugins(self) -> None:
         """Before the first turn asks for them, and without keeping anybody waiting."""
         try:
-            await self.app.plugins()
+            await (await self.app.plugins()).loaded()
         except OpenClawError as error:
             _log.error("Plugins cannot be loaded: %s", error)
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 from openclaw.log import one_line
-from openclaw.plugins.contract import PluginFault
+from openclaw.plugins.contract import PluginFault, PluginHung
 from openclaw.redact import redact
 
 _T = TypeVar("_T")
@@ -36,7 +36,7 @@ async def bounded(call: Callable[[], Awaitable[_T]], seconds: float, what: str |
             task.cancel()
             await asyncio.wait({task}, timeout=GRACE_SECONDS)
     if not in_time:
-        raise PluginFault(f"it did not finish within {seconds:g} s")
+        raise PluginHung(f"it did not finish within {seconds:g} s")
     if task.cancelled():
         raise PluginFault("it cancelled itself")
     return task.result()
@@ -66,7 +66,7 @@ async def in_thread(work: Callable[[], _T], seconds: float) -> _T:
         async with asyncio.timeout(seconds):
             value = await outcome
     except TimeoutError:
-        raise PluginFault(f"it did not finish within {seconds:g} s") from None
+        raise PluginHung(f"it did not finish within {seconds:g} s") from None
     if isinstance(value, PluginFault):
         raise value
     return value

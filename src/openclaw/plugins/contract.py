@@ -65,3 +65,7 @@ class ToolPlugin(msgspec.Struct, frozen=True):
 
 class PluginFault(Exception):
     """Why a plugin is not there, in words that fit after its name."""
+
+
+class PluginHung(PluginFault):
+    """It did not finish in its time: nobody waits for it again."""

@@ -1,7 +1,7 @@
 """What a plugin gave back, as our loop may use it: every tool, source and context of it runs in the plugin's own thread.
 
-The synchronous questions (which tools, what text) are asked there too: a plugin's code never runs in two threads at once. A plugin that
-is busy is not waited for: what it said the last time counts.
+The synchronous questions (which tools, what text) are asked there too: a plugin's code never runs in two threads at once. They are
+answered while a turn settles; in between what was said the last time counts, and nobody waits.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ def housed(handle: PluginHandle, plugin: str, thread: PluginThread) -> PluginHan
 
 
 class _Source:
-    """A ToolSource and a ContextSource. None of the questions waits for a plugin that is busy, but for a moment."""
+    """A ToolSource and a ContextSource. None of the questions waits."""
 
     def __init__(self, handle: PluginHandle, plugin: str, thread: PluginThread) -> None:
         self._source = handle.source
@@ -49,9 +49,11 @@ class _Source:
 
     async def settle(self, agent: str, patience: float) -> None:
         no_tools: Sequence[Tool] = ()
+        no_absences: Sequence[Absence] = ()
         if self._source is not None:
             await self._source.settle(agent, patience)
         self._thread.answer(("tools", agent), lambda: self._tools(agent), no_tools)
+        self._thread.answer(("absences", agent), lambda: self._absences(agent), no_absences)
         self._thread.answer(("context", agent), lambda: self._context(agent), "")
 
     def _tools(self, agent: str) -> Sequence[Tool]:

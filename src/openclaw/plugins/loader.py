@@ -3,6 +3,9 @@
 Whether a plugin is on is one decision (`why_off`). One that raises, hangs or blocks past its deadline or asks for what we do not have
 is left out with a reason (`statuses`), and the others go on. Nothing here raises but CancelledError. A plugin that is not built in runs
 in a thread of its own (thread.py); built-in ones are ours, and run in our loop.
+
+A plugin is waited for once, side by side with the others, and by nobody who does not need it. One that hangs is said to and not waited for
+again in the life of the process, unless its settings change.
 """
 
 import asyncio
@@ -18,7 +21,7 @@ from msgspec.structs import replace
 from openclaw import __version__
 from openclaw.plugins.admit import Offer, admit
 from openclaw.plugins.bounded import in_thread
-from openclaw.plugins.contract import PluginContext, PluginFault, PluginHandle, ToolPlugin
+from openclaw.plugins.contract import PluginContext, PluginFault, PluginHandle, PluginHung, ToolPlugin
 from openclaw.plugins.discover import Found, in_paths, installed
 from openclaw.plugins.fitness import check_config, check_host
 from openclaw.plugins.housed import housed
@@ -124,9 +127,26 @@ async def load_plugins(
     reserved: Collection[str] = (),
 ) -> "Plugins":
     """Load what `rules` switch on, side by side. `reserved` are names of our own tools, which no plugin can take."""
+    plugins = await open_plugins(rules, host, built_in=built_in, reserved=reserved)
+    try:
+        await plugins.loaded()
+    except BaseException:
+        await plugins.close()
+        raise
+    return plugins
+
+
+async def open_plugins(
+    rules: PluginRules,
+    host: Host,
+    *,
+    built_in: Mapping[str, ToolPlugin] | None = None,
+    reserved: Collection[str] = (),
+) -> "Plugins":
+    """The same, without waiting for any but the built-in ones: the others are being loaded then (`Plugins.loaded`)."""
     plugins = Plugins(host, built_in or {}, reserved)
     try:
-        await plugins.apply(rules)
+        await plugins.begin(rules)
     except BaseException:
         await plugins.close()
         raise
@@ -134,7 +154,7 @@ async def load_plugins(
 
 
 class Plugins:
-    """All plugins of one host: a ToolSource and a ContextSource. Made by `load_plugins`."""
+    """All plugins of one host: a ToolSource and a ContextSource. Made by `open_plugins` and `load_plugins`."""
 
     def __init__(self, host: Host, built_in: Mapping[str, ToolPlugin], reserved: Collection[str]) -> None:
         self._host = host
@@ -144,6 +164,13 @@ class Plugins:
         self._blocked: dict[str, _Blocked] = {}
         self._statuses: tuple[PluginStatus, ...] = ()
         self._changing = asyncio.Lock()
+        # The first time that they are loaded, and whether the built-in ones are there by now.
+        self._loading: asyncio.Task[None] | None = None
+        self._has_own = asyncio.Event()
+        # Those that hung while they were started, with the settings they had then.
+        self._hung: dict[str, PluginSettings] = {}
+        # Those that run and hung once: nobody waits for them any more.
+        self._late: set[str] = set()
         # By agent: what was offered the last time, and what was taken of it.
         self._kept: dict[str, _Admitted] = {}
 
@@ -179,14 +206,27 @@ class Plugins:
         return absences
 
     async def settle(self, agent: str, patience: float) -> None:
-        async def wait(name: str, thread: PluginThread | None, source: ToolSource) -> None:
-            seconds = patience + self._host.hook_seconds
-            try:
-                await within(thread, "settle", lambda: source.settle(agent, patience), seconds)
-            except PluginFault as fault:
-                _log.warning("plugin %s failed while its tools were awaited: %s", name, fault)
+        """Wait for plugins that are being loaded, and for what each waits for itself: a plugin of others within its bound, and never again
+        once it has passed that."""
 
-        await asyncio.gather(*(wait(name, running.thread, source) for name, running, source in self._sources()))
+        async def wait(name: str, running: _Running, source: ToolSource) -> None:
+            # However patient the caller is: a server may take its time to start, code in this process has no such reason.
+            seconds = patience + self._host.hook_seconds if running.thread is None else self._host.hook_seconds
+            try:
+                await within(running.thread, "settle", lambda: source.settle(agent, patience), seconds)
+            except PluginFault as fault:
+                if isinstance(fault, PluginHung):
+                    self._late.add(name)
+                if running.thread is None or not running.thread.fault:
+                    _log.error("plugin %s failed while its tools were awaited: %s", name, fault)
+
+        async def others() -> None:
+            await self.loaded()
+            sources = [one for one in self._sources() if one[1].thread is not None and one[0] not in self._late]
+            await asyncio.gather(*(wait(*one) for one in sources))
+
+        own = [one for one in self._sources() if one[1].thread is None]
+        await asyncio.gather(others(), *(wait(*one) for one in own))
 
     def context(self, agent: str) -> str:
         texts: list[str] = []
@@ -198,39 +238,60 @@ class Plugins:
                     _log.warning("plugin %s failed to add to the prompt", name, exc_info=error)
         return "\n\n".join(text for text in texts if text)
 
+    async def begin(self, rules: PluginRules) -> None:
+        """Apply the first rules. Returns when the built-in plugins are there; the others come meanwhile."""
+        self._loading = asyncio.create_task(self.apply(rules), name="plugins")
+        has_own = asyncio.create_task(self._has_own.wait())
+        try:
+            await asyncio.wait({self._loading, has_own}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            has_own.cancel()
+
+    async def loaded(self) -> None:
+        """Wait until every plugin of the first rules is there or left out. Their own bounds end this."""
+        if self._loading is not None and not self._loading.done():
+            await asyncio.shield(self._loading)
+
     async def apply(self, rules: PluginRules) -> None:
         """Start, change and stop plugins until they are what `rules` say. One that did not change is left alone."""
         async with self._changing:
-            found, statuses = await self._find(rules)
-            gone = [name for name in self._running if name not in found]
+            built_in = [Found(name, "built in", partial(_same, plugin)) for name, plugin in self._built_in.items()]
+            statuses = await asyncio.gather(*(self._bring(one, rules) for one in built_in))
+            self._has_own.set()
+            found, missing = await self._find(rules)
+            gone = [name for name in self._running if name not in found and name not in self._built_in]
             await asyncio.gather(*(self._stop(name) for name in gone))
-            statuses += await asyncio.gather(*(self._bring(one, rules) for one in found.values()))
+            statuses += [*missing, *await asyncio.gather(*(self._bring(one, rules) for one in found.values()))]
             self._statuses = tuple(sorted(statuses, key=lambda status: status.id))
 
     async def close(self) -> None:
-        """Shut every plugin down, side by side."""
+        """Shut every plugin down, side by side. What is still being loaded is not waited for."""
+        if self._loading is not None and not self._loading.done():
+            self._loading.cancel()
+            await asyncio.wait({self._loading})
         async with self._changing:
             await asyncio.gather(*(self._stop(name) for name in list(self._running)))
 
     async def _find(self, rules: PluginRules) -> tuple[dict[str, Found], list[PluginStatus]]:
-        """The plugins there are, by id; built in before `plugins.load.paths` before installed. Also the entries that name none."""
-        found = {name: Found(name, "built in", partial(_same, plugin)) for name, plugin in self._built_in.items()}
+        """The plugins there are beside the built-in ones, by id; `plugins.load.paths` before installed. Also the entries that name none."""
+        found: dict[str, Found] = {}
         in_files, unusable = in_paths(rules.paths) if rules.enabled else ([], [])
         statuses = [PluginStatus(one.where, "failed", LOAD_PATHS, reason=one.reason) for one in unusable]
         candidates = in_files
-        if rules.enabled and not {*rules.entries} <= {*found, *(one.id for one in in_files)}:
+        if rules.enabled and not {*rules.entries} <= {*self._built_in, *(one.id for one in in_files)}:
             # Reading the metadata of all installed packages takes tens of milliseconds: only when an entry asks for it.
             try:
                 candidates = in_files + await in_thread(installed, self._host.start_seconds)
             except PluginFault as fault:
                 _log.warning("installed plugins cannot be listed: %s", fault)
         for one in candidates:
-            first = found.setdefault(one.id, one)
+            first = None if one.id in self._built_in else found.setdefault(one.id, one)
             if first is not one:
-                _log.warning("plugin %s is also at %s; the one at %s is used", one.id, one.where, first.where)
+                used = f"the one at {first.where}" if first else "the built-in one"
+                _log.warning("plugin %s is also at %s; %s is used", one.id, one.where, used)
         nowhere = "no plugin of this name is installed or under plugins.load.paths"
         for name in rules.entries:
-            if name not in found:
+            if name not in found and name not in self._built_in:
                 # The file may serve another program too, which has it: whoever switched it off here does not miss it.
                 off = why_off(name, rules, built_in=False)
                 statuses.append(PluginStatus(name, "off" if off else "missing", reason=off or nowhere))
@@ -248,6 +309,8 @@ class Plugins:
                 await self._stop(name)
                 status = replace(status, state="off", reason=off)
             elif running is None:
+                if self._hung.get(name) == settings:
+                    raise PluginFault("it hung when it was started, and is not tried again until its settings change")
                 plugin = await in_thread(found.load, self._host.start_seconds)
                 status = _described(status, plugin)
                 await self._start(name, plugin, settings)
@@ -255,7 +318,9 @@ class Plugins:
                 status = _described(status, running.plugin)
                 status = replace(status, reason=await self._change(name, running, settings))
         except PluginFault as fault:
-            _log.warning("plugin %s is not loaded: %s", name, fault)
+            if isinstance(fault, PluginHung):
+                self._hung[name] = settings
+            _log.error("plugin %s is not loaded: %s", name, fault)
             status = replace(status, state="failed", reason=str(fault))
         return status
 
@@ -292,6 +357,7 @@ class Plugins:
             if thread is not None:
                 await thread.close()
             raise
+        self._late.discard(name)
         self._running[name] = _Running(plugin, settings, handle, thread)
 
     async def _change(self, name: str, running: _Running, settings: PluginSettings) -> str:
@@ -312,7 +378,9 @@ class Plugins:
         try:
             seconds = self._host.hook_seconds
             await within(running.thread, "on_config_change", lambda: change(settings.config), seconds)
-        except PluginFault:
+        except PluginFault as fault:
+            if isinstance(fault, PluginHung):
+                self._late.add(name)
             await self._stop(name)
             raise
         self._running[name] = replace(running, settings=settings)
@@ -323,10 +391,10 @@ class Plugins:
         if running is None:
             return
         try:
-            if running.handle.on_shutdown is not None:
+            if running.handle.on_shutdown is not None and name not in self._late:
                 await within(running.thread, "on_shutdown", running.handle.on_shutdown, self._host.hook_seconds)
         except PluginFault as fault:
-            _log.warning("plugin %s did not shut down cleanly: %s", name, fault)
+            _log.error("plugin %s did not shut down cleanly: %s", name, fault)
         finally:
             if running.thread is not None:
                 await running.thread.close()
@@ -339,7 +407,7 @@ class Plugins:
         running = self._running.get(name)
         if running is not None and running.thread is thread:
             del self._running[name]
-            _log.warning("plugin %s is disabled: %s", name, thread.fault)
+            _log.error("plugin %s is disabled: %s", name, thread.fault)
 
     def _admitted(self, agent: str) -> "_Admitted":
         """Decided anew only when a plugin offers other tools than the last time."""

@@ -25,9 +25,6 @@ Key = tuple[str, str]
 REACTION_SECONDS = 1.0
 # Seconds after which a thread has to show that it is alive while it does something that may take longer.
 ALIVE_SECONDS = 60.0
-# Seconds our loop itself waits for an answer to a question; asked of a loop that runs, it takes a tenth of a millisecond. It is waited
-# for once: while the answer is outstanding, the last one is used.
-ANSWER_SECONDS = 0.25
 # Enough of a task's name, which a plugin may choose, to recognise it.
 _SHOWN_NAME = 80
 
@@ -102,13 +99,10 @@ class PluginThread:
             self._end_when_idle()
 
     def ask(self, key: Key, question: Callable[[], _T], default: _T) -> _T:
-        """The answer to a question that takes no time. One that takes longer is answered with what was said the last time."""
+        """What was answered the last time. The question is put again, for whoever asks next: our loop never waits for a thread."""
         if key not in self._asked and not self.fault:
-            answered = threading.Event()
             self._asked.add(key)
             self._tell(lambda: self.answer(key, question, default))
-            self._tell(answered.set)
-            answered.wait(ANSWER_SECONDS)
         last: _T = self._answers.get(key, default)
         return last
 

@@ -8,15 +8,16 @@ import threading
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 import pytest
 
 from openclaw.content import Text, ToolCall
-from openclaw.plugins.loader import Host, PluginRules, Plugins, PluginSettings, load_plugins
+from openclaw.plugins import PluginContext, PluginHandle, ToolPlugin
+from openclaw.plugins.loader import Host, PluginRules, Plugins, PluginSettings, load_plugins, open_plugins
 from openclaw.security.policy import Decision
-from openclaw.tool import Absence, Invocation, Tool, ToolResult
+from openclaw.tool import Absence, Invocation, Tool, ToolResult, parameters
 from openclaw.tools.invoke import CheckerCache, invoke
 from parts.loops import both_loops
 from parts.processes import HANG_GUARD
@@ -413,8 +414,8 @@ async def initialize(context):
 async def test_a_source_is_asked_in_the_plugins_own_thread(shelf: Shelf) -> None:
     shelf.put("source", SOURCE)
     plugins = await shelf.load()
-    await plugins.settle("main", 0.0)
     await plugins.settle("other", 0.0)
+    await plugins.settle("main", 0.0)
 
     assert [tool.name for tool in plugins.tools("main")] == ["quick", "learn"]
     assert [tool.name for tool in plugins.tools("other")] == ["quick"]
@@ -458,3 +459,163 @@ async def test_a_call_under_way_is_finished_by_a_plugin_that_is_started_again(sh
 
     assert await calling == ToolResult((Text("finished"),))
     await plugins.close()
+
+
+# ---- one wait, and never in our loop
+
+
+class _Waits:
+    """The functions of `threading` that wait, as they are entered in this thread."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def __call__(self, frame: FrameType, event: str, argument: object) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename == threading.__file__ and code.co_name in ("wait", "join"):
+            self.seen.append(code.co_name)
+
+
+async def test_no_question_makes_our_loop_wait_for_a_thread_that_is_busy(shelf: Shelf) -> None:
+    shelf.put("source", SOURCE)
+    plugins = await shelf.load(hook=BOUND * 5)
+    await plugins.settle("main", 0.0)
+    await call(plugins.tool("main", "learn"))
+    plugins.tools("main")
+    await opened(shelf.module("source").begun)
+
+    waits = _Waits()
+    sys.setprofile(waits)
+    try:
+        told = (plugins.tools("main"), plugins.absences("main"), plugins.context("main"))
+    finally:
+        sys.setprofile(None)
+
+    assert ([tool.name for tool in told[0]], told[1:]) == (
+        ["quick", "learn"],
+        ([Absence("later", "not yet for main")], "Hello main, round 1."),
+    )
+    assert waits.seen == []
+    await plugins.close()
+
+
+LATE = """
+class Source:
+    def tools(self, agent):
+        return [tool(quick)]
+
+    def absences(self, agent):
+        return []
+
+    async def settle(self, agent, patience):
+        seen.append(patience)
+        await asyncio.Event().wait()
+
+async def stop():
+    seen.append("stopped")
+
+async def initialize(context):
+    return PluginHandle(source=Source(), tools=[tool(slow)], on_shutdown=stop)
+"""
+
+
+async def test_a_plugin_whose_tools_never_settle_is_waited_for_once(
+    shelf: Shelf, caplog: pytest.LogCaptureFixture
+) -> None:
+    shelf.put("late", LATE)
+    shelf.put("good", GOOD)
+    plugins = await shelf.load(hook=BOUND)
+    for _ in range(3):
+        await plugins.settle("main", float("inf"))
+    await plugins.settle("other", 0.0)
+
+    assert shelf.module("late").seen == [float("inf")]
+    assert {"slow", "quick"} == {tool.name for tool in plugins.tools("main")}
+    assert [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR] == [
+        "plugin late failed while its tools were awaited: it did not finish within 0.2 s"
+    ]
+    await plugins.close()
+    # It was waited for once: not again when everything ends.
+    assert shelf.module("late").seen == [float("inf")]
+
+
+IN_IMPORT = """
+seen.append("imported")
+block()
+
+async def initialize(context):
+    return PluginHandle()
+"""
+IN_INITIALIZE = """
+async def initialize(context):
+    begun.set()
+    await asyncio.Event().wait()
+"""
+
+
+async def test_plugins_that_hang_are_waited_for_side_by_side(shelf: Shelf) -> None:
+    for name in ("a", "b", "c"):
+        shelf.put(name, IN_INITIALIZE)
+    shelf.put("d", IN_IMPORT)
+    plugins = await shelf.load(start=BOUND * 10)
+
+    hung = ("failed", "it did not finish within 2 s")
+    assert states(plugins) == dict.fromkeys(shelf.names, hung)
+    assert all(shelf.module(name).begun.is_set() for name in shelf.names)
+    await plugins.close()
+
+
+COUNTS = """
+with open(__file__.replace(".py", ".log"), "a") as log:
+    log.write("x")
+"""
+
+
+async def imported(log: Path, times: int) -> int:
+    """How often a plugin was imported, once it was as often as that: a busy machine may need longer than its bound."""
+
+    def count() -> int:
+        return len(log.read_text()) if log.exists() else 0
+
+    async with asyncio.timeout(HANG_GUARD):
+        while count() < times:
+            await asyncio.sleep(0.01)
+    return count()
+
+
+@pytest.mark.parametrize("body", [IN_IMPORT, IN_INITIALIZE], ids=["import", "initialize"])
+async def test_a_plugin_that_hung_at_its_start_is_tried_again_only_with_other_settings(shelf: Shelf, body: str) -> None:
+    shelf.put("hangs", COUNTS + body)
+    plugins = await shelf.load(start=BOUND)
+    await plugins.apply(shelf.rules())
+
+    assert await imported(shelf.folder / "hangs.log", 1) == 1
+    assert states(plugins) == {
+        "hangs": ("failed", "it hung when it was started, and is not tried again until its settings change")
+    }
+    shelf.module("hangs").gate.set()
+    await plugins.apply(shelf.rules(changed=True))
+    assert await imported(shelf.folder / "hangs.log", 2) == 2
+    await plugins.close()
+
+
+async def test_what_is_built_in_is_there_while_another_plugin_is_still_imported(shelf: Shelf) -> None:
+    shelf.put("hangs", COUNTS + IN_IMPORT)
+
+    async def initialize(context: PluginContext) -> PluginHandle:
+        return PluginHandle(tools=[Tool("ours", "Ours.", parameters({"type": "object"}), quick)])
+
+    async def quick(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        return ToolResult((Text("done"),))
+
+    plugins = await open_plugins(
+        shelf.rules(),
+        Host(shelf.folder / "data", start_seconds=HANG_GUARD),
+        built_in={"own": ToolPlugin("", "", initialize)},
+    )
+    assert await call(plugins.tool("main", "ours")) == ToolResult((Text("done"),))
+    assert plugins.statuses() == ()
+    await imported(shelf.folder / "hangs.log", 1)
+    # It ends though the other one is still at it.
+    await plugins.close()
+    assert not shelf.module("hangs").gate.is_set()
