@@ -256,6 +256,15 @@ class ResponseParser:
         if self._buffer:
             data = self._buffer + data
             self._buffer = b""
+        # Chunks that end in these bytes are given as one piece: an object for each would cost far more than a small one holds.
+        found: list[bytes] = []
+        try:
+            self._cut_chunks(data, found)
+        finally:
+            if found:
+                self.pieces.append(found[0] if len(found) == 1 else b"".join(found))
+
+    def _cut_chunks(self, data: bytes, found: list[bytes]) -> None:
         position, end = 0, len(data)
         while position < end or self._trailers:
             if self._trailers:
@@ -263,7 +272,7 @@ class ResponseParser:
                 return
             if self._remaining > 0:
                 take = min(self._remaining, end - position)
-                self.pieces.append(data if take == end else data[position : position + take])
+                found.append(data if take == end else data[position : position + take])
                 position += take
                 self._remaining -= take
                 if self._remaining == 0:
@@ -375,6 +384,7 @@ def _content_length(text: str) -> int:
     return int(text)
 
 
+@lru_cache(maxsize=256)
 def _chunk_size(line: bytes) -> int:
     match = _CHUNK_LINE.fullmatch(line)
     if match is None:

@@ -14,6 +14,8 @@ from openclaw.net.connection import HttpConnection
 from openclaw.net.http1 import Head, Headers, ResponseParser
 from openclaw.net.pool import Pool
 from openclaw.net.redirect import is_same_resource
+from openclaw.net.share import Share
+from openclaw.protocol.gathered import Gathered
 from openclaw.security.egress import Target
 
 
@@ -88,14 +90,13 @@ class Response:
             if len(whole) > limit:
                 raise self._too_large(limit)
             return whole
-        pieces: list[bytes] = []
-        size = 0
+        body, share = Gathered(), Share()
         async for piece in self.chunks():
-            size += len(piece)
-            if size > limit:
+            if body.size + len(piece) > limit:
                 raise self._too_large(limit)
-            pieces.append(piece)
-        return b"".join(pieces)
+            body.add(piece)
+            await share.rest()
+        return body.take()
 
     def chunks(self) -> AsyncIterator[bytes]:
         """The body piece by piece, decompressed, as it arrives. Raises LinkLostError when it is cut off."""

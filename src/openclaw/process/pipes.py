@@ -26,8 +26,20 @@ class PipeReader:
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
         self._open = True
+        self._paused = False
         os.set_blocking(fd, False)
         self._loop.add_reader(fd, self._readable)
+
+    def pause(self) -> None:
+        """Leave what arrives in the pipe until `resume`: who writes has to wait."""
+        if self._open and not self._paused:
+            self._paused = True
+            self._loop.remove_reader(self._fd)
+
+    def resume(self) -> None:
+        if self._open and self._paused:
+            self._paused = False
+            self._loop.add_reader(self._fd, self._readable)
 
     def drain(self) -> None:
         """Take what is there right now, without waiting for the loop: the one who wrote it is gone."""

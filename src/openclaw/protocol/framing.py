@@ -6,6 +6,7 @@ at the next newline. What a line means is `jsonrpc.py`'s business.
 
 import msgspec
 
+from openclaw.protocol.gathered import Gathered
 from openclaw.protocol.jsonrpc import ID_WINDOW
 
 
@@ -20,8 +21,8 @@ class Oversized(msgspec.Struct, frozen=True, gc=False):
 class LineFramer:
     def __init__(self, max_bytes: int) -> None:
         self._max = max_bytes
-        # The line that has not ended yet, in pieces, so that a long one is joined once.
-        self._pieces: list[bytes] = []
+        # The line that has not ended yet.
+        self._pieces = Gathered()
         self._size = 0
         # The two ends of a line that is already too long.
         self._head = b""
@@ -54,9 +55,9 @@ class LineFramer:
             self._head += piece[: ID_WINDOW - len(self._head)]
             self._tail = (self._tail + piece[-ID_WINDOW:])[-ID_WINDOW:]
             return
-        self._pieces.append(piece)
+        self._pieces.add(piece)
         if self._size > self._max:
-            self._head, self._tail = _ends(self._pieces)
+            self._head, self._tail = _ends(self._pieces.pieces())
             self._pieces.clear()
 
     def _end_line(self) -> bytes | Oversized:
@@ -65,9 +66,7 @@ class LineFramer:
             line: bytes | Oversized = Oversized(self._head, self._tail, size)
             self._head = self._tail = b""
             return line
-        line = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-        self._pieces.clear()
-        return line
+        return self._pieces.take()
 
 
 def _ends(pieces: list[bytes]) -> tuple[bytes, bytes]:

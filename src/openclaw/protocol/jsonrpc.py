@@ -28,6 +28,9 @@ INTERNAL_ERROR = -32603
 
 # Repairing means Python's own parser and writer, about 30 times slower than ours: above this size it would hold up every server.
 _MAX_REPAIR_BYTES = 2 << 20
+# A batch is worked off in one go. Nobody is sent one who did not send one, and we send none.
+_MAX_BATCH = 1_000
+_MAX_BATCH_BYTES = 1 << 20
 # How much of each end of a broken message is looked at for its id.
 ID_WINDOW = 4096
 # How much of a broken message is shown to a person.
@@ -144,6 +147,8 @@ def decode(data: bytes) -> list[Message]:
 
 
 def _decode_batch(data: bytes) -> list[Message]:
+    if len(data) > _MAX_BATCH_BYTES:
+        return [Malformed(f"a batch of {len(data)} bytes, more than the {_MAX_BATCH_BYTES} allowed")]
     try:
         items = _batch.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -151,6 +156,8 @@ def _decode_batch(data: bytes) -> list[Message]:
         if repaired is None:
             return [Malformed(_describe(data, error))]
         items = _batch.decode(repaired)
+    if len(items) > _MAX_BATCH:
+        return [Malformed(f"a batch of {len(items)} messages, more than the {_MAX_BATCH} allowed")]
     messages: list[Message] = []
     for item in items:
         raw = bytes(item)

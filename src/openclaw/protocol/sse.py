@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from openclaw.protocol.gathered import Gathered
+
 _BOM = b"\xef\xbb\xbf"
 # A number of milliseconds this long is decades: nobody means it.
 _MAX_RETRY_DIGITS = 12
@@ -48,15 +50,17 @@ class SseParser:
         self._start: bytes | None = b""
         # A CR ended the last line: an LF that follows belongs to it.
         self._after_cr = False
-        # The line that has not ended yet, in pieces, so that a long one is joined once.
-        self._pieces: list[bytes] = []
+        # The line that has not ended yet.
+        self._pieces = Gathered()
         self._line_bytes = 0
         self._comment = False
         # The block that has not ended yet.
         self._block_bytes = 0
         self._too_long = False
         self._event = ""
-        self._data: list[bytes] = []
+        # The values of its `data` lines, with line feeds between them; and how many lines there were.
+        self._data = Gathered()
+        self._data_lines = 0
         self._id: str | None = None
         self._retry: int | None = None
 
@@ -74,8 +78,11 @@ class SseParser:
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         *ended, rest = data.split(b"\n")
         for piece in ended:
-            self._take(piece)
-            self._end_line(events)
+            if self._line_bytes:
+                self._take(piece)
+                self._end_line(events)
+            else:
+                self._line(piece, events)
         if rest:
             self._take(rest)
         return events
@@ -91,6 +98,19 @@ class SseParser:
         self._start = None
         return start.removeprefix(_BOM)
 
+    def _line(self, line: bytes, events: list[SseEvent]) -> None:
+        """A line that came in one piece."""
+        if not line:
+            self._end_block(events)
+        elif self._too_long or line.startswith(b":"):
+            return
+        elif self._block_bytes + len(line) > self._max:
+            self._too_long = True
+            self._data.clear()
+        else:
+            self._block_bytes += len(line)
+            self._field([line])
+
     def _take(self, piece: bytes) -> None:
         if not self._line_bytes:
             self._comment = piece.startswith(b":")
@@ -102,18 +122,15 @@ class SseParser:
             self._pieces.clear()
             self._data.clear()
             return
-        self._pieces.append(piece)
+        self._pieces.add(piece)
 
     def _end_line(self, events: list[SseEvent]) -> None:
         length, self._line_bytes = self._line_bytes, 0
-        if not length:
-            self._pieces.clear()
-            self._end_block(events)
-        elif self._comment:
+        if self._comment:
             self._comment = False
         elif not self._too_long:
             self._block_bytes += length
-            self._field(self._pieces)
+            self._field(self._pieces.pieces())
             self._pieces.clear()
 
     def _field(self, pieces: list[bytes]) -> None:
@@ -130,7 +147,10 @@ class SseParser:
             # A long value is put together without what stands before it, and so copied once.
             value = b"".join((line[start:], *pieces[1:]))
         if name == b"data":
-            self._data.append(value)
+            if self._data_lines:
+                self._data.add(b"\n")
+            self._data_lines += 1
+            self._data.add(value)
         else:
             self._set(name, value.decode("utf-8", "replace"))
 
@@ -158,15 +178,16 @@ class SseParser:
             self.retry = self._retry
         if self._too_long:
             self._skipped(f"an event of more than {self._max} bytes was dropped")
-        elif self._data or self._id is not None or self._retry is not None:
-            data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
-            events.append(SseEvent(self._event or "message", data, self._id, self._retry))
+        elif self._data_lines or self._id is not None or self._retry is not None:
+            events.append(SseEvent(self._event or "message", self._data.take(), self._id, self._retry))
         self._clear()
 
     def _clear(self) -> None:
         self._block_bytes = 0
         self._too_long = False
         self._event = ""
-        self._data = []
+        self._data_lines = 0
+        if self._data.size:
+            self._data.clear()
         self._id = None
         self._retry = None

@@ -11,6 +11,7 @@ from typing import Final
 
 from openclaw.errors import LinkLostError, ProtocolError
 from openclaw.net.response import Response
+from openclaw.net.share import Share
 from openclaw.protocol.sse import SseEvent, SseParser
 
 _log = logging.getLogger(__name__)
@@ -23,6 +24,8 @@ LONGEST_PAUSE: Final = 60.0
 MAX_DOUBLINGS: Final = 6
 # A server may ask for longer pauses than our own, but a stream nobody reads for an hour is as good as closed.
 LONGEST_RETRY: Final = 600.0
+# Read at a time: a few hundred of the smallest events.
+READ_BYTES: Final = 8 * 1024
 # How long the end of a stream may take to arrive after the last event anybody wants, to use its connection again.
 LINGER: Final = 1.0
 
@@ -68,6 +71,8 @@ class EventStream:
         self._label = label
         self._fail_on_excess = fail_on_excess
         self._retry: float | None = None
+        # Bytes since the last piece that ended an event.
+        self._pending = 0
 
     async def read(self, response: Response) -> None:
         """Deliver events until this response ends, breaks off, or nothing more is wanted; then give the response up."""
@@ -76,7 +81,7 @@ class EventStream:
             if whole is None:
                 await self._follow(response)
             elif len(whole) > self._max_event_bytes or (single := single_message(whole)) is None:
-                self._take(self._parser().feed(whole))
+                await self._digest(self._parser(), whole, Share())
             else:
                 id, data = single
                 self.progress += 1
@@ -94,17 +99,25 @@ class EventStream:
         return SseParser(max_event_bytes=self._max_event_bytes, skipped=self._skipped)
 
     async def _follow(self, response: Response) -> None:
-        parser = self._parser()
-        # Bytes since the last piece that ended an event.
-        pending = 0
-        async for piece in response.chunks():
+        parser, share = self._parser(), Share()
+        self._pending = 0
+        async for received in response.chunks():
+            await self._digest(parser, received, share)
+            if self._enough():
+                return
+
+    async def _digest(self, parser: SseParser, received: bytes, share: Share) -> None:
+        """Read what came in small pieces, and let others have their turn in between: a server may send faster than we read."""
+        for start in range(0, len(received), READ_BYTES):
+            piece = received if len(received) <= READ_BYTES else received[start : start + READ_BYTES]
             events = parser.feed(piece)
-            pending = 0 if events else pending + len(piece)
-            if pending > self._max_event_bytes and self._fail_on_excess:
+            self._pending = 0 if events else self._pending + len(piece)
+            if self._pending > self._max_event_bytes and self._fail_on_excess:
                 raise ProtocolError(f"The answer of {self._label} is larger than {self._max_event_bytes} bytes.")
             self._take(events)
             if self._enough():
                 return
+            await share.rest()
 
     def _take(self, events: list[SseEvent]) -> None:
         for event in events:

@@ -12,10 +12,12 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from openclaw.errors import LinkLostError, ProtocolError
 from openclaw.log import one_line
+from openclaw.net.share import SHARE
 from openclaw.process.pipes import PipeReader, PipeWriter
 from openclaw.process.spawn import EXIT_GRACE, spawn
 from openclaw.protocol.framing import LineFramer, Oversized
@@ -84,6 +86,7 @@ class StdioTransport:
         assert process.stderr is not None
         link = StdioLink(process.pid, PipeWriter(process.stdin), sink, self._max_message_bytes, self._report)
         stdout = PipeReader(process.stdout, link.data, link.output_ended)
+        link.reader = stdout
         words = _Words(self._on_stderr)
         stderr = PipeReader(process.stderr, words.data, words.end)
 
@@ -119,6 +122,11 @@ class StdioLink:
         self._sink = sink
         self._report = report
         self._framer = LineFramer(max_message_bytes)
+        # Where the lines come from, and those that wait because their share of the loop was used up.
+        self.reader: PipeReader | None = None
+        self._lines: deque[bytes | Oversized] = deque()
+        # What is left to do when they have been read.
+        self._then: deque[Callable[[], None]] = deque()
         self._max_message_bytes = max_message_bytes
         self._loop = asyncio.get_running_loop()
         self._lost = False
@@ -224,13 +232,44 @@ class StdioLink:
     def data(self, data: bytes) -> None:
         self._awake_until = 0.0
         self.was_heard = True
-        for line in self._framer.feed(data):
+        lines, is_behind = self._framer.feed(data), bool(self._lines)
+        if len(lines) == 1 and not is_behind and isinstance(lines[0], bytes):
+            self._sink.received(lines[0], None)
+            return
+        self._lines.extend(lines)
+        if not is_behind:
+            self._read_lines()
+
+    def _read_lines(self) -> None:
+        """Hand over what the server wrote, for as long as our share of the loop lasts. What is left waits for the next turn, and so does
+        the server: it may write faster than we read."""
+        ends = time.perf_counter() + SHARE
+        lines = self._lines
+        while lines:
+            line = lines.popleft()
             if isinstance(line, Oversized):
                 self._oversized(line)
             else:
                 self._sink.received(line, None)
+            if lines and time.perf_counter() >= ends:
+                if self.reader is not None:
+                    self.reader.pause()
+                self._loop.call_soon(self._read_lines)
+                return
+        if self.reader is not None:
+            self.reader.resume()
+        while self._then:
+            self._then.popleft()()
+
+    def _after_lines(self, act: Callable[[], None]) -> bool:
+        """Do something when all that the server wrote has been read; False when there is nothing left to read."""
+        if self._lines:
+            self._then.append(act)
+        return bool(self._lines)
 
     def output_ended(self) -> None:
+        if self._after_lines(self.output_ended):
+            return
         for line in self._framer.finish():
             # Half an answer is none: its caller learns how the server ended.
             if isinstance(line, bytes) and not all(isinstance(message, Malformed) for message in decode(line)):
@@ -242,9 +281,11 @@ class StdioLink:
 
     def lost(self, error: LinkLostError | None) -> None:
         """The end of the link, said once. Requests that the server never read are told apart from those it may have seen."""
-        if self._lost:
+        # What it said before it went still counts. When we leave, nobody waits for it any more.
+        if self._lost or (error is not None and self._after_lines(partial(self.lost, error))):
             return
         self._lost = True
+        self._lines.clear()
         if error is None:
             # When we leave, what is on its way to the server should still reach it.
             self._let_go()
