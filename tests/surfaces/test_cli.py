@@ -678,3 +678,26 @@ def test_a_plugin_whose_work_refuses_to_end_does_not_keep_a_command_from_ending(
     person.configure(json.dumps({"plugins": {"load": {"paths": [str(plugin)]}, "entries": {"clinging": {}}}}))
     ran = person.run("tools")
     assert (ran.code, "read" in ran.out) == (0, True)
+
+
+def test_a_description_is_whole_in_json_and_cut_for_the_model(person: Program) -> None:
+    words = "d" * 20_000
+    plan = person.home / "plan.json"
+    plan.write_text(json.dumps({"tools": [{"name": "add", "description": words, "inputSchema": {"type": "object"}}]}))
+    script = str(Path(__file__).parent.parent / "parts" / "workshop.py")
+    shop = {"command": sys.executable, "args": [script, str(plan), str(person.home / "log")]}
+    person.configure(json.dumps({"mcp": {"servers": {"shop": shop}}}))
+    assert person.run("mcp", "tools", "--json").data[0]["description"] == words
+    (offered,) = [tool for tool in person.run("tools", "--json").data if tool["name"] == "shop__add"]
+    assert len(offered["description"]) == len("[MCP server: shop] ") + 16_384
+
+
+def test_the_doctor_warns_of_a_launcher_without_a_version(person: Program) -> None:
+    servers = {
+        "any": {"command": "npx", "args": ["-y", "some-server"]},
+        "exact": {"command": "npx", "args": ["-y", "some-server@1.2.3"]},
+    }
+    person.configure(json.dumps({"mcp": {"servers": servers}}))
+    said = person.run("doctor").out
+    assert "!!  Server any: npx runs whatever version of some-server there is on the day\n" in said
+    assert said.count("whatever version") == 1

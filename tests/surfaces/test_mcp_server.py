@@ -393,6 +393,9 @@ async def test_a_cancelled_order_ends_its_model_request_and_the_next_one_works(t
         await server.initialize()
         first = server.begin_order("first", meta={"progressToken": 5})
         await chat.waiting.wait()
+        # Ids of another type are other ids.
+        for other in ("2", True, 2.5, None):
+            server.notify("notifications/cancelled", {"requestId": other})
         server.notify("notifications/cancelled", {"requestId": 2, "reason": "changed my mind"})
         await chat.gone.wait()
         assert await server.said("second") == "Second."

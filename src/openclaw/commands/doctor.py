@@ -21,6 +21,7 @@ from openclaw.auth.key import NAMES
 from openclaw.commands.config import withheld
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
+from openclaw.commands.launchers import unpinned
 from openclaw.commands.parse import Parsed
 from openclaw.commands.render import left_out
 from openclaw.commands.secrets import checked
@@ -181,6 +182,7 @@ async def _servers(app: App, *, probe: bool) -> list[Check]:
             await manager.arrivals.started(name)
     specs = {(one.name, one.owner): one for name in agent_ids(app.config) for one in server_specs(app.config, name)}
     checks = [_server(status, _no_program(specs[status.name, status.owner], app)) for status in manager.status()]
+    checks += [check for one in specs.values() if (check := _launcher(one))]
     for finding in plaintext_findings(app.config):
         place = f"{finding.file}:{finding.line}" if finding.line else finding.file
         checks.append(
@@ -192,6 +194,16 @@ async def _servers(app: App, *, probe: bool) -> list[Check]:
             )
         )
     return checks
+
+
+def _launcher(spec: ServerSpec) -> Check | None:
+    """A server whose program may be another one at every start."""
+    packages = unpinned(spec.command, spec.args) if spec.enabled else ()
+    if not packages:
+        return None
+    what, which = f"Server {clean_label(spec.name, 60)}", clean_label(", ".join(packages), 200)
+    sentence = f"{spec.command} runs whatever version of {which} there is on the day"
+    return Check(what, "warning", sentence, f"Write the version you tried, as in NAME@1.2.3: {spec.where}")
 
 
 def _no_program(spec: ServerSpec, app: App) -> ProcessError | None:

@@ -144,7 +144,7 @@ async def tools(context: Context, parsed: Parsed) -> int:
                 "name": entry.name,
                 "server": entry.spec.name,
                 "tool": entry.definition.name,
-                "description": clean_label(entry.definition.details().description or "", _DESCRIPTION),
+                "description": clean_terminal(entry.definition.details().description or ""),
                 "inputSchema": schema_of(entry.definition.details()),
             }
             for entry in found
@@ -164,7 +164,8 @@ async def tools(context: Context, parsed: Parsed) -> int:
         context.console.data(rows)
     else:
         context.console.table(
-            ("tool", "server", "what it does"), [(r["name"], r["server"], r["description"]) for r in rows]
+            ("tool", "server", "what it does"),
+            [(r["name"], r["server"], clean_label(r["description"], _DESCRIPTION)) for r in rows],
         )
     for status in waiting:
         context.console.note(f"{clean_label(status.name, 100)}: {clean_label(status.shown, 500)}")
@@ -294,7 +295,7 @@ async def prompts(context: Context, parsed: Parsed) -> int:
             (
                 f"/{typed_name(row['server'])}:{row['name']}",
                 " ".join(f"{argument['name']}{'' if argument['required'] else '?'}" for argument in row["arguments"]),
-                row["description"],
+                clean_label(row["description"], _DESCRIPTION),
             )
             for row in rows
         ]
@@ -310,11 +311,11 @@ def _prompt_json(server: str, entry: PromptEntry) -> dict[str, Any]:
     return {
         "server": server,
         "name": clean_label(entry.name, 128),
-        "description": clean_label(entry.description or "", _DESCRIPTION),
+        "description": clean_terminal(entry.description or ""),
         "arguments": [
             {
                 "name": clean_label(argument.name, 128),
-                "description": clean_label(argument.description or "", _DESCRIPTION),
+                "description": clean_terminal(argument.description or ""),
                 "required": argument.required,
             }
             for argument in entry.arguments or []

@@ -27,8 +27,9 @@ _log = logging.getLogger(__name__)
 
 # What a model gets of one result; the whole is kept in a file.
 MAX_TEXT = 100_000
-# Long enough for the wordiest honest tools, short enough that a thousand of them fit a prompt.
-MAX_DESCRIPTION = 4_096
+# Of a tool's description: more than the wordiest honest ones have. Of what is said about a link in a result: a page.
+MAX_DESCRIPTION = 16_384
+MAX_NOTE = 4_096
 MAX_LABEL = 128
 MAX_URI = 2_048
 # The smallest bound among vendors for one picture.
@@ -163,7 +164,7 @@ class _Answer(msgspec.Struct, eq=False):
 
     def _link(self, item: Content) -> None:
         parts = [clean_label(item.title or item.name or "resource", MAX_LABEL), clean_label(item.uri or "", MAX_URI)]
-        note = clean_label(item.description or "", MAX_DESCRIPTION)
+        note = clean_label(item.description or "", MAX_NOTE)
         self.texts.append(f"[resource link: {' '.join(parts)}]" + (f" {note}" if note else ""))
 
     def _embedded(self, item: Content) -> None:

@@ -4,6 +4,7 @@ Owns what makes a description usable at all: a name, a schema that is one, no du
 reason, for `tools explain`. Holding 100,000 of these is cheap: two slots each and a view on the page they came in.
 """
 
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,6 +18,11 @@ from openclaw.schema import problems_of_schema
 
 # The specification's own bound on tool names.
 MAX_TOOL_NAME = 128
+# What one tool's schema, and all that one server's tools tell a model, may have in bytes: several times what honest servers send.
+MAX_SCHEMA = 128 * 1024
+MAX_LIST = 4 * 1024 * 1024
+# Controls, invisible characters, line and paragraph breaks, halves of characters: nothing a name is made of.
+_UNFIT = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 NOTHING = Raw(b"null")
 NO_ARGUMENTS = Raw(b'{"type":"object"}')
 
@@ -103,6 +109,8 @@ def read_definitions(items: Sequence[Raw], known: Mapping[str, Definition] | Non
             refusals.append(RefusedTool(name[:MAX_TOOL_NAME], fault))
         else:
             definitions.append(Definition(name, item))
+    definitions, more = _within_bounds(definitions)
+    refusals += more
     counts = Counter(definition.name for definition in definitions)
     repeated: tuple[str, ...] = ()
     if len(counts) < len(definitions):
@@ -120,10 +128,29 @@ def read_definitions(items: Sequence[Raw], known: Mapping[str, Definition] | Non
     return ToolReading(tuple(definitions), tuple(refusals), repeated)
 
 
+def _within_bounds(definitions: list[Definition]) -> tuple[list[Definition], list[RefusedTool]]:
+    """The tools from the first on that together tell a model no more than it can be told, and the rest."""
+    # Most lists are far smaller, counted in a way that can only be too much.
+    if sum(memoryview(one.raw).nbytes for one in definitions) <= MAX_LIST:
+        return definitions, []
+    left, kept, refusals = MAX_LIST, [], []
+    for definition in definitions:
+        details = definition.details()
+        left -= memoryview(schema_of(details)).nbytes + len(details.description or details.title or "")
+        if left < 0:
+            reason = f"the tools listed before it have the {MAX_LIST:,} bytes that one server's tools may have together"
+            refusals.append(RefusedTool(definition.name, reason))
+        else:
+            kept.append(definition)
+    return kept, refusals
+
+
 def _fault(name: str, item: Raw) -> str:
     """What makes this description unusable; empty when nothing does."""
     if not name or len(name) > MAX_TOOL_NAME:
         return f"its name has {len(name)} characters (1 to {MAX_TOOL_NAME} are allowed)"
+    if any(unicodedata.category(character) in _UNFIT for character in name):
+        return "its name has control or invisible characters"
     try:
         details = parse(item, Details)
         if not is_null(details.execution) and parse(details.execution, _Execution).task_support == "required":
@@ -131,6 +158,8 @@ def _fault(name: str, item: Raw) -> str:
         if not is_null(details.annotations):
             parse(details.annotations, dict[str, Any])
         schema = schema_of(details)
+        if (size := memoryview(schema).nbytes) > MAX_SCHEMA:
+            return f"its input schema has {size:,} bytes ({MAX_SCHEMA:,} are allowed)"
         if parse(schema, _Schema).type not in (None, "object"):
             return "its input schema is not one of an object"
         # An output schema that cannot be used costs the check of results, not the tool.

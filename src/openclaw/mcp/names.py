@@ -4,6 +4,7 @@ Owns the two forms (`{prefix}__{tool}` and `mcp_{prefix}_{tool}`), the character
 two would have one name. A name is never taken apart again: registry.py maps it back.
 """
 
+import hashlib
 import re
 from collections.abc import Iterable
 from typing import Literal
@@ -16,6 +17,10 @@ Form = Literal["prefix__tool", "mcp_prefix_tool"]
 MAX_NAME = 64
 # A prefix longer than this gives way when the whole would be too long, so that the tool's own name stays readable.
 MAX_PREFIX = 30
+# Of a tool's own name that is too long the beginning gives way to a few digits that tell it from others, and this much more of its end is
+# kept than of its beginning: long names differ at their end.
+DIGITS = 4
+END_SHARE = 2 / 3
 _OUTSIDE = re.compile(r"[^A-Za-z0-9_-]")
 _WORD = re.compile(r"[^\s:]+")
 
@@ -28,12 +33,18 @@ def form_for(spec: ServerSpec, options: EngineOptions) -> Form:
 
 
 def base_name(form: Form, prefix: str, tool: str) -> str:
-    """The name before collisions are looked at: safe characters only, at most MAX_NAME of them."""
-    prefix, tool = _OUTSIDE.sub("-", prefix), _OUTSIDE.sub("-", tool)
-    name = _join(form, prefix, tool)
-    if len(name) > MAX_NAME:
-        name = _join(form, prefix[:MAX_PREFIX], tool)
-    return name[:MAX_NAME]
+    """The name before collisions are looked at: safe characters only, at most MAX_NAME of them. The same for ever for one tool."""
+    safe_prefix, safe_tool = _OUTSIDE.sub("-", prefix), _OUTSIDE.sub("-", tool)
+    name = _join(form, safe_prefix, safe_tool)
+    if len(name) <= MAX_NAME:
+        return name
+    name = _join(form, safe_prefix[:MAX_PREFIX], safe_tool)
+    if len(name) <= MAX_NAME:
+        return name
+    room = MAX_NAME - len(_join(form, safe_prefix[:MAX_PREFIX], "")) - DIGITS - len("--")
+    end = int(room * END_SHARE)
+    digits = hashlib.sha256(f"{prefix}\0{tool}".encode("utf-8", "replace")).hexdigest()[:DIGITS]
+    return _join(form, safe_prefix[:MAX_PREFIX], f"{safe_tool[: room - end]}-{digits}-{safe_tool[-end:]}")
 
 
 def typed_name(server: str) -> str:

@@ -118,7 +118,8 @@ class OrderServer:
                 self._place(outcome, reply)
             case Cancel(id):
                 for task, order in self._running.items():
-                    if order.id == id:
+                    # `"1"` is another id than `1`, and so is `true`, which Python takes for 1.
+                    if order.id == id and type(order.id) is type(id):
                         order.close(None)
                         task.cancel()
             case None:

@@ -160,12 +160,6 @@ class Peer(Generic[W]):
         return Stray(f"an answer to request {id!r}, which was never made")
 
 
-# Longer than any id we give; int() would refuse thousands of digits, and would be slow on hundreds.
-_MAX_ID_DIGITS = 18
-
-
 def _as_ours(id: RequestId | None) -> int | None:
-    """The id as we gave it: some servers send numbers back as strings."""
-    if isinstance(id, str):
-        return int(id) if id.isascii() and id.isdigit() and len(id) <= _MAX_ID_DIGITS else None
-    return id
+    """The id when it may be one of ours, which are numbers: `"1"` is another id than `1`."""
+    return None if isinstance(id, str) else id

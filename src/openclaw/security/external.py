@@ -71,14 +71,18 @@ _MARKER_GONE = "[[MARKER_SANITIZED]]"
 _END_MARKER_GONE = "[[END_MARKER_SANITIZED]]"
 _TOKEN_GONE = "[REMOVED_SPECIAL_TOKEN]"
 
-# Tokens with which chat templates of language models separate turns and roles. Matched exactly: a tokenizer knows no other form.
+# Tokens with which chat templates of language models separate turns, roles, thoughts and calls. Matched exactly, but for the width of
+# their characters and unseen ones between them, which some readers before the tokenizer take away. `<s>` is ordinary text: HTML has it too.
 _SPECIAL_TOKEN = re.compile(
-    r"<\|[A-Za-z][A-Za-z0-9_./:-]{0,63}\|>|<｜[^\s<>｜]{1,64}｜>"
-    r"|</?s>|<</?SYS>>|<(?:start|end)_of_turn>|<[be]os>"
+    r"<\|[A-Za-z][\w./:▁-]{0,63}\|>"
+    r"|<</?SYS>>|<(?:start|end)_of_turn>|<[be]os>|</?(?:tool_call|tool_response|think)>"
     r"|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_RESULTS|TOOL_CALLS)\]"
 )
 # Each of them begins with a bracket and holds one of these; looking for all costs less than one search for the pattern.
-_TOKEN_PARTS = ("<|", "<｜", "s>", "SYS>>", "_of_turn>", "INST]", "_PROMPT]", "_TOOLS]", "_RESULTS]", "_CALLS]")
+_TOKEN_PARTS = (
+    "<|", "os>", "SYS>>", "_of_turn>", "tool_call>", "tool_response>", "think>",
+    "INST]", "_PROMPT]", "_TOOLS]", "_RESULTS]", "_CALLS]",
+)  # fmt: skip
 
 # All control characters but tab and line feed; a carriage return counts unless a line feed follows.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
@@ -91,6 +95,10 @@ _UNSEEN = (
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0100-\U000e01ef"
 )
 _LONGEST_SPELLING = 3
+# Characters in which a token can be spelled without looking like one to a plain search: unseen ones, and full-width ones.
+_UNSEEN_ONE = re.compile(f"[{_UNSEEN}]")
+_DISGUISE = re.compile(f"[{_UNSEEN}\uff01-\uff5e]")
+_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 # Used for nothing but hiding: directional overrides, annotation controls, tag characters.
 _SMUGGLING = "\u202d\u202e\ufff9-\ufffb\U000e0000-\U000e007f"
 _HIDDEN = re.compile(
@@ -289,13 +297,24 @@ def _seen(found: re.Match[str]) -> str:
 
 
 def _remove_tokens_and_markers(text: str) -> str:
-    if "<" in text or "[" in text:
-        for part in _TOKEN_PARTS:
-            if part in text:
-                text = _SPECIAL_TOKEN.sub(_TOKEN_GONE, text)
-                break
+    spans = _token_spans(text)
+    if spans:
+        text = _replace(text, spans)
     spans = _marker_spans(text)
     return _replace(text, spans) if spans else text
+
+
+def _token_spans(text: str) -> list[tuple[int, int, str]]:
+    """Where `text` holds a token of a chat template, in whatever spelling, and what to put there."""
+    disguised = not text.isascii() and _DISGUISE.search(text) is not None
+    plain = _UNSEEN_ONE.sub("", text).translate(_FULL_WIDTH) if disguised else text
+    if ("<" not in plain and "[" not in plain) or not any(part in plain for part in _TOKEN_PARTS):
+        return []
+    found = (token.span() for token in _SPECIAL_TOKEN.finditer(plain))
+    if not disguised:
+        return [(start, stop, _TOKEN_GONE) for start, stop in found]
+    places = [place for place, character in enumerate(text) if not _UNSEEN_ONE.match(character)]
+    return [(places[start], places[stop - 1] + 1, _TOKEN_GONE) for start, stop in found]
 
 
 def _replace(text: str, spans: list[tuple[int, int, str]]) -> str:

@@ -39,11 +39,26 @@ def test_the_section_decides_the_form_unless_one_is_forced(section, tool_names, 
         ("prefix__tool", "github-mcp", "repos/list.all", "github-mcp__repos-list-all"),
         ("prefix__tool", "Überserver", "naïve tool", "-berserver__na-ve-tool"),
         ("prefix__tool", "p" * 40, "read_everything_there_is_to_read", "p" * 30 + "__read_everything_there_is_to_read"),
-        ("prefix__tool", "s", "t" * 100, "s__" + "t" * 61),
+        ("prefix__tool", "s", "t" * 100, "s__" + "t" * 19 + "-10e5-" + "t" * 36),
     ],
 )
 def test_names_have_safe_characters_and_a_bounded_length(form, prefix, tool, name) -> None:
     assert base_name(form, prefix, tool) == name
+
+
+@pytest.mark.parametrize("form", ["prefix__tool", "mcp_prefix_tool"])
+def test_a_name_that_is_cut_keeps_the_end_by_which_tools_differ(form) -> None:
+    start = "list_all_of_the_repositories_that_belong_to_the_organisation_"
+    tools = [f"{start}{end}" for end in ("by_name", "by_date", "with_issues")]
+    names = [base_name(form, "a-server-with-quite-a-long-name", tool) for tool in tools]
+    assert [name.endswith(tool[-12:]) for name, tool in zip(names, tools, strict=True)] == [True] * 3
+    assert {len(name) for name in names} == {64}
+    assert len(set(names)) == 3
+
+
+def test_two_long_names_that_differ_in_the_middle_alone_stay_two() -> None:
+    first, second = (f"{'a' * 40}{middle}{'z' * 60}" for middle in "xy")
+    assert base_name("prefix__tool", "s", first) != base_name("prefix__tool", "s", second)
 
 
 @settings(max_examples=200)

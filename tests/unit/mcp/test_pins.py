@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from msgspec import Raw
 
 from openclaw.mcp.definition import Definition, read_definitions
@@ -130,6 +131,9 @@ def test_unusable_descriptions_are_refused_with_a_reason() -> None:
         {"description": "no name"},
         {"name": ""},
         {"name": "x" * 129},
+        {"name": "two\nlines"},
+        {"name": "un\u200bseen"},
+        {"name": "vast", "inputSchema": {"type": "object", "properties": {"a": {"enum": ["x" * 131_072]}}}},
         {"name": "twin", "inputSchema": {"type": "object"}},
         {"name": "twin", "title": "Another", "inputSchema": {"type": "object"}},
         {"name": "twin", "inputSchema": {"type": "object"}},
@@ -147,6 +151,9 @@ def test_unusable_descriptions_are_refused_with_a_reason() -> None:
         ("(unnamed)", "it is listed without a name"),
         ("", "its name has 0 characters (1 to 128 are allowed)"),
         ("x" * 128, "its name has 129 characters (1 to 128 are allowed)"),
+        ("two\nlines", "its name has control or invisible characters"),
+        ("un\u200bseen", "its name has control or invisible characters"),
+        ("vast", "its input schema has 131,127 bytes (131,072 are allowed)"),
         (
             "odd",
             f"{MALFORMED} Expected `str | null`, got `int` - at `$.description`",
@@ -176,3 +183,17 @@ def test_a_schema_that_refers_to_the_network_is_refused_without_a_request() -> N
 def test_a_description_known_already_is_the_same_object_again() -> None:
     first = read_definitions([tool().raw]).definitions[0]
     assert read_definitions([tool().raw], {"search": first}).definitions[0] is first
+
+
+@pytest.mark.parametrize("keyword", ["enum", "default", "examples", "title"])
+def test_what_all_tools_of_a_server_tell_a_model_is_bounded(keyword: str) -> None:
+    words = "w" * 100_000
+    schema = {"type": "object", "properties": {"a": {keyword: words if keyword in ("default", "title") else [words]}}}
+    items = [Raw(json.dumps({"name": f"t{n}", "inputSchema": schema}).encode()) for n in range(50)]
+    reading = read_definitions(items)
+    assert sum(len(bytes(one.raw)) for one in reading.definitions) <= 4 * 1024 * 1024
+    assert [one.name for one in reading.definitions] == [f"t{n}" for n in range(41)]
+    assert [refusal.name for refusal in reading.refusals] == [f"t{n}" for n in range(41, 50)]
+    assert {refusal.reason for refusal in reading.refusals} == {
+        "the tools listed before it have the 4,194,304 bytes that one server's tools may have together"
+    }

@@ -68,8 +68,16 @@ def test_an_answer_to_nothing_is_a_stray(id: int | str) -> None:
     assert told(peer_with("one"), encode_result(id, {})) == Stray(f"an answer to request {id!r}, which was never made")
 
 
-def test_an_id_that_comes_back_as_a_string_is_still_ours() -> None:
-    assert told(peer_with("one"), encode_result("1", 5)).waiter == "one"
+@pytest.mark.parametrize("written", [b'"1"', b"true", b"[1]", b"1.5"])
+def test_an_id_of_another_type_is_another_id(written: bytes) -> None:
+    peer = peer_with("one")
+    assert isinstance(told(peer, b'{"jsonrpc":"2.0","id":' + written + b',"result":5}'), Stray)
+    assert isinstance(told(peer, b'{"jsonrpc":"2.0","id":' + written + b',"error":{"code":1,"message":"x"}}'), Stray)
+    progress = (
+        b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1,"progressToken":' + written + b"}}"
+    )
+    assert isinstance(told(peer, progress), Stray)
+    assert told(peer, encode_result(1, 5)).waiter == "one"
 
 
 def test_an_answer_on_another_requests_stream_completes_nothing() -> None:

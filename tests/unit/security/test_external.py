@@ -200,8 +200,13 @@ def test_no_surroundings_bring_a_marker_through(around: str, marker: str, data: 
         "[/INST]",
         "<<SYS>>",
         "<</SYS>>",
-        "<s>",
-        "</s>",
+        "<tool_call>",
+        "</tool_call>",
+        "<tool_response>",
+        "</tool_response>",
+        "<think>",
+        "</think>",
+        "<bos>",
         "<|channel|>",
         "<|message|>",
         "<|return|>",
@@ -215,6 +220,29 @@ def test_no_surroundings_bring_a_marker_through(around: str, marker: str, data: 
 )
 def test_chat_template_tokens_are_removed(token: str) -> None:
     assert inside(f"a{token}b") == "a[REMOVED_SPECIAL_TOKEN]b"
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "<|im_\u200bstart|>",
+        "<\u200d|\u2060im_start|\ufeff>",
+        "＜｜ｉｍ＿ｓｔａｒｔ｜＞",
+        "＜|im_start|＞",
+        "＜／ｔｏｏｌ＿ｒｅｓｐｏｎｓｅ＞",
+        "<think\u00ad>",
+        "［ＩＮＳＴ］",
+    ],
+)
+def test_tokens_in_full_width_or_with_unseen_characters_are_removed_too(token: str) -> None:
+    assert inside(f"全{token}b") == "全[REMOVED_SPECIAL_TOKEN]b"
+
+
+@pytest.mark.parametrize(
+    "text", ["<s>old</s> new", "＜ｓ＞ 全角 ＡＢＣ", "a < b > c [x]", "می\u200cخواهم <b>", "<thinking>"]
+)
+def test_html_and_full_width_text_are_ordinary(text: str) -> None:
+    assert inside(text) == text
 
 
 def test_a_token_inside_a_token_leaves_none() -> None:
