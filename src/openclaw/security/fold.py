@@ -1,8 +1,9 @@
 """What a text looks like: every character reduced to the ASCII letter, bracket or blank a reader would take it for.
 
-Owns the look-alikes: other scripts, mathematical and full-width letters, small capitals, letters with marks, digits for letters,
-brackets of every kind, and characters written as entities or escapes. Folded text is for comparing, never for showing:
-`external.py` finds marker look-alikes in it and changes the original only where one stands. Pure, and linear in time.
+Knows Unicode's own table of look-alikes (confusables.py) and owns those that are not in it: more of other scripts, mathematical and
+full-width letters, small capitals, letters with marks, digits for letters, brackets of every kind, and characters written as entities or
+escapes. Folded text is for comparing, never for showing: `external.py` finds marker look-alikes in it and changes the original only where
+one stands. Pure, and linear in time.
 """
 
 import re
@@ -10,37 +11,39 @@ import unicodedata
 from collections.abc import Callable
 from importlib import import_module
 
+from openclaw.security.confusables import CONFUSABLES
+
 # Stands for a letter or digit that looks like no ASCII one: it separates nothing.
 OTHER = "\x7f"
 
-# Look-alikes that no Unicode decomposition and no character name gives away, by the letter they are taken for.
+# Look-alikes that neither Unicode's table nor a decomposition nor a character's name gives away, by the letter they are taken for.
 # `i` and `l` are one letter here: capital I, small L and digit 1 cannot be told apart in most typefaces.
 _LOOKS_LIKE = {
-    "a": "аАαΑɑɐᎪꓮ⍺ⲁⲀ@4ª∂",
-    "b": "ьЬвВβΒƄᏏꓐᏴⲃⲂъ",
-    "c": "сСϲϹᏟꓚⲥⲤ©¢ҁєЄς",
-    "d": "ԁԀᎠꓓժÐðđ",
-    "e": "еЕεΕɛҽᎬꓰ℮⋿ⴹəɘǝэЭ€∈ⲉⲈ3∃ξΣ",
-    "f": "ғҒƒϝϜꓝſ",
-    "g": "ɡցԌԍᏀꓖ",
-    "h": "нНΗһҺᎻꓧհⲏⲎ",
-    "j": "јЈϳᎫꓙȷ",
-    "k": "кКκΚᏦꓗⲕⲔĸ",
-    "l": "іІιΙıɩᎥӏӀᏞꓡꓲǀ│׀∣ןاוߊⲓⲒ1łⳑⳐ",
-    "m": "мМΜᎷꓟⲙⲘ",
-    "n": "пПոΝηꓠղռиИⲛⲚŋ∩",
-    "o": "оОοΟσօՕꓳⲟⲞסهة٥۵০୦௦ಂ೦ഠ๐໐၀∘○◯◦●⚪⚫øØɵθΘⵔ0",
-    "p": "рРρΡᏢꓑⲣⲢþ",
-    "q": "ԛԚզႭ",
-    "r": "гГᏒꓣⲅⲄᴦɾяЯ®",
-    "s": "ѕЅᏚꓢƨႽ§$5տ",
-    "t": "тТτΤᎢꓔⲧⲦ†⊤┬7",
-    "u": "υսՍꓴцЦ∪⋃ʋμµ",
-    "v": "νѵѴᏙꓦ∨⋁√",
-    "w": "ѡԝԜաᏔꓪωшШɯ",
-    "x": "хХχΧᏂꓫ×✕✖╳⨯ⲭⲬᚷжЖ❌",
-    "y": "уУγΥϒүҮᎩꓬყⲩⲨ",
-    "z": "ᏃꓜΖζⲍⲌʒ",
+    "a": "ɐⲁⲀ@4ª∂",
+    "b": "ьвβⲃⲂъ",
+    "c": "©¢ҁєЄς",
+    "d": "ԀժÐðđ",
+    "e": "εɛəɘǝэЭ€∈ⲉⲈ3∃ξΣ",
+    "f": "ғҒƒϝſ",
+    "g": "ԍ",
+    "h": "нҺⲏ",
+    "j": "ȷ",
+    "k": "кκⲕĸ",
+    "l": "│ⲓ1łⳑ",
+    "m": "мⲙ",
+    "n": "пПηղиИⲛŋ∩",
+    "o": "ة∘○◯◦●⚪⚫øØɵθΘ0",
+    "p": "þ",
+    "q": "ԚႭ",
+    "r": "ГⲄɾяЯ®",
+    "s": "ƨႽ§$5տ",
+    "t": "тτⲧ†┬7",
+    "u": "цЦμµ",
+    "v": "√",
+    "w": "ωшШ",
+    "x": "χ✕✖ⲭжЖ❌",
+    "y": "ⲩ",
+    "z": "ζⲍⲌʒ",
     "<": "‹«〈《⟨⟪⟬⟮⦑❬❮❰⧼˂˱ᐸᚲ≺⪡⊰",
     "<<": "≪",
     "<<<": "⋘",
@@ -87,7 +90,8 @@ def _look(character: str) -> str:
 
 
 _fold = _Fold({code: chr(code).lower() for code in range(128)})
-_fold.update({ord(character): letter for letter, like in _LOOKS_LIKE.items() for character in like})
+for _table in (_LOOKS_LIKE, CONFUSABLES):
+    _fold.update({ord(character): letter for letter, like in _table.items() for character in like})
 _fold.update({ord("i"): "l", ord("I"): "l", ord(OTHER): " "})
 # Folds what is folded already to itself, so it serves both. As bytes, it is a hundred times as fast as over characters.
 _ASCII_LETTERS = bytes(ord(_fold[code]) if code < 128 and _fold[code].islower() else code for code in range(256))

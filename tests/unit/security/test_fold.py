@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from openclaw.security.confusables import CONFUSABLES
 from openclaw.security.fold import OTHER, fold, fold_with_places, letters
 
 
@@ -15,6 +16,7 @@ from openclaw.security.fold import OTHER, fold, fold_with_places, letters
         ("𝐞𝑥𝒕𝓮𝔯𝕟𝖆𝗅", "external"),
         ("ᴇxᴛᴇʀɴᴀʟ", "external"),
         ("ⓔⓧⓣⓔⓡⓝⓐⓛ", "external"),
+        ("ᗅᗷ𐌂ᗪ𐊆ᖴᏳᕼᒪ", "abcdefghl"),
         ("🅴🆇🆃🅴🆁🅽🅰🅻", "external"),
         ("🇪🇽🇹🇪🇷🇳🇦🇱", "external"),
         ("ехtеrпаӏ", "external"),
@@ -36,6 +38,13 @@ from openclaw.security.fold import OTHER, fold, fold_with_places, letters
 )
 def test_text_is_reduced_to_what_it_looks_like(text: str, looks: str) -> None:
     assert fold(text) == looks.replace("i", "l")
+
+
+def test_every_look_alike_of_unicodes_own_table_is_known() -> None:
+    assert {letter: fold(like) for letter, like in CONFUSABLES.items()} == {
+        letter: letter * len(like) for letter, like in CONFUSABLES.items()
+    }
+    assert sum(map(len, CONFUSABLES.values())) > 500
 
 
 @given(st.text(st.characters(), max_size=40) | st.text("&#x3clt;\\u0%amp<E", max_size=40))
