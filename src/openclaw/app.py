@@ -316,11 +316,13 @@ class App:
         if self._plugins is None:
             async with self._loading:
                 if self._plugins is None:
+                    manager = await self.engine.manager()
                     self._plugins = await open_plugins(
                         await plugin_rules(self.config, self.engine.resolve),
                         Host(self.paths.data_dir / "plugins"),
                         built_in=self._built_in,
                         reserved=(*NATIVE_NAMES, MCP_MANAGE),
+                        server_of=lambda agent, name: manager.owner_of(name, agent),
                     )
                     self._exit.push_async_callback(self._plugins.close)
         return self._plugins

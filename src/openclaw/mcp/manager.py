@@ -178,6 +178,11 @@ class Manager:
         """A tool by the name agents know, starting servers whose tools are not known yet if it may be theirs."""
         return await self._calling.find(self._view(agent), name)
 
+    def owner_of(self, name: str, agent: str = ANY_AGENT) -> str:
+        """The server whose tools alone may have this name, whatever it lists at the moment; empty when there is none."""
+        view = self._view(agent)
+        return next((server for server in view.specs if view.registry.may_have(server, name)), "")
+
     def status(self, agent: str | None = None) -> list[ServerStatus]:
         """Every server of an agent, or of all of them: in the order they are configured, each once."""
         views = list(dict.fromkeys(self._views.values())) if agent is None else [self._view(agent)]

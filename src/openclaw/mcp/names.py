@@ -53,9 +53,10 @@ def typed_name(server: str) -> str:
 
 
 def may_be_of(form: Form, prefix: str, name: str) -> bool:
-    """Whether `name` could be a tool's of the server with this prefix, whatever its tools are called."""
+    """Whether `name` could be a tool's of the server with this prefix, whatever its tools are called. Case makes no other name."""
     prefix = _OUTSIDE.sub("-", prefix)
-    return name.startswith((_join(form, prefix, "")[:MAX_NAME], _join(form, prefix[:MAX_PREFIX], "")))
+    starts = (_join(form, prefix, "")[:MAX_NAME], _join(form, prefix[:MAX_PREFIX], ""))
+    return name.lower().startswith(tuple(start.lower() for start in starts))
 
 
 def _join(form: Form, prefix: str, tool: str) -> str:

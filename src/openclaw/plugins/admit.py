@@ -1,11 +1,12 @@
 """Which of the tools that plugins offer are taken: one pure decision, with a reason for each that is not.
 
-Our own tools keep their names, then plugins in the order of their ids. Kind and origin are ours to say, because policy goes by them;
-built-in plugins are part of the product and say it themselves.
+Our own tools keep their names, and so do the servers in the config, whatever they list at the moment: one name is one tool wherever it is
+called, also where no plugin is loaded. Then come plugins in the order of their ids. Kind and origin are ours to say, because policy goes
+by them; built-in plugins are part of the product and say it themselves.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -27,14 +28,19 @@ class Offer(msgspec.Struct, frozen=True):
     built_in: bool = False
 
 
-def admit(offers: Sequence[Offer], reserved: Collection[str]) -> tuple[list[Tool], list[Absence]]:
-    """The tools that are taken, stamped, and the others with their reasons. `reserved` are names of our own tools."""
+def admit(
+    offers: Sequence[Offer], reserved: Collection[str], server_of: Callable[[str], str] = lambda name: ""
+) -> tuple[list[Tool], list[Absence]]:
+    """The tools that are taken, stamped, and the others with their reasons.
+
+    `reserved` are names of our own tools; `server_of` gives the MCP server that a name belongs to, empty when it belongs to none.
+    """
     owners = {name.casefold(): "OpenClaw itself" for name in reserved}
     tools: list[Tool] = []
     absences: list[Absence] = []
     for offer in offers:
         for tool in offer.tools:
-            fault = None if offer.built_in else _fault(tool, owners)
+            fault = None if offer.built_in else _fault(tool, owners, server_of)
             if fault is not None:
                 name = one_line(str(getattr(tool, "name", offer.plugin)), _SHOWN_NAME)
                 absences.append(Absence(name, f"{fault} (plugin {offer.plugin})", f"plugins.entries.{offer.plugin}"))
@@ -44,7 +50,7 @@ def admit(offers: Sequence[Offer], reserved: Collection[str]) -> tuple[list[Tool
     return tools, absences
 
 
-def _fault(tool: object, owners: dict[str, str]) -> str | None:
+def _fault(tool: object, owners: dict[str, str], server_of: Callable[[str], str]) -> str | None:
     if not isinstance(tool, Tool):
         return f"a {type(tool).__name__} is not a Tool"
     name: object = tool.name
@@ -53,5 +59,7 @@ def _fault(tool: object, owners: dict[str, str]) -> str | None:
     schema: object = tool.parameters
     if not isinstance(schema, msgspec.Raw):
         return "its parameters are not what openclaw.tool.parameters() makes of a JSON Schema"
+    if server := server_of(name):
+        return f"the name belongs to the MCP server {server}"
     owner = owners.get(name.casefold())
     return f"the name belongs to {owner}" if owner else None

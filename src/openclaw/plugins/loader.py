@@ -10,7 +10,7 @@ again in the life of the process, unless its settings change.
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -119,6 +119,10 @@ def why_off(plugin_id: str, rules: PluginRules, *, built_in: bool) -> str:
     return "" if settings is not None else f"plugins.entries.{plugin_id} is not in the config"
 
 
+# The MCP server that a name belongs to, for an agent; empty when it belongs to none.
+ServerOf = Callable[[str, str], str]
+
+
 async def load_plugins(
     rules: PluginRules,
     host: Host,
@@ -142,9 +146,13 @@ async def open_plugins(
     *,
     built_in: Mapping[str, ToolPlugin] | None = None,
     reserved: Collection[str] = (),
+    server_of: ServerOf = lambda agent, name: "",
 ) -> "Plugins":
-    """The same, without waiting for any but the built-in ones: the others are being loaded then (`Plugins.loaded`)."""
-    plugins = Plugins(host, built_in or {}, reserved)
+    """The same, without waiting for any but the built-in ones: the others are being loaded then (`Plugins.loaded`).
+
+    `server_of` gives the MCP server of an agent that a name belongs to, which no plugin can take either.
+    """
+    plugins = Plugins(host, built_in or {}, reserved, server_of)
     try:
         await plugins.begin(rules)
     except BaseException:
@@ -156,8 +164,11 @@ async def open_plugins(
 class Plugins:
     """All plugins of one host: a ToolSource and a ContextSource. Made by `open_plugins` and `load_plugins`."""
 
-    def __init__(self, host: Host, built_in: Mapping[str, ToolPlugin], reserved: Collection[str]) -> None:
+    def __init__(
+        self, host: Host, built_in: Mapping[str, ToolPlugin], reserved: Collection[str], server_of: ServerOf
+    ) -> None:
         self._host = host
+        self._server_of = server_of
         self._built_in = built_in
         self._reserved = frozenset(reserved)
         self._running: dict[str, _Running] = {}
@@ -414,7 +425,7 @@ class Plugins:
         offers = self._offers(agent)
         kept = self._kept.get(agent)
         if kept is None or not _same_offers(kept.offers, offers):
-            tools, absences = admit(offers, self._reserved)
+            tools, absences = admit(offers, self._reserved, partial(self._server_of, agent))
             kept = self._kept[agent] = _Admitted(offers, tools, absences, {tool.name: tool for tool in tools})
         return kept
 
