@@ -48,7 +48,7 @@ from openclaw.sessions.memory import MemoryStore
 from openclaw.sessions.retention import Keep
 from openclaw.sessions.sqlite import SqliteStore
 from openclaw.sessions.store import Store
-from openclaw.tool import Invocation, Tool, ToolResult
+from openclaw.tool import AskToSignIn, Invocation, Tool, ToolResult
 from openclaw.tools.invoke import CheckerCache, invoke, unknown
 from openclaw.workplace import Workplace, workspace_of
 
@@ -153,6 +153,7 @@ class App:
         patience: float | None = None,
         instructions: str = "",
         workspace: Path | None = None,
+        sign_in: AskToSignIn | None = None,
     ) -> Reply:
         """Say something to an agent and wait for its whole answer; `on_event` sees it come.
 
@@ -161,7 +162,7 @@ class App:
         None waits while they come up, and not for one that hangs unless the message names it. Raises UsageError, ConfigError,
         ModelError, StoreError or MediaError before anything was said; what goes wrong later is in the reply. `instructions` are added to
         the agent's own; `workspace` is where it works if it has none configured. `blocks` are content the person pointed at, already
-        framed where it is not their own.
+        framed where it is not their own. `sign_in` is given where a person can be asked: a call that needs one waits for it.
         """
         began = time.monotonic()
         spec = agent_spec(self.config, agent)
@@ -185,6 +186,7 @@ class App:
                     sink=collector,
                     deadline=spec.timeout if timeout is None else timeout,
                     spent=waited + time.monotonic() - began,
+                    sign_in=sign_in,
                     patience=float("inf") if patience is None else patience,
                 )
             finally:

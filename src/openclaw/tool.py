@@ -30,14 +30,23 @@ def _ignore(message: str) -> None:
     return None
 
 
+# Has the person who waits sign in to a server; whether they did, or somebody has since a moment (monotonic time) at which that was not so.
+# Never raises but CancelledError.
+AskToSignIn = Callable[[str, float], Awaitable[bool]]
+
+
 class Invocation(msgspec.Struct, frozen=True):
-    """What a running tool may know about the call. `progress` shows a sentence to the person who waits."""
+    """What a running tool may know about the call. `progress` shows a sentence to the person who waits.
+
+    `sign_in` is None where nobody can be asked: a call that needs it ends with the command to run.
+    """
 
     agent: str
     session: str
     workspace: Path
     call_id: str = ""
     progress: Callable[[str], None] = _ignore
+    sign_in: AskToSignIn | None = None
 
 
 Run = Callable[[dict[str, Any], Invocation], Awaitable[ToolResult]]
@@ -75,11 +84,15 @@ class ServerWords(str):
 
 
 class Absence(msgspec.Struct, frozen=True):
-    """A tool that is not offered: its name (or a pattern such as `server__*`), why, and where that was decided."""
+    """A tool that is not offered: its name (or a pattern such as `server__*`), why, and where that was decided.
+
+    `sign_in` names the server that a person has to sign in to before it is.
+    """
 
     name: str
     reason: str
     where: str = ""
+    sign_in: str = ""
 
 
 class ToolSource(Protocol):

@@ -8,13 +8,20 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from openclaw.commands.console import Browse, Console
+from openclaw.commands.dispatch import Context
+from openclaw.commands.sign_in import SignInDesk
+from openclaw.config.load import load_config
+from openclaw.engine import Engine
 from parts.auth_server import AuthServer, surf
-from parts.command_line import PROGRAM, Done, Home
+from parts.command_line import PROGRAM, Done, Home, parts_server
+from parts.terminal import CONTROL_C, Terminal
 
 NEEDED = "The server 'files' needs you to sign in. Run `openclaw mcp auth files`."
 
@@ -33,11 +40,14 @@ def home(server: AuthServer, tmp_path: Path) -> Home:
 class Browser:
     """A browser that says yes to everything and follows every redirect, and keeps the pages it ended at."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, *, after: Path | None = None) -> None:
+        """`after` is the log of a server: its person waits until that server was called."""
         self._pages = home.folder / "pages"
         program = home.folder / "browser"
+        log = repr(str(after))
+        wait = f"while not os.path.exists({log}) or 'tools/call' not in open({log}).read(): pass" if after else ""
         fetch = f"open({str(self._pages)!r}, 'ab').write(urllib.request.urlopen(sys.argv[1]).read() + b'\\0')"
-        program.write_text(f"#!{sys.executable}\nimport sys, urllib.request\n{fetch}\n")
+        program.write_text(f"#!{sys.executable}\nimport os, sys, urllib.request\n{wait}\n{fetch}\n")
         program.chmod(0o700)
         home.environ["BROWSER"] = str(program)
 
@@ -235,7 +245,7 @@ async def test_a_call_at_a_terminal_signs_in_and_is_made(server: AuthServer, hom
     browser = Browser(home)
     done = await at_a_terminal(home, "mcp", "call", "files__read")
     assert (done.code, done.out) == (0, "read\n")
-    assert done.err.startswith("This call needs you to sign in to files.")
+    assert done.err.startswith("This call needs you to sign in to files. Ctrl-C goes on without it.")
     assert len(browser.pages) == 1
 
 
@@ -269,17 +279,162 @@ async def test_a_call_that_nobody_watches_ends_at_once_with_the_command_to_run(
     assert browser.pages == []
 
 
-async def test_an_agents_call_ends_at_once_with_the_command_to_run(server: AuthServer, home: Home) -> None:
-    browser = Browser(home)
+# Calls of an agent
+
+
+def script(home: Home, server: AuthServer, *calls: str, **servers: Any) -> None:
+    """A model that makes these calls at once, and then says what the last of them brought."""
+    turns = home.folder / "turns.json"
+    once = [{"toolCalls": [{"name": name} for name in calls]}, {"text": "It says: {result}"}]
+    turns.write_text(json.dumps(once * 3))
+    home.write(
+        gateway={"port": 0},
+        mcp={"servers": {"files": {"url": server.url}, **servers}},
+        agents={"defaults": {"model": f"scripted/{turns}"}},
+    )
+
+
+async def sign_out_at_the_other_side(server: AuthServer, home: Home) -> None:
+    """Signed in once, so that the tools are known; only a call finds out that it is over."""
     assert (await home.openclaw("mcp", "auth", "files")).code == 0
-    # Signed out at the other side, which only a call finds out.
+    assert (await home.openclaw("mcp", "call", "files__read")).out == "read\n"
     server.access.clear()
     server.refresh.clear()
-    turns = home.folder / "turns.json"
-    turns.write_text(json.dumps([{"toolCalls": [{"name": "files__read"}]}, {"text": "It says: {result}"}]))
-    home.write(mcp={"servers": {"files": {"url": server.url}}}, agents={"defaults": {"model": f"scripted/{turns}"}})
+
+
+@pytest.mark.requirement("000-5.1-retry")
+@pytest.mark.parametrize("known", [True, False])
+async def test_an_agents_call_at_a_terminal_waits_for_its_person_to_sign_in(
+    server: AuthServer, home: Home, known: bool
+) -> None:
+    browser = Browser(home)
+    if known:
+        await sign_out_at_the_other_side(server, home)
+    before = len(browser.pages)
+    script(home, server, "files__read", "files__read")
     done = await at_a_terminal(home, "agent", "-m", "read")
+    assert (done.code, done.out) == (0, "It says: read\n")
+    assert done.err.count("This call needs you to sign in to files. Ctrl-C goes on without it.") == 1
+    # One sign-in serves both calls.
+    assert len(browser.pages) - before == 1
+
+
+@pytest.mark.requirement("000-5.4-403")
+@pytest.mark.requirement("000-9.5-retry")
+async def test_an_agents_call_that_wants_more_rights_waits_for_the_step_up(server: AuthServer, home: Home) -> None:
+    Browser(home)
+    assert (await home.openclaw("mcp", "auth", "files")).code == 0
+    script(home, server, "files__write")
+    done = await at_a_terminal(home, "agent", "-m", "write")
+    assert (done.code, done.out) == (0, "It says: write\n")
+    assert len(server.at("/authorize")) == 2
+
+
+@pytest.mark.parametrize("words", [("agent", "-m", "read"), ("agent", "-m", "read", "--json")])
+async def test_an_agents_call_that_nobody_watches_ends_with_the_command_to_run(
+    server: AuthServer, home: Home, words: tuple[str, ...]
+) -> None:
+    browser = Browser(home)
+    await sign_out_at_the_other_side(server, home)
+    script(home, server, "files__read")
+    done = await (home.openclaw if "--json" not in words else lambda *w: at_a_terminal(home, *w))(*words)
     assert (done.code, "Run `openclaw mcp auth files`" in done.out) == (0, True)
+    assert len(browser.pages) == 1
+
+
+async def test_an_order_never_asks_for_a_sign_in(server: AuthServer, home: Home) -> None:
+    browser = Browser(home)
+    script(home, server, "files__read")
+    async with gateway(home):
+        done = await home.openclaw("order", text=json.dumps({"message": "read"}))
+    assert "Run `openclaw mcp auth files`" in done.out
+    assert browser.pages == []
+
+
+async def test_calls_of_other_servers_go_on_while_one_waits_for_a_sign_in(server: AuthServer, home: Home) -> None:
+    heard = home.folder / "heard"
+    browser = Browser(home, after=heard)
+    script(home, server, "files__read", "part__environment", part=parts_server("--log", str(heard)))
+    done = await at_a_terminal(home, "agent", "-m", "read")
+    assert (done.code, len(browser.pages), "← files__read done" in done.err) == (0, 1, True), done.err
+
+
+@pytest.mark.parametrize("where", ["here", "by the gateway"])
+async def test_a_sign_in_that_is_interrupted_ends_that_call_and_the_turn_goes_on(
+    server: AuthServer, home: Home, where: str
+) -> None:
+    home.environ["BROWSER"] = "true"
+    script(home, server, "files__read")
+    async with AsyncExitStack() as stack:
+        if where == "by the gateway":
+            await stack.enter_async_context(gateway(home))
+        with Terminal([*PROGRAM, "agent", "-m", "read"], cwd=home.folder, env=home.environ) as terminal:
+            await asyncio.to_thread(terminal.shows, "/authorize")
+            terminal.type(CONTROL_C)
+            said = await asyncio.to_thread(terminal.shows, "It says:")
+            rest = await asyncio.to_thread(terminal.shows, "openclaw mcp auth files")
+    assert ("Going on without a sign-in to files." in said, "needs" in rest) == (True, True)
+
+
+@asynccontextmanager
+async def desk_of(home: Home, browse: Browse, said: list[str], patience: float) -> AsyncIterator[SignInDesk]:
+    console = Console(out=said.append, err=said.append, interactive=True, browse=browse)
+    async with Engine(load_config(home.paths, home.environ), paths=home.paths, env=home.environ) as engine:
+        context = Context(
+            console=console,
+            paths=home.paths,
+            env=home.environ,
+            cwd=home.folder,
+            open_app=nullcontext,  # type: ignore[arg-type]
+            open_engine=lambda: nullcontext(engine),
+        )
+        async with SignInDesk(context, engine, "main", patience=patience) as desk:
+            yield desk
+
+
+async def test_a_person_who_does_nothing_holds_a_call_up_for_a_while_only(server: AuthServer, home: Home) -> None:
+    said: list[str] = []
+
+    async def browse(address: str) -> bool:
+        return True
+
+    async with desk_of(home, browse, said, 0.05) as desk:
+        now = time.monotonic()
+        assert await asyncio.gather(desk("files", now), desk("files", now)) == [False, False]
+        assert not await desk("files", time.monotonic())
+    assert sum("Ctrl-C goes on without it" in line for line in said) == 1
+    assert said[-1].startswith("Going on without a sign-in to files: ")
+
+
+async def test_a_call_that_was_sent_before_a_sign_in_and_refused_after_it_asks_for_no_other(
+    server: AuthServer, home: Home
+) -> None:
+    surfing: list[asyncio.Task[Any]] = []
+
+    async def browse(address: str) -> bool:
+        if address:
+            surfing.append(asyncio.create_task(surf(address)))
+        return True
+
+    async with desk_of(home, browse, [], 60) as desk:
+        began = time.monotonic()
+        assert [await desk("files", began), await desk("files", began)] == [True, True]
+        assert len(surfing) == 1
+        assert await desk("files", time.monotonic())
+        assert len(surfing) == 2
+        await asyncio.gather(*surfing)
+
+
+async def test_a_chat_through_a_gateway_signs_in_at_the_asking_terminal(server: AuthServer, home: Home) -> None:
+    script(home, server, "files__read")
+    async with gateway(home):
+        # The gateway has no browser; the terminal has.
+        browser = Browser(home)
+        env = {**home.environ, "PROMPT_TOOLKIT_NO_CPR": "1"}
+        with Terminal([*PROGRAM, "chat"], cwd=home.folder, env=env) as terminal:
+            await asyncio.to_thread(terminal.shows, "Ctrl-D to leave.")
+            terminal.type("read\r")
+            await asyncio.to_thread(terminal.shows, "It says: read")
     assert len(browser.pages) == 1
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from openclaw.auth.bearer import BearerAuthorizer, SignIn
+from openclaw.auth.bearer import BearerAuthorizer
 from openclaw.auth.credentials import Credentials
 from openclaw.auth.login import SignedIn
 from openclaw.config.servers import AuthSpec, ServerSpec
@@ -84,18 +84,16 @@ class Program:
         started = await self.credentials.start(self.spec)
         return await self.credentials.finish(self.spec, await self.browse(started.authorization_url))
 
-    def authorizer(self, sign_in: SignIn | None = None) -> BearerAuthorizer:
-        authorizer = self.credentials.authorizer(self.spec, sign_in=sign_in)
+    def authorizer(self) -> BearerAuthorizer:
+        authorizer = self.credentials.authorizer(self.spec)
         assert authorizer is not None
         return authorizer
 
-    async def call(
-        self, tool: str = "read", authorizer: BearerAuthorizer | None = None, *, sign_in: SignIn | None = None
-    ) -> int:
+    async def call(self, tool: str = "read", authorizer: BearerAuthorizer | None = None) -> int:
         """The status of one tool call, sent the way the transports send it. Raises what they raise."""
         body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s"}}' % tool.encode()
         async with HttpClient(ClientOptions(rules=OPERATOR)) as client:
-            endpoint = Endpoint(client, self.spec.url, headers={}, authorizer=authorizer or self.authorizer(sign_in))
+            endpoint = Endpoint(client, self.spec.url, headers={}, authorizer=authorizer or self.authorizer())
             response = await endpoint.request("POST", {"Content-Type": "application/json", **self.protocol}, body)
             response.close()
             return response.status

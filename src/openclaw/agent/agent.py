@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import date
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import msgspec
@@ -25,7 +26,7 @@ from openclaw.security.audit import AuditEntry
 from openclaw.sessions.lock import FOREVER
 from openclaw.sessions.store import Store
 from openclaw.sessions.turn import Turn
-from openclaw.tool import Absence, ContextSource, Invocation, Tool, ToolResult, ToolSource
+from openclaw.tool import Absence, AskToSignIn, ContextSource, Invocation, Tool, ToolResult, ToolSource
 from openclaw.tools.invoke import Audit, CheckerCache, PolicyDecide, Running, invoke, unknown
 
 
@@ -99,6 +100,7 @@ class Agent(msgspec.Struct, frozen=True):
         deadline: float | None = None,
         spent: float = 0.0,
         patience: float = 0.0,
+        sign_in: AskToSignIn | None = None,
     ) -> RunOutcome:
         """Answer `message` in its session. Waits for the session's turn before, and `patience` seconds for tools still being found.
 
@@ -125,6 +127,7 @@ class Agent(msgspec.Struct, frozen=True):
                     max_turns=self.settings.max_turns,
                     deadline=deadline,
                     spent=self.parts.clock() - began,
+                    sign_in=sign_in,
                     max_tokens=self.settings.max_tokens,
                     parallel_calls=self.settings.parallel_calls,
                     hidden=self.hidden,
@@ -197,11 +200,21 @@ class _TurnHost(msgspec.Struct):
         return tools
 
     async def call(self, call: ToolCall, invocation: Invocation) -> ToolResult:
-        tool = self.offered.get(call.name)
+        tool = self.offered.get(call.name) or await self.behind_sign_in(call.name, invocation)
         if tool is None:
             self.agent.parts.audit.ended(AuditEntry(call, invocation, None), "unknown", 0.0)
             return unknown(call, self.offered, self.agent.absences())
         return await self.agent.invoke(tool, call, invocation)
+
+    async def behind_sign_in(self, name: str, invocation: Invocation) -> Tool | None:
+        """A tool that may be there once the person has signed in to its server, if they do."""
+        if invocation.sign_in is None:
+            return None
+        servers = (one.sign_in for one in self.agent.absences() if one.sign_in and fnmatchcase(name, one.name))
+        server = next(servers, None)
+        if server is None or not await invocation.sign_in(server, self.agent.parts.clock()):
+            return None
+        return next((tool for tool in self.agent.tools() if tool.name == name), None)
 
     async def write(self, message: Message) -> None:
         self.begin()

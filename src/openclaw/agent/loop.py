@@ -35,7 +35,7 @@ from openclaw.agent.transcript import answer, unanswered
 from openclaw.content import AssistantMessage, Message, ToolCall, Usage
 from openclaw.models import provider
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, ProviderStream
-from openclaw.tool import Absence, Invocation, Tool, ToolResult
+from openclaw.tool import Absence, AskToSignIn, Invocation, Tool, ToolResult
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +62,7 @@ class RunRequest(msgspec.Struct, frozen=True):
     max_turns: int = MAX_TURNS
     deadline: float | None = None
     spent: float = 0.0
+    sign_in: AskToSignIn | None = None
     max_tokens: int | None = None
     parallel_calls: int = PARALLEL_CALLS
     # What policy hides from this agent, for a model that asks.
@@ -259,6 +260,7 @@ class _Run(msgspec.Struct):
             workspace=self.request.workspace,
             call_id=call.id,
             progress=lambda text: self.sink(ToolProgress(call.id, text)),
+            sign_in=self.request.sign_in,
         )
 
     def end(self, call: ToolCall, result: ToolResult) -> None:

@@ -1,13 +1,13 @@
 """The credentials of one server while it is in use: a bearer header for each request, renewed in time, and an answer to each 401 and 403.
 
 Implements `protocol/authorizer.py`. No lock is held across a request: calls stay parallel, and only a renewal is waited for together. A
-person is asked last: a token that another process got, then a renewal, then the sign-in. Without `sign_in` (no terminal, no chat) that
-ends in an error which names the command to run. What calls turned out to need is remembered for the next sign-in.
+person comes last: a token that another process got, then a renewal, then an error which says that somebody has to sign in, and by which
+command. Who makes the call may have them do it (`tool.Invocation.sign_in`). What calls turned out to need is remembered for that.
 """
 
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Final, Literal
 
 import msgspec
@@ -32,9 +32,6 @@ RENEWAL_PAUSE: Final = 10.0
 # Another process may sign in or out: noticed within so many seconds. With every request it would cost as much as sending it.
 LOOK_EVERY: Final = 0.01
 
-# Signs a person in to the server, and returns when that is done. Raises AuthError.
-SignIn = Callable[[], Awaitable[object]]
-
 
 class AuthStatus(msgspec.Struct, frozen=True):
     """How it stands with a server. `expires_at` is of the access token; with `renewable` nobody has to care."""
@@ -47,10 +44,9 @@ class AuthStatus(msgspec.Struct, frozen=True):
 
 
 class BearerAuthorizer:
-    def __init__(self, spec: ServerSpec, around: Around, *, sign_in: SignIn | None = None) -> None:
+    def __init__(self, spec: ServerSpec, around: Around) -> None:
         self._spec = spec
         self._around = around
-        self._sign_in = sign_in
         self._account: Account | None = None
         self._grant: Grant | None = None
         self._headers: dict[str, str] = {}
@@ -162,7 +158,7 @@ class BearerAuthorizer:
         if not met.oauth:
             needed.hint += " If it takes an API key instead, set `apiKey` or `headers`."
         await self._remember(account, met)
-        return await self._ask(account, needed, met.token)
+        raise needed
 
     async def _remember(self, account: Account, met: "_Met") -> None:
         """Kept for the sign-in, which may happen in another process: not every request of a server is answered by a challenge."""
@@ -175,21 +171,6 @@ class BearerAuthorizer:
                 revision=max(record.revision, met.revision),
             )
         )
-
-    async def _ask(self, account: Account, needed: SignInNeededError, before: str) -> bool:
-        """Have the person sign in, because the token `before` was turned down: once for all who wait, also for one who comes late."""
-        sign_in = self._sign_in
-        if sign_in is None:
-            raise needed
-
-        async def asked() -> None:
-            grant = await account.grant()
-            if grant is None or grant.access_token == before or grant.expired(account.now()):
-                await sign_in()
-
-        await account.around.flights.join(f"sign-in:{account.identity}", asked)
-        self._adopt(await account.grant())
-        return True
 
     # 403
 
@@ -211,7 +192,7 @@ class BearerAuthorizer:
             self._adopt(await obtain(account, grant.access_token))
             return True
         needed = account.sign_in_needed("needs you to sign in again: this call wants more rights")
-        return await self._ask(account, StepUpNeededError(needed.message, hint=needed.hint), before)
+        raise StepUpNeededError(needed.message, hint=needed.hint)
 
 
 class _Met(msgspec.Struct, frozen=True):

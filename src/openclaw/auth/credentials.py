@@ -15,7 +15,7 @@ from typing import Any
 
 from openclaw.auth import login
 from openclaw.auth.account import Account, Around, Resolve
-from openclaw.auth.bearer import AuthStatus, BearerAuthorizer, SignIn
+from openclaw.auth.bearer import AuthStatus, BearerAuthorizer
 from openclaw.auth.key import Source, StoreKey
 from openclaw.auth.keychain import Keychain, SystemKeychain
 from openclaw.auth.signing import make_signer
@@ -49,15 +49,12 @@ class Credentials:
         store_key = StoreKey(tokens_dir, configured=configured if key else None, keychain=keychain)
         self._around = Around(TokenStore(tokens_dir, store_key), resolve, network or ClientOptions(), clock)
 
-    def authorizer(self, spec: ServerSpec, *, sign_in: SignIn | None = None) -> BearerAuthorizer | None:
-        """Who answers for the credentials of a server; None when they are fixed (`apiKey`, an Authorization header) or it has no URL.
-
-        `sign_in` is for a terminal or chat: it signs a person in. Without it a call that needs one ends with the command to run.
-        """
+    def authorizer(self, spec: ServerSpec) -> BearerAuthorizer | None:
+        """Who answers for the credentials of a server; None when they are fixed (`apiKey`, an Authorization header) or it has no URL."""
         fixed = spec.api_key or any(name.lower() == "authorization" for name, _ in spec.headers)
         if fixed or not spec.url or spec.transport == "stdio":
             return None
-        return BearerAuthorizer(spec, self._around, sign_in=sign_in)
+        return BearerAuthorizer(spec, self._around)
 
     async def start(self, spec: ServerSpec) -> login.Started:
         """Begin a sign-in whose callback address is pasted: `finish` it within ten minutes, in this or another process."""

@@ -16,7 +16,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
 
-from openclaw.cli.loop import new_loop, on_signal
+from openclaw.cli.loop import during, new_loop, on_signal
 from openclaw.cli.remote import width
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context, dispatch
@@ -133,6 +133,7 @@ def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
         ask=_ask,
         read=_read,
         browse=partial(_browse, env),
+        interruptible=partial(during, "SIGINT"),
     )
 
 

@@ -25,15 +25,28 @@ def on_signal(name: str, act: Callable[[], object]) -> None:
         asyncio.get_running_loop().add_signal_handler(getattr(signal, name), act)
 
 
+# What each signal does for a while, the latest last.
+_acting: dict[str, list[Callable[[], object]]] = {}
+
+
 @contextmanager
 def during(name: str, act: Callable[[], object]) -> Iterator[None]:
-    """The same, for a while."""
+    """The same, for a while; then it does what it did before."""
+    acting = _acting.setdefault(name, [])
+    number = getattr(signal, name, None)
+    before = None if number is None else signal.getsignal(number)
+    acting.append(act)
     on_signal(name, act)
     try:
         yield
     finally:
-        with suppress(NotImplementedError, AttributeError):
-            asyncio.get_running_loop().remove_signal_handler(getattr(signal, name))
+        acting.remove(act)
+        if acting:
+            on_signal(name, acting[-1])
+        elif number is not None:
+            with suppress(NotImplementedError):
+                asyncio.get_running_loop().remove_signal_handler(number)
+            signal.signal(number, before)
 
 
 @contextmanager

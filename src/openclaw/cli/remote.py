@@ -233,7 +233,14 @@ def _browse(address: str) -> bool:
     browser = import_module("openclaw.auth.browser")
     if not address:
         return bool(browser.has_screen(os.environ))
-    return bool(import_module("asyncio").run(browser.open_browser(address, os.environ)))
+    opened: list[bool] = []
+    # In a thread of its own: a chat hands its lines to the gateway from within a loop.
+    thread = import_module("threading").Thread(
+        target=lambda: opened.append(import_module("asyncio").run(browser.open_browser(address, os.environ)))
+    )
+    thread.start()
+    thread.join()
+    return opened == [True]
 
 
 def _print(data: bytes) -> None:

@@ -6,6 +6,7 @@ Text goes to stdout; what happens on the way (tool calls, notices) to stderr. `-
 import asyncio
 import mimetypes
 import stat
+from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.commands.render import tell_of_waiting
+from openclaw.commands.sign_in import SignInDesk
 from openclaw.content import File, Image
 from openclaw.errors import UsageError
 from openclaw.media import ITEM_BYTES
@@ -38,10 +40,12 @@ async def run(context: Context, parsed: Parsed) -> int:
         )
     attachments = [await asyncio.to_thread(_attachment, context.cwd, name) for name in parsed.many("attach")]
     progress = None if parsed.flag("json") else StreamPrinter(context.console)
-    async with context.open_app() as app:
+    async with context.open_app() as app, AsyncExitStack() as stack:
         key = parsed.text("session-key")
         # A key as `sessions` lists it names its agent.
         agent = app.engine.agent(parsed.text("agent") or agent_of(key)).id
+        # With --json nothing but the answer is shown, so nobody is asked.
+        desk = None if parsed.flag("json") else await stack.enter_async_context(SignInDesk(context, app.engine, agent))
         unsubscribe = (await app.engine.manager()).events.subscribe(partial(tell_of_waiting, context.console, agent))
         try:
             reply = await app.reply(
@@ -54,6 +58,7 @@ async def run(context: Context, parsed: Parsed) -> int:
                 timeout=timeout,
                 # A command may wait for servers it has never seen; a conversation may not.
                 patience=None,
+                sign_in=desk,
             )
         finally:
             unsubscribe()

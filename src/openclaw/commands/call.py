@@ -4,7 +4,8 @@ The agent's rules hold for it, and it leaves the same trail. Where somebody watc
 gets one and is made again: a server that asked for it has done nothing yet. Elsewhere it ends with the command to run.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 from fnmatch import fnmatchcase
 from importlib import import_module
 from secrets import token_hex
@@ -24,27 +25,24 @@ from openclaw.engine import Engine
 from openclaw.errors import UsageError
 from openclaw.mcp.access import UnavailableError
 from openclaw.mcp.bridge import tool_of
+from openclaw.mcp.calling import signed_in
 from openclaw.mcp.definition import schema_of
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.registry import ToolEntry
 from openclaw.mcp.results import CallResult, as_json
-from openclaw.mcp.status import ServerStatus
 from openclaw.security.external import clean_label
-from openclaw.tool import Invocation, ToolResult
+from openclaw.tool import AskToSignIn, Invocation, ToolResult
 from openclaw.tools.invoke import CheckerCache, invoke
 
-# How often one call may ask for a sign-in: for the server, and for rights that the tool turned out to want.
-MOST_SIGN_INS = 2
 _PROGRESS = 200
-
-# Signs in to a server where somebody watches; whether that happened. Loaded with the first call that needs it.
-Offer = Callable[[Context, Engine, str, str], Awaitable[bool]]
 
 
 async def call(context: Context, parsed: Parsed) -> int:
     """Exit code 1 when the tool reported an error. Starts only the server it needs."""
-    async with opened(context, parsed) as (engine, manager, agent):
-        caller = _Caller(context, engine, manager, agent, may_ask=not parsed.flag("json"))
+    async with opened(context, parsed) as (engine, manager, agent), AsyncExitStack() as stack:
+        # Nothing but the result may be shown with --json.
+        desk = None if parsed.flag("json") else stack
+        caller = _Caller(context, engine, manager, agent, desk)
         entry = await caller.find(parsed.text("tool"))
         schema = msgspec.json.decode(schema_of(entry.definition.details()))
         arguments = arguments_of(parsed.many("words"), schema if isinstance(schema, dict) else None)
@@ -57,14 +55,17 @@ async def call(context: Context, parsed: Parsed) -> int:
 
 
 class _Caller:
-    """A person who calls as an agent. `may_ask` is False when nothing but the result may be shown."""
+    """A person who calls as an agent. `stack` ends what a sign-in begins; None when nobody may be asked for one."""
 
-    def __init__(self, context: Context, engine: Engine, manager: Manager, agent: str, *, may_ask: bool) -> None:
+    def __init__(
+        self, context: Context, engine: Engine, manager: Manager, agent: str, stack: AsyncExitStack | None
+    ) -> None:
         self._context = context
         self._engine = engine
         self._manager = manager
         self._agent = agent
-        self._may_ask = may_ask
+        self._stack = stack
+        self._desk: AskToSignIn | None = None
         self._checkers = CheckerCache()
 
     async def find(self, tool: str) -> ToolEntry:
@@ -79,9 +80,8 @@ class _Caller:
             bare = [entry.name for entry in entries if entry.definition.name == tool]
             near = f'Did you mean "{bare[0]}"?' if bare else nearest(tool, [entry.name for entry in entries])
             raise UsageError(f"There is no MCP tool {tool}. {near or 'Try: openclaw mcp tools'}")
-        for server in self._waiting():
-            if server.where == absence.where and await self._sign_in(server.name):
-                entry = await self._manager.find(tool, self._agent)
+        if absence.sign_in and await self._sign_in(absence.sign_in, monotonic()):
+            entry = await self._manager.find(tool, self._agent)
         if entry is None:
             where = f" ({absence.where})" if absence.where else ""
             raise UnavailableError(f"{tool} is not available: {absence.reason}{where}")
@@ -89,26 +89,17 @@ class _Caller:
 
     async def call(self, entry: ToolEntry, arguments: dict[str, Any]) -> CallResult:
         """Raises UsageError when a rule or the tool's own schema forbids it."""
-        result = await self._invoked(entry, arguments)
-        for _ in range(MOST_SIGN_INS):
-            if not self._needs_sign_in(entry, result) or not await self._sign_in(entry.spec.name):
-                break
-            result = await self._invoked(entry, arguments)
-        return result
+        return await signed_in(lambda: self._invoked(entry, arguments), entry.spec.name, self._sign_in)
 
-    def _needs_sign_in(self, entry: ToolEntry, result: CallResult) -> bool:
-        if not result.is_error:
+    async def _sign_in(self, server: str, since: float) -> bool:
+        if self._stack is None:
             return False
-        return result.needs_sign_in or any(one.name == entry.spec.name for one in self._waiting())
-
-    def _waiting(self) -> list[ServerStatus]:
-        return [one for one in self._manager.status(self._agent) if one.state == "needs-auth"]
-
-    async def _sign_in(self, server: str) -> bool:
-        if not self._may_ask:
-            return False
-        offer: Offer = import_module("openclaw.commands.sign_in").offer
-        return await offer(self._context, self._engine, server, self._agent)
+        if self._desk is None:
+            # Loaded with the first call that needs it.
+            made = import_module("openclaw.commands.sign_in").SignInDesk(self._context, self._engine, self._agent)
+            self._desk = await self._stack.enter_async_context(made)
+        assert self._desk is not None
+        return await self._desk(server, since)
 
     async def _invoked(self, entry: ToolEntry, arguments: dict[str, Any]) -> CallResult:
         """One call, as every call is made; what a person is shown is what the server sent, not what a model would get of it."""

@@ -17,6 +17,7 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.commands.references import FullMessage, argument_words, is_prompt, prompt_names, with_resources
 from openclaw.commands.render import changes_of
+from openclaw.commands.sign_in import SignInDesk
 from openclaw.commands.slash import BUILT_IN, Chat
 from openclaw.commands.slash import run as slash
 from openclaw.errors import OpenClawError
@@ -96,15 +97,17 @@ async def say(chat: Chat, line: str) -> bool:
 
 async def _answer(chat: Chat, said: FullMessage) -> None:
     printer = StreamPrinter(chat.console)
-    reply = await chat.app.reply(
-        said.message,
-        blocks=said.blocks,
-        agent=chat.agent,
-        session_key=chat.key,
-        on_event=printer,
-        patience=chat.app.engine.startup_grace,
-        workspace=chat.context.cwd,
-    )
+    async with SignInDesk(chat.context, chat.app.engine, chat.spec.id) as desk:
+        reply = await chat.app.reply(
+            said.message,
+            blocks=said.blocks,
+            agent=chat.agent,
+            session_key=chat.key,
+            on_event=printer,
+            patience=chat.app.engine.startup_grace,
+            workspace=chat.context.cwd,
+            sign_in=desk,
+        )
     printer.end(reply)
 
 

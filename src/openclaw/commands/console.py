@@ -6,6 +6,7 @@ Owns the few terminal habits we have (bold, dim, a table, one question). Everyth
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import msgspec
@@ -25,6 +26,7 @@ Ask = Callable[[str], Awaitable[str | None]]
 Read = Callable[[], Awaitable[str]]
 Flush = Callable[[], Awaitable[None]]
 Browse = Callable[[str], Awaitable[bool]]
+Interruptible = Callable[[Callable[[], object]], AbstractContextManager[None]]
 
 
 async def _nobody(question: str) -> str | None:
@@ -43,11 +45,16 @@ async def _without_screen(address: str) -> bool:
     return False
 
 
+def _uninterrupted(act: Callable[[], object]) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
 class Console(msgspec.Struct, frozen=True):
     """`ask` puts a question to a person and gives None when nobody is there to answer; `read` gives all of standard input.
 
     `flush` waits until the other end has taken most of what was printed; who prints much without it fills our memory. `browse` opens an
-    address in a browser where the person sits and says whether that went; without an address, whether there is a screen for it.
+    address in a browser where the person sits and says whether that went; without an address, whether there is a screen for it. While
+    `interruptible` is held, Ctrl-C does what it was given, and does not end the command.
     """
 
     out: Write
@@ -63,6 +70,7 @@ class Console(msgspec.Struct, frozen=True):
     read: Read = _nothing
     flush: Flush = _at_once
     browse: Browse = _without_screen
+    interruptible: Interruptible = _uninterrupted
 
     @property
     def prose_width(self) -> int:

@@ -5,12 +5,14 @@ with `--json` the address is printed and the command ends: `--code` finishes it,
 makes them good is `auth/`'s business.
 """
 
+import asyncio
+import math
 import shlex
 import time
 from collections.abc import Mapping
 from typing import Any
 
-from openclaw.auth.login import SignedIn, Started
+from openclaw.auth.login import LISTEN_LIFE, SignedIn, Started
 from openclaw.commands.console import Write, duration
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
@@ -20,6 +22,9 @@ from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.protocol.oauth.registration import client_metadata_document
 from openclaw.security.external import clean_terminal
+
+# Seconds a call waits for its person to come back from the browser: enough for a second factor, and a turn goes on when nobody is there.
+CALL_PATIENCE = 180.0
 
 
 async def auth(context: Context, parsed: Parsed) -> int:
@@ -55,15 +60,18 @@ async def _sign_in(context: Context, parsed: Parsed, engine: Engine, spec: Serve
     await _warn(context, engine)
 
 
-async def sign_in(context: Context, engine: Engine, name: str, agent: str, say: Write) -> bool:
+async def sign_in(
+    context: Context, engine: Engine, name: str, agent: str, say: Write, *, patience: float = LISTEN_LIFE
+) -> bool:
     """Sign a person in through the browser in front of them. Without a screen the address is shown, to be finished with `--code`, and
-    the answer is False. Raises AuthError."""
+    the answer is False. Raises AuthError, also when nobody came back from the browser within `patience` seconds."""
     spec = await _spec(engine, name, agent)
     if not await context.console.browse(""):
         _show(context, await engine.credentials.start(spec), spec, say)
         await _warn(context, engine)
         return False
-    say(_said(await engine.credentials.sign_in(spec, lambda started: _open(context, started, spec))))
+    done = await engine.credentials.sign_in(spec, lambda started: _open(context, started, spec), patience=patience)
+    say(_said(done))
     await _warn(context, engine)
     await _recover(engine, name, agent)
     return True
@@ -76,12 +84,66 @@ async def _warn(context: Context, engine: Engine) -> None:
         context.console.note(warning)
 
 
-async def offer(context: Context, engine: Engine, name: str, agent: str) -> bool:
-    """Sign in for a call that turned out to need it, where a person watches who can. Whether somebody did."""
-    if not context.console.interactive or not await context.console.browse(""):
+class SignInDesk:
+    """Signs a person in for calls that turn out to need it. An async context manager that is called with the server and a moment
+    (`tool.AskToSignIn`).
+
+    All calls that wait for one server are one sign-in. Who does not sign in is not asked again for that server: the call ends with the
+    command to run, and so do those after it. Where nobody watches a terminal with a browser nobody is asked at all.
+    """
+
+    def __init__(self, context: Context, engine: Engine, agent: str, *, patience: float = CALL_PATIENCE) -> None:
+        self._context = context
+        self._engine = engine
+        self._agent = agent
+        self._patience = patience
+        self._asked: dict[str, asyncio.Task[bool]] = {}
+        # When somebody signed in here last.
+        self._signed_in: dict[str, float] = {}
+
+    async def __aenter__(self) -> "SignInDesk":
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        tasks = tuple(self._asked.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def __call__(self, server: str, since: float) -> bool:
+        """Whether somebody signed in, or has since then. Never raises but CancelledError."""
+        if self._signed_in.get(server, -math.inf) > since:
+            # The call was sent before, and its refusal came after.
+            return True
+        task = self._asked.get(server)
+        if task is None or (task.done() and task.result()):
+            # One that went well may have to be made again, for more rights.
+            task = self._asked[server] = asyncio.get_running_loop().create_task(self._sign_in(server))
+        return await asyncio.shield(task)
+
+    async def _sign_in(self, server: str) -> bool:
+        console = self._context.console
+        if not console.interactive or not await console.browse(""):
+            return False
+        name = clean_terminal(server)
+        console.note(f"This call needs you to sign in to {name}. Ctrl-C goes on without it.")
+        attempt = asyncio.get_running_loop().create_task(
+            sign_in(self._context, self._engine, server, self._agent, console.note, patience=self._patience)
+        )
+        try:
+            with console.interruptible(attempt.cancel):
+                done = await attempt
+            self._signed_in[server] = time.monotonic()
+            return done
+        except asyncio.CancelledError:
+            attempt.cancel()
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            console.note(f"Going on without a sign-in to {name}.")
+        except OpenClawError as error:
+            console.note(f"Going on without a sign-in to {name}: {error.message}")
         return False
-    context.console.note(f"This call needs you to sign in to {clean_terminal(name)}.")
-    return await sign_in(context, engine, name, agent, context.console.note)
 
 
 async def _spec(engine: Engine, name: str, agent: str) -> ServerSpec:

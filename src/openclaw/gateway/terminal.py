@@ -5,7 +5,8 @@ person interrupts, or the terminal goes away, whoever runs the command is told o
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from openclaw.commands.console import Console
 from openclaw.errors import UsageError
@@ -25,6 +26,8 @@ class FarTerminal:
         self._answers: asyncio.Queue[str | None] = asyncio.Queue()
         self._input: asyncio.Queue[bytes] = asyncio.Queue()
         self._is_gone = False
+        # What an interruption does for a while instead of ending the command, the latest last.
+        self._catchers: list[Callable[[], object]] = []
 
     def console(self, request: CommandRequest) -> Console:
         return Console(
@@ -38,6 +41,7 @@ class FarTerminal:
             read=self._read,
             flush=self._flush,
             browse=self._browse,
+            interruptible=self._interruptible,
         )
 
     async def listen(self, interrupted: Callable[[], object]) -> None:
@@ -46,7 +50,7 @@ class FarTerminal:
             while True:
                 kind, payload = await read_frame(self._reader)
                 if kind == wire.CANCEL:
-                    interrupted()
+                    (self._catchers[-1] if self._catchers else interrupted)()
                 elif kind == wire.ANSWER:
                     line = payload.decode("utf-8", "replace")
                     self._answers.put_nowait(line.strip() if line else None)
@@ -57,6 +61,14 @@ class FarTerminal:
             self._answers.put_nowait(None)
             self._input.put_nowait(b"")
             interrupted()
+
+    @contextmanager
+    def _interruptible(self, act: Callable[[], object]) -> Iterator[None]:
+        self._catchers.append(act)
+        try:
+            yield
+        finally:
+            self._catchers.remove(act)
 
     async def exit(self, code: int) -> None:
         """The last word: everything printed before it has arrived when it does."""

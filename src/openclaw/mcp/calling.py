@@ -6,8 +6,9 @@ raises but CancelledError. Policy, arguments and the audit line come before it (
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from time import monotonic
 from typing import Any
 
 from openclaw.errors import OpenClawError
@@ -22,7 +23,10 @@ from openclaw.mcp.running import Running
 from openclaw.mcp.supervisor import Supervisor
 from openclaw.mcp.view import View
 from openclaw.media import MediaStore
-from openclaw.tool import Invocation, Run, ToolResult
+from openclaw.tool import AskToSignIn, Invocation, Run, ToolResult
+
+# How often one call may ask for a sign-in: for the server, and for rights that the tool turned out to want.
+MOST_SIGN_INS = 2
 
 
 class Calling:
@@ -55,7 +59,8 @@ class Calling:
         entry = view.registry.entry(name)
         if entry is None:
             return unavailable(name, view.absence(name))
-        result = await self.call(view, entry, arguments, invocation.agent, invocation.session, invocation.progress)
+        call = partial(self.call, view, entry, arguments, invocation.agent, invocation.session, invocation.progress)
+        result = await signed_in(call, entry.spec.name, invocation.sign_in)
         given = result, entry.spec.name, entry.definition.name, self._media
         # Megabytes to decode and to keep on a disk are nothing that other calls should wait for.
         return await asyncio.to_thread(result_of, *given) if has_weight(result) else result_of(*given)
@@ -91,6 +96,16 @@ class Calling:
             raise
         finally:
             self._running.end(call)
+
+
+async def signed_in(call: Callable[[], Awaitable[CallResult]], server: str, ask: AskToSignIn | None) -> CallResult:
+    """Make a call, and once more after each sign-in that it turned out to need: a server that asked for one has done nothing yet."""
+    for _ in range(MOST_SIGN_INS):
+        began = monotonic()
+        result = await call()
+        if not result.needs_sign_in or ask is None or not await ask(server, began):
+            return result
+    return await call()
 
 
 async def _utility(supervisor: Supervisor, entry: ToolEntry, arguments: Mapping[str, Any]) -> CallResult:

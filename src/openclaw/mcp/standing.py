@@ -73,7 +73,7 @@ class Standing:
         """
         if self.status.state == "stopped" and self.is_parked:
             return False
-        return self.status.state not in ("needs-auth", "failed")
+        return self.status.state != "failed"
 
     @property
     def next_attempt(self) -> float | None:

@@ -122,7 +122,8 @@ class Supervisor:
             progress = Progress(self.chatter, name, show_progress)
             result = await Call(self.access, name, arguments, timeout, max_total, progress).make()
         except OpenClawError as error:
-            result = CallResult.failed(str(error))
+            waits = self.standing.status.state == "needs-auth"
+            result = CallResult(is_error=True, fault=str(error), needs_sign_in=waits)
         except Exception as error:
             _log.exception("The engine's own fault in a call to MCP server '%s'.", self.spec.name)
             result = CallResult.failed(OwnWords(f"An internal error: {type(error).__name__}."))

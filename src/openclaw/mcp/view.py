@@ -110,7 +110,9 @@ class View:
             if supervisor is not None and supervisor.standing.is_offering:
                 absent += self.registry.absences(name)
             if reason := self._missing(spec, supervisor):
-                absent.append(Absence(f"{self.registry.base(name, '')}*", ServerWords(reason), spec.where))
+                waits = supervisor is not None and supervisor.standing.status.state == "needs-auth"
+                pattern = f"{self.registry.base(name, '')}*"
+                absent.append(Absence(pattern, ServerWords(reason), spec.where, sign_in=name if waits else ""))
         return absent
 
     def absence(self, tool: str) -> Absence | None:

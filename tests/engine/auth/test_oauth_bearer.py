@@ -283,19 +283,6 @@ async def test_a_second_sign_in_elsewhere_is_noticed_too(server: AuthServer, pro
     assert await program.call(authorizer=authorizer) == 200
 
 
-@pytest.mark.requirement("000-5.1-retry")
-async def test_a_terminal_signs_in_on_the_way_and_once_for_all_calls(server: AuthServer, program: Program) -> None:
-    asked: list[str] = []
-
-    async def sign_in() -> None:
-        asked.append("sign in")
-        await program.sign_in()
-
-    authorizer = program.authorizer(sign_in)
-    assert await asyncio.gather(*(program.call(authorizer=authorizer) for _ in range(5))) == [200] * 5
-    assert asked == ["sign in"]
-
-
 async def test_tokens_of_another_client_or_authorization_server_are_not_used(
     server: AuthServer, program: Program
 ) -> None:
@@ -404,13 +391,6 @@ async def test_a_scope_outside_the_registration_renews_it(server: AuthServer, pr
         await program.call("write")
     await program.sign_in()
     assert (await program.call("write"), len(server.at("/register"))) == (200, 2)
-
-
-@pytest.mark.requirement("000-5.4-403")
-@pytest.mark.requirement("000-9.5-retry")
-async def test_a_terminal_steps_up_and_the_call_goes_through(server: AuthServer, program: Program) -> None:
-    await program.sign_in()
-    assert await program.call("write", sign_in=program.sign_in) == 200
 
 
 @pytest.mark.requirement("000-10-403")
