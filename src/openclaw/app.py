@@ -305,7 +305,7 @@ class App:
         root = self._root(spec, given)
         if root == self.paths.workspace_dir:
             make_directory(root)
-        return Workplace(spec, root, self.config, self.paths, self.engine.env)
+        return Workplace(spec, root, self.config, self.paths, self.engine.env, self.engine.resolve)
 
     def _root(self, spec: AgentSpec, given: Path | None) -> Path:
         return workspace_of(spec, given or self._workspace, self.paths)

@@ -14,6 +14,7 @@ from openclaw.config.load import Config
 from openclaw.config.paths import Paths
 from openclaw.skills.catalog import SkillRules, Skills, load_skills
 from openclaw.skills.discover import Limits, skill_roots
+from openclaw.skills.variables import Resolve, skill_variables
 from openclaw.tools.confine import Fence
 from openclaw.tools.native import NativeTools, native_tools
 
@@ -38,6 +39,8 @@ class Workplace(msgspec.Struct, frozen=True):
     config: Config
     paths: Paths
     env: Mapping[str, str]
+    # A configured value with its secret references replaced.
+    resolve: Resolve
 
     def skills(self) -> Skills:
         """Read from the disk each time: not for the event loop."""
@@ -52,6 +55,7 @@ class Workplace(msgspec.Struct, frozen=True):
         rules = SkillRules(
             allow_bundled=section.allow_bundled,
             disabled=[name for name, entry in section.entries.items() if entry.enabled is False],
+            entries=section.entries,
             allowed=self.spec.skills,
             limits=Limits(
                 candidates_per_root=section.limits.max_candidates_per_root,
@@ -72,7 +76,12 @@ class Workplace(msgspec.Struct, frozen=True):
             kept=(self.paths.media_dir,),
             refused=(*self.config.files, self.paths.state_dir),
         )
-        return native_tools(fence)
+        entries = self.config.root.skills.entries
+
+        async def variables(skill: str) -> Mapping[str, str]:
+            return await skill_variables(skill, skills.skills, entries, self.resolve)
+
+        return native_tools(fence, environ=self.env, variables=variables)
 
 
 def workspace_of(spec: AgentSpec, given: Path | None, paths: Paths) -> Path:

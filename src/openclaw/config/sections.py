@@ -99,14 +99,13 @@ class AgentsSection(Part, frozen=True):
 class Model(Part, frozen=True):
     """What a provider's model can do, when its wire does not tell."""
 
-    foreign = keys("api compat contextTokens cost headers")
+    foreign = keys("api compat contextTokens cost headers reasoning")
 
     id: Annotated[str, about("The model's name on the wire.")]
     name: Annotated[str, about("A name for people.")] = ""
     context_window: Annotated[Some | None, about("Tokens it can take in.")] = None
     max_tokens: Annotated[Some | None, about("Tokens it can answer with.")] = None
     input: Annotated[Names, about("What it takes: text, image, audio.")] = ("text",)
-    reasoning: Annotated[bool, about("Whether it thinks before it answers.")] = False
 
 
 Api = Literal[
@@ -164,8 +163,8 @@ class GatewayAuth(Part, frozen=True):
     foreign = keys("allowTailscale rateLimit trustedProxy")
 
     mode: Annotated[
-        Literal["token", "password", "trusted-proxy", "none"] | None,
-        about("How callers prove themselves. A token is always asked for."),
+        Literal["token", "password"] | None,
+        about("What callers prove themselves with: the token alone, or the password alone. Either of them by default."),
     ] = None
     token: Annotated[Secret | None, secret("The bearer token. Without one, a random one is made at first start.")] = (
         None
@@ -223,11 +222,16 @@ class SkillEntry(Part, frozen=True):
     """One skill."""
 
     enabled: Annotated[bool | None, about("Whether it is offered.")] = None
-    api_key: Annotated[Secret | None, secret("Value of the variable the skill names as its primary one.")] = None
-    env: Annotated[dict[str, Annotated[Value, secret("")]], about("Variables for the skill.")] = field(
-        default_factory=dict
-    )
-    config: Annotated[dict[str, Any], about("Its own settings.")] = field(default_factory=dict)
+    api_key: Annotated[
+        Secret | None, secret("Value of the variable that the skill names as its `primaryEnv`, for its programs alone.")
+    ] = None
+    env: Annotated[
+        dict[str, Annotated[Value, secret("")]],
+        about("Variables for the programs that are run for the skill, and for no others."),
+    ] = field(default_factory=dict)
+    config: Annotated[
+        dict[str, Any], about("Its own settings: its programs get them as JSON in `OPENCLAW_SKILL_CONFIG`.")
+    ] = field(default_factory=dict)
 
 
 class SkillLoad(Part, frozen=True):

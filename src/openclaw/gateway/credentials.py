@@ -25,6 +25,7 @@ VARIABLE = "OPENCLAW_GATEWAY_TOKEN"
 _TOKEN_BYTES = 32
 # A token anybody could guess is none.
 SHORTEST_TOKEN = 8
+_NO_PASSWORD = "The mode is password, and gateway.auth.password says none."
 _UNUSABLE = f"A token needs {SHORTEST_TOKEN} characters or more, and no spaces."
 
 
@@ -32,7 +33,10 @@ async def rules_of(config: Config, env: Mapping[str, str], token_file: Path) -> 
     """Who may come in. Raises ConfigError, SecretError or StoreError; a gateway without a token is never the outcome."""
     section = config.root.gateway
     tokens: list[str] = []
+    mode = section.auth.mode
     for key, value in (("token", section.auth.token), ("password", section.auth.password)):
+        if mode not in (None, key):
+            continue
         path = f"gateway.auth.{key}"
         if fault := config.fault(path):
             raise ConfigError([_problem(config, path, fault)])
@@ -43,6 +47,8 @@ async def rules_of(config: Config, env: Mapping[str, str], token_file: Path) -> 
         if not _is_usable(token):
             raise ConfigError([_problem(config, path, _UNUSABLE)])
         tokens.append(token)
+    if not tokens and mode == "password":
+        raise ConfigError([_problem(config, "gateway.auth.mode", _NO_PASSWORD)])
     if not tokens:
         given = env.get(VARIABLE, "").strip()
         if given and not _is_usable(given):

@@ -10,11 +10,13 @@ from typing import Any
 
 import msgspec
 
+from openclaw.config.sections import SkillEntry
 from openclaw.skills.command import SkillCommand, assign_commands
 from openclaw.skills.discover import DEFAULT_LIMITS, Limits, SkillRoot, discover
 from openclaw.skills.gate import Facts, gate, gather_programs
 from openclaw.skills.prompt import skills_prompt
 from openclaw.skills.skill import Skill, Skipped
+from openclaw.skills.variables import given_names
 
 
 class Skills(msgspec.Struct, frozen=True):
@@ -42,6 +44,8 @@ class SkillRules(msgspec.Struct, frozen=True):
 
     allow_bundled: Sequence[str] | None = None
     disabled: Collection[str] = ()
+    # What `skills.entries` gives to the programs of each skill, by its key.
+    entries: Mapping[str, SkillEntry] = msgspec.field(default_factory=dict)
     allowed: Sequence[str] | None = None
     limits: Limits = DEFAULT_LIMITS
 
@@ -62,6 +66,9 @@ def load_skills(
         programs=gather_programs(found, env),
         env=frozenset(name for name, value in env.items() if value),
         config=config,
+        given={
+            skill.key: given_names(skill, rules.entries[skill.key]) for skill in found if skill.key in rules.entries
+        },
         disabled=frozenset(rules.disabled),
         allow_bundled=None if rules.allow_bundled is None else frozenset(rules.allow_bundled),
         allowed=None if rules.allowed is None else frozenset(rules.allowed),

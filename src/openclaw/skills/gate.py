@@ -23,6 +23,8 @@ class Facts(msgspec.Struct, frozen=True):
     programs: frozenset[str] = frozenset()
     env: frozenset[str] = frozenset()
     config: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    # The names of the variables that a skill is given, by its key.
+    given: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)
     disabled: frozenset[str] = frozenset()
     allow_bundled: frozenset[str] | None = None
     allowed: frozenset[str] | None = None
@@ -47,11 +49,16 @@ def _unmet(skill: Skill, facts: Facts) -> str | None:
         return f"it needs the program {missing[0]}, which is not on PATH"
     if needs.any_bins and facts.programs.isdisjoint(needs.any_bins):
         return f"it needs one of the programs {', '.join(needs.any_bins)}"
-    if missing := [name for name in needs.env if name not in facts.env]:
+    if missing := [name for name in needs.env if name not in facts.env | _given(skill, facts)]:
         return f"it needs the environment variable {missing[0]}"
     if missing := [path for path in needs.config if not config_value(facts.config, path)]:
         return f"it needs {missing[0]} in the config"
     return None
+
+
+def _given(skill: Skill, facts: Facts) -> frozenset[str]:
+    """What `skills.entries` gives its programs. A skill of the workspace is given nothing: it came with a project."""
+    return facts.given.get(skill.key, frozenset()) if skill.source != "workspace" else frozenset()
 
 
 def config_value(config: Mapping[str, Any], path: str) -> Any:

@@ -61,6 +61,8 @@ class Skill(msgspec.Struct, frozen=True):
     always: bool = False
     os: tuple[str, ...] = ()
     requires: Requires = Requires()
+    # The variable that `skills.entries.<key>.apiKey` is the value of.
+    primary_env: str = ""
     # Something its author should know, for `openclaw doctor`.
     note: str = ""
 
@@ -112,6 +114,7 @@ def read_skill(front: Mapping[str, Any], path: Path, source: Source, root: Path)
             env=_names(requires, "env"),
             config=_names(requires, "config"),
         ),
+        primary_env=_text(metadata, "primaryEnv"),
         note=_IN_WORKSPACE if tool and source == "workspace" else "",
     )
 

@@ -6,12 +6,14 @@ no confinement is promised: a program reads and writes what its user may.
 """
 
 import signal
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from openclaw.content import Text
 from openclaw.process.environment import child_environment
 from openclaw.process.run import Finished, run
+from openclaw.redact import mask
 from openclaw.security.external import clean_terminal
 from openclaw.tool import ToolResult
 from openclaw.tools.files import RESULT_CHARS
@@ -27,24 +29,40 @@ HEAD_CHARS = RESULT_CHARS // 5
 _SHELL = "/bin/sh"
 
 
-async def execute(workspace: Path, arguments: dict[str, Any]) -> ToolResult:
-    """Run the command of a call. Raises ProcessError when it cannot be started; cancelling ends its processes."""
+# The variables of the skill of that name, for the programs that are run for it.
+Variables = Callable[[str], Awaitable[Mapping[str, str]]]
+
+
+async def execute(
+    workspace: Path,
+    arguments: dict[str, Any],
+    *,
+    environ: Mapping[str, str] | None = None,
+    variables: Variables | None = None,
+) -> ToolResult:
+    """Run the command of a call. Raises ProcessError when it cannot be started, and what `variables` raises; cancelling ends its processes.
+
+    `environ` is the environment that the short list is taken from: ours, unless given.
+    """
     command: list[str] = arguments["command"]
     if arguments.get("shell", False):
         if len(command) != 1:
             return ToolResult.error("With shell, command has to be a single item: the whole command line.")
         command = [_SHELL, "-c", command[0]]
+    skill = arguments.get("skill", "")
+    child = child_environment(await variables(skill) if skill and variables else None, parent=environ)
     timeout = float(arguments.get("timeout", DEFAULT_SECONDS))
     finished = await run(
         command,
         timeout=timeout,
-        env=child_environment().variables,
+        env=child.variables,
         cwd=workspace / arguments.get("cwd", "."),
         output_limit=OUTPUT_BYTES,
         merge_stderr=True,
     )
     failed = finished.timed_out or finished.returncode != 0
-    text = "\n".join(part for part in (_output(finished), _ending(finished, timeout)) if part)
+    withheld = f"[Not given, as they change which code runs: {', '.join(child.refused)}.]" if child.refused else ""
+    text = "\n".join(part for part in (mask(_output(finished)), _ending(finished, timeout), withheld) if part)
     details = {"exitCode": finished.returncode, "timedOut": finished.timed_out}
     return ToolResult((Text(text),), is_error=failed, details=details)
 

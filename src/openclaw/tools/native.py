@@ -6,7 +6,7 @@ order they were called, so that two edits of one message to one file both count.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ from openclaw.security.external import frame
 from openclaw.tool import Absence, Invocation, Run, Tool, ToolResult, parameters
 from openclaw.tools import files
 from openclaw.tools.confine import Fence
-from openclaw.tools.execute import DEFAULT_SECONDS, MAX_SECONDS, execute
+from openclaw.tools.execute import DEFAULT_SECONDS, MAX_SECONDS, Variables, execute
 from openclaw.tools.files import READ_LINES
 from openclaw.tools.grep import GREP_SECONDS, grep
 from openclaw.tools.web_fetch import web_fetch
@@ -50,9 +50,18 @@ class NativeTools(msgspec.Struct, frozen=True):
         return None
 
 
-def native_tools(fence: Fence, *, web: Rules | None = None) -> NativeTools:
-    """`fence` says which paths besides the workspace of each call may be used; `web` which addresses (public ones by default)."""
-    desk = _Desk(fence, web or Rules())
+def native_tools(
+    fence: Fence,
+    *,
+    web: Rules | None = None,
+    environ: Mapping[str, str] | None = None,
+    variables: Variables | None = None,
+) -> NativeTools:
+    """`fence` says which paths besides the workspace of each call may be used; `web` which addresses (public ones by default).
+
+    `environ` is what the short environment of programs is taken from (ours by default), `variables` gives those of a skill.
+    """
+    desk = _Desk(fence, web or Rules(), environ, variables)
     tools = (desk.read(), desk.write(), desk.edit(), desk.ls(), desk.grep(), desk.exec(), desk.web_fetch())
     return NativeTools(tools)
 
@@ -60,6 +69,8 @@ def native_tools(fence: Fence, *, web: Rules | None = None) -> NativeTools:
 class _Desk(msgspec.Struct):
     fence: Fence
     web: Rules
+    environ: Mapping[str, str] | None = None
+    variables: Variables | None = None
     writing: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
 
     def read(self) -> Tool:
@@ -152,6 +163,10 @@ class _Desk(msgspec.Struct):
                 "maximum": MAX_SECONDS,
                 "description": f"Seconds after which it is stopped; {DEFAULT_SECONDS:g} when left out.",
             },
+            "skill": {
+                "type": "string",
+                "description": "The name of the skill whose instructions you follow: the program gets the variables set up for that skill.",
+            },
         }
         about = (
             "Run a program and return what it prints. Nothing it starts outlives the call, and it gets no input. "
@@ -159,7 +174,7 @@ class _Desk(msgspec.Struct):
         )
 
         async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
-            return await execute(invocation.workspace, arguments)
+            return await execute(invocation.workspace, arguments, environ=self.environ, variables=self.variables)
 
         return _tool("exec", about, fields, ["command"], run, label="Run", timeout=None)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.config.load import parse_config
-from openclaw.errors import OpenClawError, StoreError
+from openclaw.errors import ConfigError, OpenClawError, StoreError
 from openclaw.gateway.credentials import kept_token, rules_of
 from openclaw.gateway.guard import GuardRules
 from openclaw.redact import redact
@@ -86,3 +86,30 @@ async def test_a_token_that_cannot_be_used_stops_the_start(tmp_path: Path, text:
 async def test_a_page_without_a_name_is_never_welcome(tmp_path: Path) -> None:
     text = '{gateway: {allowedOrigins: ["null", "https://app.example"]}}'
     assert (await rules(text, tmp_path / "t")).origins == frozenset({"https://app.example"})
+
+
+@pytest.mark.parametrize(
+    ("mode", "tokens"),
+    [
+        ("", {"token-4711", "password-4711"}),
+        ("mode: 'token',", {"token-4711"}),
+        ("mode: 'password',", {"password-4711"}),
+    ],
+)
+async def test_the_mode_says_what_is_taken(tmp_path: Path, mode: str, tokens: set[str]) -> None:
+    text = f"{{gateway: {{auth: {{{mode} token: 'token-4711', password: 'password-4711'}}}}}}"
+    rules = await rules_of(parse_config(text), {}, tmp_path / "token")
+    assert set(rules.tokens) == tokens
+
+
+async def test_a_password_that_is_asked_for_and_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"The mode is password, and gateway\.auth\.password says none"):
+        await rules_of(
+            parse_config("{gateway: {auth: {mode: 'password', token: 'token-4711'}}}"), {}, tmp_path / "token"
+        )
+
+
+@pytest.mark.parametrize("mode", ["none", "trusted-proxy"])
+def test_a_gateway_without_a_token_is_refused(mode: str) -> None:
+    with pytest.raises(ConfigError, match=r'gateway\.auth\.mode: expected "password" or "token"'):
+        parse_config(f"{{gateway: {{auth: {{mode: '{mode}'}}}}}}")

@@ -1,0 +1,177 @@
+"""A setting that nothing reads is a promise that is not kept: every key of the schema has a reader.
+
+A small reading of the source: which expressions may be, or hold, a value of one of the config's types, by annotations, by what is assigned
+and looped over, and by the fields of the types themselves. An attribute taken of such an expression is a key that is read.
+"""
+
+import ast
+import typing
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import openclaw
+from openclaw.config import sections
+from openclaw.config.entry import Part
+from openclaw.config.loaded import Config
+
+SOURCE = Path(openclaw.__file__).parent
+# Classes by name: those of the schema, and the one that holds them all.
+TYPES: dict[str, type[msgspec.Struct]] = {"Config": Config}
+Names = frozenset[str]
+NONE: Names = frozenset()
+
+
+def _subclasses(cls: type[Part]) -> Iterator[type[Part]]:
+    for child in cls.__subclasses__():
+        yield child
+        yield from _subclasses(child)
+
+
+TYPES.update({cls.__name__: cls for cls in _subclasses(Part) if cls.__module__.startswith("openclaw.config.")})
+
+
+def _within(annotation: Any) -> Names:
+    """The types of ours that a field's own type may hold."""
+    if isinstance(annotation, type) and annotation.__name__ in TYPES:
+        return frozenset({annotation.__name__})
+    return frozenset().union(*(_within(part) for part in typing.get_args(annotation)))
+
+
+FIELDS = {
+    name: {field: _within(hint) for field, hint in typing.get_type_hints(cls, include_extras=True).items()}
+    for name, cls in TYPES.items()
+}
+
+
+def _named(node: ast.AST | None) -> Names:
+    """The types of ours that an annotation in the source names."""
+    if node is None:
+        return NONE
+    words = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    for one in ast.walk(node):
+        if isinstance(one, ast.Constant) and isinstance(one.value, str):
+            words |= set(one.value.replace("[", " ").replace("]", " ").replace("|", " ").replace(",", " ").split())
+    return frozenset(words & TYPES.keys())
+
+
+class Reading(ast.NodeVisitor):
+    """One module. `known` holds what names mean in it, all functions together; `returns` what functions of any module give, `held` what
+    attributes of objects of any module hold."""
+
+    def __init__(self, returns: dict[str, Names], held: dict[str, Names]) -> None:
+        self.returns = returns
+        self.known: dict[str, Names] = defaultdict(frozenset, held)
+        self.read: set[tuple[str, str]] = set()
+
+    def of(self, node: ast.AST | None) -> Names:
+        match node:
+            case ast.Name():
+                return self.known[node.id]
+            case ast.Attribute():
+                owners = self.of(node.value)
+                self.read |= {(owner, node.attr) for owner in owners}
+                inside = frozenset().union(*(FIELDS[owner].get(node.attr, NONE) for owner in owners))
+                # `.items()` of a mapping still holds what the mapping holds; and attributes of our own objects are names too.
+                passed = owners if node.attr in ("items", "values", "get") else NONE
+                return inside or passed or self.known[f".{node.attr}"] or self.returns.get(node.attr, NONE)
+            case ast.Call(func=ast.Name(id=name)) if name in self.returns:
+                return self.returns[name]
+            case ast.Call(func=ast.Name(id="isinstance")):
+                return NONE
+            case ast.Call(func=ast.Name(id="getattr"), args=[owner, *_]):
+                # Whichever is asked for.
+                self.read |= {(name, field) for name in self.of(owner) for field in FIELDS[name]}
+                return NONE
+            case ast.Call():
+                return self.of(node.func) | frozenset().union(*(self.of(one) for one in node.args))
+            case None | ast.Constant():
+                return NONE
+        return frozenset().union(*(self.of(child) for child in ast.iter_child_nodes(node)))
+
+    def bind(self, target: ast.AST, names: Names) -> None:
+        match target:
+            case ast.Name():
+                self.known[target.id] |= names
+            case ast.Attribute():
+                self.known[f".{target.attr}"] |= names
+            case ast.Tuple() | ast.List():
+                for one in target.elts:
+                    self.bind(one, names)
+            case ast.Starred():
+                self.bind(target.value, names)
+
+    def visit(self, node: ast.AST) -> None:
+        match node:
+            case ast.arg():
+                self.known[node.arg] |= _named(node.annotation)
+            case ast.AnnAssign():
+                self.bind(node.target, _named(node.annotation) | self.of(node.value))
+            case ast.Assign():
+                for target in node.targets:
+                    self.bind(target, self.of(node.value))
+            case ast.NamedExpr():
+                self.bind(node.target, self.of(node.value))
+            case ast.For() | ast.AsyncFor() | ast.comprehension():
+                self.bind(node.target, self.of(node.iter))
+            case ast.Attribute() | ast.Call(func=ast.Name(id="getattr")):
+                self.of(node)
+        self.generic_visit(node)
+
+
+def keys_read() -> set[tuple[str, str]]:
+    """Every (type, field) that some module reads."""
+    trees = [ast.parse(file.read_text("utf-8")) for file in sorted(SOURCE.rglob("*.py"))]
+    returns = {
+        node.name: _named(node.returns)
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _named(node.returns)
+    }
+    held: dict[str, Names] = defaultdict(frozenset)
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and node.name not in TYPES:
+                for line in node.body:
+                    if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
+                        held[f".{line.target.id}"] |= _named(line.annotation)
+    found: set[tuple[str, str]] = set()
+    for tree in trees:
+        reading = Reading(returns, held)
+        before = -1
+        while before != sum(map(len, reading.known.values())):
+            before = sum(map(len, reading.known.values()))
+            reading.visit(tree)
+        found |= reading.read
+    return found
+
+
+def keys_unread(found: set[tuple[str, str]]) -> list[str]:
+    """A field counts as read when it is read of the type that has it, or of one that has it from there."""
+    unread = []
+    for name, cls in TYPES.items():
+        if name == "Config":
+            continue
+        family = [other for other, kind in TYPES.items() if issubclass(kind, cls) or issubclass(cls, kind)]
+        unread += [
+            f"{name}.{field}" for field in cls.__struct_fields__ if not any((one, field) in found for one in family)
+        ]
+    return unread
+
+
+# `$schema` is for editors; `env` is read before there are types (load.py), since the rest of the file uses its variables.
+ELSEWHERE = ["EnvSection.vars", "Root.env", "Root.schema"]
+
+
+def test_every_key_of_the_schema_is_read_somewhere() -> None:
+    assert sorted(keys_unread(keys_read())) == ELSEWHERE
+
+
+def test_a_key_that_nothing_reads_is_found() -> None:
+    found = keys_read()
+    assert ("SkillEntry", "api_key") in found
+    assert "SkillEntry.api_key" in keys_unread(found - {("SkillEntry", "api_key")})
+    assert sections.Root.__name__ in TYPES
