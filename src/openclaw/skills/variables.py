@@ -6,10 +6,9 @@ the person's. Values that are references are resolved when a program is started,
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-import msgspec
-
 from openclaw.config.sections import SkillEntry
 from openclaw.config.servers import secret_text
+from openclaw.content import to_json
 from openclaw.errors import UsageError
 from openclaw.redact import remember, tells_secret
 from openclaw.skills.skill import Skill
@@ -48,4 +47,4 @@ async def skill_variables(
     for key, value in variables.items():
         if key in written or tells_secret(key, value):
             remember(value)
-    return {**variables, CONFIG: msgspec.json.encode(entry.config).decode()} if entry.config else variables
+    return {**variables, CONFIG: to_json(entry.config).decode()} if entry.config else variables
