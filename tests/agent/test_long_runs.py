@@ -34,9 +34,9 @@ class Worker(ChatServer):
         self.work: list[list[dict[str, Any]]] = []
         self.notes: list[str] = []
 
-    def fault(self, asked: dict[str, Any]) -> Failure | None:
+    def fault(self, asked: dict[str, Any], size: int) -> Failure | None:
         self.replies = [self.next_answer(asked)]
-        return super().fault(asked)
+        return super().fault(asked, size)
 
     def next_answer(self, asked: dict[str, Any]) -> Answer:
         if not asked.get("tools"):

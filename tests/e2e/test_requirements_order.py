@@ -19,8 +19,9 @@ from openclaw.sessions.sqlite import SqliteStore
 from parts.command_line import Home
 from parts.model_servers import ChatServer
 from parts.order_process import OPENCLAW, OrderProcess, environment, local_model
+from parts.samples import SAMPLES
 
-PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+PNG = SAMPLES["image/png"]
 MP3 = b"ID3\x04\0\0\0\0\0#"
 
 

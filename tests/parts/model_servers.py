@@ -1,8 +1,7 @@
 """Two local model servers, one per wire, that the vendors' own Python clients accept as real (tests/unit/models/test_model_servers.py).
 
-Each checks the key, the model, and the request: its types with the vendor's own definitions, and the rules the vendor enforces beyond
-them (every call has its result, ids are unique, no empty text, tools have object schemas). Answers come from a list; what was asked is
-recorded. A stream can be sent byte by byte, wait for an event, stay open, or be cut.
+Each checks the key, the model, and the request, and refuses what its vendor refuses (`vendor_rules.py`). Answers come from a list; what
+was asked is recorded, and so is every refusal, in `refused`. A stream can be sent byte by byte, wait for an event, stay open, or be cut.
 
     async with ChatServer([Answer("Hello")]) as server:
         ...  # server.url, server.key, server.requests
@@ -15,12 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 from aiohttp import web
-from anthropic.types.message_create_params import MessageCreateParamsNonStreaming, MessageCreateParamsStreaming
-from openai.types.chat.completion_create_params import (
-    CompletionCreateParamsNonStreaming,
-    CompletionCreateParamsStreaming,
-)
-from pydantic import TypeAdapter, ValidationError
+
+from parts import vendor_rules
 
 KEY = "sk-local-0123456789abcdef"
 MODEL = "local-model"
@@ -76,6 +71,7 @@ class Failure:
     kind: str
     message: str
     headers: dict[str, str] = field(default_factory=dict)
+    param: str | None = None
 
 
 @dataclass(frozen=True)
@@ -98,15 +94,6 @@ class Raw:
 Reply = Answer | Failure | Page | Raw
 
 
-def drained(value: Any) -> Any:
-    """Every lazily validated part of a request, looked at."""
-    if isinstance(value, dict):
-        return {key: drained(item) for key, item in value.items()}
-    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
-        return [drained(item) for item in value]
-    return value
-
-
 class ModelServer:
     """The half both servers share: sockets, keys, the list of answers. Answers past the end of the list say "ok"."""
 
@@ -119,12 +106,16 @@ class ModelServer:
         key: str = KEY,
         models: Sequence[str] = (MODEL,),
         split: Literal["events", "bytes"] = "events",
+        reasons: bool = False,
     ) -> None:
         self.key = key
+        # A chat-completions endpoint whose models think out loud, and that takes their thoughts back: not the vendor's own.
+        self.reasons = reasons
         self.models = models
         self.replies = list(replies)
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.refused: list[str] = []
         # Set when a client went away while an answer was still coming, and when a held or paused stream got there.
         self.gone = asyncio.Event()
         self.waiting = asyncio.Event()
@@ -133,7 +124,7 @@ class ModelServer:
         self._origin = ""
 
     async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=64 * 1024 * 1024)
+        app = web.Application(client_max_size=128 * 1024 * 1024)
         app.router.add_post(self.path, self._serve)
         app.router.add_get("/v1/models", self._list)
         self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
@@ -173,13 +164,16 @@ class ModelServer:
         self.headers.append({name.lower(): value for name, value in request.headers.items()})
         if not self.authorized(request):
             return self.failure(self.wrong_key())
+        body = await request.read()
         try:
-            asked = json.loads(await request.read())
-        except ValueError:
+            asked = json.loads(body)
+        except (ValueError, RecursionError):
+            self.refused.append("the body is not JSON")
             return self.failure(Failure(400, "invalid_request_error", "the body is not JSON"))
         self.requests.append(asked)
-        fault = self.fault(asked)
+        fault = self.fault(asked, len(body))
         if fault is not None:
+            self.refused.append(fault.message)
             return self.failure(fault)
         reply = self.replies.pop(0) if self.replies else Answer("ok")
         match reply:
@@ -233,7 +227,7 @@ class ModelServer:
     def failure(self, failure: Failure) -> web.Response:
         raise NotImplementedError
 
-    def fault(self, asked: dict[str, Any]) -> Failure | None:
+    def fault(self, asked: dict[str, Any], size: int) -> Failure | None:
         raise NotImplementedError
 
     def whole(self, answer: Answer, asked: dict[str, Any]) -> dict[str, Any]:
@@ -248,17 +242,12 @@ def _halves(text: str) -> list[str]:
     return [part for part in (text[:middle], text[middle:]) if part]
 
 
-def _schema_fault(where: str, schema: Any) -> str:
-    if not isinstance(schema, dict) or schema.get("type") != "object":
-        return f"{where}: schema must be of type object"
-    if "properties" not in schema:
-        return f"{where}: object schema missing properties"
-    if {"oneOf", "anyOf", "allOf", "enum", "not"} & schema.keys():
-        return f"{where}: schema does not support oneOf, allOf, anyOf, enum or not at the top level"
-    return ""
+_THOUGHTS = {"reasoning_content", "reasoning", "reasoning_details"}
 
 
-_CHAT = {True: TypeAdapter(CompletionCreateParamsStreaming), False: TypeAdapter(CompletionCreateParamsNonStreaming)}
+def _without_reasoning(asked: dict[str, Any]) -> dict[str, Any]:
+    said = [{key: value for key, value in message.items() if key not in _THOUGHTS} for message in asked["messages"]]
+    return {**asked, "messages": said}
 
 
 class ChatServer(ModelServer):
@@ -280,44 +269,19 @@ class ChatServer(ModelServer):
         )
 
     def failure(self, failure: Failure) -> web.Response:
-        error = {"message": failure.message, "type": "invalid_request_error", "param": None, "code": failure.kind}
+        error = {
+            "message": failure.message,
+            "type": "invalid_request_error",
+            "param": failure.param,
+            "code": failure.kind,
+        }
         return web.json_response({"error": error}, status=failure.status, headers=failure.headers)
 
-    def fault(self, asked: dict[str, Any]) -> Failure | None:
-        try:
-            drained(_CHAT[bool(asked.get("stream"))].validate_python(asked))
-        except ValidationError as error:
-            return Failure(400, "invalid_request_error", str(error))
-        if asked["model"] not in self.models:
-            return Failure(
-                404, "model_not_found", f"The model `{asked['model']}` does not exist or you do not have access to it."
-            )
-        message = self._broken_rule(asked)
-        return Failure(400, "invalid_request_error", message) if message else None
-
-    def _broken_rule(self, asked: dict[str, Any]) -> str:
-        waiting: list[str] = []
-        for message in asked["messages"]:
-            if message["role"] == "tool":
-                if message["tool_call_id"] not in waiting:
-                    return "messages with role 'tool' must be a response to a preceding message with 'tool_calls'"
-                waiting.remove(message["tool_call_id"])
-                continue
-            if waiting:
-                return f"tool_call_ids did not have response messages: {waiting}"
-            calls = message.get("tool_calls") or []
-            if message["role"] == "assistant" and not calls and not message.get("content"):
-                return "an assistant message must have content or tool_calls"
-            waiting = [call["id"] for call in calls]
-            if any(len(call_id) > 40 for call_id in waiting):
-                return "string too long: expected maximum length 40 for a tool call id"
-        if waiting:
-            return f"tool_call_ids did not have response messages: {waiting}"
-        for number, tool in enumerate(asked.get("tools", ())):
-            fault = _schema_fault(f"tools[{number}].function.parameters", tool["function"].get("parameters"))
-            if fault:
-                return fault
-        return ""
+    def fault(self, asked: dict[str, Any], size: int) -> Failure | None:
+        if isinstance(asked, dict) and asked.get("model") not in self.models:
+            return Failure(404, "model_not_found", f"The model `{asked.get('model')}` does not exist.")
+        fault = vendor_rules.chat_fault(_without_reasoning(asked) if self.reasons else asked, size)
+        return Failure(fault.status, fault.kind, fault.message, param=fault.param) if fault else None
 
     def whole(self, answer: Answer, asked: dict[str, Any]) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": answer.words or None, "refusal": None}
@@ -369,9 +333,6 @@ class ChatServer(ModelServer):
         }
 
 
-_MESSAGES = {True: TypeAdapter(MessageCreateParamsStreaming), False: TypeAdapter(MessageCreateParamsNonStreaming)}
-
-
 class MessagesServer(ModelServer):
     """The Anthropic messages wire."""
 
@@ -395,45 +356,13 @@ class MessagesServer(ModelServer):
         body = {"type": "error", "error": {"type": failure.kind, "message": failure.message}, "request_id": "req_1"}
         return web.json_response(body, status=failure.status, headers=failure.headers)
 
-    def fault(self, asked: dict[str, Any]) -> Failure | None:
+    def fault(self, asked: dict[str, Any], size: int) -> Failure | None:
         if self.headers[-1].get("anthropic-version") not in {"2023-06-01", "2026-10-21"}:
             return Failure(400, "invalid_request_error", "anthropic-version: header is required")
-        try:
-            drained(_MESSAGES[bool(asked.get("stream"))].validate_python(asked))
-        except ValidationError as error:
-            return Failure(400, "invalid_request_error", str(error))
-        if asked["model"] not in self.models:
-            return Failure(404, "not_found_error", f"model: {asked['model']}")
-        message = self._broken_rule(asked)
-        return Failure(400, "invalid_request_error", message) if message else None
-
-    def _broken_rule(self, asked: dict[str, Any]) -> str:
-        if asked["messages"][0]["role"] != "user":
-            return "messages: first message must use the user role"
-        seen: set[str] = set()
-        waiting: list[str] = []
-        for message in asked["messages"]:
-            blocks = message["content"]
-            blocks = [{"type": "text", "text": blocks}] if isinstance(blocks, str) else blocks
-            if not blocks or any(block["type"] == "text" and not block["text"].strip() for block in blocks):
-                return "messages: text content blocks must be non-empty"
-            results = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
-            if sorted(results) != sorted(waiting):
-                return f"messages: tool_use ids were found without tool_result blocks immediately after: {waiting} {results}"
-            waiting = [block["id"] for block in blocks if block["type"] == "tool_use"]
-            if seen & set(waiting):
-                return "messages: tool_use ids must be unique"
-            seen |= set(waiting)
-            for block in blocks:
-                if block["type"] == "thinking" and block["signature"] != "c2lnbmVk":
-                    return "messages.1.content.0: Invalid `signature` in `thinking` block"
-        if waiting:
-            return f"messages: tool_use ids were found without tool_result blocks immediately after: {waiting}"
-        for number, tool in enumerate(asked.get("tools", ())):
-            fault = _schema_fault(f"tools.{number}.custom.input_schema", tool["input_schema"])
-            if fault:
-                return fault
-        return ""
+        if isinstance(asked, dict) and asked.get("model") not in self.models:
+            return Failure(404, "not_found_error", f"model: {asked.get('model')}")
+        fault = vendor_rules.messages_fault(asked, size)
+        return Failure(fault.status, fault.kind, fault.message) if fault else None
 
     def whole(self, answer: Answer, asked: dict[str, Any]) -> dict[str, Any]:
         content: list[dict[str, Any]] = [{"type": "text", "text": answer.words}] if answer.words else []
@@ -481,7 +410,13 @@ class MessagesServer(ModelServer):
         return [*events, _named("message_stop")]
 
     def _head(self, answer: Answer, asked: dict[str, Any]) -> dict[str, Any]:
-        head = {"id": "msg_1", "type": "message", "role": "assistant", "model": asked["model"], "content": []}
+        head: dict[str, Any] = {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": asked["model"],
+            "content": [],
+        }
         return {**head, "stop_reason": None, "stop_sequence": None}
 
     def _stop(self, answer: Answer) -> str:

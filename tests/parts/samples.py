@@ -1,10 +1,19 @@
-"""The first bytes of real files of each type that orders may carry. Standard library only."""
+"""The first bytes of real files of each type that orders may carry; of pictures, all that says what they are. Standard library only."""
+
+import zlib
+
+_PIXEL = zlib.compress(b"\0\xff\0\0")
 
 SAMPLES: dict[str, bytes] = {
-    "image/png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
-    "image/jpeg": b"\xff\xd8\xff\xe0\0\x10JFIF",
-    "image/gif": b"GIF89a\1\0\1\0",
-    "image/webp": b"RIFF\x1a\0\0\0WEBPVP8L",
+    "image/png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\2\0\0\0\x90wS\xde"
+    + len(_PIXEL).to_bytes(4)
+    + b"IDAT"
+    + _PIXEL
+    + zlib.crc32(b"IDAT" + _PIXEL).to_bytes(4)
+    + b"\0\0\0\0IEND\xaeB`\x82",
+    "image/jpeg": b"\xff\xd8\xff\xe0\0\x10JFIF\0\1\1\0\0\1\0\1\0\0\xff\xc0\0\x0b\x08\0\1\0\1\1\1\x11\0\xff\xd9",
+    "image/gif": b"GIF89a\1\0\1\0\x80\0\0\0\0\0\xff\xff\xff,\0\0\0\0\1\0\1\0\0\2\2D\1\0;",
+    "image/webp": b"RIFF\x1a\0\0\0WEBPVP8L\r\0\0\0/\0\0\0\x10\7\x10\x11\x11\x88\x88\xfe\7\0",
     "application/pdf": b"%PDF-1.7\n%\xe2\xe3\xcf\xd3",
     "text/plain": b"hello",
     "text/markdown": b"# Title",

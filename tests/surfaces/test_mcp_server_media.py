@@ -38,7 +38,7 @@ def texts(chat: ChatServer) -> str:
 
 
 async def test_images_reach_the_model_as_images(tmp_path: Path) -> None:
-    images = [item(png(), "image/png"), item(b"\xff\xd8\xff\xe0 jpeg", "image/jpeg")]
+    images = [item(png(), "image/png"), item(SAMPLES["image/jpeg"], "image/jpeg")]
     async with ChatServer() as chat, OrderProcess(tmp_path, config=local_model(chat.url, chat.key)) as server:
         await server.initialize()
         await server.said("What is this?", images=images)

@@ -6,6 +6,7 @@ signature it came with, and only when that signature is this wire's. What never 
 
 import base64
 import re
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -22,6 +23,7 @@ from openclaw.content import (
     UserMessage,
 )
 from openclaw.models.exchange import HttpProvider, Pace, Quirk, broken_off, not_this_wire, stated_error
+from openclaw.models.pictures import ANTHROPIC
 from openclaw.models.provider import (
     Done,
     ModelEvent,
@@ -36,7 +38,7 @@ from openclaw.models.provider import (
 from openclaw.models.refusal import Refusal, error_in
 from openclaw.models.spec import ModelEndpoint
 from openclaw.models.tool_form import accepted_schema, encoded, finished_call, lenient_json
-from openclaw.models.transcript import carried, repaired
+from openclaw.models.transcript import Sent, carried, sendable
 
 API_VERSION: Final = "2023-06-01"
 # The vendor wants a limit; this one holds a long answer and its thinking, and every current model takes it.
@@ -44,6 +46,9 @@ DEFAULT_MAX_TOKENS: Final = 32_000
 # Signatures of this wire: of thinking, and of thinking that the vendor keeps to itself.
 SIGNATURE: Final = "anthropic:"
 REDACTED: Final = "anthropic-redacted:"
+
+# What a property may be called; a tool with another name in its schema makes the vendor refuse the request.
+PROPERTY_NAME: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 
 _CACHED = {"type": "ephemeral"}
 _TOO_MANY_TOKENS = re.compile(r"max_tokens: \d+ > (\d+)")
@@ -93,7 +98,7 @@ class MessagesWire:
         payload: dict[str, Any] = {
             "model": request.model,
             "max_tokens": min([limit, *allowed]),
-            "messages": _messages(request, endpoint, quirks),
+            "messages": [message for message, _ in _messages(request, endpoint, quirks)],
             "stream": True,
         }
         if request.system.strip():
@@ -103,7 +108,7 @@ class MessagesWire:
                 {
                     "name": tool.name,
                     "description": tool.description,
-                    "input_schema": accepted_schema(tool.parameters),
+                    "input_schema": accepted_schema(tool.parameters, names=PROPERTY_NAME),
                 }
                 for tool in request.tools
             ]
@@ -121,6 +126,11 @@ class MessagesWire:
             return Quirk("no-images", "This model does not take images: describing them instead.")
         return Quirk("no-thinking") if _THINKING_REFUSED.search(said) else None
 
+    def sources(
+        self, request: ModelRequest, endpoint: ModelEndpoint, quirks: frozenset[str]
+    ) -> list[tuple[Message, ...]]:
+        return [sources for _, sources in _messages(request, endpoint, quirks)]
+
     def decoder(self) -> "MessagesDecoder":
         return MessagesDecoder()
 
@@ -129,37 +139,68 @@ def connect(endpoint: ModelEndpoint, pace: Pace | None = None) -> HttpProvider:
     return HttpProvider(endpoint, MessagesWire(), pace)
 
 
-def _messages(request: ModelRequest, endpoint: ModelEndpoint, quirks: frozenset[str]) -> list[dict[str, Any]]:
+def _messages(
+    request: ModelRequest, endpoint: ModelEndpoint, quirks: frozenset[str]
+) -> list[tuple[dict[str, Any], tuple[Message, ...]]]:
+    """The messages, and for each what it stands for."""
     images = "image" in endpoint.model(request.model).input and "no-images" not in quirks
-    written: list[dict[str, Any]] = []
-    for message in repaired(request.messages):
-        role, content = _content(message, images=images, thinking="no-thinking" not in quirks)
-        if written and written[-1]["role"] == role:
-            written[-1]["content"] += content
+    # The vendor refuses a call in a request that offers no tools.
+    with_calls = bool(request.tools) and "no-tools" not in quirks
+    written: list[tuple[dict[str, Any], tuple[Message, ...]]] = []
+    for role, content, sources in _spoken(
+        sendable(request.messages, ANTHROPIC if images else None, quirks, with_calls=with_calls),
+        images=images,
+        thinking="no-thinking" not in quirks,
+    ):
+        if written and written[-1][0]["role"] == role:
+            message, before = written.pop()
+            written.append(({"role": role, "content": message["content"] + content}, before + sources))
         else:
-            written.append({"role": role, "content": content})
-    if not written or written[0]["role"] != "user":
-        # A conversation starts with the user, also when its beginning has been dropped.
-        written.insert(0, {"role": "user", "content": [_text("(The beginning of this conversation is not shown.)")]})
+            written.append(({"role": role, "content": content}, sources))
+    # A conversation starts with the user, also when its beginning has been dropped, and ends with one: models no longer go on
+    # from words that are put into their mouth.
+    if not written or written[0][0]["role"] != "user":
+        written.insert(0, (_user("(The beginning of this conversation is not shown.)"), ()))
+    if written[-1][0]["role"] != "user":
+        written.append((_user("Go on."), ()))
     # All of this request is the beginning of the next one.
-    last = written[-1]["content"][-1]
-    if last["type"] in {"text", "image", "tool_result"}:
-        written[-1]["content"][-1] = {**last, "cache_control": _CACHED}
+    last = written[-1][0]["content"]
+    last[-1] = {**last[-1], "cache_control": _CACHED}
     return written
 
 
-def _content(message: Message, *, images: bool, thinking: bool) -> tuple[str, list[dict[str, Any]]]:
-    match message:
-        case UserMessage():
-            blocks = _blocks(message.content, images=images)
-            return "user", blocks or [_text("(empty message)")]
-        case ToolMessage():
-            result: dict[str, Any] = {"type": "tool_result", "tool_use_id": message.call_id}
-            result["content"] = _blocks(message.content, images=images) or [_text("(no output)")]
-            return "user", [{**result, "is_error": True} if message.is_error else result]
-        case AssistantMessage():
-            said = [_said(block) for block in message.content if thinking or not isinstance(block, Thinking)]
-            return "assistant", [block for block in said if block is not None]
+def _user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": [_text(text)]}
+
+
+def _spoken(
+    sent: Sequence[Sent], *, images: bool, thinking: bool
+) -> Iterator[tuple[str, list[dict[str, Any]], tuple[Message, ...]]]:
+    """Who says what. Pictures of failed calls follow the last result: a result that is an error holds text alone, and results stand
+    together at the beginning of a message."""
+    pictures: list[dict[str, Any]] = []
+    for one in sent:
+        message = one.message
+        if pictures and not isinstance(message, ToolMessage):
+            yield "user", pictures, ()
+            pictures = []
+        match message:
+            case UserMessage():
+                yield "user", _blocks(message.content, images=images) or [_text("(empty message)")], one.sources
+            case ToolMessage():
+                blocks = _blocks(message.content, images=images)
+                if message.is_error and (shown := [block for block in blocks if block["type"] == "image"]):
+                    pictures += [_text(f"Returned by the failed call of {message.name}:"), *shown]
+                    blocks = [block for block in blocks if block["type"] == "text"]
+                    blocks.append(_text("[The image follows the results.]"))
+                result: dict[str, Any] = {"type": "tool_result", "tool_use_id": message.call_id}
+                result |= {"content": blocks or [_text("(no output)")]}
+                yield "user", [{**result, "is_error": True} if message.is_error else result], one.sources
+            case AssistantMessage():
+                said = [_said(block) for block in message.content if thinking or not isinstance(block, Thinking)]
+                yield "assistant", [block for block in said if block is not None], one.sources
+    if pictures:
+        yield "user", pictures, ()
 
 
 def _blocks(content: tuple[Any, ...], *, images: bool) -> list[dict[str, Any]]:

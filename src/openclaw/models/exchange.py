@@ -15,7 +15,7 @@ from typing import Protocol
 
 import msgspec
 
-from openclaw.content import Usage
+from openclaw.content import Message, Usage
 from openclaw.errors import LinkLostError, OpenClawError
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, Notice
 from openclaw.models.refusal import (
@@ -23,12 +23,16 @@ from openclaw.models.refusal import (
     Reason,
     Refusal,
     RefusalError,
+    about_pictures,
     may_fall_back,
+    named_message,
+    quoted,
     reason_of,
     refusal_of,
     sentence,
 )
 from openclaw.models.spec import ModelEndpoint
+from openclaw.models.transcript import WORDS, digest
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.net.proxy import ProxyRules
 from openclaw.net.response import Response
@@ -41,6 +45,9 @@ DEFAULT_TIMEOUT = 600.0
 ERROR_BYTES = 64 * 1024
 # One event carries a few words, or a whole answer from an endpoint that does not stream.
 EVENT_BYTES = 16 * 1024 * 1024
+
+# A conversation that is refused for one of its messages is sent again without what was refused there; after that, in words as a whole.
+MOST_REPAIRS = 2
 
 # The operator names the endpoint: it may be on this machine or in the house, where models are usually served without TLS.
 MODEL_RULES = Rules(allow_loopback=True, allow_private=True, allow_plain_http=True)
@@ -114,6 +121,12 @@ class Wire(Protocol):
         """What to leave out next time, when the refusal names something we know how to do without."""
         ...
 
+    def sources(
+        self, request: ModelRequest, endpoint: ModelEndpoint, quirks: frozenset[str]
+    ) -> list[tuple[Message, ...]]:
+        """For each message as it is sent, those of the conversation that it stands for."""
+        ...
+
     def decoder(self) -> Decoder: ...
 
 
@@ -122,6 +135,7 @@ class _Attempt(msgspec.Struct):
 
     spoke: bool = False
     usage: Usage = Usage()
+    repairs: int = 0
 
 
 class HttpProvider:
@@ -172,6 +186,9 @@ class HttpProvider:
             except (RefusalError, OpenClawError) as error:
                 refusal = error.refusal if isinstance(error, RefusalError) else Refusal(error=error)
             quirk = None if attempt.spoke else self._learn(request.model, refusal)
+            if quirk is None and not attempt.spoke and attempt.repairs < MOST_REPAIRS:
+                quirk = self._repair(request, refusal, whole=attempt.repairs > 0)
+                attempt.repairs += 1
             if quirk is not None:
                 number -= 1
                 if quirk.notice:
@@ -229,6 +246,26 @@ class HttpProvider:
             return None
         self._quirks[model] = known | {quirk.name}
         return quirk
+
+    def _repair(self, request: ModelRequest, refusal: Refusal, *, whole: bool) -> Quirk | None:
+        """Send the message that was refused in words from now on; when that did not do, the whole conversation as it is now."""
+        if refusal.status not in {400, 422} or reason_of(refusal) != "request":
+            return None
+        known = self._quirks.get(request.model, frozenset())
+        sources = self._wire.sources(request, self._endpoint, known)
+        number = named_message(refusal)
+        if number is not None and number < len(sources) and not whole:
+            names = {WORDS + digest(source) for source in sources[number]}
+            what = f"message {number + 1} of this conversation"
+        elif number is not None or about_pictures(refusal):
+            names = {WORDS + digest(source) for group in sources for source in group}
+            what = "this conversation"
+        else:
+            return None
+        if names <= known:
+            return None
+        self._quirks[request.model] = known | names
+        return Quirk(WORDS, f"{self.name} refused {what} ({quoted(refusal.message)}): sending it in words.")
 
     def _failed(self, request: ModelRequest, reason: Reason, refusal: Refusal, attempt: _Attempt) -> Done:
         return Done(

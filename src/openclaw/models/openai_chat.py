@@ -12,14 +12,15 @@ from typing import Any
 
 import msgspec
 
-from openclaw.content import AssistantMessage, Image, Text, Thinking, ToolMessage, UserMessage
+from openclaw.content import AssistantMessage, Image, Message, Text, Thinking, ToolMessage, UserMessage
 from openclaw.models.exchange import HttpProvider, Pace, Quirk
 from openclaw.models.openai_stream import DETAILS_SIGNATURE, FIELD_SIGNATURE, ChatDecoder
+from openclaw.models.pictures import OPENAI
 from openclaw.models.provider import ModelRequest
 from openclaw.models.refusal import Refusal
 from openclaw.models.spec import ModelEndpoint
 from openclaw.models.tool_form import accepted_schema, encoded
-from openclaw.models.transcript import carried, repaired
+from openclaw.models.transcript import carried, sendable
 from openclaw.security.egress import parse_url
 
 # Hosts that refuse the older `max_tokens`; everybody else refuses, or does not know, the newer name.
@@ -49,6 +50,8 @@ _QUIRKS: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
         ),
     )
 )
+_MOST_TOOLS = "most-tools="
+_TOO_MANY_TOOLS = re.compile(r"\btools\b.*maximum length (\d+)", re.IGNORECASE)
 # Statuses that refusals of a part of the request come with; 500 is llama.cpp's.
 _REFUSING = frozenset({400, 404, 415, 422, 500, 501})
 
@@ -70,7 +73,7 @@ class ChatWire:
         host = parse_url(endpoint.base_url).host
         payload: dict[str, Any] = {
             "model": request.model,
-            "messages": _messages(request, endpoint, quirks, short_ids=host in _SHORT_IDS),
+            "messages": [message for message, _ in _messages(request, endpoint, quirks)],
             "stream": True,
         }
         if "no-stream-options" not in quirks:
@@ -89,20 +92,36 @@ class ChatWire:
                         "parameters": accepted_schema(tool.parameters),
                     },
                 }
-                for tool in request.tools
+                for tool in request.tools[: _most_tools(quirks)]
             ]
         return encoded(payload)
 
     def quirk(self, refusal: Refusal, quirks: frozenset[str]) -> Quirk | None:
         if refusal.status not in _REFUSING:
             return None
+        if match := _TOO_MANY_TOOLS.search(refusal.message):
+            return Quirk(
+                f"{_MOST_TOOLS}{match[1]}",
+                f"This model takes {match[1]} tools: the others are left out. Choose with tools.allow or tools.deny.",
+            )
         for name, pattern, notice in _QUIRKS:
             if name not in quirks and pattern.search(refusal.message):
                 return Quirk(name, notice)
         return None
 
+    def sources(
+        self, request: ModelRequest, endpoint: ModelEndpoint, quirks: frozenset[str]
+    ) -> list[tuple[Message, ...]]:
+        return [sources for _, sources in _messages(request, endpoint, quirks)]
+
     def decoder(self) -> ChatDecoder:
         return ChatDecoder()
+
+
+def _most_tools(quirks: frozenset[str]) -> int | None:
+    return min(
+        (int(quirk.removeprefix(_MOST_TOOLS)) for quirk in quirks if quirk.startswith(_MOST_TOOLS)), default=None
+    )
 
 
 def connect(endpoint: ModelEndpoint, pace: Pace | None = None) -> HttpProvider:
@@ -110,28 +129,37 @@ def connect(endpoint: ModelEndpoint, pace: Pace | None = None) -> HttpProvider:
 
 
 def _messages(
-    request: ModelRequest, endpoint: ModelEndpoint, quirks: frozenset[str], *, short_ids: bool
-) -> list[dict[str, Any]]:
+    request: ModelRequest, endpoint: ModelEndpoint, quirks: frozenset[str]
+) -> list[tuple[dict[str, Any], tuple[Message, ...]]]:
+    """The messages, and for each what it stands for."""
     images = "image" in endpoint.model(request.model).input and "no-images" not in quirks
-    name_call = _short_id if short_ids else str
-    written: list[dict[str, Any]] = [{"role": "system", "content": request.system}] if request.system else []
+    name_call = _short_id if parse_url(endpoint.base_url).host in _SHORT_IDS else str
+    written: list[tuple[dict[str, Any], tuple[Message, ...]]] = []
+    if request.system.strip():
+        written.append(({"role": "system", "content": request.system}, ()))
     # Tool messages must follow their calls without a gap: pictures wait until the last of them.
     pictures: list[dict[str, Any]] = []
-    for message in repaired(request.messages):
+    owners: tuple[Message, ...] = ()
+    for sent in sendable(request.messages, OPENAI if images else None, quirks, with_calls="no-tools" not in quirks):
+        message = sent.message
         if pictures and not isinstance(message, ToolMessage):
-            written.append({"role": "user", "content": pictures})
-            pictures = []
+            written.append(({"role": "user", "content": pictures}, owners))
+            pictures, owners = [], ()
         match message:
             case UserMessage():
-                written.append({"role": "user", "content": _content(message, images=images)})
+                written.append(({"role": "user", "content": _content(message, images=images)}, sent.sources))
             case AssistantMessage():
-                written.append(_assistant(message, quirks, name_call))
+                written.append((_assistant(message, quirks, name_call), sent.sources))
             case ToolMessage():
                 result, shown = _result(message, images=images)
-                written.append({"role": "tool", "tool_call_id": name_call(message.call_id), "content": result})
+                tool = {"role": "tool", "tool_call_id": name_call(message.call_id), "content": result}
+                written.append((tool, sent.sources))
                 pictures += shown
+                owners += sent.sources if shown else ()
     if pictures:
-        written.append({"role": "user", "content": pictures})
+        written.append(({"role": "user", "content": pictures}, owners))
+    if not written or written[-1][0]["role"] not in {"user", "tool"}:
+        written.append(({"role": "user", "content": "Go on."}, ()))
     return written
 
 
@@ -152,8 +180,9 @@ def _hash(text: str) -> int:
 def _content(message: UserMessage, *, images: bool) -> str | list[dict[str, Any]]:
     blocks = [carried(block, images=images) for block in message.content]
     if all(isinstance(block, Text) for block in blocks):
-        return "\n".join(block.text for block in blocks if isinstance(block, Text)) or "(empty message)"
-    return [_part(block) for block in blocks if isinstance(block, Image) or block.text]
+        text = "\n".join(block.text for block in blocks if isinstance(block, Text))
+        return text if text.strip() else "(empty message)"
+    return [_part(block) for block in blocks if isinstance(block, Image) or block.text.strip()]
 
 
 def _part(block: Text | Image) -> dict[str, Any]:

@@ -60,6 +60,8 @@ _KEY_WORDS = re.compile(
 _CREDIT_WORDS = re.compile(
     r"insufficient_quota|insufficient (?:balance|credit|funds)|credit balance|billing", re.IGNORECASE
 )
+_NAMED_MESSAGE = re.compile(r"\bmessages(?:\.|\[)(\d+)")
+_PICTURES = re.compile(r"\bimages?\b", re.IGNORECASE)
 _TEMPORARY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 
 
@@ -179,6 +181,16 @@ def reason_of(refusal: Refusal) -> Reason:
     if refusal.what or status in {404, 405} or status < 400:
         return "not-an-endpoint"
     return "server" if status >= 500 else "request"
+
+
+def named_message(refusal: Refusal) -> int | None:
+    """Which message of the request the endpoint refuses, counted from 0; None when it does not say."""
+    found = _NAMED_MESSAGE.search(refusal.message)
+    return int(found[1]) if found else None
+
+
+def about_pictures(refusal: Refusal) -> bool:
+    return _PICTURES.search(refusal.message) is not None
 
 
 def _link_reason(error: OpenClawError) -> Reason:

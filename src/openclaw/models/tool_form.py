@@ -5,6 +5,7 @@ arguments are still checked against the whole schema when the tool is called.
 """
 
 import json
+import re
 from typing import Any
 
 import msgspec
@@ -15,6 +16,20 @@ EMPTY_SCHEMA = msgspec.Raw(b'{"type":"object","properties":{}}')
 
 # Both vendors answer 400 to every request that carries a tool with one of these at the top of its schema.
 _REFUSED_AT_TOP = ("oneOf", "anyOf", "allOf", "enum", "not", "$ref")
+_NAMED_SCHEMAS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_INNER_SCHEMAS = (
+    "items",
+    "prefixItems",
+    "additionalProperties",
+    "contains",
+    "not",
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "if",
+    "then",
+    "else",
+)
 # What a `$ref` at the top is followed through: real schemas nest it once.
 _MOST_REFS = 8
 
@@ -22,18 +37,56 @@ _Members = dict[str, msgspec.Raw]
 _MEMBERS = msgspec.json.Decoder(_Members)
 
 
-def accepted_schema(schema: msgspec.Raw) -> msgspec.Raw:
-    """`schema` itself when vendors accept it, else the nearest object schema that they do."""
+def accepted_schema(schema: msgspec.Raw, *, names: re.Pattern[str] | None = None) -> msgspec.Raw:
+    """`schema` itself when vendors accept it, else the nearest object schema that they do. `names` is what a property may be called."""
     try:
         top = _MEMBERS.decode(schema)
+        is_plain = _is_object(top) and "properties" in top and not any(keyword in top for keyword in _REFUSED_AT_TOP)
+        if is_plain and b'"array"' not in bytes(schema) and not (names and _misnamed(top["properties"], names)):
+            return schema
+        value = msgspec.json.decode(schema)
+        accepted = _with_items(value if is_plain else _object(value))
+        if names:
+            accepted = _renamed(accepted, names)
+        return schema if accepted == value else msgspec.Raw(to_json(accepted))
     except (msgspec.DecodeError, RecursionError):
         return EMPTY_SCHEMA
-    if _is_object(top) and "properties" in top and not any(keyword in top for keyword in _REFUSED_AT_TOP):
+
+
+def _misnamed(properties: msgspec.Raw, names: re.Pattern[str]) -> list[str]:
+    return [name for name in _MEMBERS.decode(properties) if not names.fullmatch(name)]
+
+
+def _renamed(schema: dict[str, Any], names: re.Pattern[str]) -> dict[str, Any]:
+    """The schema without the properties whose names are refused: they are told of in its description, and may be sent all the same."""
+    properties = _mapping(schema.get("properties"))
+    kept = {name: value for name, value in properties.items() if names.fullmatch(name)}
+    if len(kept) == len(properties):
         return schema
-    try:
-        return msgspec.Raw(to_json(_object(msgspec.json.decode(schema))))
-    except (msgspec.DecodeError, RecursionError):
-        return EMPTY_SCHEMA
+    told = to_json({name: value for name, value in properties.items() if name not in kept}).decode()
+    described = f"{schema.get('description', '')} Also takes these properties, by these names: {told}".strip()
+    needed = [name for name in _list(schema.get("required")) if name in kept]
+    rest = {key: value for key, value in schema.items() if key not in ("required", "additionalProperties")}
+    return {**rest, "properties": kept, "description": described, **({"required": needed} if needed else {})}
+
+
+def _with_items(schema: Any) -> Any:
+    """The schema with `items` in every array: chat completions refuse one that does not say what it holds."""
+    if isinstance(schema, list):
+        return [_with_items(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    done = dict(schema)
+    for keyword in _NAMED_SCHEMAS:
+        if isinstance(done.get(keyword), dict):
+            done[keyword] = {name: _with_items(item) for name, item in done[keyword].items()}
+    for keyword in _INNER_SCHEMAS:
+        if keyword in done:
+            done[keyword] = _with_items(done[keyword])
+    kind = done.get("type")
+    if "array" in (kind if isinstance(kind, list) else (kind,)) and "items" not in done:
+        done["items"] = {}
+    return done
 
 
 def _is_object(top: _Members) -> bool:

@@ -1,13 +1,15 @@
-"""A conversation made fit for a vendor: calls and results in pairs, ids that every vendor takes, blocks that no wire carries in words.
+"""A conversation made fit for a vendor: calls and results in pairs, ids, names and arguments that every vendor takes, blocks that no wire
+carries in words.
 
-Pure. Sessions hold what happened, crashes and compaction included; vendors refuse a conversation in which a call has no result or a
-result no call. Nothing here changes what is stored.
+Pure. Sessions hold what happened: crashes, compaction, names and arguments that a model made up. A vendor refuses the whole conversation
+for one of them, at every turn; so what would be refused is repaired on its way out. Nothing here changes what is stored. A message that is
+refused all the same goes out in words alone (`WORDS`). Pictures are `pictures.py`'s.
 """
 
 import hashlib
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -25,11 +27,22 @@ from openclaw.content import (
     ToolMessage,
     UserMessage,
 )
+from openclaw.models.pictures import PictureLimits, fitted
+from openclaw.models.tool_form import encoded
 
 NO_RESULT: Final = "No result was recorded for this call."
 # OpenAI refuses ids longer than this.
 LONGEST_ID: Final = 40
+# What a tool may be called at every vendor.
+LONGEST_NAME: Final = 64
+# Parsers refuse JSON that nests deeper than 128, the request around the arguments included. Honest arguments nest a few levels.
+DEEPEST_ARGUMENTS: Final = 64
+# The quirk of an endpoint that refused a message of ours, with the message's digest.
+WORDS: Final = "words="
 
+# Of the arguments of a call that is told in words.
+_LONGEST_TOLD = 2_000
+_UNPORTABLE = re.compile(r"[^A-Za-z0-9_-]")
 _PORTABLE = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_ID}}}")
 
 
@@ -56,7 +69,7 @@ class _Pairing(msgspec.Struct):
         content: list[AssistantBlock] = []
         for block in message.content:
             if isinstance(block, ToolCall):
-                call = msgspec.structs.replace(block, id=self._fresh(block.id))
+                call = ToolCall(self._fresh(block.id), _name(block.name), _shallow(block.arguments), block.fault)
                 self.waiting.append((block.id, call))
                 content.append(call)
             elif not isinstance(block, Text) or block.text.strip():
@@ -72,7 +85,7 @@ class _Pairing(msgspec.Struct):
             self.strays.append(UserMessage((note, *message.content)))
         else:
             self.waiting.remove(pair)
-            self.messages.append(msgspec.structs.replace(message, call_id=pair[1].id))
+            self.messages.append(msgspec.structs.replace(message, call_id=pair[1].id, name=pair[1].name))
 
     def _fresh(self, call_id: str) -> str:
         wanted = call_id if _PORTABLE.fullmatch(call_id) else "call_" + _digest(call_id)
@@ -82,6 +95,22 @@ class _Pairing(msgspec.Struct):
             fresh = f"call_{_digest(f'{wanted} {number}')}"
         self.seen.add(fresh)
         return fresh
+
+
+def _name(name: str) -> str:
+    """The name as every vendor takes it: models call tools that nobody offered by names that nobody may have."""
+    return _UNPORTABLE.sub("_", name)[:LONGEST_NAME] or "unnamed"
+
+
+def _shallow(value: Any, depth: int = DEEPEST_ARGUMENTS) -> Any:
+    """`value` without what nests deeper than any tool asks for."""
+    if not isinstance(value, dict | list):
+        return value
+    if not depth:
+        return "[nested too deeply]"
+    if isinstance(value, dict):
+        return {key: _shallow(item, depth - 1) for key, item in value.items()}
+    return [_shallow(item, depth - 1) for item in value]
 
 
 def _digest(text: str) -> str:
@@ -102,6 +131,68 @@ def repaired(messages: Sequence[Message]) -> list[Message]:
                 pairing.messages.append(message)
     pairing.close()
     return pairing.messages
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """A message as it goes out, and those of the conversation that it stands for."""
+
+    message: Message
+    sources: tuple[Message, ...]
+
+
+def sendable(
+    messages: Sequence[Message], limits: PictureLimits | None, quirks: frozenset[str], *, with_calls: bool
+) -> list[Sent]:
+    """The conversation as a vendor takes it; `limits` are None for a model without eyes. Calls may have to go out in words."""
+    fit = repaired(messages) if limits is None else fitted(repaired(messages), limits)
+    refused = {quirk.removeprefix(WORDS) for quirk in quirks if quirk.startswith(WORDS)}
+    sent: list[Sent] = []
+    group: list[Message] = []
+
+    def close() -> None:
+        if not group:
+            return
+        calls = isinstance(group[0], AssistantMessage) and group[0].tool_calls
+        if (calls and not with_calls) or (refused and any(digest(message) in refused for message in group)):
+            sent.extend(Sent(message, tuple(group)) for message in _in_words(group))
+        else:
+            sent.extend(Sent(message, (message,)) for message in group)
+        group.clear()
+
+    for message in fit:
+        # Calls and their results share their fate: vendors take neither without the other.
+        if not isinstance(message, ToolMessage):
+            close()
+        group.append(message)
+    close()
+    return sent
+
+
+def digest(message: Message) -> str:
+    """What a message is known by while its endpoint refuses it."""
+    return _digest(repr(message))
+
+
+def _in_words(group: Sequence[Message]) -> list[Message]:
+    """A message, or calls with their results, as text alone. What was called is told by us: a model would imitate its own words."""
+    first = group[0]
+    if isinstance(first, UserMessage):
+        return [UserMessage(tuple(carried(block, images=False) for block in first.content))]
+    if not isinstance(first, AssistantMessage):
+        return list(group)
+    said = [Text(first.text)] if first.text.strip() else []
+    calls = {call.id: call for call in first.tool_calls}
+    told: list[Block] = []
+    for result in group[1:]:
+        if isinstance(result, ToolMessage):
+            given = encoded(calls[result.call_id].arguments).decode()[:_LONGEST_TOLD]
+            failed = " and failed" if result.is_error else ""
+            told.append(Text(f"[The tool {result.name} was called with {given}{failed}. Its answer:]"))
+            told += [carried(block, images=False) for block in result.content]
+    return [
+        *([AssistantMessage(tuple(said), first.model)] if said else []),
+        *([UserMessage(tuple(told))] if told else []),
+    ]
 
 
 def carried(block: Block, *, images: bool) -> Text | Image:

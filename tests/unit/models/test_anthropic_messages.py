@@ -1,5 +1,6 @@
 """The Anthropic messages wire: what goes out, and what streams in."""
 
+import base64
 import json
 from typing import Any
 
@@ -25,7 +26,8 @@ from openclaw.models.provider import (
 from openclaw.models.refusal import RefusalError, reason_of
 from openclaw.models.spec import ModelEndpoint, ModelSpec
 from openclaw.protocol.sse import SseParser
-from parts.model_requests import USER, streamed
+from parts.media_server import png
+from parts.model_requests import READ, USER, streamed
 from parts.model_servers import KEY, MODEL, Answer, Call, Failure, MessagesServer, Raw, Reply
 
 WIRE = MessagesWire()
@@ -95,7 +97,10 @@ def test_the_limit_of_a_model_is_kept() -> None:
 
 
 def test_results_of_parallel_calls_go_back_in_one_message_with_their_images() -> None:
-    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+    image = {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": base64.b64encode(png()).decode()},
+    }
     history: list[Message] = [
         *USER,
         AssistantMessage(
@@ -107,11 +112,11 @@ def test_results_of_parallel_calls_go_back_in_one_message_with_their_images() ->
                 ToolCall("c2", "read", {}),
             )
         ),
-        ToolMessage("c1", "shot", (Text("taken"), Image(b"\x89PNG\r\n\x1a\n", "image/png"))),
+        ToolMessage("c1", "shot", (Text("taken"), Image(png(), "image/png"))),
         ToolMessage("c2", "read", (), is_error=True),
         UserMessage((Text("and?"),)),
     ]
-    assert sent(history)["messages"] == [
+    assert sent(history, tools=[READ])["messages"] == [
         {"role": "user", "content": [{"type": "text", "text": "hi"}]},
         {
             "role": "assistant",

@@ -1,6 +1,7 @@
 """What both wires promise, against servers that the vendors' own clients accept: streaming, calls, images, retries, cancel, deadline."""
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ from openclaw.models.provider import (
 )
 from openclaw.models.spec import ModelEndpoint, ModelSpec
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
+from parts.media_server import png
 from parts.model_servers import (
     KEY,
     MODEL,
@@ -53,7 +55,7 @@ from parts.model_servers import (
     Reply,
 )
 
-PIXEL = Image(b"\x89PNG\r\n\x1a\n", "image/png")
+PIXEL = Image(png(), "image/png")
 NAME = f"local/{MODEL}"
 DONE = Done("end", Usage(11, 7, 3), model=NAME)
 USER = [UserMessage((Text("hi"),))]
@@ -95,9 +97,10 @@ async def talking(
     wire: Wire, *replies: Reply, clock: Clock | None = None, **endpoint: Any
 ) -> AsyncIterator[tuple[HttpProvider, ModelServer]]:
     split = endpoint.pop("split", "events")
+    reasons = endpoint.pop("reasons", False)
     patience = endpoint.pop("patience", 5.0)
     clock = clock or Clock()
-    async with wire.server(replies, split=split) as server:
+    async with wire.server(replies, split=split, reasons=reasons) as server:
         settings = {"base_url": server.url, "api_key": KEY, "key_place": "models.providers.local.apiKey", **endpoint}
         pace = Pace(sleep=clock.sleep, chance=lambda: 0.0, after_outcome=patience)
         provider: HttpProvider = wire.module.connect(ModelEndpoint("local", **settings), pace)
@@ -185,7 +188,8 @@ async def test_arguments_that_are_no_object_mark_the_call_as_faulty(wire: Wire, 
 @both
 async def test_reasoning_streams_and_goes_back_with_the_calls_it_led_to(wire: Wire) -> None:
     call = Call("call_1", "read", {"path": "a"})
-    async with talking(wire, Answer(reasoning="thinking", calls=(call,)), Answer("done")) as (provider, server):
+    thought = Answer(reasoning="thinking", calls=(call,))
+    async with talking(wire, thought, Answer("done"), reasons=True) as (provider, server):
         events = await answer(provider, tools=[READ])
         thoughts = [event for event in events if isinstance(event, ReasoningDelta)]
         signature = thoughts[-1].signature
@@ -231,8 +235,8 @@ async def test_images_go_out_in_messages_and_in_results(wire: Wire) -> None:
         ToolMessage("call_2", "read", (Text("second"),)),
     ]
     async with talking(wire, Answer("A pixel.")) as (provider, server):
-        assert text_in(await answer(provider, history)) == "A pixel."
-    assert str(server.requests[0]).count("iVBORw0KGgo=") == 2
+        assert text_in(await answer(provider, history, tools=[READ])) == "A pixel."
+    assert str(server.requests[0]).count(base64.b64encode(png()).decode()) == 2
 
 
 @both
@@ -255,7 +259,7 @@ async def test_a_model_without_eyes_gets_a_description(wire: Wire) -> None:
     blind = ModelSpec(MODEL, input=("text",))
     async with talking(wire, Answer("ok"), models=(blind,)) as (provider, server):
         await answer(provider, [UserMessage((PIXEL,))])
-    assert "An image (image/png, 8 bytes) that this model cannot look at." in str(server.requests[0])
+    assert f"An image (image/png, {len(png())} bytes) that this model cannot look at." in str(server.requests[0])
 
 
 @both

@@ -1,15 +1,17 @@
 """The local model servers count as real: the vendors' own clients talk to them, and get what they get from the vendors."""
 
+import base64
 from typing import Any
 
 import anthropic
 import openai
 import pytest
 
+from parts.media_server import png
 from parts.model_servers import KEY, MODEL, Answer, Call, ChatServer, Failure, MessagesServer
 
 CALLS = (Call("call_1", "read", {"path": "a.txt"}), Call("call_2", "ls", {"path": "src"}))
-PIXEL = "iVBORw0KGgo="
+PIXEL = base64.b64encode(png()).decode()
 CHAT_TOOL: Any = {
     "type": "function",
     "function": {"name": "read", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}},
@@ -116,6 +118,7 @@ async def test_the_anthropic_client_may_ask_without_streaming_and_with_an_image_
         message = await client.messages.create(
             model=MODEL,
             max_tokens=100,
+            tools=[MESSAGES_TOOL],
             messages=[
                 {"role": "user", "content": "look"},
                 {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "read", "input": {}}]},

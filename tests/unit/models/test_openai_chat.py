@@ -1,5 +1,6 @@
 """The chat-completions wire: the many ways endpoints differ, read and written."""
 
+import base64
 import json
 from typing import Any
 
@@ -26,6 +27,7 @@ from openclaw.models.provider import (
 from openclaw.models.refusal import RefusalError, reason_of
 from openclaw.models.spec import ModelEndpoint
 from openclaw.protocol.sse import SseParser
+from parts.media_server import png
 from parts.model_requests import READ, USER, streamed
 from parts.model_servers import KEY, MODEL, Answer, Call, ChatServer, Failure, Hold, Page, Raw, Reply
 
@@ -115,8 +117,8 @@ def test_the_limit_has_the_name_the_endpoint_knows(base: str, quirks: list[str],
 
 
 def test_images_of_results_follow_after_the_last_result() -> None:
-    image = Image(b"\x89PNG\r\n\x1a\n", "image/png")
-    part = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    image = Image(png(), "image/png")
+    part = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{base64.b64encode(png()).decode()}"}}
     history: list[Message] = [
         UserMessage((Text("look"), image)),
         AssistantMessage((Text("ok"), ToolCall("c1", "shot", {"n": 1}), ToolCall("c2", "read", {}))),
@@ -383,7 +385,7 @@ async def test_leaving_out_tools_is_said() -> None:
 
 async def test_images_are_described_to_an_endpoint_that_refuses_them() -> None:
     refused = Failure(500, "server_error", "image input is not supported - hint: you may need to provide the mmproj")
-    picture: list[Message] = [UserMessage((Text("look"), Image(b"\x89PNG\r\n\x1a\n", "image/png")))]
+    picture: list[Message] = [UserMessage((Text("look"), Image(png(), "image/png")))]
     events, server = await asked(refused, Answer("ok"), messages=picture)
     assert events[:2] == [Notice("This model does not take images: describing them instead."), TextDelta("ok")]
     assert "that this model cannot look at" in str(server.requests[1])
