@@ -89,7 +89,9 @@ def title_of(table: Table) -> str:
     """The shortest place says best what an object is."""
     if len(table.places) > MOST_PLACES:
         return SECRET
-    return min(table.places, key=lambda place: (place.count(".") + place.count("[]"), len(place)))
+    # The sections of other programs' files are read, but the name is ours.
+    ours = [place for place in table.places if not place.startswith(("servers.", "mcpServers."))] or table.places
+    return min(ours, key=lambda place: (place.count(".") + place.count("[]"), len(place)))
 
 
 def _index(order: list[str], section: str) -> int:
