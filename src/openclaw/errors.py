@@ -78,7 +78,11 @@ class AddressError(OpenClawError):
 
 
 class SecretError(OpenClawError):
-    pass
+    """`passing` is True when the store could not be reached: then the same reference may be resolved a little later."""
+
+    def __init__(self, message: str, *, hint: str = "", passing: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.passing = passing
 
 
 class StoreError(OpenClawError):

@@ -15,6 +15,7 @@ from openclaw.errors import (
     AddressError,
     AuthError,
     ConnectError,
+    DeadlineError,
     HttpStatusError,
     LinkLostError,
     ProtocolError,
@@ -25,15 +26,18 @@ from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.protocol.authorizer import Authorizer, StaticAuthorizer
 from openclaw.protocol.sse import SseEvent, SseParser
 from openclaw.security.egress import OPERATOR
+from openclaw.transport.connection import Connection
 from openclaw.transport.endpoint import Destination, retry_after
 from openclaw.transport.events import EventStream, single_message
 from openclaw.transport.http import HttpLink, HttpTransport
 from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.http_faults import gzip_bomb, hold, json_body, raw, reset, status
-from parts.http_server import HttpServer, Plan
+from parts.http_server import Fault, HttpServer, Plan
 from parts.recorder import MODERN, Recorder, notification, text_of
 
 LOCAL = ClientOptions(rules=OPERATOR)
+# Seconds in which a loaded machine does what takes a millisecond.
+AT_ONCE = 4.0
 
 
 @asynccontextmanager
@@ -321,6 +325,58 @@ async def test_a_broken_stream_goes_on_where_it_stopped(streaming: HttpServer, s
     resumed = [seen.headers.get("Last-Event-ID") for seen in streaming.seen if seen.verb == "GET"]
     assert resumed[0] is None
     assert all(resumed[1:])
+
+
+BAD_CHUNK = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"
+ODD_ID = "id: Ereignis \u4e8b\n".encode() + b'data: {"jsonrpc":"2.0","method":"notifications/odd"}\n\n'
+
+
+@pytest.mark.parametrize(
+    ("fault", "place"),
+    [
+        (raw(BAD_CHUNK), None),
+        (status(200, body=b"<html>One moment, please</html>", kind="text/html"), None),
+        (status(200, body=ODD_ID, kind="text/event-stream"), "Ereignis \u4e8b"),
+        (status(200, body=b"id: " + b"x" * 5000 + b"\ndata: {}\n\n", kind="text/event-stream"), None),
+    ],
+    ids=["a-bad-chunk", "a-page", "an-odd-id", "a-long-id"],
+)
+async def test_the_stream_for_unasked_messages_outlives(
+    streaming: HttpServer, sink: Recorder, fault: Fault, place: str | None
+) -> None:
+    note = {"jsonrpc": "2.0", "method": "notifications/back"}
+    streaming.fault("GET", fault)
+    async with opened(streaming.url, sink, version="2025-11-25"):
+        await streaming.until(lambda: streaming.methods().count("GET") == 2)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        streaming.announce(note)
+        await sink.until(lambda: (note, None) in sink.others)
+    (again,) = [seen for seen in streaming.seen if seen.verb == "GET"][1:]
+    assert again.headers.get("Last-Event-ID") == place
+
+
+async def test_resuming_passes_over_a_bad_chunk(streaming: HttpServer, sink: Recorder) -> None:
+    async with opened(streaming.url, sink, version="2025-11-25") as link:
+        await streaming.until(lambda: "GET" in streaming.methods())
+        streaming.plan.cut_after = 1
+        streaming.fault("GET", raw(BAD_CHUNK))
+        message = sink.call("count", n=3)
+        await link.send(message)
+    assert (list(sink.answers), streaming.called) == ([message.id], [("count", {"n": 3})])
+
+
+async def test_an_expired_call_of_the_newest_revision_closes_its_stream_at_once(streaming: HttpServer) -> None:
+    transport = HttpTransport(Destination(streaming.url, options=LOCAL))
+    async with Connection(transport) as connection:
+        connection.link.established(MODERN)
+        meta = {"io.modelcontextprotocol/protocolVersion": MODERN}
+        call = {"name": "wait", "arguments": {}, "_meta": meta}
+        with pytest.raises(DeadlineError):
+            await connection.request("tools/call", call, timeout=0.1, name="wait")
+        # That is how the server hears that nobody waits. The time is far more than it takes, and far less than any grace would be.
+        async with asyncio.timeout(AT_ONCE):
+            await streaming.until(lambda: streaming.abandoned == [1])
 
 
 async def test_the_stream_outlives_a_restart_of_the_server(streaming: HttpServer, sink: Recorder) -> None:

@@ -23,6 +23,8 @@ from openclaw.protocol.oauth.wire import union
 
 # A sign-in that asked for more scopes may be repeated this often for the same ones; then the server's no is final.
 MAX_STEP_UPS: Final = 2
+# However its demands differ, a server gets no more sign-ins out of a person than this before the memory of them fades.
+MAX_STEP_UPS_IN_ALL: Final = 4
 # Such a no is remembered for an hour: whoever may give the right might do so meanwhile.
 REFUSAL_MEMORY: Final = 3600.0
 # A token turned down this soon after it came is not renewed again: the server does not want what its authorization server gives.
@@ -188,6 +190,11 @@ class BearerAuthorizer:
                 f"The server '{self._spec.name}' still asks for more rights after {refused.count} sign-ins that asked for them.",
                 hint="Your account there may not have them.",
             )
+        if len(record.too_few) > MAX_STEP_UPS_IN_ALL:
+            raise AuthError(
+                f"The server '{self._spec.name}' asks for other rights after each of {MAX_STEP_UPS_IN_ALL} sign-ins.",
+                hint="Sign in with all that it needs (`auth.scopes`), or ask who runs it.",
+            )
         if not account.attended:
             self._adopt(await obtain(account, grant.access_token))
             return True
@@ -226,8 +233,11 @@ def _noted(record: ServerRecord, grant: Grant, challenge: Challenge, now: float)
         earlier = refusals.get(key)
         if earlier is None or earlier.signed_in_at != grant.signed_in_at:
             refusals[key] = ScopeRefusals((earlier.count if earlier else 0) + 1, grant.signed_in_at, now)
+    too_few = {signed_in: at for signed_in, at in record.too_few.items() if now - at < REFUSAL_MEMORY}
+    too_few.setdefault(str(grant.signed_in_at), now)
     return msgspec.structs.replace(
         record,
+        too_few=too_few,
         wanted=union(record.wanted, grant.requested, asked),
         resource_metadata=challenge.resource_metadata or record.resource_metadata,
         refusals=refusals,

@@ -92,6 +92,8 @@ class ServerRecord(AuthRecord, frozen=True):
     # Scopes that calls turned out to need, beside those of a plain sign-in.
     wanted: tuple[str, ...] = ()
     refusals: dict[str, ScopeRefusals] = {}
+    # Sign-ins that brought too few scopes for some call, whichever they were; and when that was found out.
+    too_few: dict[str, float] = {}
 
 
 class Registration(AuthRecord, frozen=True):

@@ -33,6 +33,8 @@ from openclaw.transport.connection import Connection, OnProgress
 
 # A server may ask for input this often in one request; each round is a whole request of its own.
 MAX_ROUNDS = 10
+# A list of many pages may take so many times as long as one answer: then what came of it has to do.
+PATIENT_LIST = 4
 # For what a person or a model waits for: as long as a tool call gets by default.
 READ_TIMEOUT = 60.0
 # Offered values of a completion; the protocol allows a server 100.
@@ -129,13 +131,18 @@ class Client:
         raise _endless()
 
     async def collect(self, kind: Listable) -> Pages:
-        """Everything of one kind, page after page."""
+        """Everything of one kind, page after page, within the bounds of paging.py and of time."""
         method, key = _LISTS[kind]
         pages = Pages(key)
         params: Mapping[str, Any] = {}
+        time = asyncio.get_running_loop().time
+        ends = time() + self.timeout * PATIENT_LIST
         while True:
             cursor = pages.add(await self._request(method, params, timeout=self.timeout))
             if cursor is None:
+                return pages
+            if time() >= ends:
+                pages.note = f"the list takes longer than {self.timeout * PATIENT_LIST:g} s"
                 return pages
             params = {"cursor": cursor}
 

@@ -53,6 +53,9 @@ class Discovery:
         # How changes are heard of: the newest revision holds a stream open, older ones are asked for each resource.
         self._subscription: Subscription | None = None
         self._subscribed: set[str] = set()
+        self._is_subscribed = False
+        # Whether tools were listed over this connection.
+        self.has_listed = False
 
     def listener(self, client: Client) -> Subscription:
         """What holds the stream of the newest revision open; to be run for as long as the connection lives."""
@@ -71,6 +74,13 @@ class Discovery:
     def tools_changed(self) -> None:
         self._tools_are_stale = True
         self._wake()
+
+    def subscribed(self) -> None:
+        """Changes are heard of from now on. What changed since the list was asked for was not."""
+        if not self._is_subscribed:
+            self._is_subscribed = True
+            self.tools_changed()
+            self.resources_changed()
 
     def resources_changed(self) -> None:
         if self._injection.is_wanted:
@@ -139,6 +149,7 @@ class Discovery:
             # The server says how long its list is good; never more often than our own bound.
             due = self._time() + max(pages.ttl, DISCOVERY_PAUSE)
             self._next = due if self._next is None else min(due, self._next)
+        self.has_listed = True
         self._learned(await self._catalog.take(pages, client))
 
     async def _inject(self, client: Client) -> None:

@@ -52,6 +52,9 @@ STARTER_YIELDS = 1.0
 PROBE_TIMEOUT = 10.0
 # After a failed connection or probe while calls still run.
 SUSPICION_PAUSE = 1.0
+# A server that refuses our credentials for a moment (a restart of its own, a gateway before it) is asked again: so often, after so long.
+REFUSALS = 3
+REFUSAL_PAUSE = 1.0
 _NEVER = float("inf")
 
 OnStderr = Callable[[str], None]
@@ -112,6 +115,8 @@ def event_of(error: OpenClawError, spec: ServerSpec) -> Event:
             return Event("sign-in", f"The server wants a sign-in. Run `openclaw mcp auth {spec.name}`.")
         case HttpStatusError(status=403):
             return Event("broken", reason)
+        case SecretError(passing=True):
+            return Event("away", reason)
         case AuthError() | SecretError() | ProcessError() | AddressError() | ConfigError() | UsageError():
             return Event("broken", reason)
         case LinkLostError() | OpenClawError(hint=""):
@@ -145,6 +150,8 @@ class Life:
         self._wake = asyncio.Event()
         self.discovery = Discovery(spec, catalog, injection, chatter, wake=self._wake.set, learned=tell)
         self._is_suspect = False
+        # Questions in a row that were refused for lack of rights.
+        self._refusals = 0
         # When the first question was asked since which nothing was heard.
         self._silent_since = 0.0
 
@@ -231,7 +238,15 @@ class Life:
 
     async def _keep(self, client: Client) -> Event:
         while True:
-            await self.discovery.freshen(client, self._workload)
+            try:
+                await self.discovery.freshen(client, self._workload)
+            except OpenClawError as error:
+                if not self._may_pass(error):
+                    raise
+                await asyncio.sleep(REFUSAL_PAUSE)
+                self.discovery.tools_changed()
+                continue
+            self._refusals = 0
             self._tell(Settled())
             verdict = await self._rest(client)
             if verdict is not None:
@@ -284,12 +299,35 @@ class Life:
             if client.connection.last_heard > self._silent_since:
                 self._silent_since = asked
             is_dead = self._time() - self._silent_since > self._workload.longest_call
+            if self._may_pass(error):
+                self._is_suspect = True
+                await asyncio.sleep(REFUSAL_PAUSE)
+                return None
             if event.name != "lost" or is_dead or not self._workload.is_busy:
                 return event
             await asyncio.sleep(SUSPICION_PAUSE)
             return None
+        except AuthError as error:
+            if not self._may_pass(error):
+                raise
+            self._is_suspect = True
+            await asyncio.sleep(REFUSAL_PAUSE)
+            return None
         self._is_suspect = False
+        self._refusals = 0
         return None
+
+    def _may_pass(self, error: OpenClawError) -> bool:
+        """Whether a refusal of our credentials (401, 403) is one of the first in a row: a person is called for the last of them only.
+
+        One who has no credentials at all, or never got anything with them, has to act in any case.
+        """
+        status = isinstance(error, HttpStatusError) and error.status in (401, 403)
+        is_new = isinstance(error, SignInNeededError) and not self.discovery.has_listed
+        if is_new or not (status or isinstance(error, AuthError)):
+            return False
+        self._refusals += 1
+        return self._refusals < REFUSALS
 
     # What the server says unasked
 
@@ -305,6 +343,8 @@ class Life:
                     self._resources_changed(ResourceChanged(name, parse(params, _Updated).uri))
                 except ProtocolError as error:
                     self._dropped(f"a notice that cannot be read: {error}")
+            case "notifications/subscriptions/acknowledged":
+                self.discovery.subscribed()
             case "notifications/prompts/list_changed":
                 self._tell(PromptsChanged(name))
             case "notifications/message":

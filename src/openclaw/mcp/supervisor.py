@@ -40,7 +40,7 @@ from openclaw.protocol.lifecycle import Action, Event, RestartPolicy, step
 _log = logging.getLogger(__name__)
 
 # Events of a server's life that tell of something wrong.
-_FAILURES = frozenset({"lost", "broken", "sign-in"})
+_FAILURES = frozenset({"lost", "away", "broken", "sign-in"})
 
 T = TypeVar("T")
 

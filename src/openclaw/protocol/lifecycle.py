@@ -15,6 +15,7 @@ EventName = Literal[
     "start",  # the server is wanted
     "ready",  # connected, and a revision agreed
     "lost",  # it exited, the link broke, or connecting failed
+    "away",  # something that it needs, such as a store of secrets, cannot be reached
     "sign-in",  # a person has to sign in first
     "signed-in",  # somebody did
     "broken",  # it cannot work as configured
@@ -113,6 +114,7 @@ TABLE: tuple[Row, ...] = (
     Row(_UP, "lost", "restarting", ("disconnect", "wait"), _restarts, "process"),
     Row(_UP, "lost", "failed", ("disconnect", "tell"), _gives_up, "too often"),
     Row(_UP, "lost", "unreachable", ("disconnect", "wait"), _remote, "remote"),
+    Row(_UP, "away", "unreachable", ("disconnect", "wait")),
     Row(_UP, "sign-in", "needs-auth", ("disconnect", "tell")),
     Row((*_DOWN, *_UP), "broken", "failed", ("disconnect", "tell")),
     Row((*_DOWN, *_UP), "stop", "stopped", ("disconnect",)),
@@ -129,7 +131,7 @@ def step(policy: RestartPolicy, status: Status, event: Event, *, jitter: float =
 
 def _enter(row: Row, status: Status, event: Event, jitter: float) -> Status:
     match row.event:
-        case "lost":
+        case "lost" | "away":
             return _lost(row, status, event, jitter)
         case "ready":
             return Status("ready", "", status.attempts, True, HEALTHY_AFTER, row.actions)

@@ -17,7 +17,7 @@ from openclaw.config.entry import SecretRef
 from openclaw.config.loaded import Config
 from openclaw.config.sections import SecretsSection
 from openclaw.config.servers import secret_text
-from openclaw.errors import OpenClawError, SecretError
+from openclaw.errors import OpenClawError, SecretError, TransportError
 from openclaw.redact import remember
 from openclaw.secrets.configured import configured_provider
 from openclaw.secrets.reference import (
@@ -126,9 +126,10 @@ class Resolver:
             async with asyncio.timeout(seconds):
                 value = without_line_end(await self._provider(reference.provider).fetch(reference.rest))
         except TimeoutError:
-            raise _failed(reference, f"there was no answer within {seconds:g} s") from None
+            raise _failed(reference, f"there was no answer within {seconds:g} s", passing=True) from None
         except OpenClawError as error:
-            raise _failed(reference, error.message, error.hint) from error
+            passing = isinstance(error, TransportError) or (isinstance(error, SecretError) and error.passing)
+            raise _failed(reference, error.message, error.hint, passing=passing) from error
         except Exception as error:
             # A library's own words might quote what it read; its kind does not.
             raise _failed(reference, f"{type(error).__name__} in the provider") from None
@@ -151,5 +152,5 @@ class Resolver:
         return found
 
 
-def _failed(reference: Reference, cause: str, hint: str = "") -> SecretError:
-    return SecretError(f"{reference.shown} cannot be resolved: {cause.rstrip('.')}.", hint=hint)
+def _failed(reference: Reference, cause: str, hint: str = "", *, passing: bool = False) -> SecretError:
+    return SecretError(f"{reference.shown} cannot be resolved: {cause.rstrip('.')}.", hint=hint, passing=passing)

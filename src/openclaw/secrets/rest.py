@@ -81,7 +81,7 @@ def explain(answer: StoreAnswer, place: str) -> SecretError:
         case 404:
             return SecretError(f"{place} has no such secret (404)", hint="Check the name.")
         case 429:
-            return SecretError(f"{place} asks us to slow down (429)", hint="Try again later.")
+            return SecretError(f"{place} asks us to slow down (429)", hint="Try again later.", passing=True)
         case 503:
-            return SecretError(f"{place} is not available (503)", hint="It may be sealed, or starting.")
-    return SecretError(f"{place} answered with status {answer.status}")
+            return SecretError(f"{place} is not available (503)", hint="It may be sealed, or starting.", passing=True)
+    return SecretError(f"{place} answered with status {answer.status}", passing=answer.status >= 500)

@@ -26,6 +26,8 @@ MAX_DOUBLINGS: Final = 6
 LONGEST_RETRY: Final = 600.0
 # Read at a time: a few hundred of the smallest events.
 READ_BYTES: Final = 8 * 1024
+# A longer event id is none: it would go into a header of every later request.
+MAX_EVENT_ID: Final = 1024
 # How long the end of a stream may take to arrive after the last event anybody wants, to use its connection again.
 LINGER: Final = 1.0
 
@@ -46,6 +48,10 @@ def single_message(body: bytes) -> tuple[str | None, bytes] | None:
     return None if id is None else id.decode("ascii"), match[2]
 
 
+class ExcessError(ProtocolError):
+    """An event that somebody waits for is too large."""
+
+
 class EventStream:
     """`deliver` gets the name and the data of each event; `enough` says that nothing more is wanted from the stream.
 
@@ -63,6 +69,8 @@ class EventStream:
         fail_on_excess: bool = False,
     ) -> None:
         self.last_event_id: str | None = None
+        # Why the last response broke off, if it did.
+        self.fault: LinkLostError | ProtocolError | None = None
         # Grows with every event that brings something: a message, or a new place to resume from.
         self.progress = 0
         self._deliver = deliver
@@ -76,6 +84,7 @@ class EventStream:
 
     async def read(self, response: Response) -> None:
         """Deliver events until this response ends, breaks off, or nothing more is wanted; then give the response up."""
+        self.fault = None
         try:
             whole = response.take_whole()
             if whole is None:
@@ -85,15 +94,23 @@ class EventStream:
             else:
                 id, data = single
                 self.progress += 1
-                self.last_event_id = self.last_event_id if id is None else id
+                self._stand_at(id)
                 self._deliver("message", data)
-        except LinkLostError:
-            _log.debug("The event stream of %s broke off.", self._label)
-        finally:
-            if self._enough():
-                response.release(LINGER)
-            else:
-                response.close()
+        except ExcessError:
+            response.close()
+            raise
+        except (LinkLostError, ProtocolError) as error:
+            # Also one that is not HTTP any more: the next connection may go on where this one stopped.
+            self.fault = error
+            _log.debug("The event stream of %s broke off: %s", self._label, error)
+        except BaseException:
+            # Nobody waits any more, and the server is to know it now.
+            response.close()
+            raise
+        if self._enough():
+            response.release(LINGER)
+        else:
+            response.close()
 
     def _parser(self) -> SseParser:
         return SseParser(max_event_bytes=self._max_event_bytes, skipped=self._skipped)
@@ -113,7 +130,7 @@ class EventStream:
             events = parser.feed(piece)
             self._pending = 0 if events else self._pending + len(piece)
             if self._pending > self._max_event_bytes and self._fail_on_excess:
-                raise ProtocolError(f"The answer of {self._label} is larger than {self._max_event_bytes} bytes.")
+                raise ExcessError(f"The answer of {self._label} is larger than {self._max_event_bytes} bytes.")
             self._take(events)
             if self._enough():
                 return
@@ -123,12 +140,21 @@ class EventStream:
         for event in events:
             if event.data or event.id not in (None, self.last_event_id):
                 self.progress += 1
-            if event.id is not None:
-                self.last_event_id = event.id
+            self._stand_at(event.id)
             if event.retry is not None:
                 self._retry = min(event.retry / 1000, LONGEST_RETRY)
             if event.data:
                 self._deliver(event.event, event.data)
+
+    def _stand_at(self, id: str | None) -> None:
+        if id is not None and len(id) <= MAX_EVENT_ID:
+            self.last_event_id = id
+
+    @property
+    def last_event_header(self) -> str | None:
+        """The last event id as a header carries it: in UTF-8, whatever characters it has."""
+        id = self.last_event_id
+        return None if id is None else id.encode("utf-8").decode("latin-1")
 
     def pause(self, failures: int) -> float:
         """Seconds to wait before the next connection; `failures` counts those in a row that brought nothing."""

@@ -35,7 +35,7 @@ from openclaw.transport.endpoint import (
     is_answer,
     is_unanswered,
 )
-from openclaw.transport.events import EVENT_STREAM, EventStream
+from openclaw.transport.events import EVENT_STREAM, EventStream, ExcessError
 
 _log = logging.getLogger(__name__)
 
@@ -258,8 +258,8 @@ class HttpLink:
 
     async def _get(self, stream: EventStream) -> Response:
         headers = {**GET_HEADERS, **self._session_headers()}
-        if stream.last_event_id is not None:
-            headers["Last-Event-ID"] = stream.last_event_id
+        if (place := stream.last_event_header) is not None:
+            headers["Last-Event-ID"] = place
         response = await self._endpoint.request("GET", headers)
         if response.media_type != EVENT_STREAM:
             response.close()
@@ -271,6 +271,8 @@ class HttpLink:
         failures = 0
         while self._sink.awaits(id):
             if stream.last_event_id is None or self._modern:
+                if isinstance(stream.fault, ProtocolError):
+                    raise stream.fault
                 raise LinkLostError(
                     f"{self._endpoint.origin} ended its answer before it was complete.",
                     hint="The request may have been processed.",
@@ -284,7 +286,9 @@ class HttpLink:
             seen = stream.progress
             try:
                 await stream.read(await self._get(stream))
-            except (ConnectError, LinkLostError) as error:
+            except ExcessError:
+                raise
+            except (ConnectError, LinkLostError, ProtocolError) as error:
                 _log.debug("Resuming a stream: %s", error)
             except HttpStatusError as error:
                 if not _is_passing(error):
@@ -318,10 +322,8 @@ class HttpLink:
                 if not _is_passing(error):
                     _log.debug("No stream for the server's own messages: %s", error)
                     return
-            except ProtocolError as error:
-                _log.debug("No stream for the server's own messages: %s", error)
-                return
             except OpenClawError as error:
+                # Also a page instead of a stream: whoever stands between may have put it there for a moment.
                 _log.debug("The stream for the server's own messages: %s", error)
             # The pause grows only while connections bring nothing at all.
             failures = failures + 1 if stream.progress == seen else 0

@@ -1,6 +1,7 @@
 """Tokens in use: renewed in time, once for everybody, and a person is asked last."""
 
 import asyncio
+import itertools
 
 import pytest
 from aiohttp import web
@@ -417,6 +418,27 @@ async def test_many_calls_with_one_token_count_as_one_no(server: AuthServer, pro
     await program.sign_in()
     outcomes = await asyncio.gather(*(program.call("write") for _ in range(5)), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [StepUpNeededError] * 5
+
+
+async def test_a_server_that_asks_for_another_right_each_time_gets_four_sign_ins_and_no_more(
+    server: AuthServer, program: Program
+) -> None:
+    numbers = itertools.count(1)
+
+    async def greedy(request: web.Request) -> web.StreamResponse:
+        challenge = f'Bearer error="insufficient_scope", scope="right-{next(numbers)}"'
+        return web.Response(status=403, headers={"WWW-Authenticate": challenge})
+
+    await program.sign_in()
+    server.answers["/mcp"] = greedy
+    for _ in range(4):
+        with pytest.raises(StepUpNeededError):
+            await program.call("write")
+        await program.sign_in()
+    program.restart()
+    with pytest.raises(AuthError, match="after each of 4 sign-ins") as caught:
+        await program.call("write")
+    assert not isinstance(caught.value, SignInNeededError)
 
 
 async def test_a_no_is_forgotten_after_an_hour(server: AuthServer, program: Program, clock: Clock) -> None:

@@ -42,3 +42,11 @@ async def test_a_vault_that_is_not_running_is_named_by_its_address() -> None:
     )
     assert "127.0.0.1:1" in cause
     assert "some-token-value" not in cause
+
+
+async def test_a_vault_that_is_not_running_may_be_there_a_little_later_and_a_missing_setting_not() -> None:
+    away = {"VAULT_ADDR": "http://127.0.0.1:1", "VAULT_TOKEN": "some-token-value"}
+    for env, passing in ((away, True), ({"VAULT_TOKEN": "some-token"}, False)):
+        with pytest.raises(SecretError) as caught:
+            await Resolver(SecretsSection(), env).resolve("secret://vault/kv/shop#key")
+        assert caught.value.passing == passing
