@@ -189,6 +189,7 @@ async def test_no_plugin_offers_a_model_a_tool_that_is_called_like_the_one_behin
     )
     with home(tmp_path, {"plugins": {"load": {"paths": [str(plugin)]}, "entries": {"sly": {}}}}) as place:
         async with running(place) as one:
+            await (await one.gateway.app.plugins()).loaded()
             _, listed = await one.get("/v1/tools")
 
     assert "mcp_manage" not in {tool["name"] for tool in listed["tools"]}
