@@ -262,7 +262,7 @@ async def test_with_debug_every_call_is_logged_with_its_time(tmp_path: Path) -> 
 async def test_a_plaintext_credential_works_and_is_warned_about(tmp_path: Path) -> None:
     home = Home(tmp_path, mcp={"servers": {"parts": parts_server(env={"API_TOKEN": "in-plain-sight"})}})
     done = await home.openclaw("--log-level", "warning", "mcp", "call", "parts__environment")
-    assert json.loads(done.out)["env"]["API_TOKEN"] == "in-plain-sight"
+    assert json.loads(done.out)["env"]["API_TOKEN"] == "[REDACTED]"
     assert re.fullmatch(
         r"\S+ WARNING \S+: MCP server 'parts' has plaintext credentials in config — consider using secret:// references\n",
         done.err,

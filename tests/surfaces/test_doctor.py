@@ -52,7 +52,7 @@ def test_a_variable_that_a_server_is_not_given_is_spoken_of(tmp_path: Path) -> N
     entry = {**stdio_server(), "env": {"LD_PRELOAD": "/x.so", "PLAIN": "1"}, "passEnv": ["NODE_OPTIONS"]}
     with home(tmp_path, {"mcp": {"servers": {"part": entry}}}) as place:
         validated, found = json.loads(place.run("config", "validate", "--json").stdout), checks(place)["Config"]
-    sentence = "the server is not given LD_PRELOAD, NODE_OPTIONS: they change which code runs."
+    sentence = "The server is not started: LD_PRELOAD, NODE_OPTIONS in its env or passEnv change which code runs."
     (warning,) = validated["warnings"]
     assert (validated["ok"], found["state"]) == (True, "warning")
     for said in (warning["message"], found["message"]):

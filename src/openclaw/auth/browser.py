@@ -54,7 +54,9 @@ async def open_browser(url: str, env: Mapping[str, str], *, patience: float = PA
     if argv is None:
         return False
     try:
-        code = await detach(argv, env=child_environment(pass_env=_DESKTOP, parent=env).variables, patience=patience)
+        code = await detach(
+            argv, env=child_environment(pass_env=_DESKTOP, allowed=_DESKTOP, parent=env).variables, patience=patience
+        )
     except ProcessError:
         return False
     return code in (None, 0)

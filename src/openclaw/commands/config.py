@@ -14,6 +14,7 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config import json5
 from openclaw.config.agents import agent_ids
+from openclaw.config.credentials import is_secret_header
 from openclaw.config.dotted import Path, format_path, parse_path
 from openclaw.config.edit import edit_file, remove
 from openclaw.config.edit import set_value as edited
@@ -22,8 +23,8 @@ from openclaw.config.schema import json_schema
 from openclaw.config.servers import server_specs
 from openclaw.errors import ConfigError, Problem, UsageError
 from openclaw.models.configured import misnamed
-from openclaw.process.environment import is_refused
-from openclaw.redact import MASK, redact
+from openclaw.process.environment import refused_names, say_refused
+from openclaw.redact import MASK, SECRET_SCHEME, redact
 from openclaw.secrets.plaintext import credential_paths
 
 
@@ -55,15 +56,13 @@ async def validate(context: Context, parsed: Parsed) -> int:
 
 
 def withheld(config: Config) -> list[Problem]:
-    """Variables that are configured for a server and that it is not given."""
+    """Servers that do not start because of a variable that is configured for them."""
     specs = dict.fromkeys(spec for name in agent_ids(config) for spec in server_specs(config, name))
     found = []
     for spec in specs:
-        names = [name for name in (*dict(spec.env), *spec.pass_env) if is_refused(name)]
-        if names:
-            what = "it changes which code runs" if len(names) == 1 else "they change which code runs"
-            sentence = f"{spec.where}: the server is not given {', '.join(names)}: {what}."
-            found.append(Problem(sentence, hint="A program that needs it can set it itself."))
+        if names := refused_names((*dict(spec.env), *spec.pass_env), spec.allow_env):
+            message, hint = say_refused(names)
+            found.append(Problem(f"{spec.where}: {message}", hint=hint))
     return found
 
 
@@ -85,13 +84,19 @@ async def get(context: Context, parsed: Parsed) -> int:
 
 def _without(value: Any, secret: frozenset[Path], path: Path) -> Any:
     """The value with a mask in the places of credentials."""
-    if path in secret:
+    if path in secret or (path[-2:-1] == ("headers",) and _is_secret_header(path[-1], value)):
         return MASK
     if isinstance(value, Mapping):
         return {name: _without(item, secret, (*path, name)) for name, item in value.items()}
     if isinstance(value, list):
         return [_without(item, secret, (*path, str(index))) for index, item in enumerate(value)]
     return value
+
+
+def _is_secret_header(name: str, value: Any) -> bool:
+    """A value that stands elsewhere is shown as the reference it is."""
+    written_out = isinstance(value, str) and SECRET_SCHEME not in value and "${" not in value
+    return written_out and is_secret_header(name, value)
 
 
 async def set_value(context: Context, parsed: Parsed) -> int:

@@ -210,7 +210,7 @@ def _no_program(spec: ServerSpec, app: App) -> ProcessError | None:
     """Why the command of a server cannot be run, without running it; None when it can, or when there is none."""
     if not spec.command or spec.fault or not spec.enabled:
         return None
-    child = child_environment(dict(spec.env), pass_env=spec.pass_env, parent=app.engine.env)
+    child = child_environment(dict(spec.env), pass_env=spec.pass_env, allowed=spec.allow_env, parent=app.engine.env)
     try:
         find_program(
             spec.command,

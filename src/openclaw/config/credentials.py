@@ -29,7 +29,7 @@ def credentials_of(spec: ServerSpec, environ: Mapping[str, str]) -> Iterator[str
         if tells_secret(name, value):
             yield from _with_parts(value)
     for name, value in spec.headers:
-        if tells_secret(name, value) or (name.lower() not in _PLAIN_HEADERS and not is_ordinary(value)):
+        if is_secret_header(name, value):
             yield from _with_parts(value)
     yield spec.api_key
     yield from _of_auth(spec)
@@ -37,6 +37,11 @@ def credentials_of(spec: ServerSpec, environ: Mapping[str, str]) -> Iterator[str
         if tells_secret(name, value):
             yield from _with_parts(value)
     yield from _with_parts(spec.url)
+
+
+def is_secret_header(name: str, value: str) -> bool:
+    """Whether a header's value counts as secret: by its name, or because it is none that stands in many places."""
+    return tells_secret(name, value) or (name.lower() not in _PLAIN_HEADERS and not is_ordinary(value))
 
 
 def named_arguments(args: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -117,6 +117,12 @@ class ServerEntry(Part, frozen=True, forbid_unknown_fields=False):
         default_factory=dict
     )
     pass_env: Annotated[tuple[str, ...], about("Names of our own variables that the program inherits too.")] = ()
+    allow_env: Annotated[
+        tuple[str, ...],
+        about(
+            "Names in `env` and `passEnv` that the program gets although they can make it run other code (`NODE_OPTIONS`, …)."
+        ),
+    ] = ()
     cwd: Annotated[str | None, about("Its working directory.")] = None
     working_directory: Annotated[str | None, about("The same as `cwd`.")] = None
 

@@ -84,6 +84,7 @@ class ServerSpec(msgspec.Struct, frozen=True, eq=False):
     args: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     pass_env: tuple[str, ...] = ()
+    allow_env: tuple[str, ...] = ()
     cwd: str = ""
 
     url: str = ""
@@ -324,6 +325,7 @@ def _spec(config: Config, place: _Place, name: str, entry: ServerEntry) -> Serve
         args=argv[1:],
         env=tuple((key, secret_text(value)) for key, value in {**entry.environment, **entry.env}.items()),
         pass_env=entry.pass_env,
+        allow_env=entry.allow_env,
         cwd=_file(config, entry.cwd or entry.working_directory),
         url=secret_text(address_of(entry)),
         headers=tuple((key, secret_text(value)) for key, value in entry.headers.items()),

@@ -116,8 +116,9 @@ class Call(msgspec.Struct, eq=False):
             if error.maybe_sent:
                 server.troubled(error)
                 maybe = "The call may or may not have been carried out; it is not repeated."
-                sentences = (error.message, where_to_look(server.spec), maybe)
-                return CallResult.failed(" ".join(filter(None, sentences)))
+                sentences = " ".join(filter(None, (error.message, where_to_look(server.spec), maybe)))
+                # How a program ended is said in our words; why a connection did, perhaps in those of the other side.
+                return CallResult.failed(OwnWords(sentences) if server.spec.command else sentences)
             if not again:
                 return CallResult.failed(f"{error.message} The call was not carried out.")
             await notice_loss(client)

@@ -18,11 +18,11 @@ from msgspec.structs import replace
 
 from openclaw.config.credentials import credentials_of
 from openclaw.config.servers import ServerSpec, map_secrets
-from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, SecretError
+from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, ProcessError, SecretError
 from openclaw.mcp.client import Client
 from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.status import auth_of
-from openclaw.process.environment import child_environment
+from openclaw.process.environment import child_environment, say_refused
 from openclaw.protocol.authorizer import Authorizer, StaticAuthorizer
 from openclaw.protocol.eras import Agreement, Kind, Plan, Reopen, negotiate, other_transport
 from openclaw.protocol.jsonrpc import Request, parse
@@ -219,11 +219,10 @@ _HTTP: dict[TransportKind, tuple[str, str]] = {
 
 
 def _stdio(spec: ServerSpec, services: Services, listener: Listener) -> Transport:
-    child = child_environment(dict(spec.env), pass_env=spec.pass_env, parent=services.environ)
+    child = child_environment(dict(spec.env), pass_env=spec.pass_env, allowed=spec.allow_env, parent=services.environ)
     if child.refused:
-        _log.warning(
-            "MCP server '%s' is not given %s: they change which code runs.", spec.name, ", ".join(child.refused)
-        )
+        sentence, hint = say_refused(child.refused)
+        raise ProcessError(sentence, hint=hint)
     return StdioTransport(
         [spec.command, *spec.args],
         env=child.variables,
