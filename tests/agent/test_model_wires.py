@@ -1,5 +1,6 @@
 """Whole turns over both vendors' wires: an App, real MCP servers, and model servers that refuse what the vendors refuse."""
 
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -47,3 +48,39 @@ async def test_a_picture_and_the_text_of_a_file_come_with_one_message(tmp_path: 
 
     assert (reply.text, reply.error) == ("A shop, and milk.", "")
     assert ("Buy milk." in told(server), "image" in told(server)) == (True, True)
+
+
+@both_wires
+async def test_a_model_that_is_listed_with_its_window_alone_still_sees_pictures(tmp_path: Path, api: str) -> None:
+    async with WIRES[api]([Answer("A pixel.")]) as server:
+        sections = local_model(server.url, server.key, api)
+        sections["models"]["providers"]["local"]["models"] = [{"id": "local-model", "contextWindow": 100_000}]
+        async with app_of(Home(tmp_path, **sections)) as app:
+            await app.reply("What is this?", attachments=(Attachment("a.png", "image/png", png()),))
+
+    assert base64.b64encode(png()).decode() in told(server)
+
+
+@both_wires
+@pytest.mark.parametrize(
+    ("entry", "place"),
+    [
+        ({"apiKey": "sk-of-the-config-0123456789"}, "models.providers.local.apiKey"),
+        (
+            {"headers": {"Authorization": "Bearer wrong", "x-api-key": "wrong"}},
+            "models.providers.local.headers.Authorization",
+        ),
+    ],
+    ids=["config", "header"],
+)
+async def test_a_refused_key_is_named_by_the_place_it_really_stands_in(
+    tmp_path: Path, api: str, entry: dict[str, Any], place: str
+) -> None:
+    async with WIRES[api]() as server:
+        sections = local_model(server.url, server.key, api)
+        provider = sections["models"]["providers"]["local"]
+        provider |= {"apiKey": "", **entry}
+        async with app_of(Home(tmp_path, **sections)) as app:
+            reply = await app.reply("hi")
+
+    assert reply.error == f"local refused the API key (401). Check {place}."

@@ -105,7 +105,7 @@ class Model(Part, frozen=True):
     name: Annotated[str, about("A name for people.")] = ""
     context_window: Annotated[Some | None, about("Tokens it can take in.")] = None
     max_tokens: Annotated[Some | None, about("Tokens it can answer with.")] = None
-    input: Annotated[Names, about("What it takes: text, image, audio.")] = ("text",)
+    input: Annotated[Names | None, about("What it takes: text, image. Both when it is not said.")] = None
 
 
 Api = Literal[

@@ -196,10 +196,14 @@ class Models:
         return next((name for name in vendor.variables if self._environ.get(name, "").strip()), "")
 
     def _key_place(self, provider_id: str) -> str:
+        """Where the key stands that is really sent, or where to put one."""
+        spec = self._specs.get(provider_id, ProviderSpec(provider_id))
         place = f"models.providers.{provider_id}.apiKey"
         vendor = VENDORS.get(provider_id)
-        configured = provider_id in self._specs and self._specs[provider_id].api_key
-        if vendor is None or not vendor.variables or configured:
+        # A header of the operator's goes before the key.
+        if header := _key_header(spec):
+            return f"models.providers.{provider_id}.headers.{header}"
+        if vendor is None or not vendor.variables or spec.api_key:
             return place
         return self._variable(vendor) or f"{vendor.variables[0]} or {place}"
 
@@ -207,25 +211,31 @@ class Models:
         """Where the key comes from, in words; empty when there is none."""
         spec = self._specs.get(provider_id, ProviderSpec(provider_id))
         place = f"models.providers.{provider_id}.apiKey"
+        if header := _key_header(spec):
+            return f"the header {header} in models.providers.{provider_id}.headers"
         if spec.api_key:
             return f"the {'secret' if str(spec.api_key).startswith(SECRET_SCHEME) else 'config'} at {place}"
         if variable := self._variable(VENDORS.get(provider_id, Vendor(""))):
             return f"the environment variable {variable}"
-        header = next((name for name, _ in spec.headers if name.lower() in _KEY_HEADERS), "")
-        return f"the header {header} in models.providers.{provider_id}.headers" if header else ""
+        return ""
 
     def _problem(self, provider_id: str) -> str:
         """A vendor that asks for a key, and has none. Elsewhere (a proxy, a server at home) it may do without."""
         spec, vendor = self._known(provider_id)
         if spec.fault:
             return f"models.providers.{provider_id} cannot be used: {spec.fault}."
-        elsewhere = spec.base_url != vendor.base_url or any(name.lower() in _KEY_HEADERS for name, _ in spec.headers)
+        elsewhere = spec.base_url != vendor.base_url or _key_header(spec)
         if spec.api_key or not vendor.variables or elsewhere:
             return ""
         return f"{provider_id} has no API key. Set {self._key_place(provider_id)}."
 
 
 _KEY_HEADERS = frozenset({"authorization", "x-api-key", "api-key"})
+
+
+def _key_header(spec: ProviderSpec) -> str:
+    """The header in which the operator sends a key; empty when there is none."""
+    return next((name for name, _ in spec.headers if name.lower() in _KEY_HEADERS), "")
 
 
 class _Lazy:

@@ -36,7 +36,9 @@ def provider_specs(config: Config) -> list[ProviderSpec]:
 def _model_spec(model: str | Model) -> ModelSpec:
     if isinstance(model, str):
         return ModelSpec(model)
-    return ModelSpec(model.id, model.name, model.context_window, model.max_tokens, model.input)
+    # What an entry does not say stays as it is known.
+    takes = ModelSpec(model.id).input if model.input is None else model.input
+    return ModelSpec(model.id, model.name, model.context_window, model.max_tokens, takes)
 
 
 def misnamed(config: Config, names: Collection[str] | None = None) -> list[Problem]:

@@ -221,7 +221,7 @@ def sentence(reason: Reason, refusal: Refusal, endpoint: ModelEndpoint, model: s
     words = f": {quoted(refusal.message)}" if refusal.message else ""
     base = f"models.providers.{who}.baseUrl"
     match reason:
-        case "key" if endpoint.api_key:
+        case "key" if endpoint.api_key or ".headers." in endpoint.key_place:
             return f"{who} refused the API key{code}. Check {endpoint.key_place}."
         case "key":
             return f"{who} asks for an API key{code}. Set {endpoint.key_place}."
