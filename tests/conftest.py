@@ -1,5 +1,6 @@
 """What every test gets."""
 
+import signal
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -10,6 +11,13 @@ from openclaw.redact import forgetting
 # How long an example takes says how busy the machine is, and nothing about the code: pytest-timeout is the guard.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
+
+# In the background (`nohup make test &`) both are ignored, and what a test starts would inherit that and could not be interrupted. A signal
+# that has a handler here is as usual in a program that is started.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda number, frame: None)
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import signal
-import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
@@ -21,6 +20,7 @@ from openclaw.config.load import load_config
 from openclaw.engine import Engine
 from parts.auth_server import AuthServer, surf
 from parts.command_line import PROGRAM, Done, Home, parts_server
+from parts.executable import python_program
 from parts.terminal import CONTROL_C, Terminal
 
 NEEDED = "The server 'files' needs you to sign in. Run `openclaw mcp auth files`."
@@ -47,8 +47,7 @@ class Browser:
         log = repr(str(after))
         wait = f"while not os.path.exists({log}) or 'tools/call' not in open({log}).read(): pass" if after else ""
         fetch = f"open({str(self._pages)!r}, 'ab').write(urllib.request.urlopen(sys.argv[1]).read() + b'\\0')"
-        program.write_text(f"#!{sys.executable}\nimport os, sys, urllib.request\n{wait}\n{fetch}\n")
-        program.chmod(0o700)
+        python_program(program, f"import os, sys, urllib.request\n{wait}\n{fetch}")
         home.environ["BROWSER"] = str(program)
 
     @property

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +12,7 @@ import pytest
 from parts.auth_server import AuthServer
 from parts.chromium import Chromium
 from parts.command_line import PROGRAM, Done, Home
+from parts.executable import python_program
 from parts.oidc import OidcProvider
 
 pytestmark = pytest.mark.full
@@ -41,8 +41,7 @@ async def signing_in(home: Home) -> AsyncIterator[tuple[str, "asyncio.Task[Done]
     """`openclaw mcp auth files`: the address that it had a browser open, and its end."""
     mailbox, program = home.folder / "mailbox", home.folder / "browser"
     os.mkfifo(mailbox)
-    program.write_text(f"#!{sys.executable}\nimport sys\nopen({str(mailbox)!r}, 'w').write(sys.argv[1])\n")
-    program.chmod(0o700)
+    python_program(program, f"import sys\nopen({str(mailbox)!r}, 'w').write(sys.argv[1])")
     home.environ["BROWSER"] = str(program)
     process = await asyncio.create_subprocess_exec(
         *(*PROGRAM, "mcp", "auth", "files"), stdout=PIPE, stderr=PIPE, env=home.environ, cwd=home.folder

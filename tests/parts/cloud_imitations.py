@@ -7,12 +7,13 @@ endpoint of an App Service do, checks what is asked of them, and records it. `im
 
 import base64
 import json
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
 from aiohttp import web
+
+from parts.executable import python_program
 
 TOKEN = "imitation-access-token-0123456789"
 
@@ -149,11 +150,11 @@ def imitate_program(folder: Path, name: str, body: str) -> Path:
     folder.mkdir(exist_ok=True)
     record = folder / f"{name}.json"
     path = folder / name
-    path.write_text(
-        f"#!{sys.executable} -IS\n"
+    python_program(
+        path,
         "import base64, json, os, sys\n"
         f"json.dump({{'argv': sys.argv[1:], 'env': dict(os.environ)}}, open({json.dumps(str(record))}, 'w'))\n"
-        f"{body}\n"
+        f"{body}",
+        "-IS",
     )
-    path.chmod(0o700)
     return record

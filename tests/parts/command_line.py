@@ -16,6 +16,7 @@ from typing import Any
 from openclaw.config.load import Config, load_config
 from openclaw.config.paths import Paths
 from parts import stdio_server
+from parts.executable import python_program
 
 PROGRAM = (sys.executable, "-m", "openclaw.cli.main")
 
@@ -37,10 +38,8 @@ def local_model(url: str, key: str, api: str = "openai-completions") -> dict[str
 
 def browser(folder: Path) -> str:
     """A program that opens the address it is given, says yes to everything and follows every redirect."""
-    program = folder / "browser"
-    program.write_text(f"#!{sys.executable}\nimport sys, urllib.request\nurllib.request.urlopen(sys.argv[1]).read()\n")
-    program.chmod(0o700)
-    return str(program)
+    fetch = "import sys, urllib.request\nurllib.request.urlopen(sys.argv[1]).read()"
+    return str(python_program(folder / "browser", fetch))
 
 
 @dataclass(frozen=True)

@@ -214,7 +214,9 @@ def test_whatever_is_printed_by_whomever_goes_to_stderr(tmp_path: Path) -> None:
 
 def test_a_working_directory_that_is_gone_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / "gone").mkdir()
-    command = ["/bin/sh", "-c", 'cd gone && rmdir ../gone && exec "$@"', "sh", *SERVER]
+    # Without its launcher: where the checkout's path is long that is a shell script, and shells complain.
+    program = [sys.executable, "-m", "openclaw.cli.main", "mcp-server"]
+    command = ["/bin/sh", "-c", 'cd gone && rmdir ../gone && exec "$@"', "sh", *program]
     line = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
     finished = subprocess.run(command, input=line, capture_output=True, env=environment(tmp_path), cwd=tmp_path)
     assert (finished.stdout, finished.stderr) == (b'{"jsonrpc":"2.0","id":1,"result":{}}\n', b"")

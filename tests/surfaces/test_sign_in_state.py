@@ -1,6 +1,5 @@
 """Sign-ins in lists of servers, where the way to the stored tokens is blocked."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,18 +8,20 @@ from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.engine import Engine
 from openclaw.mcp.status import ServerStatus
 from parts.command_line import Home
+from parts.executable import python_program
 
 
 async def test_servers_are_shown_without_their_sign_ins_when_what_keeps_them_does_not_answer(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     program, is_unlocked = tmp_path / "locked", tmp_path / "unlocked"
-    program.write_text(
-        f"#!{sys.executable} -IS\nimport os, time\n"
+    python_program(
+        program,
+        "import os, time\n"
         f"while not os.path.exists({str(is_unlocked)!r}):\n    time.sleep(0.01)\n"
-        "print('https://files.example/mcp')\n"
+        "print('https://files.example/mcp')",
+        "-IS",
     )
-    program.chmod(0o700)
     provider = {"source": "exec", "command": str(program), "jsonOnly": False, "timeoutMs": 60_000}
     home = Home(
         tmp_path,

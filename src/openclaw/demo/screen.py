@@ -11,6 +11,7 @@ import msgspec
 
 from openclaw.commands.console import Console
 from openclaw.demo.typed import folded, quoted
+from openclaw.log import ESCAPE_SEQUENCE
 
 # Longer lines are hard to read, however wide the screen is.
 MOST_COLUMNS = 88
@@ -106,7 +107,7 @@ class Screen:
 
     def put(self, line: str) -> None:
         """One line, for which room was made before."""
-        self._unread += 1
+        self._unread += self._rows_of(line)
         self.console.line(line)
 
     async def _typed(self, text: str, ahead: int) -> None:
@@ -117,10 +118,14 @@ class Screen:
 
     async def _show(self, lines: Sequence[str], ahead: int = 0) -> None:
         """Once there is room for these lines and those ahead, or nothing unread is left that they could push out."""
-        if self._unread and self._unread + len(lines) + ahead > self._rows - _PROMPT_LINES:
+        if self._unread and self._unread + sum(map(self._rows_of, lines)) + ahead > self._rows - _PROMPT_LINES:
             await self.pause()
         for line in lines:
             self.put(line)
+
+    def _rows_of(self, line: str) -> int:
+        """A word that cannot be folded, the way to a program for one, runs over to the next row of the terminal."""
+        return max(-(-len(ESCAPE_SEQUENCE.sub("", line)) // self.console.prose_width), 1)
 
     def _fold(self, text: str, indent: str = "") -> list[str]:
         room = self._columns - len(indent)

@@ -3,13 +3,13 @@
 import asyncio
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from openclaw.auth.browser import browser_command, open_browser
 from openclaw.errors import ProcessError
+from parts.executable import python_program
 
 URL = "https://login.example/authorize?a=b&c=%24%28id%29"
 
@@ -45,9 +45,7 @@ def spy(folder: Path, code: int = 0) -> str:
     """A browser that writes down what it was started with."""
     program = folder / "browser"
     script = f"import json, os, sys\njson.dump([sys.argv[1:], sorted(os.environ)], open({str(folder / 'seen')!r}, 'w'))\nsys.exit({code})\n"
-    program.write_text(f"#!{sys.executable}\n{script}")
-    program.chmod(0o700)
-    return str(program)
+    return str(python_program(program, script))
 
 
 @pytest.mark.requirement("000-9.3-browser")

@@ -24,6 +24,7 @@ from openclaw.secrets.file import find
 from openclaw.secrets.keychain import KeychainSecrets
 from openclaw.secrets.resolve import Resolver
 from openclaw.secrets.surroundings import Surroundings
+from parts.executable import python_program
 
 
 def resolver(
@@ -215,10 +216,7 @@ def test_a_pointer_made_from_the_way_down_finds_what_is_there(document: object, 
 
 def helper(tmp_path: Path, body: str, mode: int = 0o700) -> str:
     """A program like `pass`: a script with the interpreter that runs this test."""
-    path = tmp_path / "helper"
-    path.write_text(f"#!{sys.executable} -IS\nimport json, os, sys\n{body}\n")
-    path.chmod(mode)
-    return str(path)
+    return str(python_program(tmp_path / "helper", f"import json, os, sys\n{body}", "-IS", mode=mode))
 
 
 def printing(command: str, *args: str, **options: object) -> dict[str, SecretProviderEntry]:
