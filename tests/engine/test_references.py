@@ -5,14 +5,16 @@ from pathlib import Path
 import pytest
 
 from openclaw.commands.arguments import prompt_arguments
-from openclaw.commands.references import argument_words, prompt_names, with_resources
+from openclaw.commands.references import Decide, argument_words, prompt_names, with_resources
 from openclaw.content import text_of
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.results import PromptArgument, PromptEntry
+from openclaw.security.policy import Decision
 from parts.http_faults import hold, reset
 from parts.sites import Site
 
+ALL_ALLOWED: Decide = lambda tool, agent: Decision(True, "")  # noqa: E731 - the shortest rule there is
 GREET = {"name": "greet", "arguments": [{"name": "who", "required": True}, {"name": "tone"}]}
 
 
@@ -45,7 +47,7 @@ async def test_marks_that_end_a_sentence_are_no_part_of_a_reference_unless_they_
     site.plan(resources={"mem://a/1": "first", "mem://a/2?": "second", "mem://a/(3)": "third"})
     async with Manager([site.spec()], services=site.services) as manager:
         message = "See @shop:mem://a/1, (@shop:mem://a/1). What is @shop:mem://a/2?? And @shop:mem://a/(3). Ask @shop:!"
-        said = await with_resources(manager, "", message)
+        said = await with_resources(manager, ALL_ALLOWED, "", message)
         assert site.log == [f"read mem://a/{name}" for name in ("1", "1", "2?", "(3)")]
         assert said.message == message
         for held, block in zip(("first", "first", "second", "third"), said.blocks, strict=True):
@@ -56,7 +58,7 @@ async def test_a_reference_that_cannot_be_read_is_named_with_its_server(site: Si
     site.plan(resources={"mem://a/1": "first"})
     async with Manager([site.spec()], services=site.services) as manager:
         with pytest.raises(OpenClawError) as caught:
-            await with_resources(manager, "", "See @shop:mem://b.")
+            await with_resources(manager, ALL_ALLOWED, "", "See @shop:mem://b.")
         sentence = "The resource mem://b of MCP server 'shop' cannot be read: No such resource: mem://b"
         assert str(caught.value) == sentence
 

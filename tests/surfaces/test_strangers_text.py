@@ -228,3 +228,31 @@ async def test_what_strangers_chose_is_shown_by_every_command_without_anything_t
         embedded_text error_text rpc_error unknown_type
     """
     assert set(seen.split()) - shown == set()
+
+
+async def test_a_rule_that_denies_resources_or_prompts_holds_for_every_way_to_them(tmp_path: Path) -> None:
+    rules = {"deny": ["hostile__resources_read", "hostile__prompts_get"]}
+    home = Home(tmp_path, tools=rules, mcp={"servers": {"hostile": server("marks")}})
+    for words in (("read", "hostile", "hostile://one"), ("prompt", "hostile", "ask")):
+        done = await home.openclaw("mcp", *words)
+        assert (done.code, done.out) == (2, "")
+        assert (
+            f'may not be used: deny "hostile__{"resources_read" if words[0] == "read" else "prompts_get"}"' in done.err
+        )
+    typed = await home.chat("/mcp read hostile hostile://one", "/hostile:ask word=x", "see @hostile:hostile://one now")
+    assert (typed.out + typed.err).count("may not be used: deny") == 3
+    assert "mark-" not in typed.out + typed.err
+    allowed = Home(tmp_path, tools={"deny": ["hostile__speak"]}, mcp={"servers": {"hostile": server("marks")}})
+    assert "mark-read_text-" in (await allowed.openclaw("mcp", "read", "hostile", "hostile://one")).out
+
+
+async def test_an_exported_session_of_strangers_words_does_nothing_to_a_terminal(tmp_path: Path) -> None:
+    said = Answer(calls=[Call("c1", "read", {"path": "notes.txt"})]), Answer(f"It says: {marked('answer')}\x9b2J")
+    async with hostile_home(tmp_path, *said) as (home, _):
+        home.write(**{**json.loads((home.state / "openclaw.json").read_text()), "mcp": {}})
+        ran = await home.openclaw("agent", "--session-key", "s", "-m", "Read it.")
+        exported = await home.openclaw("sessions", "export", "s")
+    assert (ran.code, exported.code) == (0, 0), ran
+    assert HARMFUL.search(exported.out.replace("<|im_start", "")) is None
+    entries = [json.loads(line) for line in exported.out.splitlines()]
+    assert marked("answer") in "".join(texts(entries[-1]))

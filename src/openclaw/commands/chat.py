@@ -87,7 +87,9 @@ async def greet(chat: Chat) -> None:
 async def say(chat: Chat, line: str) -> bool:
     """One line of the person's. Whether they want to leave. Raises OpenClawError."""
     if not line.startswith("/"):
-        await _answer(chat, await with_resources(await chat.app.engine.manager(), chat.spec.id, line))
+        await _answer(
+            chat, await with_resources(await chat.app.engine.manager(), chat.app.engine.decide, chat.spec.id, line)
+        )
         return False
     outcome = await slash(chat, line)
     if outcome.said is not None:

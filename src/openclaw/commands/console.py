@@ -4,7 +4,6 @@ Owns the few terminal habits we have (bold, dim, a table, one question). Everyth
 `security/external.py` before it gets here.
 """
 
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -12,9 +11,7 @@ from typing import Any
 import msgspec
 
 from openclaw.content import to_json
-
-# Control characters beyond ASCII, and those that turn the direction of writing.
-_DRIVING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+from openclaw.security.external import escape_json
 
 # What prose is set to where nothing says how wide the paper is.
 USUAL_WIDTH = 80
@@ -128,5 +125,4 @@ def duration(seconds: float) -> str:
 
 def readable_json(value: Any) -> str:
     """Indented JSON of structs and plain data. Characters that drive a terminal are escaped, which leaves the values as they are."""
-    text = msgspec.json.format(to_json(value), indent=2).decode()
-    return text if text.isascii() else _DRIVING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return escape_json(msgspec.json.format(to_json(value), indent=2).decode())

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from openclaw.commands.arguments import prompt_arguments
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
-from openclaw.commands.references import read_from
+from openclaw.commands.references import permit, read_from
 from openclaw.commands.render import (
     changes_of,
     left_out,
@@ -34,8 +34,8 @@ from openclaw.mcp.definition import schema_of
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.names import typed_name
 from openclaw.mcp.pins import Change, digest_of
-from openclaw.mcp.prompts import get_prompt, list_prompts
-from openclaw.mcp.resources import list_resources, list_templates
+from openclaw.mcp.prompts import PROMPT_TOOL, get_prompt, list_prompts
+from openclaw.mcp.resources import READ_TOOL, list_resources, list_templates
 from openclaw.mcp.results import CallResult, PromptEntry
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.supervisor import Supervisor
@@ -277,6 +277,7 @@ async def _resource_rows(name: str, supervisor: Supervisor) -> list[dict[str, An
 
 async def read(context: Context, parsed: Parsed) -> int:
     async with opened(context, parsed) as (engine, manager, agent):
+        permit(manager, engine.decide, agent, parsed.text("server"), READ_TOOL)
         contents = await read_from(manager.server(parsed.text("server"), agent), parsed.text("uri"))
         if parsed.flag("json"):
             context.console.data({"contents": contents})
@@ -325,6 +326,7 @@ def _prompt_json(server: str, entry: PromptEntry) -> dict[str, Any]:
 
 async def prompt(context: Context, parsed: Parsed) -> int:
     async with opened(context, parsed) as (engine, manager, agent):
+        permit(manager, engine.decide, agent, parsed.text("server"), PROMPT_TOOL)
         supervisor = manager.server(parsed.text("server"), agent)
         listed = {entry.name: entry for entry in await supervisor.use(list_prompts)}
         entry = listed.get(parsed.text("name"))

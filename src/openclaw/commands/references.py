@@ -7,7 +7,7 @@ a UsageError; a lone `@` or a word with a colon that names no server is just tex
 import asyncio
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -19,12 +19,13 @@ from openclaw.errors import OpenClawError, ProtocolError, TransportError, UsageE
 from openclaw.mcp.bridge import MAX_LABEL
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.names import typed_name
+from openclaw.mcp.prompts import PROMPT_TOOL, complete, get_prompt, list_prompts
 from openclaw.mcp.prompts import blocks as prompt_blocks
-from openclaw.mcp.prompts import complete, get_prompt, list_prompts
-from openclaw.mcp.resources import list_resources, read, show
+from openclaw.mcp.resources import READ_TOOL, list_resources, read, show
 from openclaw.mcp.results import PromptEntry, ResourceContents
 from openclaw.mcp.supervisor import Supervisor
 from openclaw.security.external import clean_label
+from openclaw.security.policy import Decision, Named, ToolRef
 
 # `@server:uri`, at the start of a word. The address ends at the next blank, or before the marks that end a sentence.
 _POINTER = re.compile(r"(?<![^\s(])@(?P<server>[A-Za-z0-9_.-]+):(?P<uri>\S+)")
@@ -42,13 +43,28 @@ class FullMessage(msgspec.Struct, frozen=True):
     blocks: tuple[Block, ...] = ()
 
 
-async def with_resources(manager: Manager, agent: str, message: str) -> FullMessage:
-    """The message with every `@server:uri` in it read. Raises OpenClawError, which names what cannot be read."""
+# What the rules say about a tool for an agent.
+Decide = Callable[[Named, str], Decision]
+
+
+def permit(manager: Manager, decide: Decide, agent: str, server: str, tool: str) -> None:
+    """Raises UsageError when the rules forbid an agent what `tool` of a server does: a person's way there is no way around them."""
+    manager.server(server, agent)
+    name = manager.tool_name(server, tool, agent)
+    decision = decide(ToolRef(name, "mcp", server), agent)
+    if not decision.allowed:
+        raise UsageError(f"{name} may not be used: {decision}.")
+
+
+async def with_resources(manager: Manager, decide: Decide, agent: str, message: str) -> FullMessage:
+    """The message with every `@server:uri` in it read. Raises OpenClawError, which names what cannot be read or may not be."""
     known = _typed(manager, agent)
     found = [match for match in _POINTER.finditer(message) if match["server"] in known]
     read_blocks: list[Block] = []
     for match in found:
-        supervisor = manager.server(known[match["server"]], agent)
+        server = known[match["server"]]
+        permit(manager, decide, agent, server, READ_TOOL)
+        supervisor = manager.server(server, agent)
         if uri := await _meant(supervisor, match["uri"]):
             contents = await read_from(supervisor, uri)
             read_blocks.append(Text(show(supervisor.spec.name, contents, _REFERENCE_BYTES)))
@@ -97,6 +113,7 @@ async def filled_prompt(engine: Engine, agent: str, name: str, words: str) -> Fu
     """`/server:prompt key=value …` as a message. Raises UsageError when there is no such prompt or an argument is wrong."""
     manager = await engine.manager()
     server, prompt = _taken_apart(manager, agent, name)
+    permit(manager, engine.decide, agent, server, PROMPT_TOOL)
     supervisor = manager.server(server, agent)
     entry = await _entry(manager, server, agent, prompt)
     try:

@@ -178,6 +178,12 @@ class Manager:
         """A tool by the name agents know, starting servers whose tools are not known yet if it may be theirs."""
         return await self._calling.find(self._view(agent), name)
 
+    def tool_name(self, server: str, tool: str, agent: str = ANY_AGENT) -> str:
+        """What a server's tool is called where rules are written, whether it is listed or not."""
+        registry = self._view(agent).registry
+        listed = (entry.name for entry in registry.entries(server) if entry.definition.name == tool)
+        return next(listed, registry.base(server, tool))
+
     def owner_of(self, name: str, agent: str = ANY_AGENT) -> str:
         """The server whose tools alone may have this name, whatever it lists at the moment; empty when there is none."""
         view = self._view(agent)

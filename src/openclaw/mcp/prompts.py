@@ -15,6 +15,9 @@ from openclaw.mcp.results import CallResult, Content, Prompt, PromptEntry
 from openclaw.media import MediaStore
 from openclaw.security.external import clean_label
 
+# By this name a server's prompts are allowed or denied, as if a tool got them.
+PROMPT_TOOL = "prompts_get"
+
 _MAX_ROLE = 20
 # Of a sentence that names a prompt's arguments, which the server chose.
 _MAX_FAULT = 500

@@ -114,6 +114,9 @@ _INVISIBLE = re.compile(
     "(?<=[A-Za-z_ -])[\u200c\u200d\ufe00-\ufe0f]"
     "|[\xad\u034f\u115f\u1160\u180e\u200b\u2028\u2029\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0]"
 )
+# What drives a screen or hides on it, beside the control characters that JSON has no room for: further ones, turns of the direction of
+# writing, line ends that only some know, tag characters.
+_DRIVING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb\U000e0000-\U000e007f]")
 # JSON escapes that may stand for a character to be cleaned away.
 _ESCAPED_CONTROL = re.compile(rb"\\[bfru]")
 
@@ -227,6 +230,16 @@ def clean_terminal(text: str) -> str:
     """Text for a terminal: no escape sequence, no control character but tab and line feed, nothing that reorders what is shown."""
     text = _remove_controls(text).replace("\r\n", "\n")
     return text if text.isascii() else _REORDERING.sub("", text)
+
+
+def escape_json(text: str) -> str:
+    """JSON with every character that drives a terminal written as an escape, which leaves its values as they are."""
+    return text if text.isascii() and "\x7f" not in text else _DRIVING.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
 def _wrap(text: str, source: Source, sender: str, subject: str, warning: bool) -> Framed:

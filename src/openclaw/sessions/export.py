@@ -1,4 +1,7 @@
-"""A session as JSON Lines, in the form other tools of this family read: a header, then one entry a line, each naming its parent."""
+"""A session as JSON Lines, in the form other tools of this family read: a header, then one entry a line, each naming its parent.
+
+Strangers' words are in it: whatever drives a terminal is written as an escape of JSON, which changes no value.
+"""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -7,6 +10,7 @@ from typing import Any
 import msgspec
 
 from openclaw.content import to_json
+from openclaw.security.external import escape_json
 from openclaw.sessions.event import encode
 from openclaw.sessions.store import Transcript
 
@@ -35,4 +39,4 @@ def timestamp(at: float) -> str:
 
 
 def _line(value: dict[str, Any]) -> str:
-    return to_json(value).decode()
+    return escape_json(to_json(value).decode())

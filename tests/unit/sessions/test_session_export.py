@@ -61,3 +61,14 @@ def test_an_export_is_a_header_and_one_line_an_event() -> None:
         },
     ]
     assert not any("\n" in line for line in lines)
+
+
+def test_an_export_does_nothing_to_a_terminal_and_loses_nothing() -> None:
+    harmful = "\x1b[2J\x1b]52;c;aGk=\x07\x7f\x9b31m\u202etxt\u2066\u2028\U000e0041\r"
+    events = [Said(UserMessage((Text(harmful),)))]
+    info = SessionInfo("agent:main:k", "abc", "main", 1_700_000_000.25, 1_700_000_001.0, 2)
+
+    lines = list(jsonl(Transcript(info, tuple(entry(n, 1_700_000_000.25 + n, e) for n, e in enumerate(events, 1)))))
+
+    assert all(line.isascii() and line.isprintable() for line in lines)
+    assert json.loads(lines[1])["message"]["content"] == [{"type": "text", "text": harmful}]
