@@ -159,7 +159,7 @@ class App:
 
         Without a `session_key` a new conversation is started. `timeout` is seconds for all of it, waiting for the session's turn included;
         `waited` of them are over when this is called. `patience` is how long to wait for servers whose tools are not known yet;
-        None waits while they come up, and not for one that hangs unless the message names it. Raises UsageError, ConfigError,
+        None waits as long as each may take to connect, once for one that hangs. Raises UsageError, ConfigError,
         ModelError, StoreError or MediaError before anything was said; what goes wrong later is in the reply. `instructions` are added to
         the agent's own; `workspace` is where it works if it has none configured. `blocks` are content the person pointed at, already
         framed where it is not their own. `sign_in` is given where a person can be asked: a call that needs one waits for it.
@@ -172,9 +172,6 @@ class App:
             one = await self.agent(spec, instructions=instructions, workspace=workspace)
             manager = await self.engine.manager()
             manager.start(spec.id, first=message)
-            if patience is None:
-                # A server that a person names is waited for, however late it is.
-                await manager.arrivals.met(spec.id, text=message)
             sent = await incoming(attachments, self.engine.media, transcribe=self._transcribe())
             self.store.prune_beside(self.keep)
             collector = Collector(on_event, one.settings.model)
@@ -332,13 +329,14 @@ class App:
     # What an agent has, and has not
 
     async def settled(self, agent: str = "", *, tool: str = "") -> Agent:
-        """An agent once the tools of its servers are known, or cannot be: also of one that is slow, which a turn would not wait for.
+        """An agent once the tools of its servers are known, or cannot be: also of one that was late before, for which no turn waits again.
 
         With `tool`, only the servers that this name tells of are waited for longer than a turn would, and they come first.
         """
         one = await self.agent(agent_spec(self.config, agent))
         manager = await self.engine.manager()
         manager.start(one.settings.id, first=tool)
+        manager.retry(one.settings.id)
         await manager.arrivals.met(one.settings.id, text=tool or None)
         await asyncio.gather(*(source.settle(one.settings.id, float("inf")) for source in one.parts.sources))
         return one

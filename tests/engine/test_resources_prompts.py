@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -118,7 +119,8 @@ async def test_an_injected_resource_that_cannot_be_had_costs_nothing_else(tmp_pa
         site.http.fault("resources/read", fault)
         spec = site.spec(inject_resources=("file:///docs/*",), connect_timeout=2.0, discovery_interval=4.0)
         async with Manager([spec]) as manager:
-            assert manager.status()[0].state == "ready"
+            # Nobody waits longer than connecting may take: not for a resource either.
+            await until(lambda: manager.status()[0].state == "ready")
             context = manager.context("")
             assert "[resource file:///docs/a.md]\n(It cannot be read: " in context
             assert "[resource file:///docs/b.md]\nBeta" in context
@@ -220,3 +222,27 @@ async def test_a_server_without_resources_or_prompts_has_none(site: Site) -> Non
         server = manager.server("shop")
         assert await server.use(prompts.list_prompts) == []
         assert await server.use(resources.list_templates) == []
+
+
+@pytest.mark.parametrize(
+    "offered", [{"templates": [{"uriTemplate": "notes://{day}", "name": "day"}]}, {"resources": {"a://b": "x"}}, {}]
+)
+async def test_the_tools_for_resources_are_offered_by_servers_that_have_one(
+    tmp_path: Path, offered: dict[str, Any]
+) -> None:
+    async with Site("stdio", tmp_path) as site:
+        declared = {"resources": {"listChanged": True}}
+        site.plan(tools=[tool("announce")], capabilities=declared, **offered)
+        async with Manager([site.spec()]) as manager:
+            names = {entry.definition.name for entry in manager.entries()}
+            assert names == {"announce"} | ({"resources_list", "resources_read"} if offered else set())
+
+
+async def test_the_first_resource_of_a_server_brings_the_tools_for_it(tmp_path: Path) -> None:
+    async with Site("stdio", tmp_path) as site:
+        declared = {"resources": {"listChanged": True}}
+        site.plan(tools=[tool("announce")], capabilities=declared)
+        async with Manager([site.spec()]) as manager:
+            site.plan(tools=[tool("announce")], capabilities=declared, resources={"a://b": "x"})
+            await manager.call("shop__announce", {"method": "notifications/resources/list_changed"})
+            await manager.arrivals.until(lambda: len(manager.entries()) == 3)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from parts.program import OPENCLAW, Program, Ran, server_entry
+from parts.terminal import ENTER, Terminal
 
 
 @pytest.fixture
@@ -499,19 +500,30 @@ def test_a_list_says_for_whom_it_waits_and_one_of_a_single_server_starts_that_on
     person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}, silent: {json.dumps(silent)}}}}}}}")
     assert "parts__echo" in person.run("mcp", "tools", "parts").out
     assert not started.exists()
-    assert "Waiting for servers that are still connecting: silent\n" in person.run("mcp", "tools").err
+    assert "silent: restarting (The server did not come up within 2 s." in person.run("mcp", "tools").err
     assert started.exists()
 
 
-def test_the_list_of_servers_shows_one_that_hangs_without_waiting_for_it(person: Program) -> None:
+def test_the_list_of_servers_tries_one_that_hangs_anew_every_time(person: Program) -> None:
+    starts = person.home / "starts"
+    program = f"import sys; open({str(starts)!r}, 'a').write('.'); sys.stdin.read()"
+    silent = {"command": sys.executable, "args": ["-c", program], "connectionTimeoutMs": 1000}
+    person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}, silent: {json.dumps(silent)}}}}}}}")
+    for times in (1, 2):
+        listed = person.run("mcp", "servers", "--json").data
+        assert [(one["name"], one["state"]) for one in listed] == [("parts", "ready"), ("silent", "restarting")]
+        assert listed[1]["reason"].startswith("The server did not come up within 1 s.")
+        assert len(starts.read_text()) == times
+
+
+def test_a_person_at_a_terminal_may_go_on_without_the_server_that_is_awaited(person: Program) -> None:
     silent = {"command": sys.executable, "args": ["-c", "import sys; sys.stdin.read()"], "connectionTimeoutMs": 600_000}
     person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}, silent: {json.dumps(silent)}}}}}}}")
-    listed = person.run("mcp", "servers", "--json").data
-    assert [(one["name"], one["state"], one["reason"]) for one in listed] == [
-        ("parts", "ready", ""),
-        ("silent", "starting", "no answer yet"),
-    ]
-    assert person.run("chat", stdin="/mcp servers\n/mcp status parts\n").out.count("Running (PID") == 2
+    with Terminal([OPENCLAW, "agent", "-m", "hello"], cwd=person.workspace, env=person.env()) as terminal:
+        terminal.shows("Waiting for silent (Enter goes on without)")
+        terminal.type(ENTER)
+        terminal.shows("Without silent: it is still starting.")
+        assert terminal.ends()[0] == 0
 
 
 def test_servers_past_the_limit_hold_no_command_up(person: Program) -> None:
@@ -519,14 +531,11 @@ def test_servers_past_the_limit_hold_no_command_up(person: Program) -> None:
     person.configure(f"{{mcp: {{maxConcurrentServers: 1, servers: {servers}}}}}")
     listed = person.run("mcp", "servers", "--json").data
     assert [(one["name"], one["state"], one["reason"]) for one in listed] == [
-        ("one", "ready", ""),
-        ("two", "stopped", "limit"),
+        ("one", "stopped", "limit: maxConcurrentServers is 1"),
+        ("two", "ready", ""),
     ]
     refreshed = person.run("mcp", "refresh")
-    assert refreshed.code == 1
-    assert "two: MCP server 'two' waits because as many servers run as maxConcurrentServers allows." in refreshed.out
-    said = person.run("chat", stdin="/mcp status one\n/mcp status two\n").out
-    assert ("Running (PID" in said, "stopped (limit)" in said) == (True, True)
+    assert (refreshed.code, len(refreshed.out.splitlines())) == (0, 2)
 
 
 def test_a_turn_past_the_limit_runs_the_tool_it_names_and_no_other(person: Program) -> None:
@@ -537,8 +546,8 @@ def test_a_turn_past_the_limit_runs_the_tool_it_names_and_no_other(person: Progr
         assert [(call["name"], call["isError"]) for call in reply["toolCalls"]] == [(name, False)]
     explained = person.run("tools", "explain", "two__echo", "--json").data
     assert (explained["available"], explained["looked"]) == (True, [])
-    said = person.run("chat", stdin='one__echo {"text": "a"}\ntwo__echo {"text": "b"}\n').out
-    assert "MCP server 'two' waits because as many servers run as maxConcurrentServers allows." in said
+    said = person.run("chat", stdin='one__echo {"text": "aha"}\ntwo__echo {"text": "oho"}\n').out
+    assert ("aha" in said, "oho" in said, "maxConcurrentServers" in said) == (True, True, False)
 
 
 def test_an_unknown_name_is_explained_by_the_servers_it_tells_of_alone(person: Program) -> None:
@@ -581,6 +590,20 @@ def test_the_status_of_a_program_that_ends_at_once_shows_what_it_wrote(person: P
     assert ran.code == 1
     assert "Z no such folder: /notes (more: openclaw mcp logs away)" in ran.out
     assert "${NOT_SET_ANYWHERE} is not set" in person.run("mcp", "status", "unset").out
+
+
+def test_a_list_of_tools_fails_when_its_only_server_did(person: Program) -> None:
+    away = {"command": sys.executable, "args": ["-c", "import sys; sys.exit('no such folder: /notes')"]}
+    person.configure(json.dumps({"mcp": {"servers": {"away": away}}}))
+    assert [person.run("mcp", "tools").code, person.run("mcp", "tools", "away").code] == [1, 1]
+    person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}, away: {json.dumps(away)}}}}}}}")
+    assert [person.run("mcp", "tools").code, person.run("mcp", "tools", "away").code] == [0, 1]
+
+
+def test_the_status_shows_the_line_that_says_what_is_wrong_and_not_the_last(person: Program) -> None:
+    program = "import sys\nprint('Error: TOKEN is not set\\n    at main.js:1\\nnpm notice a new version', file=sys.stderr)\nsys.exit(1)"
+    person.configure(json.dumps({"mcp": {"servers": {"away": {"command": sys.executable, "args": ["-c", program]}}}}))
+    assert "Z Error: TOKEN is not set (more: openclaw mcp logs away)" in person.run("mcp", "status", "away").out
 
 
 def test_a_resource_pointed_at_and_a_prompt_typed_join_the_conversation_framed(person: Program) -> None:

@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 from openclaw.cli.loop import during, new_loop, on_signal
 from openclaw.cli.remote import width
-from openclaw.commands.console import Console
+from openclaw.commands.console import Console, never
 from openclaw.commands.dispatch import Context, dispatch
 from openclaw.commands.options import SHARED
 from openclaw.commands.parse import parse
@@ -134,6 +134,7 @@ def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
         read=_read,
         browse=partial(_browse, env),
         interruptible=partial(during, "SIGINT"),
+        enter=_enter if _has_keys() else never,
     )
 
 
@@ -161,6 +162,27 @@ async def _browse(env: Mapping[str, str], address: str) -> bool:
 
 async def _read() -> str:
     return await asyncio.to_thread(sys.stdin.read)
+
+
+def _has_keys() -> bool:
+    """Whether a person sits at standard input, and what they type is for us."""
+    return (
+        sys.stdin.isatty()
+        and sys.stderr.isatty()
+        and os.name == "posix"
+        and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    )
+
+
+async def _enter() -> None:
+    """Without a thread, which nobody could call back from waiting."""
+    loop, typed, keyboard = asyncio.get_running_loop(), asyncio.Event(), sys.stdin.fileno()
+    loop.add_reader(keyboard, typed.set)
+    try:
+        await typed.wait()
+        sys.stdin.readline()
+    finally:
+        loop.remove_reader(keyboard)
 
 
 async def _ask(question: str) -> str | None:

@@ -7,7 +7,6 @@ import asyncio
 import mimetypes
 import stat
 from contextlib import AsyncExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ from openclaw.app import Attachment, Reply
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
-from openclaw.commands.render import tell_of_waiting
 from openclaw.commands.sign_in import SignInDesk
+from openclaw.commands.waiting import told_of_waiting
 from openclaw.content import File, Image
 from openclaw.errors import UsageError
 from openclaw.media import ITEM_BYTES
@@ -46,8 +45,7 @@ async def run(context: Context, parsed: Parsed) -> int:
         agent = app.engine.agent(parsed.text("agent") or agent_of(key)).id
         # With --json nothing but the answer is shown, so nobody is asked.
         desk = None if parsed.flag("json") else await stack.enter_async_context(SignInDesk(context, app.engine, agent))
-        unsubscribe = (await app.engine.manager()).events.subscribe(partial(tell_of_waiting, context.console, agent))
-        try:
+        async with told_of_waiting(context.console, await app.engine.manager(), agent):
             reply = await app.reply(
                 message,
                 agent=agent,
@@ -56,12 +54,10 @@ async def run(context: Context, parsed: Parsed) -> int:
                 on_event=progress,
                 workspace=context.cwd,
                 timeout=timeout,
-                # A command may wait for servers it has never seen; a conversation may not.
-                patience=None,
+                # A command may wait for servers it has never seen; a gateway has others to serve, and they go on coming up.
+                patience=app.engine.startup_grace if context.surface == "control" else None,
                 sign_in=desk,
             )
-        finally:
-            unsubscribe()
     if progress is None:
         context.console.data(as_json(reply))
     else:

@@ -13,6 +13,7 @@ import msgspec
 
 from openclaw.app import App
 from openclaw.commands.agent import StreamPrinter
+from openclaw.commands.console import never
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.commands.references import FullMessage, argument_words, is_prompt, prompt_names, with_resources
@@ -20,6 +21,7 @@ from openclaw.commands.render import changes_of
 from openclaw.commands.sign_in import SignInDesk
 from openclaw.commands.slash import BUILT_IN, Chat
 from openclaw.commands.slash import run as slash
+from openclaw.commands.waiting import told_of_waiting
 from openclaw.errors import OpenClawError
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.status import DefinitionsChanged, EngineEvent
@@ -99,7 +101,12 @@ async def say(chat: Chat, line: str) -> bool:
 
 async def _answer(chat: Chat, said: FullMessage) -> None:
     printer = StreamPrinter(chat.console)
-    async with SignInDesk(chat.context, chat.app.engine, chat.spec.id) as desk:
+    # What is typed meanwhile is the next line.
+    console = msgspec.structs.replace(chat.console, enter=never)
+    async with (
+        SignInDesk(chat.context, chat.app.engine, chat.spec.id) as desk,
+        told_of_waiting(console, await chat.app.engine.manager(), chat.spec.id),
+    ):
         reply = await chat.app.reply(
             said.message,
             blocks=said.blocks,

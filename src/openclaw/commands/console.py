@@ -4,6 +4,7 @@ Owns the few terminal habits we have (bold, dim, a table, one question). Everyth
 `security/external.py` before it gets here.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -24,6 +25,7 @@ Read = Callable[[], Awaitable[str]]
 Flush = Callable[[], Awaitable[None]]
 Browse = Callable[[str], Awaitable[bool]]
 Interruptible = Callable[[Callable[[], object]], AbstractContextManager[None]]
+Enter = Callable[[], Awaitable[None]]
 
 
 async def _nobody(question: str) -> str | None:
@@ -32,6 +34,10 @@ async def _nobody(question: str) -> str | None:
 
 async def _nothing() -> str:
     return ""
+
+
+async def never() -> None:
+    await asyncio.Event().wait()
 
 
 async def _at_once() -> None:
@@ -51,7 +57,8 @@ class Console(msgspec.Struct, frozen=True):
 
     `flush` waits until the other end has taken most of what was printed; who prints much without it fills our memory. `browse` opens an
     address in a browser where the person sits and says whether that went; without an address, whether there is a screen for it. While
-    `interruptible` is held, Ctrl-C does what it was given, and does not end the command.
+    `interruptible` is held, Ctrl-C does what it was given, and does not end the command. `enter` returns when the person presses Enter,
+    which they may do at any time; never where they cannot.
     """
 
     out: Write
@@ -68,6 +75,12 @@ class Console(msgspec.Struct, frozen=True):
     flush: Flush = _at_once
     browse: Browse = _without_screen
     interruptible: Interruptible = _uninterrupted
+    enter: Enter = never
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether the person can press Enter."""
+        return self.enter is not never
 
     @property
     def prose_width(self) -> int:

@@ -179,6 +179,7 @@ async def _servers(app: App, *, probe: bool) -> list[Check]:
     if probe:
         for name in agent_ids(app.config):
             manager.start(name)
+            manager.retry(name)
             await manager.arrivals.started(name)
     specs = {(one.name, one.owner): one for name in agent_ids(app.config) for one in server_specs(app.config, name)}
     checks = [_server(status, _no_program(specs[status.name, status.owner], app)) for status in manager.status()]

@@ -1,16 +1,14 @@
 """`openclaw mcp …` and `/mcp …`: the same words, the same code, returning what they found as data and printing it.
 
-Only `call`, `read` and the like touch a server; `tools` shows what is known, and waits for servers never seen before; `servers` waits for
-none that is quiet. What is about one server waits for no other. Nothing a server says is printed before it was cleaned.
+Only `call`, `read` and the like touch a server; `tools` shows what is known, and waits for servers never seen before; `servers` waits until
+each is up or known not to be. Both try those anew that were late before. What is about one server waits for no other. Nothing a server says
+is printed before it was cleaned.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
-from typing import Any
-
-from msgspec.structs import replace
+from typing import Any, TypeVar
 
 from openclaw.commands.arguments import prompt_arguments
 from openclaw.commands.dispatch import Context
@@ -23,9 +21,9 @@ from openclaw.commands.render import (
     show_resource,
     show_result,
     status_lines,
-    tell_of_waiting,
 )
 from openclaw.commands.sign_in_state import with_sign_ins
+from openclaw.commands.waiting import told_of_waiting
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.wording import nearest
 from openclaw.engine import Engine
@@ -42,8 +40,8 @@ from openclaw.mcp.supervisor import Supervisor
 from openclaw.security.external import clean_label, clean_terminal
 
 _DESCRIPTION = 500
-# Of a server that is starting, in a list that was not held up for it.
-NO_ANSWER = "no answer yet"
+
+T = TypeVar("T")
 
 
 @asynccontextmanager
@@ -54,23 +52,21 @@ async def opened(
     async with context.open_engine() as engine:
         agent = agent_spec(engine.config, parsed.text("agent")).id
         manager = await engine.manager()
-        unsubscribe = manager.events.subscribe(partial(tell_of_waiting, context.console, agent))
-        try:
+        async with told_of_waiting(context.console, manager, agent):
             if settle:
                 manager.start(agent)
+                manager.retry(agent)
                 await manager.arrivals.met(agent)
             yield engine, manager, agent
-        finally:
-            unsubscribe()
 
 
 async def servers(context: Context, parsed: Parsed) -> int:
     async with opened(context, parsed) as (engine, manager, agent):
         if not manager.is_eager:
-            # Where none was started before, how a server stands shows once it had the time to say something.
             manager.start(agent)
-            await manager.arrivals.seen(agent)
-        found = [_unanswered(status) for status in await with_sign_ins(engine, manager.status(agent))]
+        manager.retry(agent)
+        await manager.arrivals.started(agent)
+        found = await with_sign_ins(engine, manager.status(agent))
     if parsed.flag("json"):
         context.console.data([status_json(status) for status in found])
     elif not found:
@@ -81,10 +77,6 @@ async def servers(context: Context, parsed: Parsed) -> int:
         for line in server_lines(found, context.console):
             context.console.line(line)
     return 0
-
-
-def _unanswered(status: ServerStatus) -> ServerStatus:
-    return replace(status, reason=NO_ANSWER) if status.state == "starting" and not status.reason else status
 
 
 def status_json(status: ServerStatus) -> dict[str, Any]:
@@ -171,8 +163,8 @@ async def tools(context: Context, parsed: Parsed) -> int:
         context.console.note(f"{clean_label(status.name, 100)}: {clean_label(status.shown, 500)}")
     for server, said in lacking:
         context.console.note(f"{clean_label(server, 100)}: {said}")
-    # Who asked for one server's tools and gets none because it did not list them has not got what was asked for.
-    return 1 if name and any(status.state == "ready" for status in waiting) else 0
+    # Who gets no tools because no server listed any has not got what was asked for; nor who gets old ones of the server they named.
+    return 1 if waiting and (not rows or (name and any(status.state == "ready" for status in waiting))) else 0
 
 
 async def status(context: Context, parsed: Parsed) -> int:
@@ -190,7 +182,7 @@ async def status(context: Context, parsed: Parsed) -> int:
 
 
 async def _last_words(manager: Manager, status: ServerStatus, agent: str) -> str:
-    """What a program that did not come up wrote last: it mostly says what it lacks."""
+    """What a program that did not come up wrote of it: mostly it says what it lacks."""
     if status.state not in ("restarting", "failed") or status.transport != "stdio":
         return ""
     try:
@@ -198,7 +190,7 @@ async def _last_words(manager: Manager, status: ServerStatus, agent: str) -> str
     except UsageError:
         # One that cannot be started as it is configured has never said a word.
         return ""
-    return "".join(await asyncio.to_thread(manager.logbook.tail, spec, 1))
+    return await asyncio.to_thread(manager.logbook.telling, spec)
 
 
 async def _reached(manager: Manager, name: str, agent: str) -> None:
@@ -220,7 +212,7 @@ async def refresh(context: Context, parsed: Parsed) -> int:
         # One that is named and cannot be refreshed at all is a mistake in the command.
         known = [one.name for one in manager.status(agent) if one.state != "disabled"]
         names = [manager.server(name, agent).spec.name] if name else known
-        rows = await asyncio.gather(*(_refreshed(manager, one, agent) for one in names))
+        rows = await asyncio.gather(*_in_turns(manager, [_refreshed(manager, one, agent) for one in names]))
         found = {status.name: status for status in manager.status(agent)}
     for row in rows:
         row["tools"] = found[row["name"]].tools if row["name"] in found else 0
@@ -231,6 +223,17 @@ async def refresh(context: Context, parsed: Parsed) -> int:
             said = _listed(found[row["name"]]) if row["ok"] else clean_terminal(row["error"])
             context.console.line(f"{clean_label(row['name'], 100)}: {said}")
     return 0 if all(row["ok"] for row in rows) else 1
+
+
+def _in_turns(manager: Manager, jobs: Sequence[Awaitable[T]]) -> list[Awaitable[T]]:
+    """The same jobs, no more of them at a time than servers may run."""
+    places = asyncio.Semaphore(manager.places)
+
+    async def turn(job: Awaitable[T]) -> T:
+        async with places:
+            return await job
+
+    return [turn(job) for job in jobs]
 
 
 def _listed(status: ServerStatus) -> str:
@@ -359,7 +362,7 @@ async def _from_each(
         if status.state == "failed":
             context.console.note(f"{clean_label(status.name, 100)}: {clean_label(status.shown, 300)}")
     names = [status.name for status in listed if status.state not in ("disabled", "failed")]
-    asked = [rows_of(one, manager.server(one, agent)) for one in names]
+    asked = _in_turns(manager, [rows_of(one, manager.server(one, agent)) for one in names])
     rows: list[dict[str, Any]] = []
     for one, outcome in zip(names, await asyncio.gather(*asked, return_exceptions=True), strict=True):
         if isinstance(outcome, OpenClawError):

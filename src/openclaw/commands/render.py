@@ -15,7 +15,7 @@ from openclaw.errors import OpenClawError, ProtocolError
 from openclaw.mcp.definition import is_null
 from openclaw.mcp.pins import Change
 from openclaw.mcp.results import CallResult, Content, ResourceContents
-from openclaw.mcp.status import Awaited, EngineEvent, ServerStatus
+from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.wording import MAX_LABEL, changed_tools, named, trust_command
 from openclaw.media import RESULT_ITEM_BYTES, MediaStore, decode_base64, shown_size
 from openclaw.protocol.jsonrpc import parse
@@ -135,14 +135,6 @@ def _last_error(status: ServerStatus) -> str:
         # What is wrong now is told with the state.
         return ""
     return f"{duration(status.last_error_ago)} ago: {status.last_error}"
-
-
-def tell_of_waiting(console: Console, agent: str, event: EngineEvent) -> None:
-    """Say for whom a command for this agent waits, and whom it does without. In a gateway others wait too, for theirs."""
-    if isinstance(event, Awaited) and event.agent == agent:
-        what = "Going on without" if event.given_up else "Waiting for"
-        names = ", ".join(clean_label(name, 100) for name in event.servers)
-        console.note(console.dim(f"{what} servers that are still connecting: {names}"))
 
 
 async def show_result(result: CallResult, media: MediaStore, console: Console) -> None:

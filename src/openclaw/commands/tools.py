@@ -4,14 +4,13 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from functools import partial
 
 import msgspec
 
 from openclaw.app import App
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
-from openclaw.commands.render import tell_of_waiting
+from openclaw.commands.waiting import told_of_waiting
 from openclaw.log import one_line
 from openclaw.mcp.arrivals import named_in
 from openclaw.mcp.status import ServerStatus
@@ -52,11 +51,8 @@ async def list_tools(context: Context, parsed: Parsed) -> int:
 async def _told(context: Context, app: App, parsed: Parsed) -> AsyncIterator[None]:
     """Meanwhile a person is told for which servers a command waits."""
     agent = app.engine.agent(parsed.text("agent")).id
-    unsubscribe = (await app.engine.manager()).events.subscribe(partial(tell_of_waiting, context.console, agent))
-    try:
+    async with told_of_waiting(context.console, await app.engine.manager(), agent):
         yield
-    finally:
-        unsubscribe()
 
 
 def _as_json(tool: Tool) -> dict[str, object]:

@@ -151,7 +151,7 @@ class ServerEntry(Part, frozen=True, forbid_unknown_fields=False):
     client_key_alias: Annotated[str | None, about("The same as `clientKey`.")] = field(default=None, name="client_key")
     allow_private: Annotated[bool, about("Whether its authorization server may be at a private address.")] = False
 
-    connection_timeout_ms: Annotated[Timeout | None, about("Time to connect. 30,000; under the plugin 10,000.")] = None
+    connection_timeout_ms: Annotated[Timeout | None, about("Time to come up, from its start on. 30,000.")] = None
     connect_timeout_ms: Annotated[Timeout | None, about("The same as `connectionTimeoutMs`.")] = None
     timeout: Annotated[
         Timeout | None,
@@ -275,7 +275,9 @@ class McpSection(Part, frozen=True):
     ] = "by-section"
     startup_grace_ms: Annotated[
         Milliseconds,
-        about("How long a gateway turn waits for servers never seen before; a command, after the last that came up."),
+        about(
+            "How long a gateway turn waits for servers never seen before. A command waits as long as each may take to connect."
+        ),
     ] = 2_000
     max_concurrent_servers: Annotated[Some | None, about("Servers that may run at the same time. 20.")] = None
     tool_discovery_interval: Annotated[

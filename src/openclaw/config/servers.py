@@ -172,7 +172,7 @@ class _Dialect(msgspec.Struct, frozen=True):
 
 
 _MCP = _Dialect("mcp", 30_000, 60_000)
-_PLUGIN = _Dialect("plugin", 10_000, 30_000)
+_PLUGIN = _Dialect("plugin", 30_000, 30_000)
 _AGENTS = _Dialect("agents", 30_000, 60_000)
 _DISCOVERY_MS = 300_000.0
 _HEALTH_MS = 30_000.0

@@ -5,10 +5,18 @@ request that went wrong says of the server: a person has to act, it has to be lo
 (call.py) and keeps nothing alive: supervisor.py does, when it is asked to.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from openclaw.config.servers import ServerSpec
-from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, OpenClawError, SignInNeededError
+from openclaw.errors import (
+    ConnectError,
+    HttpStatusError,
+    LinkLostError,
+    OpenClawError,
+    SignInNeededError,
+    StepUpNeededError,
+)
 from openclaw.mcp.catalog import Catalog
 from openclaw.mcp.chatter import Chatter
 from openclaw.mcp.client import Client
@@ -67,26 +75,40 @@ class Access:
         """
         known = self.failures if failures is None else failures
         tries = 0
-        self._waiting += 1
-        try:
+        with self.wanted():
             while (client := self.live) is None:
                 if reason := self._standing.refusal(tried=self.failures > known or tries > MAX_TRIES):
                     raise UnavailableError(reason)
-                tries += 1
+                # What happens while it is starting is one try.
+                tries += self._standing.status.state != "starting"
                 self._post(Event("call"))
                 await self._standing.change()
             return client
+
+    @contextmanager
+    def wanted(self) -> Iterator[None]:
+        """Meanwhile somebody needs the server: it gets a place if there is one to be had, and does not give its own away."""
+        self._waiting += 1
+        try:
+            yield
         finally:
             self._waiting -= 1
+            if not self._waiting and self._standing.is_queued and self.catalog.is_known:
+                # Nobody does any more: it must not keep a place from others.
+                self._post(Event("stop", self._standing.limit))
 
     async def refresh(self, *, failures: int | None = None) -> None:
         """List again what the server offers, connecting first if need be. Raises OpenClawError when that fails."""
-        await self.client(failures=failures)
-        if self.life is not None:
-            await self.life.discovery.refresh()
+        with self.wanted():
+            await self.client(failures=failures)
+            if self.life is not None:
+                await self.life.discovery.refresh()
 
     def troubled(self, error: OpenClawError) -> None:
         """A request failed in a way that says something about the server itself."""
+        if isinstance(error, StepUpNeededError):
+            # It wants more rights for this request alone: everything else goes on.
+            return
         if isinstance(error, SignInNeededError):
             self._post(event_of(error, self.spec))
         elif self.life is not None and (isinstance(error, ConnectError | LinkLostError) or _is_unauthorized(error)):

@@ -1,153 +1,84 @@
-"""Waiting for servers to come up: for all that are starting, for one, or for as long as a turn should.
+"""Waiting for servers to come up: all that a turn or a list is about, or one.
 
-Owns how long a turn waits for servers whose tools are not known yet. One that hangs must not hold up the others: so once any server is up,
-the turn waits only for those that show signs of life (signs.py), unless a person named the one that is late. Starts nothing. One that
-waits for a place among those that may run is not starting: nobody waits for it.
+Owns for whom somebody waits, and saying so. A server whose tools are not known yet is waited for until it is up, has failed, or has used up
+its connect timeout, which counts from its start (life.py). A turn does not wait again for one that used it up before, and names it at every
+turn until it came up or its entry changed. Nothing is guessed from what a process does. Starts nothing.
 """
 
 import asyncio
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 
-import msgspec
-from msgspec.structs import replace
-
-from openclaw.mcp.signs import FAR, LOOK_EVERY, Signs
-from openclaw.mcp.status import Awaited
+from openclaw.mcp.status import Awaited, LeftOut
 from openclaw.mcp.supervisor import Supervisor
+from openclaw.mcp.wording import late
 
-# A person who waits this long wants to know for whom.
+# A person who waits this long wants to know for whom, and again whenever as much time has passed as SAY_AGAIN.
 SAY_AFTER = 1.0
+SAY_AGAIN = 10.0
 _NEVER = float("inf")
 
 ServersOf = Callable[[str], Mapping[str, Supervisor]]
-
-
-class Wait(msgspec.Struct, frozen=True):
-    """For how long a turn waits: `patience` seconds since it `began`, and not longer than `grace` seconds after the last server
-    `arrived` (both loop times)."""
-
-    patience: float
-    grace: float
-    began: float
-    arrived: float
-
-    @property
-    def unseen(self) -> float:
-        """Until when one that cannot be looked at may still be coming: for as long again as the last one took."""
-        return self.arrived + max(FAR, self.arrived - self.began)
-
-    def ends(self, quiet: Sequence[float], *, is_any_up: bool, needs_one: bool = True) -> float:
-        """When it is over, if nothing happens until then; `quiet` is when each that is awaited has been quiet for long enough.
-
-        As long as no server is up, a turn has nothing to go on with (`needs_one`), and one that is slow is worth waiting for.
-        """
-        end = self.began + self.patience
-        if is_any_up:
-            return min(end, self.arrived + self.grace, max(quiet))
-        return end if needs_one else min(end, max(quiet))
+IsAwaited = Callable[[Supervisor], bool]
 
 
 class Arrivals:
-    """`grace` is how many seconds after the last arrival a turn still waits for another one, at most. `tell` hears of waiting.
-    `servers_of` gives the servers of an agent that are to run."""
+    """`tell` hears of waiting, and of going on without a server. `servers_of` gives the servers of an agent that are to run."""
 
-    def __init__(self, grace: float, tell: Callable[[Awaited], None], servers_of: ServersOf) -> None:
-        self.grace = grace
+    def __init__(self, tell: Callable[[Awaited | LeftOut], None], servers_of: ServersOf) -> None:
         self._tell = tell
         self._servers_of = servers_of
         self._changed = asyncio.Event()
+        # How often somebody asked, for an agent, to wait no longer.
+        self._went_on: Counter[str] = Counter()
 
     def noted(self) -> None:
         """Something happened to a server."""
         self._changed.set()
+
+    def go_on(self, agent: str) -> None:
+        """Whoever waits for servers of this agent now goes on without them."""
+        self._went_on[agent] += 1
+        self.noted()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         while not is_so():
             self._changed.clear()
             await self._changed.wait()
 
-    async def met(self, agent: str, *, text: str | None = None) -> None:
-        """Wait until the tools of an agent's servers are known or will not be soon. With `text`, of the servers it names alone.
+    async def settle(self, agent: str, patience: float) -> None:
+        """What a turn waits for: the tools of the agent's servers, at most `patience` seconds. Says without which it goes on."""
+        servers = self._servers_of(agent).values()
+        await self._wait(agent, [one for one in servers if not one.catalog.is_overdue], is_settling, patience)
+        for one in servers:
+            if one.lacks_list and (reason := _left_out(one)):
+                self._tell(LeftOut(agent, one.spec.name, reason))
 
-        Each attempt ends with its connect timeout.
-        """
+    async def met(self, agent: str, *, text: str | None = None) -> None:
+        """What a list of tools waits for: also one that was late before. With `text`, the servers it names alone."""
         servers = self._servers_of(agent)
         names = servers if text is None else named_in(text, servers)
-        await self._none(agent, [servers[name] for name in names], is_settling)
+        await self._wait(agent, [servers[name] for name in names], is_settling)
 
     async def started(self, agent: str, name: str | None = None) -> None:
         """Wait until no server of an agent is starting: each is up, or is known not to be. With `name`, that one alone."""
         servers = self._servers_of(agent)
-        awaited = servers.values() if name is None else [servers[name]] if name in servers else []
-        await self._none(agent, awaited, _is_starting)
+        awaited = list(servers.values()) if name is None else [servers[name]] if name in servers else []
+        await self._wait(agent, awaited, lambda one: one.is_starting or (one.lacks_list and one.standing.is_queued))
 
-    async def _none(
-        self, agent: str, supervisors: Collection[Supervisor], is_awaited: Callable[[Supervisor], bool]
+    async def _wait(
+        self, agent: str, servers: Collection[Supervisor], is_awaited: IsAwaited, patience: float = _NEVER
     ) -> None:
-        def is_over() -> bool:
-            return not any(map(is_awaited, supervisors))
-
-        try:
-            async with asyncio.timeout(SAY_AFTER):
-                await self.until(is_over)
-        except TimeoutError:
-            self._say(agent, filter(is_awaited, supervisors), given_up=False)
-            await self.until(is_over)
-
-    async def settle(self, agent: str, patience: float) -> None:
-        """Wait until the tools of an agent's servers are known, will not be soon, or `patience` seconds have passed.
-
-        It ends sooner when a server is up, and all that are still awaited have been quiet for a while, or none has come up for `grace`
-        seconds. Who was waited for in vain is not waited for again before its tools were listed once; a call still is.
-        """
-        awaited = [
-            one for one in self._servers_of(agent).values() if is_settling(one) and not one.catalog.was_outwaited
-        ]
-        late = await self._watch(agent, awaited, is_settling, patience, needs_one=True)
-        self._say(agent, late, given_up=True)
-        for one in late:
-            one.catalog.outwait()
-
-    async def seen(self, agent: str) -> None:
-        """Wait for servers that are starting for as long as they show signs of life: to see how each stands, up or not."""
-        await self._watch(agent, list(self._servers_of(agent).values()), _is_starting, _NEVER, needs_one=False)
-
-    async def _watch(
-        self,
-        agent: str,
-        awaited: Sequence[Supervisor],
-        is_awaited: Callable[[Supervisor], bool],
-        patience: float,
-        *,
-        needs_one: bool,
-    ) -> list[Supervisor]:
-        """Wait for servers while they show signs of life. Those that are late all the same."""
-        now = asyncio.get_running_loop().time
-        supervisors = self._servers_of(agent).values()
-        signs = {one: Signs(one.spec) for one in awaited}
-        starting = {one for one in supervisors if one.is_starting}
-        wait = Wait(patience, self.grace, began=now(), arrived=now())
-        # Since when each is quiet enough, as of the last look.
-        quiet = dict.fromkeys(awaited, _NEVER)
-        look_at, say_at = now(), now() + SAY_AFTER
-        while late := [one for one in awaited if is_awaited(one)]:
-            if now() >= look_at:
-                look_at = now() + LOOK_EVERY
-                for one in late:
-                    quiet[one] = signs[one].quiet_at(one.standing.attempt, now(), unseen=wait.unseen)
-            is_any_up = any(one.standing.status.state == "ready" for one in supervisors)
-            due = wait.ends([quiet[one] for one in late], is_any_up=is_any_up, needs_one=needs_one)
-            if now() >= due:
-                break
+        now, went_on = asyncio.get_running_loop().time, self._went_on[agent]
+        ends, say_at = now() + patience, now() + SAY_AFTER
+        while awaited := [one for one in servers if is_awaited(one)]:
+            if now() >= ends or self._went_on[agent] != went_on:
+                return
             if now() >= say_at:
-                say_at = _NEVER
-                self._say(agent, late, given_up=False)
-            await self._change(min(due, look_at))
-            left = {one for one in starting if one.is_starting}
-            if len(left) < len(starting):
-                starting, wait = left, replace(wait, arrived=now())
-        return late
+                say_at = now() + SAY_AGAIN
+                self._tell(Awaited(agent, tuple(one.spec.name for one in awaited)))
+            await self._change(min(ends, say_at))
 
     async def _change(self, due: float) -> None:
         self._changed.clear()
@@ -157,22 +88,21 @@ class Arrivals:
         except TimeoutError:
             return
 
-    def _say(self, agent: str, awaited: Iterable[Supervisor], *, given_up: bool) -> None:
-        if names := tuple(one.spec.name for one in awaited):
-            self._tell(Awaited(agent, names, given_up))
-
 
 def is_settling(one: Supervisor) -> bool:
     """Whether the first list of a server's tools, or what it puts into the context, may still come soon."""
-    lacks_context = one.injection.is_wanted and not one.injection.was_read
-    lacks = lacks_context or not one.catalog.is_known
-    return lacks and one.is_starting
+    return one.lacks_list and (one.is_starting or one.standing.is_queued)
 
 
-def _is_starting(one: Supervisor) -> bool:
-    return one.is_starting
+def _left_out(one: Supervisor) -> str:
+    """Why a turn goes on without a server that is on its way; empty when it is not, which its state tells."""
+    if one.standing.is_queued:
+        return one.standing.limit
+    if one.catalog.is_overdue:
+        return late(one.spec.connect_timeout)
+    return "it is still starting" if one.is_starting else ""
 
 
-def named_in(text: str, names: Collection[str]) -> set[str]:
+def named_in(text: str, names: Iterable[str]) -> set[str]:
     """Which of these servers a text names: as a word of its own, or within the name of a tool."""
     return {name for name in names if re.search(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", text, re.IGNORECASE)}

@@ -31,7 +31,8 @@ _SALT_BYTES = 16
 class Remembered(msgspec.Struct, rename="camel"):
     """How a server was reached, and its tools as they were offered. `revision` is empty when it was never seen.
 
-    `names` holds only the names that had to differ from the usual form. `outwaited` says that the last wait for it was in vain.
+    `names` holds only the names that had to differ from the usual form. `overdue` says that it used up its connect timeout, and has not
+    come up since.
     """
 
     revision: str = ""
@@ -41,7 +42,7 @@ class Remembered(msgspec.Struct, rename="camel"):
     changes: list[Change] = []
     has_resources: bool = False
     names: dict[str, str] = {}
-    outwaited: bool = False
+    overdue: bool = False
     upgrade: Upgrade | None = None
 
 
@@ -58,6 +59,7 @@ class _CacheFile(msgspec.Struct, rename="camel"):
     salt: str
     account: str
     remembered: Remembered
+    entry: str = ""
 
 
 class _PinFile(msgspec.Struct):
@@ -74,24 +76,27 @@ class Cache:
 
     def __init__(self, directory: Path | None = None) -> None:
         self._directory = directory
-        self._remembered: dict[str, Remembered] = {}
+        self._remembered: dict[str, tuple[str, Remembered]] = {}
         self._pins: dict[str, Pins] = {}
 
     def recall(self, spec: ServerSpec) -> Remembered:
         """What is known of this server; empty when it was never seen with these credentials."""
         if self._directory is None:
-            return self._remembered.get(_account(spec, ""), Remembered())
+            entry, remembered = self._remembered.get(_account(spec, ""), ("", Remembered()))
+            return _of_entry(remembered, is_same=entry == _entry(spec, ""))
         file = _read(self._file("cache", spec), _CacheFile)
         if file is None or file.format != _FORMAT or file.account != _account(spec, file.salt):
             return Remembered()
-        return file.remembered
+        return _of_entry(file.remembered, is_same=file.entry == _entry(spec, file.salt))
 
     def remember(self, spec: ServerSpec, remembered: Remembered) -> None:
         if self._directory is None:
-            self._remembered[_account(spec, "")] = remembered
+            self._remembered[_account(spec, "")] = (_entry(spec, ""), remembered)
             return
         salt = secrets.token_hex(_SALT_BYTES)
-        _write(self._file("cache", spec), _CacheFile(_FORMAT, salt, _account(spec, salt), remembered))
+        _write(
+            self._file("cache", spec), _CacheFile(_FORMAT, salt, _account(spec, salt), remembered, _entry(spec, salt))
+        )
 
     def pins(self, spec: ServerSpec) -> Pins:
         if self._directory is None:
@@ -119,6 +124,16 @@ def identity(spec: ServerSpec) -> str:
 def _account(spec: ServerSpec, salt: str) -> str:
     """The server and everything it may tell accounts apart by. Salted: it covers secret values."""
     return _digest([identity(spec), spec.env, spec.headers, spec.api_key, spec.auth], salt)
+
+
+def _entry(spec: ServerSpec, salt: str) -> str:
+    """All that the config says of the server, but for where it says so."""
+    return _digest(msgspec.structs.replace(spec, where=""), salt)
+
+
+def _of_entry(remembered: Remembered, *, is_same: bool) -> Remembered:
+    """What holds for the entry as it is now: who changed it may have mended what made the server late."""
+    return remembered if is_same else msgspec.structs.replace(remembered, overdue=False)
 
 
 def _digest(value: object, salt: str) -> str:

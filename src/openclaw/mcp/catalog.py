@@ -17,7 +17,7 @@ from msgspec import Raw, structs
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import OpenClawError, ProtocolError, UsageError
 from openclaw.mcp.cache import Cache, Pins, Remembered
-from openclaw.mcp.client import Client, offers
+from openclaw.mcp.client import Client
 from openclaw.mcp.definition import Definition, RefusedTool, ToolReading, is_null, name_of, read_definitions, schema_of
 from openclaw.mcp.paging import Pages
 from openclaw.mcp.pins import Change, Upgrade, digest_of, pin_of, weigh
@@ -60,8 +60,8 @@ class Catalog:
         self.revision = remembered.revision
         self.transport = remembered.transport
         self.names: dict[str, str] = dict(remembered.names)
-        # Whether somebody waited for the list in vain since it last came.
-        self.was_outwaited = remembered.outwaited
+        # Whether it used up its connect timeout and has not come up since: known to be bad, until its entry changes.
+        self.is_overdue = remembered.overdue
         # Whether the server listed its tools in this run: until then what is known may be out of date.
         self.was_listed = False
         # Why the last list did not come, as a sentence; empty when it came.
@@ -78,24 +78,24 @@ class Catalog:
         """Whether this server's tools were ever listed."""
         return bool(self.revision)
 
-    async def take(self, pages: Pages, client: Client) -> Learned:
-        """Take over what the server lists now."""
+    async def take(self, pages: Pages, client: Client, *, has_resources: bool) -> Learned:
+        """Take over what the server lists now, and whether it has a resource or a template to look at."""
         if pages.note:
             _log.warning("MCP server '%s': %s; the rest is left out.", self._spec.name, pages.note)
         known = self._live or {definition.name: definition for definition in self.toolset.offered}
-        utilities = UTILITIES if offers(client.agreement, "resources") else ()
+        utilities = UTILITIES if has_resources else ()
         version = clean_label(redact(str(client.agreement.server_info.get("version", ""))), MAX_VERSION)
         examine = partial(self._examine, pages.items, known, utilities, version, mirrors=client.mirrors)
         if len(pages.items) > _INLINE_TOOLS:
             found = await asyncio.to_thread(examine)
         else:
             found = examine()
-        before = (self.toolset, self.revision, self.transport, self.was_outwaited)
+        before = (self.toolset, self.revision, self.transport, self.is_overdue)
         self._live, self._mirrors = found.live, found.mirrors
         # An equal one stays the same object: whoever took it over has nothing to do.
         self.toolset = self.toolset if found.toolset == self.toolset else found.toolset
         self.revision, self.transport = client.agreement.version, client.connection.link.kind
-        self.was_listed, self.was_outwaited, self.trouble = True, False, ""
+        self.was_listed, self.is_overdue, self.trouble = True, False, ""
         if before == (self.toolset, self.revision, self.transport, False):
             return Learned(is_new=False)
         self._remember()
@@ -109,10 +109,10 @@ class Catalog:
         self.trouble = f"Its tools could not be listed: {clean_label(redact(error.message), MAX_TROUBLE).rstrip('.')}."
         return Learned(is_new=False, trouble=self.trouble)
 
-    def outwait(self) -> None:
-        """Nobody waits for this server's list any more, until it came."""
-        if not self.was_outwaited:
-            self.was_outwaited = True
+    def mark_overdue(self) -> None:
+        """It used up its connect timeout: no turn waits for it again, until its list came."""
+        if not self.is_overdue:
+            self.is_overdue = True
             self._remember()
 
     def forget(self, tool: str) -> bool:
@@ -219,7 +219,7 @@ class Catalog:
                 list(toolset.changes),
                 bool(toolset.utilities),
                 self.names,
-                self.was_outwaited,
+                self.is_overdue,
                 toolset.upgrade,
             ),
         )

@@ -63,14 +63,13 @@ class Services(msgspec.Struct, frozen=True):
 
 
 class Listener(msgspec.Struct, frozen=True):
-    """Who hears what a server says unasked, what of it was dropped, what it writes to standard error, that a new MCP session was begun on
-    the same link, and of each connection that was opened on the way to a client."""
+    """Who hears what a server says unasked, what of it was dropped, what it writes to standard error, and that a new MCP session was begun
+    on the same link."""
 
     on_notification: OnNotification
     report: Report
     on_stderr: Callable[[str], None]
     on_renewed: Callable[[], None] = lambda: None
-    on_opened: Callable[[Connection], None] = lambda connection: None
 
 
 async def connect(
@@ -94,7 +93,7 @@ async def connect(
             return await attempt.establish(opened, revision, kind)
     except TimeoutError:
         raise ConnectError(
-            f"The server did not answer within {round(spec.connect_timeout * 1000)} ms.",
+            f"The server did not come up within {spec.connect_timeout:g} s.",
             hint="A slow starter needs a longer connect timeout.",
         ) from None
 
@@ -148,7 +147,6 @@ class _Attempt:
             report=self._listener.report,
         )
         await stack.enter_async_context(connection)
-        self._listener.on_opened(connection)
         return connection
 
     async def _answer(self, request: Request) -> Mapping[str, Any]:

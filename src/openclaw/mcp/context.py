@@ -41,4 +41,5 @@ def _held_back(server: ServerStatus) -> str:
 
 def _line(server: ServerStatus) -> str:
     name = escape(clean_label(server.name, MAX_NAME), quote=True)
-    return f'  <server name="{name}" tools="{server.tools}" status="{server.word}"/>'
+    note = f' note="{escape(server.note, quote=True)}"' if server.note else ""
+    return f'  <server name="{name}" tools="{server.tools}" status="{server.word}"{note}/>'

@@ -9,18 +9,28 @@ import logging
 from collections.abc import Callable
 
 from openclaw.config.servers import ServerSpec
-from openclaw.errors import HttpStatusError, LinkLostError, OpenClawError, ProtocolError, RpcError, TransportError
+from openclaw.errors import (
+    HttpStatusError,
+    LinkLostError,
+    OpenClawError,
+    ProtocolError,
+    RpcError,
+    StepUpNeededError,
+    TransportError,
+)
 from openclaw.mcp.catalog import Catalog, Learned
 from openclaw.mcp.chatter import Chatter
 from openclaw.mcp.client import Client, offers
 from openclaw.mcp.handlers import METHOD_NOT_FOUND
 from openclaw.mcp.paging import Pages
-from openclaw.mcp.resources import Injection
+from openclaw.mcp.resources import Injection, list_resources, list_templates
 from openclaw.mcp.subscription import Subscription
 from openclaw.mcp.workload import Workload
 
 # A server that announces changes without end is listed no more often than this.
 DISCOVERY_PAUSE = 1.0
+# Tools must not be late because a server takes its time over resources.
+RESOURCES_PATIENCE = 5.0
 # When a list did not come while the server was busy with calls.
 RETRY_PAUSE = 10.0
 
@@ -80,9 +90,12 @@ class Discovery:
         if not self._is_subscribed:
             self._is_subscribed = True
             self.tools_changed()
-            self.resources_changed()
+            self.resources_changed(is_list=False)
 
-    def resources_changed(self) -> None:
+    def resources_changed(self, *, is_list: bool) -> None:
+        """One of them is another now; or, with `is_list`, which ones there are: the first may have come, or the last gone."""
+        if is_list:
+            self.tools_changed()
         if self._injection.is_wanted:
             self._resources_are_stale = True
             self._wake()
@@ -115,8 +128,11 @@ class Discovery:
                 await self._discover(client)
             if self._resources_are_stale and self._injection.is_wanted:
                 await self._inject(client)
-        except (ProtocolError, TransportError) as error:
+        except (ProtocolError, TransportError, StepUpNeededError) as error:
             _fail(waiters, error)
+            if isinstance(error, StepUpNeededError) and not self._catalog.was_listed:
+                # More rights for its first list are more rights for all of it.
+                raise
             # An old list is better than none, and calls that run must not end with the request for one; but a list that does not come
             # at all, from a server with nothing else to do, is no server.
             if isinstance(error, TransportError):
@@ -142,7 +158,7 @@ class Discovery:
         self._next = now + self._interval if self._interval else None
         try:
             pages = await _tools(client)
-        except (ProtocolError, TransportError) as error:
+        except (ProtocolError, TransportError, StepUpNeededError) as error:
             self._learned(self._catalog.miss(error))
             raise
         if pages.ttl:
@@ -150,7 +166,19 @@ class Discovery:
             due = self._time() + max(pages.ttl, DISCOVERY_PAUSE)
             self._next = due if self._next is None else min(due, self._next)
         self.has_listed = True
-        self._learned(await self._catalog.take(pages, client))
+        self._learned(await self._catalog.take(pages, client, has_resources=await self._has_resources(client)))
+
+    async def _has_resources(self, client: Client) -> bool:
+        """Whether there is a resource or a template: many servers declare that they could have some."""
+        if not offers(client.agreement, "resources"):
+            return False
+        try:
+            async with asyncio.timeout(RESOURCES_PATIENCE):
+                return bool(await list_resources(client) or await list_templates(client))
+        except (ProtocolError, TransportError, StepUpNeededError, TimeoutError) as error:
+            # It may have some, and nobody can say: a model that looks learns why.
+            self._chatter.note(logging.DEBUG, f"its resources cannot be listed: {error}")
+            return True
 
     async def _inject(self, client: Client) -> None:
         self._resources_are_stale = False
@@ -168,7 +196,7 @@ class Discovery:
     async def _subscribe(self, client: Client, uri: str) -> None:
         try:
             await client.subscribe(uri)
-        except RpcError as error:
+        except (RpcError, StepUpNeededError) as error:
             self._chatter.note(logging.DEBUG, f"will not tell of changes to {uri}: {error}")
 
 

@@ -24,6 +24,7 @@ from openclaw.errors import (
     ProtocolError,
     SecretError,
     SignInNeededError,
+    StepUpNeededError,
     TransportError,
     UsageError,
 )
@@ -33,7 +34,6 @@ from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Listener, Services, connect
 from openclaw.mcp.discovery import Discovery
 from openclaw.mcp.resources import Injection
-from openclaw.mcp.signs import Attempt
 from openclaw.mcp.status import EngineEvent, PromptsChanged, ResourceChanged, auth_of
 from openclaw.mcp.turnstile import Turnstile
 from openclaw.mcp.wording import where_to_look
@@ -56,6 +56,8 @@ SUSPICION_PAUSE = 1.0
 REFUSALS = 3
 REFUSAL_PAUSE = 1.0
 _NEVER = float("inf")
+# Timers may go off a little early.
+_TICK = 0.01
 
 OnStderr = Callable[[str], None]
 
@@ -63,7 +65,9 @@ OnStderr = Callable[[str], None]
 class Began(msgspec.Struct, frozen=True):
     """Its turn to start has come."""
 
-    attempt: Attempt
+
+class Late(msgspec.Struct, frozen=True):
+    """It has not listed its tools within the connect timeout, and the attempt goes on: it may still come."""
 
 
 class CameUp(msgspec.Struct, frozen=True):
@@ -88,7 +92,7 @@ class Over(msgspec.Struct, frozen=True):
     event: Event
 
 
-News = Began | CameUp | Settled | Queued | Over | Learned | EngineEvent
+News = Began | Late | CameUp | Settled | Queued | Over | Learned | EngineEvent
 
 
 Tell = Callable[[News], None]
@@ -105,7 +109,10 @@ def event_of(error: OpenClawError, spec: ServerSpec) -> Event:
     """What a failure means for the life of a server: a person has to act, it cannot work as configured, or it may pass."""
     # The reason may repeat words of the server, and they a secret it was given: masked before it is cut, so that no half of one stays.
     # What a lost link hints at is one request, which is not what this is about.
-    reason = clean_label(redact(error.message if isinstance(error, LinkLostError) else str(error)), MAX_REASON)
+    told = error.message if isinstance(error, LinkLostError) else str(error)
+    if isinstance(error, HttpStatusError) and error.status == 403 and error.said:
+        told = f"{told} It said: {error.said}"
+    reason = clean_label(redact(told), MAX_REASON)
     match error:
         case SignInNeededError():
             return Event("sign-in", reason)
@@ -154,6 +161,9 @@ class Life:
         self._refusals = 0
         # When the first question was asked since which nothing was heard.
         self._silent_since = 0.0
+        # When the connect timeout is used up: known once it was started, until its tools were listed. And what tells so.
+        self._due = _NEVER
+        self._alarm: asyncio.TimerHandle | None = None
 
     async def run(self, services: Services, places: Places, on_stderr: OnStderr) -> None:
         """The whole of it. Never raises but CancelledError; tells how it ended, before it closes what was opened."""
@@ -163,6 +173,7 @@ class Life:
         except Exception:
             _log.exception("MCP server '%s' could not be closed properly.", self._spec.name)
         finally:
+            self._disarm()
             self.discovery.end()
             self._chatter.catch_up()
 
@@ -172,6 +183,8 @@ class Life:
         try:
             return await self._live(await self._connect(stack, services, places, on_stderr))
         except OpenClawError as error:
+            if self._time() >= self._due - _TICK:
+                self._catalog.mark_overdue()
             return event_of(error, self._spec)
         except Exception as error:
             _log.exception("The engine's own fault with MCP server '%s'.", self._spec.name)
@@ -196,27 +209,31 @@ class Life:
             places.servers.leave()
 
     async def _connect(self, stack: AsyncExitStack, services: Services, places: Places, on_stderr: OnStderr) -> Client:
-        began = self._time()
-        try:
-            if not self._spec.command:
-                return await self._attempt(stack, services, on_stderr)
-            async with places.starters.place(at_most=STARTER_YIELDS):
-                return await self._attempt(stack, services, on_stderr)
-        except OpenClawError:
-            if self._time() - began >= self._spec.connect_timeout:
-                self._catalog.outwait()
-            raise
+        if not self._spec.command:
+            return await self._attempt(stack, services, on_stderr)
+        async with places.starters.place(at_most=STARTER_YIELDS):
+            return await self._attempt(stack, services, on_stderr)
 
     async def _attempt(self, stack: AsyncExitStack, services: Services, on_stderr: OnStderr) -> Client:
-        attempt = Attempt(self._time())
-        self._tell(Began(attempt))
-        listener = Listener(self._heard, self._dropped, on_stderr, self.discovery.renewed, attempt.opened)
+        self._due = self._time() + self._spec.connect_timeout
+        self._tell(Began())
+        listener = Listener(self._heard, self._dropped, on_stderr, self.discovery.renewed)
         known = {"revision": self._catalog.revision, "kind": self._catalog.transport}
         return await connect(stack, self._spec, services, listener, **known)
+
+    def _arm(self) -> None:
+        if self._alarm is None:
+            self._alarm = asyncio.get_running_loop().call_at(self._due, self._tell, Late())
+
+    def _disarm(self) -> None:
+        self._due = _NEVER
+        if self._alarm is not None:
+            self._alarm.cancel()
 
     async def _live(self, client: Client) -> Event:
         """Until the link breaks or the server is found to be gone, or idle."""
         self._tell(CameUp(client))
+        self._arm()
         lost = asyncio.create_task(client.connection.wait_lost())
         kept = asyncio.create_task(self._keep(client))
         others: list[asyncio.Task[None]] = []
@@ -247,6 +264,7 @@ class Life:
                 self.discovery.tools_changed()
                 continue
             self._refusals = 0
+            self._disarm()
             self._tell(Settled())
             verdict = await self._rest(client)
             if verdict is not None:
@@ -292,7 +310,8 @@ class Life:
         asked = self._time()
         try:
             await client.probe(min(PROBE_TIMEOUT, self._spec.connect_timeout))
-        except ProtocolError:
+        except (ProtocolError, StepUpNeededError):
+            # It answers, if only to say no.
             pass
         except TransportError as error:
             event = event_of(error, self._spec)
@@ -354,7 +373,7 @@ class Life:
 
     def _resources_changed(self, event: ResourceChanged) -> None:
         self._tell(event)
-        self.discovery.resources_changed()
+        self.discovery.resources_changed(is_list=not event.uri)
 
     def _dropped(self, reason: str) -> None:
         self._chatter.note(logging.DEBUG, f"dropped {reason}")

@@ -7,8 +7,10 @@ flood must not wash them away. Lines arrive clean and masked. A file that cannot
 
 import logging
 import os
+import re
 import time
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 
 from openclaw.config.servers import ServerSpec
@@ -61,6 +63,10 @@ class Logbook:
         """The last `count` lines, oldest first."""
         return self._kept(identity(spec), count)[-count:]
 
+    def telling(self, spec: ServerSpec) -> str:
+        """Of the last lines the one that says what is wrong; empty when there are none."""
+        return telling_line(self.tail(spec, LAST_LINES))
+
     def excerpt(self, spec: ServerSpec) -> list[str]:
         """The last lines; where the server has said more since it was started, after the first ones and a word about the rest."""
         name = identity(spec)
@@ -93,6 +99,31 @@ class Logbook:
         # Another process may have put it aside since.
         if written.st_size > MAX_BYTES and os.path.samestat(written, path.stat()):
             path.replace(_before(path))
+
+
+# What each kind of line looks like, after its time. An exception as Python and JavaScript write it, with or without what went before.
+_EXCEPTION = re.compile(
+    r"(?:Uncaught |Caused by: )?(?:[\w.$]+\.)?\w*(?:Error|Exception|SystemExit)\b(?: \[\w+\])?: ?\S", re.ASCII
+)
+_ERROR = re.compile(
+    r"\b(?:error|fatal|panic(?:ked)?|failed|failure|cannot|could not|not found|missing|required)\b", re.IGNORECASE
+)
+# News of the package manager, places in the code, and what runtimes write after an exception.
+_ASIDE = re.compile(
+    r"\s*(?:npm (?:notice|warn)\b|Node\.js v|at \S|File \"|node:|\^|\}|\{|A complete log of this run|npm error A complete log|$)",
+    re.IGNORECASE,
+)
+
+
+def telling_line(stamped: Sequence[str]) -> str:
+    """Which of these lines says what is wrong: the last exception, else the last that speaks of an error, else the last of any weight."""
+    lines = [(line, line.partition(" ")[2]) for line in stamped]
+    told = [(line, words) for line, words in lines if not _ASIDE.match(words)]
+    for kind in (_EXCEPTION.match, _ERROR.search):
+        for line, words in reversed(told):
+            if kind(words):
+                return line
+    return (told or lines or [("", "")])[-1][0]
 
 
 def _before(path: Path) -> Path:

@@ -87,7 +87,7 @@ class Manager:
         self._roster: Roster
         self._calling: Calling
         self._views: dict[str, View] = {}
-        self.arrivals = Arrivals(self._options.startup_grace, self._emit, lambda agent: self._view(agent).supervisors)
+        self.arrivals = Arrivals(self._emit, lambda agent: self._view(agent).supervisors)
         self._said_started = False
 
     async def __aenter__(self) -> Self:
@@ -98,6 +98,7 @@ class Manager:
             self.logbook,
             emit=self._emit,
             tools_changed=self._tools_changed,
+            take_turns=lambda: self._roster.take_turns(),
         )
         self._roster = Roster(workshop, self._options.session_idle_ttl)
         self._calling = Calling(self._roster, self.arrivals, self.running, self._media)
@@ -115,7 +116,7 @@ class Manager:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if self._patience == float("inf") else self._patience):
                 for agent in self._specs:
-                    await self.arrivals.met(agent)
+                    await self.arrivals.settle(agent, float("inf"))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -131,7 +132,7 @@ class Manager:
         return self._view(agent).absences()
 
     async def settle(self, agent: str, patience: float) -> None:
-        """Wait for servers that were never seen before and are starting; for no others, and not for one that hangs (arrivals.py)."""
+        """Wait for servers whose tools are not known yet; for no others, and only once for one that hangs (arrivals.py)."""
         await self.arrivals.settle(agent, patience)
 
     def context(self, agent: str) -> str:
@@ -150,6 +151,17 @@ class Manager:
         for _, supervisor in sorted(servers.items(), key=lambda item: item[0] not in named):
             if not (supervisor.spec.lazy and supervisor.catalog.is_known):
                 supervisor.post(Event("start"))
+
+    @property
+    def places(self) -> int:
+        """How many servers may run at a time."""
+        return self._options.max_concurrent_servers
+
+    def retry(self, agent: str = ANY_AGENT) -> None:
+        """Try servers anew that are down and known to be late: who asks how they are doing wants to know how they are doing now."""
+        for one in self._view(agent).supervisors.values():
+            if one.catalog.is_overdue and one.standing.status.state in ("restarting", "unreachable", "failed"):
+                one.post(Event("restart"))
 
     async def call(
         self,
@@ -235,7 +247,6 @@ class Manager:
         if options.debug != self._options.debug:
             _log_as(options)
         self._options = options
-        self.arrivals.grace = options.startup_grace
         self._places.servers.resize(options.max_concurrent_servers)
         self._roster.keep_for(options.session_idle_ttl)
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from msgspec import Raw
 
 from openclaw.content import Framed, to_json
-from openclaw.errors import ProtocolError, RpcError, TransportError
+from openclaw.errors import ProtocolError, RpcError, StepUpNeededError, TransportError
 from openclaw.mcp.client import Client, Listable
 from openclaw.mcp.definition import Definition
 from openclaw.mcp.glob import first_match, is_pattern
@@ -158,7 +158,7 @@ class Injection:
         for uri in self.uris:
             try:
                 contents += await client.read_resource(uri, timeout=client.timeout)
-            except (ProtocolError, TransportError) as error:
+            except (ProtocolError, TransportError, StepUpNeededError) as error:
                 self.lacks_some |= isinstance(error, TransportError)
                 contents.append(ResourceContents(uri=uri, text=f"(It cannot be read: {error.message})"))
         words = _bounded(contents, self._max_bytes)

@@ -78,6 +78,18 @@ class Roster:
         self._private.clear()
         await self.end(supervisors)
 
+    def take_turns(self) -> None:
+        """Where there are fewer places than servers: who was idle longest makes room for who needs to be listed or called."""
+        everyone = [*self.shared.values(), *self._private.values()]
+        waiting = [one for one in everyone if one.needs_place]
+        giving = sum(one.is_giving_way for one in everyone)
+        idle = sorted((one for one in everyone if one.may_give_way), key=lambda one: one.workload.last_call)
+        for one in idle[: max(0, len(waiting) - giving)]:
+            one.give_way()
+            giving += 1
+        for one in waiting:
+            one.standing.is_promised_place = giving > 0
+
     # For one conversation alone
 
     async def private(self, shared: Supervisor, session: str) -> Supervisor:

@@ -4,15 +4,15 @@ Runs nothing and decides nothing: protocol/lifecycle.py decides, supervisor.py a
 """
 
 import asyncio
+from collections.abc import Callable
 
 from openclaw.config.servers import ServerSpec
 from openclaw.log import short_hash
 from openclaw.mcp.catalog import Catalog
 from openclaw.mcp.client import Client
 from openclaw.mcp.record import Record
-from openclaw.mcp.signs import Attempt
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
-from openclaw.mcp.wording import at_limit, refusal
+from openclaw.mcp.wording import at_limit, late, refusal, troubled
 from openclaw.mcp.workload import Workload
 from openclaw.protocol.lifecycle import Event, Status
 from openclaw.redact import redact
@@ -22,19 +22,25 @@ MAX_LABEL = 200
 
 
 class Standing:
-    def __init__(self, server: str) -> None:
+    """`limit` says why the server is stopped when as many run as may."""
+
+    def __init__(self, spec: ServerSpec, limit: Callable[[], str]) -> None:
         self.status = Status()
         self.client: Client | None = None
-        # The last attempt to connect, once its turn has come.
-        self.attempt: Attempt | None = None
+        # The attempt to connect has used up the connect timeout; one that may be fetching its program goes on all the same.
+        self.is_late = False
+        self.is_fetching = False
         # Stopped by hand: who did that starts it again by hand.
         self.is_parked = False
         self.is_closing = False
-        # As many servers run as may, and this one is not among them.
-        self.waits_for_place = False
+        # As many servers run as may, and this one is not among them; one of those is about to give up its place.
+        self.is_queued = False
+        self.is_promised_place = False
         # Loop time at which the state changes by itself: another attempt, or good health.
         self.due: float | None = None
-        self._server = server
+        self._spec = spec
+        self._server = spec.name
+        self._limit = limit
         self._loop = asyncio.get_running_loop()
         self._ready_at: float | None = None
         self._changed: asyncio.Future[None] = self._loop.create_future()
@@ -63,7 +69,12 @@ class Standing:
     @property
     def is_out_of_reach(self) -> bool:
         """Whether no attempt to connect is made now, whoever asks for one."""
-        return self.is_closing or self.waits_for_place
+        return self.is_closing or (self.is_queued and not self.is_promised_place)
+
+    @property
+    def limit(self) -> str:
+        """Why it waits for a place, with the setting."""
+        return self._limit()
 
     @property
     def is_offering(self) -> bool:
@@ -88,21 +99,36 @@ class Standing:
             return f"MCP server '{self._server}' is being shut down."
         if self.is_parked:
             return f"MCP server '{self._server}' is stopped: {self.status.reason}."
-        if self.waits_for_place:
+        if self.is_queued and not self.is_promised_place:
             return at_limit(self._server)
+        if self.is_late and (tried or self.is_fetching):
+            return f"MCP server '{self._server}' is not available: {late(self._spec.connect_timeout)}."
         return refusal(self._server, self.status, self.next_attempt, tried=tried)
 
-    def describe(self, spec: ServerSpec, catalog: Catalog, workload: Workload, record: Record) -> ServerStatus:
+    def _reason(self, catalog: Catalog) -> str:
+        if self.is_queued:
+            return self.limit
+        if self.status.state == "ready":
+            # One that is up and does not say what it offers is up for nothing.
+            return catalog.trouble
+        if catalog.is_overdue and self.status.state in ("starting", "stopped"):
+            return self.status.reason or late(self._spec.connect_timeout)
+        return self.status.reason
+
+    def _note(self, catalog: Catalog) -> str:
+        if self.status.state == "ready":
+            return ""
+        return late(self._spec.connect_timeout) if catalog.is_overdue else troubled(self.status)
+
+    def describe(self, catalog: Catalog, workload: Workload, record: Record) -> ServerStatus:
         """All of it, to be shown. Whoever knows the agent fills in its tools, owner and place."""
-        client, now = self.client, self._loop.time()
+        spec, client, now = self._spec, self.client, self._loop.time()
         link = client.connection.link if client else None
         info = client.agreement.server_info if client else {}
-        # One that is up and does not say what it offers is up for nothing.
-        reason = catalog.trouble if self.status.state == "ready" else self.status.reason
         return ServerStatus(
             name=spec.name,
-            state="stopped" if self.waits_for_place else self.status.state,
-            reason="limit" if self.waits_for_place else reason,
+            state="stopped" if self.is_queued else self.status.state,
+            reason=self._reason(catalog),
             transport=link.kind if link else catalog.transport or spec.transport,
             target=target_of(spec),
             revision=client.agreement.version if client else catalog.revision,
@@ -124,4 +150,5 @@ class Standing:
             latency_p95=record.latency(0.95),
             last_error=record.error,
             last_error_ago=now - record.error_at if record.error else None,
+            note=self._note(catalog),
         )

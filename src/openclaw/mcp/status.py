@@ -25,6 +25,7 @@ class ServerStatus(msgspec.Struct, frozen=True):
 
     `unusable` are tools the server lists in a way that cannot be offered, by the names they would have. `mcp_session_id` is a short hash.
     Latencies are seconds, of the calls that were answered lately. `last_error` stays when the server is well again.
+    `note` is what the agent is told beside the state, in words of ours.
     `auth_expires_at` (seconds since the epoch) and `auth_renews` are of a sign-in; the engine leaves them to whoever keeps tokens.
     """
 
@@ -55,6 +56,7 @@ class ServerStatus(msgspec.Struct, frozen=True):
     latency_p95: float | None = None
     last_error: str = ""
     last_error_ago: float | None = None
+    note: str = ""
     auth_expires_at: float | None = None
     auth_renews: bool = False
 
@@ -113,14 +115,21 @@ class PromptsChanged(msgspec.Struct, frozen=True):
 
 
 class Awaited(msgspec.Struct, frozen=True):
-    """Somebody waits for servers of an agent whose tools are not known yet; `given_up` when they go on without them."""
+    """Somebody waits for servers of an agent that are coming up."""
 
     agent: str
     servers: tuple[str, ...]
-    given_up: bool = False
 
 
-EngineEvent = StateChanged | ToolsChanged | DefinitionsChanged | ResourceChanged | PromptsChanged | Awaited
+class LeftOut(msgspec.Struct, frozen=True):
+    """A turn of an agent goes on without the tools of a server, which did not come up in time; said at every such turn."""
+
+    agent: str
+    server: str
+    reason: str
+
+
+EngineEvent = StateChanged | ToolsChanged | DefinitionsChanged | ResourceChanged | PromptsChanged | Awaited | LeftOut
 # Called in the event loop; must neither block nor raise.
 EventSink = Callable[[EngineEvent], None]
 

@@ -25,7 +25,7 @@ from openclaw.mcp.chatter import Chatter, Progress
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Services
 from openclaw.mcp.instructions import Instructions
-from openclaw.mcp.life import Began, CameUp, Life, News, Over, Places, Queued, Settled
+from openclaw.mcp.life import Began, CameUp, Late, Life, News, Over, Places, Queued, Settled
 from openclaw.mcp.logbook import Logbook
 from openclaw.mcp.pins import Change
 from openclaw.mcp.record import Record
@@ -33,7 +33,7 @@ from openclaw.mcp.resources import Injection
 from openclaw.mcp.results import CallResult, OwnWords
 from openclaw.mcp.standing import Standing
 from openclaw.mcp.status import DefinitionsChanged, EngineEvent, ServerStatus, StateChanged
-from openclaw.mcp.wording import changed_tools, report, trust_command
+from openclaw.mcp.wording import changed_tools, limit, report, trust_command
 from openclaw.mcp.workload import Workload
 from openclaw.protocol.lifecycle import Action, Event, RestartPolicy, step
 
@@ -55,6 +55,8 @@ class Workshop(msgspec.Struct, frozen=True):
     # Called in the event loop, and must not raise: something happened; a server's tools are others now.
     emit: Callable[[EngineEvent], None]
     tools_changed: Callable[["Supervisor"], None]
+    # Asks for the places of servers that run to be given to those that need one.
+    take_turns: Callable[[], None] = lambda: None
     jitter: Callable[[], float] = lambda: random.uniform(-1, 1)
 
 
@@ -78,7 +80,7 @@ class Supervisor:
         self.chatter = Chatter(spec.name)
         self.instructions = Instructions(spec.name)
         self.workload = Workload(spec)
-        self.standing = Standing(spec.name)
+        self.standing = Standing(spec, lambda: limit(workshop.places.servers.places))
         self.access = Access(
             spec,
             self.catalog,
@@ -101,6 +103,8 @@ class Supervisor:
         # The end of an attempt that brought no connection, until it is acted on.
         self._fruitless: Event | None = None
         self._record = Record()
+        # From when it was asked to make room until it has.
+        self.is_giving_way = False
 
     # For callers
 
@@ -190,12 +194,13 @@ class Supervisor:
         """List again what the server offers, starting it if it is down. Raises OpenClawError when that fails."""
         self.standing.is_parked = False
         failures = self.access.failures
-        if self.standing.status.state in ("failed", "needs-auth", "stopped"):
-            self.post(Event("restart"))
-            standing = self.standing
-            while standing.client is None and self.access.failures == failures and not standing.is_out_of_reach:
-                await standing.change()
-        await self.access.refresh(failures=failures)
+        with self.access.wanted():
+            if self.standing.status.state in ("failed", "needs-auth", "stopped"):
+                self.post(Event("restart"))
+                standing = self.standing
+                while standing.client is None and self.access.failures == failures and not standing.is_out_of_reach:
+                    await standing.change()
+            await self.access.refresh(failures=failures)
 
     async def restart(self) -> None:
         """End the server and start it again. Raises OpenClawError when it does not come back."""
@@ -218,36 +223,75 @@ class Supervisor:
 
     @property
     def is_starting(self) -> bool:
-        """Whether it is being started, or is about to be. One that waits for a place may wait for ever, and is not."""
+        """Whether it is being started, or is about to be. One that is late may come, but nobody should count on it."""
         standing = self.standing
-        if standing.is_out_of_reach:
+        if standing.is_out_of_reach or standing.is_late:
             return False
+        is_asked_for = any(event.name in ("start", "restart", "call") for event in self._inbox)
         return standing.status.state == "starting" or (
-            standing.status.state == "stopped" and bool(self._inbox) and not standing.is_parked
+            is_asked_for and standing.status.state != "ready" and not standing.is_parked
         )
+
+    @property
+    def lacks_list(self) -> bool:
+        """Whether nothing is known yet of its tools, or of what it puts into the context."""
+        return not self.catalog.is_known or (self.injection.is_wanted and not self.injection.was_read)
+
+    # When there is not a place for every server
+
+    @property
+    def needs_place(self) -> bool:
+        """Whether it waits for a place that somebody needs it to have: to be listed for once, or to be called."""
+        return self.standing.is_queued and (self.lacks_list or self.access.is_wanted)
+
+    @property
+    def may_give_way(self) -> bool:
+        """Whether its place can be given to another: nobody uses it, and what it offers is known, or does not come."""
+        if self.workload.is_busy or self.access.is_wanted or self.is_giving_way:
+            return False
+        return self.standing.is_late or (self.standing.status.state == "ready" and not self.lacks_list)
+
+    def give_way(self) -> None:
+        """Stop, so that another has the place; the next call starts it again."""
+        self.is_giving_way = True
+        self.post(Event("stop", self.standing.limit))
 
     def describe(self) -> ServerStatus:
         """How the server is doing. Whoever knows the agent fills in its tools, owner and place."""
-        return self.standing.describe(self.spec, self.catalog, self.workload, self._record)
+        return self.standing.describe(self.catalog, self.workload, self._record)
 
     # What a connection tells
 
     def _told(self, news: News) -> None:
         match news:
-            case Began(attempt):
-                self.standing.attempt = attempt
+            case Began():
+                self.standing.is_late = False
+            case Late():
+                if not self.catalog.is_known:
+                    self.catalog.mark_overdue()
+                self.standing.is_late = True
+                self.access.failures += 1
+                self.standing.announce()
+                self._workshop.take_turns()
+                self._tell_state(tell=False)
             case CameUp(client):
                 self.standing.client = client
                 self.workload.last_call = self._loop.time()
                 self.instructions.take(client.agreement.instructions)
                 self.standing.announce()
             case Settled():
+                self.standing.is_late = False
                 if self.standing.status.state == "starting":
                     self._step(Event("ready"))
                     # The decider sleeps until some other time than the one that counts now.
                     self._wake.set()
+                self._workshop.take_turns()
             case Queued(waits):
-                self.standing.waits_for_place = waits
+                self.standing.is_queued, self.standing.is_promised_place = waits, False
+                self._workshop.take_turns()
+                if waits and not self.needs_place:
+                    # What it offers is known: it comes up when it is called.
+                    self.post(Event("stop", self.standing.limit))
                 self.standing.announce()
                 self._tell_state(tell=False)
             case Learned():
@@ -347,13 +391,13 @@ class Supervisor:
 
     async def _end_child(self) -> None:
         task, self._child, self.access.life = self._child, None, None
-        self.standing.waits_for_place, self.standing.attempt = False, None
+        self.standing.is_queued = self.standing.is_promised_place = self.standing.is_late = False
         if task is not None:
             if not self._life_is_over:
                 task.cancel()
             # A life that is over is closing what it opened, which takes as long as it takes.
             await asyncio.gather(task, return_exceptions=True)
-        self._life_is_over = False
+        self._life_is_over = self.is_giving_way = False
 
     def _stderr(self, line: str) -> None:
         _log.warning("MCP server '%s' stderr: %s", self.spec.name, line)

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 class Turnstile:
     def __init__(self, places: int, *, queue: int | None = None) -> None:
         """At most `places` inside, at most `queue` waiting (None: any number)."""
-        self._places = places
+        self.places = places
         self._free = places
         self._queue = queue
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -30,7 +30,7 @@ class Turnstile:
 
     @property
     def inside(self) -> int:
-        return self._places - self._free
+        return self.places - self._free
 
     @property
     def waiting(self) -> int:
@@ -64,8 +64,8 @@ class Turnstile:
 
     def resize(self, places: int) -> None:
         """Another number of places. Who is inside stays, also when there are fewer places now than are taken."""
-        self._free += places - self._places
-        self._places = places
+        self._free += places - self.places
+        self.places = places
         self._admit()
 
     def _admit(self) -> None:

@@ -15,7 +15,7 @@ from openclaw.mcp.bridge import tool_of
 from openclaw.mcp.registry import Difference, Registry, ToolEntry, Toolset
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.supervisor import Supervisor
-from openclaw.mcp.wording import absence, at_limit
+from openclaw.mcp.wording import absence
 from openclaw.schema import Checker
 from openclaw.tool import Absence, Run, ServerWords, Tool
 
@@ -129,8 +129,6 @@ class View:
         if trouble:
             return f"MCP server '{spec.name}' is up, but {trouble[:1].lower()}{trouble[1:]}"
         shown = supervisor.describe()
-        if supervisor.standing.waits_for_place:
-            return at_limit(spec.name)
         return absence(spec.name, shown.state, shown.reason, shown.next_attempt)
 
     def _tool(self, entry: ToolEntry) -> Tool:

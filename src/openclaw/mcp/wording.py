@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.pins import Change, Upgrade
 from openclaw.mcp.status import ShownState
-from openclaw.protocol.lifecycle import Event, Status
+from openclaw.protocol.lifecycle import TELL_AFTER_ATTEMPTS, Event, Status
 from openclaw.security.external import clean_label
 
 _log = logging.getLogger("openclaw.mcp")
@@ -63,9 +63,27 @@ def refusal(name: str, status: Status, next_attempt: float | None, *, tried: boo
     return _sentence(f"MCP server '{name}' is not available: {status.reason}") + _when(next_attempt)
 
 
+def late(seconds: float) -> str:
+    """What is said of a server that used up its connect timeout."""
+    return f"it did not come up within {seconds:g} s"
+
+
+def troubled(status: Status) -> str:
+    """What an agent is told of a server that is away for longer than a blip. The same words at every turn: prompts stay cacheable."""
+    if status.attempts < TELL_AFTER_ATTEMPTS:
+        return ""
+    more = "" if status.state == "failed" else "; it is tried again by itself"
+    return f"at least {TELL_AFTER_ATTEMPTS} attempts to reach it failed{more}"
+
+
+def limit(places: int) -> str:
+    """Why a server is stopped that would run if more were allowed to."""
+    return f"limit: maxConcurrentServers is {places}"
+
+
 def at_limit(name: str) -> str:
     """Why a server waits for its place."""
-    return f"MCP server '{name}' waits because as many servers run as maxConcurrentServers allows."
+    return f"MCP server '{name}' waits because as many servers run as maxConcurrentServers allows, and all are busy."
 
 
 def absence(name: str, state: ShownState, reason: str, next_attempt: float | None) -> str:

@@ -153,6 +153,6 @@ def _lost(row: Row, status: Status, event: Event, jitter: float) -> Status:
     delays = RESTART_DELAYS if row.target == "restarting" else UNREACHABLE_DELAYS
     # An attempt made for a call may fail before anything counted.
     base = delays[min(max(attempts, 1), len(delays)) - 1]
-    tell = row.target == "unreachable" and status.counted and attempts == TELL_AFTER_ATTEMPTS
+    tell = status.counted and attempts == TELL_AFTER_ATTEMPTS
     actions = (*row.actions, "tell") if tell else row.actions
     return Status(row.target, event.reason, attempts, True, base * (1 + JITTER * jitter), actions)

@@ -160,7 +160,7 @@ def test_the_plugin_example_loads() -> None:
     """Seed 000 §6.3."""
     config = parse_config(PLUGIN)
     assert (config.warnings, config.ignored) == ((), ())
-    common = ServerSpec("", section="plugin", connect_timeout=10, call_timeout=30, max_total_timeout=300)
+    common = ServerSpec("", section="plugin", connect_timeout=30, call_timeout=30, max_total_timeout=300)
     remote = replace(common, transport="streamable-http")
     assert server_specs(config, "main") == (
         replace(remote, name="tavily", url="https://mcp.tavily.com/mcp", api_key="tvly-xxxxx"),

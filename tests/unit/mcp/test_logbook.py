@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.config.servers import ServerSpec
-from openclaw.mcp.logbook import FIRST_LINES, LAST_LINES, MAX_BYTES, MAX_LINES, Logbook
+from openclaw.mcp.logbook import FIRST_LINES, LAST_LINES, MAX_BYTES, MAX_LINES, Logbook, telling_line
 
 SPEC = ServerSpec("a", command="a")
 OTHER = ServerSpec("b", command="b")
@@ -90,3 +90,38 @@ def test_a_directory_that_cannot_be_written_costs_one_warning(tmp_path: Path, ca
     book.add(SPEC, "two")
     assert len(caplog.messages) == 1
     assert book.tail(SPEC, 5) == []
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["Traceback (most recent call last):", '  File "x.py", line 1, in <module>', "!KeyError: 'TOKEN'"],
+        ["!Error: Cannot find module 'zod'", "    at Module._load (node:internal:1)", "}", "", "Node.js v24.1.0"],
+        [
+            "node:internal/modules:1",
+            "  ^",
+            "",
+            "!TypeError [ERR_INVALID]: it must be a string",
+            "npm notice New version",
+        ],
+        ["!openai.BadRequestError: no such model", "npm notice", "npm notice Changelog: somewhere"],
+        ["Starting.", "!BRAVE_API_KEY environment variable is required", "Goodbye."],
+        [
+            "npm warn deprecated x",
+            "npm error code E404",
+            "!npm error 404 Not Found: x",
+            "npm error A complete log of this run",
+        ],
+        ["!Usage: server FOLDER", "npm notice"],
+        ["first", "!last"],
+        ["!npm notice only"],
+    ],
+)
+def test_of_a_servers_last_lines_the_one_that_says_what_is_wrong_is_found(lines: list[str]) -> None:
+    stamp = "2026-01-01T00:00:00Z "
+    (wanted,) = [line[1:] for line in lines if line.startswith("!")]
+    assert telling_line([stamp + line.removeprefix("!") for line in lines]) == stamp + wanted
+
+
+def test_of_no_lines_none_says_anything() -> None:
+    assert telling_line([]) == ""

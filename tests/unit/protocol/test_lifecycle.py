@@ -41,8 +41,8 @@ def test_a_crashing_process_comes_back_ever_more_slowly_and_then_not_at_all() ->
     crashes = [status for status in passed if status.state in ("restarting", "failed")]
     assert crashes == [
         *(
-            Status("restarting", "because of lost", attempts, delay=delay, actions=("disconnect", "wait"))
-            for attempts, delay in ((1, 1.0), (2, 2.0), (3, 4.0), (4, 8.0), (5, 16.0))
+            Status("restarting", "because of lost", attempts, delay=delay, actions=("disconnect", "wait", *told))
+            for attempts, delay, *told in ((1, 1.0), (2, 2.0), (3, 4.0, "tell"), (4, 8.0), (5, 16.0))
         ),
         Status("failed", "because of lost", 6, actions=("disconnect", "tell")),
     ]
