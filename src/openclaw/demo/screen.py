@@ -83,12 +83,20 @@ class Screen:
 
     async def yourself(self, commands: Sequence[tuple[str, str]]) -> None:
         """What to type, whole, and what that does."""
-        lines = ["", "Do it yourself:"]
+        blocks = [["", "Do it yourself:"]]
         for command, what in commands:
-            for number, line in enumerate(folded(command, self._columns - len(_OUTPUT))):
-                lines.append((_OUTPUT if number else _COMMAND) + self.console.good(line))
-            lines += [self.console.dim(line) for line in self._fold(what, _OUTPUT)]
-        await self._show([*lines, ""])
+            lines = [
+                (_OUTPUT if number else _COMMAND) + self.console.good(line)
+                for number, line in enumerate(folded(command, self._columns - len(_OUTPUT)))
+            ]
+            blocks.append([*lines, *(self.console.dim(line) for line in self._fold(what, _OUTPUT))])
+        blocks.append([""])
+        whole = [line for block in blocks for line in block]
+        if sum(map(self._rows_of, whole)) <= self._rows - _PROMPT_LINES:
+            blocks = [whole]
+        # What is more than a screen is read command by command.
+        for block in blocks:
+            await self._show(block)
 
     async def show(self, text: str, *, ahead: int = 0) -> None:
         """Text as a program printed it."""
