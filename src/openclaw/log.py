@@ -61,19 +61,24 @@ def configure(
     stream: TextIO | None = None,
     file: Path | None = None,
     own: Path | None = None,
+    plain: bool = False,
 ) -> None:
     """Send log lines to `stream` (stderr unless given) and, when `file` is given, to that file too (mode 0600, appended).
 
     Replaces what an earlier call set up. Other packages' loggers are heard from warning up. A file that cannot be opened costs one
     warning, not the program. `own` is the file that standard output and standard error may have been sent to by who started us; then it
-    turns over by size as `file` does.
+    turns over by size as `file` does. `plain` is for a command whose person asked for no log: errors are sentences, and what befell
+    servers is left to the command, which tells it in words.
     """
     number = (LEVELS | _MORE_LEVELS).get(level.lower())
     if number is None:
         raise UsageError(f"There is no log level '{one_line(level)}'.", hint=f"Use one of {', '.join(LEVELS)}.")
     reset()
-    line = JsonLine(tracebacks=number <= logging.DEBUG) if json_lines else Line(tracebacks=number <= logging.DEBUG)
+    shape = JsonLine if json_lines else PlainLine if plain else Line
+    line = shape(tracebacks=number <= logging.DEBUG)
     _install(_Output(own) if own is not None and _is_stderr(own) else _Stream(stream or sys.stderr), line)
+    if plain:
+        _installed[-1].addFilter(_is_news)
     logging.getLogger("openclaw").setLevel(number)
     logging.getLogger().setLevel(max(number, logging.WARNING))
     if file is not None:
@@ -124,6 +129,22 @@ class Line(logging.Formatter):
         fault = _fault(record)
         text = redact(f"{text}{data}" + (f": {one_line(fault)}" if fault else ""))
         return f"{text}\n{_traceback(self, record)}" if self._tracebacks and record.exc_info else text
+
+
+class PlainLine(Line):
+    """The message alone, of an error; of what somebody asked to be logged (`mcp.debug`) a whole line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        if record.levelno < logging.ERROR:
+            return super().format(record)
+        fault = _fault(record)
+        return redact(one_line(_message(record)) + (f": {one_line(fault)}" if fault else ""))
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether no command tells of it: of servers every command does, unless their log was asked for."""
+    about_servers = record.name.startswith("openclaw.mcp")
+    return not about_servers or logging.getLogger(record.name).getEffectiveLevel() <= logging.DEBUG
 
 
 class JsonLine(logging.Formatter):

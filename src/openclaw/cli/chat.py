@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
+from secrets import token_hex
 
 import msgspec
 from prompt_toolkit import PromptSession
@@ -59,6 +60,8 @@ class _Conversation:
         self._parsed = parsed
         self._stack = stack
         self._chat: Chat | None = None
+        # By which the gateway knows what we were told already.
+        self._name = token_hex(8)
         self._is_ours = any(parsed.values.get(name) for name in _OURS)
 
     async def greet(self) -> int:
@@ -99,7 +102,7 @@ class _Conversation:
     def _words(self, *words: str) -> list[str]:
         carried = [f"--{name}={self._parsed.text(name)}" for name in _CARRIED if self._parsed.text(name)]
         colour = ["--no-color"] if self._parsed.flag("no-color") else []
-        return ["line", *carried, *colour, *words]
+        return ["line", f"--terminal={self._name}", *carried, *colour, *words]
 
     async def _here(self) -> Chat:
         """Our own, made when it is first needed; from then on it has the conversation."""

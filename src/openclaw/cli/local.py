@@ -25,6 +25,7 @@ from openclaw.commands.parse import parse
 from openclaw.commands.table import ROOT
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
+from openclaw.config.sections import LoggingSection
 from openclaw.errors import StoreError, UsageError
 from openclaw.files import reason
 from openclaw.gateway.wire import INTERRUPTED
@@ -39,16 +40,15 @@ def run(words: Sequence[str]) -> int:
     _open_missing_streams()
     env = dict(os.environ)
     shared = _shared_options(words)
-    configure(level=str(shared.get("log-level") or "error"), json_lines=bool(shared.get("log-json")))
-    named = bool(shared.get("config"))
+    _log_as(shared, LoggingSection())
     paths = Paths.from_env(env, config=str(shared.get("config") or ""))
     context = Context(
         console=terminal(env, no_color=bool(shared.get("no-color"))),
         paths=paths,
         env=env,
         cwd=Path.cwd(),
-        open_app=lambda: _own("openclaw.app", "App", paths, env, named=named, workspace=Path.cwd()),
-        open_engine=lambda: _own("openclaw.engine", "Engine", paths, env, named=named),
+        open_app=lambda: _own("openclaw.app", "App", paths, env, shared, workspace=Path.cwd()),
+        open_engine=lambda: _own("openclaw.engine", "Engine", paths, env, shared),
     )
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -90,6 +90,13 @@ async def _has_ended() -> bool:
     return not rest or not (await asyncio.wait(rest, timeout=_LAST_SECONDS))[1]
 
 
+def _log_as(shared: Mapping[str, object], section: LoggingSection) -> None:
+    """What was said on the command line goes before what the file says. Who says nothing gets errors, as sentences."""
+    level = str(shared.get("log-level") or section.level or "")
+    json_lines = bool(shared.get("log-json")) or section.json
+    configure(level=level or "error", json_lines=json_lines, plain=not level)
+
+
 def _shared_options(words: Sequence[str]) -> Mapping[str, object]:
     """The options that matter before a command runs; a wrong line is reported by dispatch, once."""
     try:
@@ -110,11 +117,12 @@ async def _until_signalled(words: Sequence[str], context: Context) -> int:
 
 @asynccontextmanager
 async def _own(
-    module: str, name: str, paths: Paths, env: Mapping[str, str], *, named: bool, **options: Any
+    module: str, name: str, paths: Paths, env: Mapping[str, str], shared: Mapping[str, object], **options: Any
 ) -> AsyncIterator[Any]:
-    """An App or Engine for this command alone, loaded only by commands that ask for one. `named`: the file was named by `--config`."""
+    """An App or Engine for this command alone, loaded only by commands that ask for one. `shared` are the options of every command."""
     config = load_config(paths, env)
-    if config.missing and named:
+    _log_as(shared, config.root.logging)
+    if config.missing and shared.get("config"):
         # A mistyped name must not mean that no rule holds.
         raise UsageError(f"--config {paths.config_file}: there is no such file.")
     async with getattr(import_module(module), name)(config, paths=paths, env=env, **options) as made:

@@ -16,6 +16,7 @@ from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.commands.sign_in import SignInDesk
+from openclaw.commands.told import tell
 from openclaw.commands.waiting import told_of_waiting
 from openclaw.content import File, Image
 from openclaw.errors import UsageError
@@ -45,19 +46,24 @@ async def run(context: Context, parsed: Parsed) -> int:
         agent = app.engine.agent(parsed.text("agent") or agent_of(key)).id
         # With --json nothing but the answer is shown, so nobody is asked.
         desk = None if parsed.flag("json") else await stack.enter_async_context(SignInDesk(context, app.engine, agent))
-        async with told_of_waiting(context.console, await app.engine.manager(), agent):
-            reply = await app.reply(
-                message,
-                agent=agent,
-                session_key=key,
-                attachments=attachments,
-                on_event=progress,
-                workspace=context.cwd,
-                timeout=timeout,
-                # A command may wait for servers it has never seen; a gateway has others to serve, and they go on coming up.
-                patience=app.engine.startup_grace if context.surface == "control" else None,
-                sign_in=desk,
-            )
+        said = ""
+        try:
+            async with told_of_waiting(context.console, await app.engine.manager(), agent):
+                reply = await app.reply(
+                    message,
+                    agent=agent,
+                    session_key=key,
+                    attachments=attachments,
+                    on_event=progress,
+                    workspace=context.cwd,
+                    timeout=timeout,
+                    # A command may wait for servers it has never seen; a gateway has others to serve, and they go on coming up.
+                    patience=app.engine.startup_grace if context.surface == "control" else None,
+                    sign_in=desk,
+                )
+            said = reply.text
+        finally:
+            await tell(context.console, app.engine, agent, set(), answer=said)
     if progress is None:
         context.console.data(as_json(reply))
     else:

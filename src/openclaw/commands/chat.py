@@ -21,6 +21,7 @@ from openclaw.commands.render import changes_of
 from openclaw.commands.sign_in import SignInDesk
 from openclaw.commands.slash import BUILT_IN, Chat
 from openclaw.commands.slash import run as slash
+from openclaw.commands.told import tell
 from openclaw.commands.waiting import told_of_waiting
 from openclaw.errors import OpenClawError
 from openclaw.mcp.manager import Manager
@@ -59,7 +60,8 @@ async def begun(app: App, context: Context, parsed: Parsed) -> AsyncIterator[Cha
     )
     key = parsed.text("session-key") or MAIN
     # A key as `sessions` lists it names its agent.
-    chat = Chat(app, here, parsed.text("agent") or agent_of(key), key)
+    told = context.told(parsed.text("terminal"))
+    chat = Chat(app, here, parsed.text("agent") or agent_of(key), key, told)
     manager = await app.engine.manager()
     unsubscribe = manager.events.subscribe(partial(_changed, chat, manager))
     manager.start(chat.spec.id)
@@ -81,6 +83,7 @@ async def greet(chat: Chat) -> None:
     found = f" ({selection.found})" if selection.found else ""
     console = chat.console
     console.note(console.dim(f"{chat.spec.id} on {selection.name}{found}. /help for commands, Ctrl-D to leave."))
+    await tell(console, chat.app.engine, chat.spec.id, chat.told)
     for status in (await chat.app.engine.manager()).status(chat.spec.id):
         if changed := changes_of(status):
             console.note(f"{clean_label(status.name, 100)}: {changed}")
@@ -118,6 +121,7 @@ async def _answer(chat: Chat, said: FullMessage) -> None:
             sign_in=desk,
         )
     printer.end(reply)
+    await tell(chat.console, chat.app.engine, chat.spec.id, chat.told, answer=reply.text)
 
 
 async def completions(chat: Chat, typed: str) -> list[str]:

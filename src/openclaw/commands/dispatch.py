@@ -47,6 +47,8 @@ class Context(msgspec.Struct, frozen=True):
     open_app: "Callable[[], AbstractAsyncContextManager[App]]"
     open_engine: "Callable[[], AbstractAsyncContextManager[Engine]]"
     surface: Surface = "terminal"
+    # What each terminal has been told (told.py), by the name it gave itself.
+    told: "Callable[[str], set[str]]" = lambda terminal: set()
 
 
 Handler = Callable[[Context, Parsed], Awaitable[int]]

@@ -35,6 +35,8 @@ class Chat(msgspec.Struct):
     context: Context
     agent: str
     key: str
+    # What its terminal has been told of servers.
+    told: set[str] = msgspec.field(default_factory=set)
 
     @property
     def console(self) -> Console:

@@ -50,6 +50,7 @@ Example: openclaw line "/mcp servers"\
         AGENT,
         Option("session-key", "The conversation to continue.", value="KEY"),
         Option("complete", "Print how the last word may go on, as JSON."),
+        Option("terminal", "Whose lines these are: one terminal is told of a server's trouble once.", value="NAME"),
     ),
     arguments=(Argument("text", "What to say; left out, who would answer is shown.", required=False),),
 )

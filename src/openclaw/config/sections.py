@@ -373,7 +373,7 @@ class LoggingSection(Part, frozen=True):
 
     level: Annotated[
         Literal["silent", "fatal", "error", "warn", "warning", "info", "debug", "trace"] | None,
-        about("The least important lines to log. info."),
+        about("The least important lines to log: info for the gateway, warning for `mcp-server`, error for commands."),
     ] = None
     file: Annotated[str | None, about("The gateway's log file.")] = None
     json: Annotated[bool, about("One JSON object a line.")] = False

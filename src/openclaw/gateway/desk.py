@@ -18,6 +18,7 @@ from openclaw.commands.dispatch import Context, Surface, dispatch
 from openclaw.commands.options import SHARED
 from openclaw.commands.parse import parse
 from openclaw.commands.table import ROOT
+from openclaw.commands.told import ToldBook
 from openclaw.config.paths import Paths
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError
@@ -38,6 +39,7 @@ class CommandDesk:
         self._status = status
         self.stop = stop
         self.is_stopping = False
+        self._told = ToldBook()
 
     async def status(self) -> Mapping[str, Any]:
         return await self._status()
@@ -77,6 +79,7 @@ class CommandDesk:
             open_app=self._open_app,
             open_engine=self._open_engine,
             surface=surface,
+            told=self._told.of,
         )
 
     @asynccontextmanager

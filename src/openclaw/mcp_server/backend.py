@@ -24,7 +24,8 @@ CLOSING = 0.6
 
 
 class ChosenBackend:
-    """`local` forbids the gateway. `before_loading` is called once, before the agent host is loaded."""
+    """`local` forbids the gateway. `before_loading` is called once, before the agent host is loaded; `log_as` with the
+    config's `logging` section, once it is known and when it changes."""
 
     def __init__(
         self,
@@ -35,6 +36,7 @@ class ChosenBackend:
         config: str = "",
         local: bool = False,
         before_loading: Callable[[], None] = lambda: None,
+        log_as: Callable[[Any], None] = lambda section: None,
     ) -> None:
         self._env = env
         self._cwd = cwd
@@ -42,6 +44,7 @@ class ChosenBackend:
         self._config = config
         self._local = local
         self._before_loading = before_loading
+        self._log_as = log_as
         self._locks = KeyLocks()
         self._loading: asyncio.Task[Any] | None = None
 
@@ -110,7 +113,7 @@ class ChosenBackend:
     async def _load(self) -> Any:
         self._before_loading()
         module = await asyncio.to_thread(import_module, "openclaw.mcp_server.orders")
-        return module.Orders(self._agent, self._config, self._env, self._cwd)
+        return module.Orders(self._agent, self._config, self._env, self._cwd, self._log_as)
 
 
 def agent_time(env: Mapping[str, str], config: str, cwd: Path, agent: str) -> float:

@@ -6,13 +6,14 @@ next order. What an order becomes is `fulfil.py`'s.
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from openclaw.app import App
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
+from openclaw.config.sections import LoggingSection
 from openclaw.errors import OpenClawError
 from openclaw.gateway.watch import Look, look_at
 from openclaw.mcp_server.arguments import Order
@@ -23,9 +24,17 @@ _log = logging.getLogger(__name__)
 
 
 class Orders:
-    """`agent` and `config` are what the command line chose; empty means the default ones."""
+    """`agent` and `config` are what the command line chose; empty means the default ones. `log_as` is told how the config wants the log."""
 
-    def __init__(self, agent: str, config: str, env: Mapping[str, str], cwd: Path) -> None:
+    def __init__(
+        self,
+        agent: str,
+        config: str,
+        env: Mapping[str, str],
+        cwd: Path,
+        log_as: Callable[[LoggingSection], None] = lambda section: None,
+    ) -> None:
+        self._log_as = log_as
         self._agent = agent
         self._config = config
         self._env = env
@@ -76,12 +85,14 @@ class Orders:
             except OpenClawError as error:
                 _log.warning("The changed config cannot be used; the running one stays: %s", error)
                 return
+            self._log_as(config.root.logging)
             await app.reload(config)
             self._looks = look_at(config.files)
 
     async def _own(self, paths: Paths, opened: "asyncio.Future[App]") -> None:
         try:
             config = await asyncio.to_thread(load_config, paths, self._env)
+            self._log_as(config.root.logging)
             self._looks = look_at(config.files)
             async with App(config, paths=paths, env=self._env, workspace=self._cwd) as app:
                 await app.engine.manager()

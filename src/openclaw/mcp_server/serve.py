@@ -92,6 +92,7 @@ async def serve(options: Options, descriptors: tuple[int, int]) -> int:
         config=options.config,
         local=options.local,
         before_loading=lambda: None if options.verbose else _configure_log(options, log),
+        log_as=lambda section: _configure_log(options, log, section.level or "", json_lines=section.json),
     )
     writer = Writer(writing, leave)
     server = OrderServer(writer.write, backend, _journal(options, log))
@@ -149,6 +150,7 @@ def _journal(options: Options, log: LogLines) -> Journal | None:
     return journal
 
 
-def _configure_log(options: Options, log: LogLines) -> None:
-    level = options.log_level or ("debug" if options.verbose else "warning")
-    import_module("openclaw.log").configure(level=level, json_lines=options.log_json, stream=log)
+def _configure_log(options: Options, log: LogLines, level: str = "", *, json_lines: bool = False) -> None:
+    """`level` and `json_lines` are what the config says; the command line goes before it."""
+    chosen = options.log_level or ("debug" if options.verbose else level or "warning")
+    import_module("openclaw.log").configure(level=chosen, json_lines=options.log_json or json_lines, stream=log)
