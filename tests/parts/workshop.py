@@ -7,7 +7,8 @@ Standard library only: run as a program it speaks over standard input and output
 
 The plan is JSON: {"tools": [...], "resources": {uri: text}, "templates": [...], "prompts": [...], "revisions": [...], "instructions": "…",
 "version": "…",
-"capabilities": {...}, "page": N, "asks": [methods that want input first]}. See `Workshop.call` for the tools that do something; any other
+"capabilities": {...}, "page": N, "asks": [methods that want input first]}. "answers" are results by the `kind` a call
+names. See `Workshop.call` for the tools that do something; any other
 tool it lists echoes its arguments.
 """
 
@@ -186,6 +187,8 @@ class Workshop:
                 assert __name__ == "__main__", "only a process of its own may die"
                 self.done(f"die {arguments.get('key', '')}")
                 os._exit(9)
+        if "kind" in arguments:
+            return dict(self.plan["answers"][arguments["kind"]])
         if "answer" in arguments:
             return dict(arguments["answer"])
         return text(json.dumps(arguments))

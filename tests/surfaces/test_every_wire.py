@@ -1,0 +1,169 @@
+"""Every kind of content, over both vendors' wires, through every way in, and back in the history of a second and a third turn.
+
+The model servers hold the vendors' rules (`parts/vendor_rules.py`): one request that breaks one is refused, and the conversation with it.
+"""
+
+import base64
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.agent.attachments import Attachment
+from openclaw.app import App
+from openclaw.commands.references import filled_prompt
+from parts import workshop
+from parts.command_line import Home, local_model
+from parts.documents import pdf
+from parts.gateways import home as gateway_home
+from parts.gateways import running
+from parts.media_server import png, wav
+from parts.model_servers import Answer, Call, ChatServer, MessagesServer, ModelServer, Reply
+from parts.order_process import OrderProcess
+
+WIRES: dict[str, type[ModelServer]] = {"openai-completions": ChatServer, "anthropic-messages": MessagesServer}
+PICTURE = base64.b64encode(png()).decode()
+SOUND = base64.b64encode(wav()).decode()
+RESOURCE = {
+    "uri": "file:///a/report.pdf",
+    "mimeType": "application/pdf",
+    "blob": base64.b64encode(pdf("Report")).decode(),
+}
+IMAGE = {"type": "image", "data": PICTURE, "mimeType": "image/png"}
+# What the server answers, by the name of the kind. Twenty calls go out side by side, with those below.
+ANSWERS: dict[str, dict[str, Any]] = {
+    "text": {"content": [{"type": "text", "text": "framed words"}]},
+    "image": {"content": [{"type": "text", "text": "a shot"}, IMAGE]},
+    "audio": {"content": [{"type": "audio", "data": SOUND, "mimeType": "audio/wav"}]},
+    "blob": {"content": [{"type": "resource", "resource": RESOURCE}]},
+    "structured": {"content": [], "structuredContent": {"price": 4}},
+    "error with image": {"content": [{"type": "text", "text": "It broke."}, IMAGE], "isError": True},
+    "image of nothing": {"content": [{"type": "image", "data": "", "mimeType": "image/png"}]},
+    "broken image": {"content": [{"type": "image", "data": base64.b64encode(b"no").decode(), "mimeType": "image/png"}]},
+    "large image": {"content": [{**IMAGE, "data": base64.b64encode(png(4_000_000)).decode()}]},
+    "kept file": {"content": [{"type": "text", "text": "long " * 30_000}]},
+    "nothing": {"content": []},
+    "blanks": {"content": [{"type": "text", "text": " "}]},
+}
+OTHERS = (
+    Call("call_a", "web_fetch", {"url": "http://127.0.0.1:9/page"}),
+    Call("call_b", "shop__resources_read", {"uri": "shop://prices"}),
+    Call("call_c", "rm -rf / && echo", {}),
+    Call("call_d", "shop__give", '{"answer": '),
+    Call("call_e", "shop__give", "[1, 2]"),
+    Call("call_f", "shop__give", json.dumps({"a": "deep"}).replace('"deep"', "[" * 200 + "]" * 200)),
+    Call("call_g", "shop__resources_list", {}),
+    Call("call_h", "shop__echo", {"text": "☃ \u0000 <s>"}),
+)
+CALLS = (*(Call(f"call_{number}", "shop__give", {"kind": kind}) for number, kind in enumerate(ANSWERS)), *OTHERS)
+# One turn of calls, one that says nothing, and one that calls again.
+REPLIES: tuple[Reply, ...] = (
+    Answer("Let me look.", calls=CALLS),
+    Answer("First."),
+    Answer(""),
+    Answer(" ", calls=(Call("call_0", "shop__give", {"kind": "error with image"}),)),
+    Answer("Third."),
+)
+
+
+def sections(folder: Path, api: str, server: ModelServer) -> dict[str, Any]:
+    plan = {
+        "tools": [workshop.tool("echo"), workshop.tool("give")],
+        "resources": {"shop://prices": "Milk is 4."},
+        "prompts": [{"name": "greet", "description": "Greet."}],
+        "answers": ANSWERS,
+    }
+    (folder / "plan.json").write_text(json.dumps(plan))
+    entry = {"command": sys.executable, "args": [workshop.__file__, str(folder / "plan.json"), str(folder / "log")]}
+    config = local_model(server.url, server.key, api)
+    # Nothing is left out to save room.
+    config["models"]["providers"]["local"]["models"] = [{"id": "local-model", "contextWindow": 1_000_000}]
+    return {**config, "mcp": {"servers": {"shop": entry}}}
+
+
+async def by_reply(folder: Path, api: str, server: ModelServer) -> list[str]:
+    given = (
+        Attachment("notes.txt", "text/plain", b"Buy milk."),
+        Attachment("shop.png", "image/png", png(), titled=True),
+        Attachment("paper.pdf", "application/pdf", pdf("A paper")),
+        Attachment("note.wav", "audio/wav", wav()),
+    )
+    home = Home(folder, **sections(folder, api, server))
+    async with App(home.config(), paths=home.paths, env=home.environ) as app:
+        first = await app.reply("Look.", session_key="k", attachments=given)
+        prompt = await filled_prompt(app.engine, "main", "shop:greet", "")
+        second = await app.reply(prompt.message, session_key="k", blocks=prompt.blocks)
+        third = await app.reply(" ", session_key="k")
+        assert [reply.error for reply in (first, second, third)] == ["", "", ""]
+    return [first.text, second.text, third.text]
+
+
+async def by_command(folder: Path, api: str, server: ModelServer) -> list[str]:
+    home = Home(folder, **sections(folder, api, server))
+    files = {"notes.txt": b"Buy milk.", "shop.png": png(), "paper.pdf": pdf("A paper")}
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    attached = [word for name in files for word in ("--attach", str(folder / name))]
+    said = []
+    for words in (attached, [], []):
+        done = await home.openclaw("agent", "--session-key", "k", "--json", "-m", "Look.", *words)
+        assert done.code == 0, done.err
+        said.append(str(json.loads(done.out)["text"]))
+    return said
+
+
+async def by_order(folder: Path, api: str, server: ModelServer) -> list[str]:
+    image = {"data": PICTURE, "mimeType": "image/png", "filename": "shop.png"}
+    paper = {"data": base64.b64encode(pdf("A paper")).decode(), "mimeType": "application/pdf", "filename": "paper.pdf"}
+    notes = {"data": base64.b64encode(b"Buy milk.").decode(), "mimeType": "text/plain", "filename": "notes.txt"}
+    said = []
+    async with OrderProcess(folder, config=sections(folder, api, server)) as process:
+        await process.initialize()
+        for media in ({"images": [image], "files": [paper, notes]}, {}, {}):
+            result = await process.order("Look.", sessionKey="k", **media)
+            assert not result["isError"], result
+            said.append("".join(block.get("text", "") for block in result["content"]))
+    return said
+
+
+async def by_gateway(folder: Path, api: str, server: ModelServer) -> list[str]:
+    look = [
+        {"type": "text", "text": "Look."},
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PICTURE}"}},
+    ]
+    said = []
+    with gateway_home(folder) as place:
+        place.save(sections(folder, api, server))
+        async with running(place) as gateway:
+            await gateway.ready("shop")
+            for content in (look, "Look.", "Look."):
+                body = {"model": "openclaw", "user": "k", "messages": [{"role": "user", "content": content}]}
+                status, answer = await gateway.post("/v1/chat/completions", body)
+                assert status == 200, answer
+                said.append(answer["choices"][0]["message"]["content"] or "")
+    return said
+
+
+Converse = Callable[[Path, str, ModelServer], Awaitable[list[str]]]
+SURFACES: dict[str, Converse] = {"reply": by_reply, "agent": by_command, "order": by_order, "gateway": by_gateway}
+
+
+@pytest.mark.parametrize("api", WIRES)
+@pytest.mark.parametrize("surface", SURFACES)
+async def test_every_kind_of_content_reaches_the_model_and_goes_back_in_its_history(
+    tmp_path: Path, surface: str, api: str
+) -> None:
+    async with WIRES[api](REPLIES) as server:
+        said = await SURFACES[surface](tmp_path, api, server)
+
+    assert server.refused == []
+    assert ("First." in said[0], "Third." in said[2]) == (True, True), said
+    sent = json.dumps(server.requests[-1]["messages"], ensure_ascii=False)
+    wanted = ("framed words", "a shot", PICTURE, "report.pdf", '\\"price\\":4', "It broke.", "Milk is 4.", "web_fetch")
+    assert [word for word in wanted if word not in sent] == []
+    # The 20 calls of the first turn and the one of the third, each with its result, in the order they were made.
+    marks = ('"tool_call_id"', '"tool_use_id"')
+    assert (len(CALLS), max(sent.count(mark) for mark in marks)) == (20, 21)
