@@ -10,7 +10,7 @@ import logging
 import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import msgspec
 from aiohttp import web
@@ -374,8 +374,16 @@ async def read_object(request: web.Request, type: type[Any]) -> Any:
     return object_of(await read_body(request), type)
 
 
+# A body may be large; one that consists of very many small parts is nothing that a person or a program sends on purpose.
+_MANY_KEYS: Final = 100_000
+_MANY_VALUES: Final = 1_000_000
+
+
 def object_of(body: bytes, type: type[Any]) -> Any:
     """A JSON body as a struct. An empty one is an empty object. Raises UsageError."""
+    if len(body) > _MANY_KEYS and (body.count(b'":') > _MANY_KEYS or body.count(b",") > _MANY_VALUES):
+        # Counted before it is read: reading is one step, and everybody waits for its end.
+        raise UsageError(f"The body has more than {_MANY_KEYS:,} keys or {_MANY_VALUES:,} values.")
     try:
         return msgspec.json.decode(body or b"{}", type=type)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -31,6 +31,8 @@ MAX_TEXT = 100_000
 MAX_DESCRIPTION = 16_384
 MAX_NOTE = 4_096
 MAX_LABEL = 128
+# Structured content that is taken apart. More would take too long to do in one go, and can be done in no other way.
+MAX_STRUCTURE = 1024 * 1024
 MAX_URI = 2_048
 # The smallest bound among vendors for one picture.
 MAX_PICTURE = 5 * 1024 * 1024
@@ -81,12 +83,16 @@ def unavailable(name: str, absence: Absence | None) -> ToolResult:
 
 def has_weight(call: CallResult) -> bool:
     """Whether `result_of` may take a while: it decodes what is not text, and keeps it and long texts on the disk."""
-    length = 0
+    length = size_of(call.structured_content)
     for item in call.content:
         if item.type != "text":
             return True
         length += len(item.text or "")
     return length > MAX_TEXT
+
+
+def size_of(raw: msgspec.Raw) -> int:
+    return len(memoryview(raw))
 
 
 def result_of(call: CallResult, server: str, tool: str, media: MediaStore | None) -> ToolResult:
@@ -99,12 +105,17 @@ def result_of(call: CallResult, server: str, tool: str, media: MediaStore | None
             answer.texts.append(item.text or "")
         else:
             _TAKERS.get(item.type, _Answer._unknown)(answer, item)
-    structure = msgspec.json.decode(call.structured_content) if call.has_structure else None
-    if structure is not None and not answer.says(structure):
-        answer.texts.append(to_json(structure).decode())
     details: dict[str, Any] = {"externalContent": external(server, tool)}
-    if structure is not None:
-        details["structuredContent"] = structure
+    if call.has_structure and size_of(call.structured_content) > MAX_STRUCTURE:
+        # As it came: making objects of it would hold up everybody, and for nothing, since a model gets the beginning only.
+        answer.say(bytes(call.structured_content).decode("utf-8", "replace"))
+        details["structuredContent"] = call.structured_content
+    elif call.has_structure:
+        structure = msgspec.json.decode(call.structured_content)
+        if structure is not None and not answer.says(structure):
+            answer.texts.append(to_json(structure).decode())
+        if structure is not None:
+            details["structuredContent"] = structure
     blocks = answer.blocks()
     if not call.is_error:
         return ToolResult(blocks, details=details)
@@ -136,6 +147,11 @@ class _Answer(msgspec.Struct, eq=False):
                 except (msgspec.MsgspecError, RecursionError):
                     continue
         return False
+
+    def say(self, structure: str) -> None:
+        """Add a large structure in the words that came, unless a text block has the same."""
+        if structure not in self.texts:
+            self.texts.append(structure)
 
     def blocks(self) -> tuple[Block, ...]:
         text = "\n".join(self.texts)
@@ -228,6 +244,9 @@ _TAKERS: dict[str, Callable[[_Answer, Content], None]] = {
 def output_fault(call: CallResult, check: Callable[[Any], str | None]) -> str:
     """Why structured content does not fit the tool's output schema; empty when it does, or when there is none to check."""
     if call.is_error or is_null(call.structured_content):
+        return ""
+    if size_of(call.structured_content) > MAX_STRUCTURE:
+        _log.warning("Structured content of more than %d bytes is not held against its output schema.", MAX_STRUCTURE)
         return ""
     fault = check(msgspec.json.decode(call.structured_content))
     return f"The structured result does not fit the tool's own output schema: {fault}" if fault else ""

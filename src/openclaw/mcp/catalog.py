@@ -33,6 +33,8 @@ _log = logging.getLogger(__name__)
 
 # Checking a tool takes some ten microseconds; longer lists are checked in a thread, so that nobody waits for them.
 _INLINE_TOOLS = 200
+# Of one list: tools that cannot be offered and are named one by one.
+MAX_REFUSALS = 1_000
 # Of what a server said when it was asked for its tools: enough to find the fault.
 MAX_TROUBLE = 300
 MAX_VERSION = 60
@@ -98,7 +100,10 @@ class Catalog:
         self.was_listed, self.is_overdue, self.trouble = True, False, ""
         if before == (self.toolset, self.revision, self.transport, False):
             return Learned(is_new=False)
-        self._remember()
+        if len(pages.items) > _INLINE_TOOLS:
+            await asyncio.to_thread(self._remember)
+        else:
+            self._remember()
         if found.repeated:
             names = clean_label(", ".join(found.repeated), MAX_TROUBLE)
             _log.warning("MCP server '%s' lists more than once, in the same words: %s", self._spec.name, names)
@@ -183,7 +188,7 @@ class Catalog:
         mirrors: bool,
     ) -> "_Found":
         """Everything about a list that takes time. May run in a thread: changes nothing but the pins on disk."""
-        reading = read_definitions(items, known)
+        reading = _with_few_refusals(read_definitions(items, known))
         found = _Found({}, {}, Toolset(), (), reading.repeated)
         if mirrors:
             reading, found.mirrors = _with_mirrors(reading)
@@ -233,6 +238,15 @@ class _Found(msgspec.Struct):
     toolset: Toolset
     announce: tuple[Change, ...]
     repeated: tuple[str, ...]
+
+
+def _with_few_refusals(reading: ToolReading) -> ToolReading:
+    """The reading with as many refusals as somebody may look at: everything that is known of a server is gone through at every change."""
+    more = len(reading.refusals) - MAX_REFUSALS
+    if more <= 0:
+        return reading
+    rest = RefusedTool(f"({more:,} more)", "they are refused for reasons like these")
+    return structs.replace(reading, refusals=(*reading.refusals[:MAX_REFUSALS], rest))
 
 
 def _with_mirrors(reading: ToolReading) -> tuple[ToolReading, dict[str, tuple[ParamHeader, ...]]]:

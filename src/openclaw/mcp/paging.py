@@ -5,8 +5,10 @@ why the rest is missing.
 """
 
 import hashlib
+from functools import cache
+from typing import Any
 
-from msgspec import Raw
+from msgspec import UNSET, Raw, Struct, UnsetType, defstruct
 
 from openclaw.errors import ProtocolError
 from openclaw.protocol.jsonrpc import parse
@@ -17,6 +19,17 @@ MAX_ITEMS = 200_000
 MAX_BYTES = 64 * 1024 * 1024
 
 _LOOP = "the server's list leads back to a page that was already read"
+
+
+@cache
+def _page_of(key: str) -> type[Struct]:
+    """A page whose entries stand under `key`."""
+    fields = [
+        ("items", list[Raw] | UnsetType, UNSET),
+        ("cursor", str | None, None),
+        ("ttl", float | None, None),
+    ]
+    return defstruct("Page", fields, rename={"items": key, "cursor": "nextCursor", "ttl": "ttlMs"})
 
 
 class Pages:
@@ -33,18 +46,16 @@ class Pages:
 
     def add(self, page: Raw) -> str | None:
         """Take one page in; the cursor of the next, None when there is none to ask for. Raises ProtocolError for no page at all."""
-        parts = parse(page, dict[str, Raw])
-        found = parts.get(self._key)
-        if found is None:
+        # In one go through the bytes: a list may have tens of megabytes, and everybody waits for it.
+        parts: Any = parse(page, _page_of(self._key))
+        if parts.items is UNSET:
             raise ProtocolError(f"The server answered a list request without '{self._key}'.")
-        items = parse(found, list[Raw])
-        self._live(parts.get("ttlMs"))
-        cursor = parse(parts["nextCursor"], str | None) if "nextCursor" in parts else None  # type: ignore[arg-type]
-        mark = hashlib.sha256(found).digest()
-        if items and mark in self._seen:
+        items: list[Raw] = parts.items
+        self._live(parts.ttl)
+        cursor: str | None = parts.cursor
+        if items and (cursor is not None or self._seen) and self._is_repeated(items):
             self.note = _LOOP
             return None
-        self._seen.add(mark)
         self.items += items
         self._bytes += len(memoryview(page))
         self.note = self._bound(cursor)
@@ -54,10 +65,22 @@ class Pages:
         self._cursors.add(cursor)
         return cursor
 
-    def _live(self, ttl: Raw | None) -> None:
+    def _is_repeated(self, items: list[Raw]) -> bool:
+        """Whether a page came before, word for word. The only page of a list never did, and is not looked at."""
+        digest = hashlib.sha256()
+        for item in items:
+            digest.update(item)
+            digest.update(b",")
+        mark = digest.digest()
+        if mark in self._seen:
+            return True
+        self._seen.add(mark)
+        return False
+
+    def _live(self, ttl: float | None) -> None:
         if ttl is None:
             return
-        seconds = parse(ttl, float) / 1000
+        seconds = ttl / 1000
         self.ttl = seconds if self.ttl is None else min(self.ttl, seconds)
 
     def _bound(self, cursor: str | None) -> str:

@@ -43,6 +43,8 @@ GATHER_BYTES = 16 << 10
 # many seconds meanwhile, for all who have something to do. A server that takes longer is tried again after so many turns with requests.
 AWAKE = 50e-6
 AWAKE_AGAIN = 64
+# A message that takes long enough to be read that others would notice.
+LARGE = 8 << 20
 # When standard output ends, the exit code follows at once, if there is to be one: on a machine that is very busy a little later.
 _EXIT_CODE_PATIENCE = 0.25
 
@@ -234,10 +236,15 @@ class StdioLink:
         self.was_heard = True
         lines, is_behind = self._framer.feed(data), bool(self._lines)
         if len(lines) == 1 and not is_behind and isinstance(lines[0], bytes):
-            self._sink.received(lines[0], None)
+            if len(lines[0]) < LARGE:
+                self._sink.received(lines[0], None)
+                return
+            # To put a large one together took a while, and so will reading it: others have a turn in between.
+            self._lines.extend(lines)
+            self._loop.call_soon(self._read_lines)
             return
         self._lines.extend(lines)
-        if not is_behind:
+        if not is_behind and lines:
             self._read_lines()
 
     def _read_lines(self) -> None:

@@ -11,7 +11,7 @@ from msgspec import Raw
 from openclaw.config.servers import ServerSpec
 from openclaw.content import File, Framed, Image, Text
 from openclaw.errors import ProtocolError
-from openclaw.mcp.bridge import MAX_PICTURE, MAX_TEXT, output_fault, result_of, tool_of
+from openclaw.mcp.bridge import MAX_PICTURE, MAX_TEXT, has_weight, output_fault, result_of, tool_of
 from openclaw.mcp.definition import Definition
 from openclaw.mcp.registry import ToolEntry
 from openclaw.mcp.results import (
@@ -321,3 +321,14 @@ def test_structured_content_is_held_against_the_output_schema() -> None:
     assert output_fault(call(structuredContent={"n": 1}), check) == ""
     assert output_fault(call(text("no structure")), check) == ""
     assert output_fault(call(text("failed"), structuredContent={}, isError=True), check) == ""
+
+
+def test_large_structured_content_is_shown_as_it_came_and_not_taken_apart(tmp_path: Path) -> None:
+    structure = b'{"rows":[' + b",".join(b"[1,2,3]" for _ in range(200_000)) + b"]}"
+    call = CallResult(structured_content=Raw(structure))
+    result = result_of(call, "shop", "rows", MediaStore(tmp_path))
+    assert has_weight(call)
+    assert result.details["structuredContent"] is call.structured_content
+    assert output_fault(call, lambda value: "never asked") == ""
+    (kept,) = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert kept.read_bytes() == structure
