@@ -76,7 +76,11 @@ class Engine:
             self._specs(),
             options=engine_options(self.config),
             services=Services(
-                resolve=self.resolve, authorize=self._authorizer, signed_in=self._signed_in, environ=self.env
+                lets_fetch=not self._through_gateway,
+                resolve=self.resolve,
+                authorize=self._authorizer,
+                signed_in=self._signed_in,
+                environ=self.env,
             ),
             state=self.paths.data_dir / "mcp",
             media=self.media,

@@ -20,6 +20,7 @@ from openclaw.config.credentials import credentials_of
 from openclaw.config.servers import ServerSpec, map_secrets
 from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, ProcessError, SecretError
 from openclaw.mcp.client import Client
+from openclaw.mcp.fetching import FETCH_SECONDS
 from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.status import auth_of
 from openclaw.process.environment import child_environment, say_refused
@@ -59,6 +60,8 @@ class Services(msgspec.Struct, frozen=True):
     signed_in: SignedIn | None = None
     make_transport: MakeTransport = lambda spec: None
     handlers: Handlers = msgspec.field(default_factory=Handlers)
+    # A launcher that is still fetching its server when this program leaves goes on for a while, to fill its cache.
+    lets_fetch: bool = False
     environ: Mapping[str, str] = msgspec.field(default_factory=lambda: os.environ)
 
 
@@ -80,26 +83,32 @@ async def connect(
     *,
     revision: str = "",
     kind: str = "",
+    fetches: bool = False,
 ) -> Client:
     """A negotiated client, which lives until `stack` is closed. `revision` and `kind` are what worked the last time.
 
     Raises ConnectError, ProcessError, HttpStatusError, AuthError, SecretError or ProtocolError when there is none to be had within
-    the spec's connect timeout; what was opened on the way is closed with the stack as well.
+    the spec's connect timeout, or the time to fetch it when it `fetches`; what was opened on the way is closed with the stack as well.
     """
-    attempt = _Attempt(spec, services, listener)
+    patience = max(FETCH_SECONDS, spec.connect_timeout) if fetches else spec.connect_timeout
+    attempt = _Attempt(spec, services, listener, patience, fetches=fetches)
     opened = await stack.enter_async_context(AsyncExitStack())
     try:
-        async with asyncio.timeout(spec.connect_timeout):
+        async with asyncio.timeout(patience):
             return await attempt.establish(opened, revision, kind)
     except TimeoutError:
         raise ConnectError(
-            f"The server did not come up within {spec.connect_timeout:g} s.",
+            f"The server did not come up within {patience:g} s.",
             hint="A slow starter needs a longer connect timeout.",
         ) from None
 
 
 class _Attempt:
-    def __init__(self, spec: ServerSpec, services: Services, listener: Listener) -> None:
+    def __init__(
+        self, spec: ServerSpec, services: Services, listener: Listener, patience: float, *, fetches: bool
+    ) -> None:
+        self._patience = patience
+        self._fetch_seconds = patience if fetches and services.lets_fetch else 0.0
         self._spec = spec
         self._services = services
         self._listener = listener
@@ -122,7 +131,7 @@ class _Attempt:
                     raise
                 transport, plan, may_switch = self._transport(other), self._plan(other, ""), False
                 continue
-            outcome = await shake_hands(connection, plan, timeout=spec.connect_timeout)
+            outcome = await shake_hands(connection, plan, timeout=self._patience)
             if isinstance(outcome, Agreement):
                 return self._client(connection, outcome)
             await stack.aclose()
@@ -136,7 +145,7 @@ class _Attempt:
         if given is not None:
             return given
         if kind == "stdio":
-            return _stdio(self._spec, self._services, self._listener)
+            return _stdio(self._spec, self._services, self._listener, self._fetch_seconds)
         return _over_http(kind, self._spec, self._services)
 
     async def _open(self, stack: AsyncExitStack, transport: Transport) -> Connection:
@@ -216,7 +225,7 @@ _HTTP: dict[TransportKind, tuple[str, str]] = {
 }
 
 
-def _stdio(spec: ServerSpec, services: Services, listener: Listener) -> Transport:
+def _stdio(spec: ServerSpec, services: Services, listener: Listener, fetch_seconds: float) -> Transport:
     child = child_environment(dict(spec.env), pass_env=spec.pass_env, allowed=spec.allow_env, parent=services.environ)
     if child.refused:
         sentence, hint = say_refused(child.refused)
@@ -228,6 +237,7 @@ def _stdio(spec: ServerSpec, services: Services, listener: Listener) -> Transpor
         max_message_bytes=spec.max_message_bytes,
         on_stderr=listener.on_stderr,
         report=listener.report,
+        fetch_seconds=fetch_seconds,
     )
 
 

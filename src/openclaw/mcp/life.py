@@ -33,6 +33,7 @@ from openclaw.mcp.chatter import Chatter
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Listener, Services, connect
 from openclaw.mcp.discovery import Discovery
+from openclaw.mcp.fetching import may_fetch
 from openclaw.mcp.resources import Injection
 from openclaw.mcp.status import EngineEvent, PromptsChanged, ResourceChanged, auth_of
 from openclaw.mcp.turnstile import Turnstile
@@ -63,7 +64,9 @@ OnStderr = Callable[[str], None]
 
 
 class Began(msgspec.Struct, frozen=True):
-    """Its turn to start has come."""
+    """Its turn to start has come. It may have to fetch its program first: then the attempt outlasts the connect timeout."""
+
+    fetches: bool = False
 
 
 class Late(msgspec.Struct, frozen=True):
@@ -216,10 +219,13 @@ class Life:
 
     async def _attempt(self, stack: AsyncExitStack, services: Services, on_stderr: OnStderr) -> Client:
         self._due = self._time() + self._spec.connect_timeout
-        self._tell(Began())
+        fetches = not self._catalog.is_known and may_fetch(self._spec.command, self._spec.args)
+        self._tell(Began(fetches))
+        if fetches:
+            self._arm()
         listener = Listener(self._heard, self._dropped, on_stderr, self.discovery.renewed)
-        known = {"revision": self._catalog.revision, "kind": self._catalog.transport}
-        return await connect(stack, self._spec, services, listener, **known)
+        known: dict[str, str] = {"revision": self._catalog.revision, "kind": self._catalog.transport}
+        return await connect(stack, self._spec, services, listener, fetches=fetches, **known)
 
     def _arm(self) -> None:
         if self._alarm is None:

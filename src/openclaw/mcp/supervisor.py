@@ -264,8 +264,8 @@ class Supervisor:
 
     def _told(self, news: News) -> None:
         match news:
-            case Began():
-                self.standing.is_late = False
+            case Began(fetches):
+                self.standing.is_late, self.standing.is_fetching = False, fetches
             case Late():
                 if not self.catalog.is_known:
                     self.catalog.mark_overdue()

@@ -8,10 +8,14 @@ environment and leaves its group is out of reach. Standard library only, and lit
     python -I -S guardian.py MARK    standard input: lines `+GROUP` and `-GROUP`; its end means that the gateway is gone, and after
                                      a line `.` that it has left nothing behind
 
+    python -I -S guardian.py MARK GROUP SECONDS    its first two streams are the output and the errors of a program that may go on for so
+                                     long, until it says something: a launcher that fills its cache after whoever needed it has left
+
 Whoever starts it blocks the signals that are meant for everybody in sight: it has to outlive them from its first moment on.
 """
 
 import os
+import select
 import signal
 import sys
 import time
@@ -150,9 +154,25 @@ def _birth(pid: int) -> bytes:
         return b""
 
 
+def tend(seconds: float) -> None:
+    """Read what a program writes, so that it can, until it ends, its time is up, or the server that it fetched says something."""
+    deadline = time.monotonic() + seconds
+    streams = [0, 1]
+    while 0 in streams and (left := deadline - time.monotonic()) > 0:
+        for stream in select.select(streams, [], [], left)[0]:
+            said = os.read(stream, 65536)
+            if stream == 0 or not said:
+                streams.remove(stream)
+
+
 def main() -> None:
     mark = sys.argv[1].encode()
     os.setsid()
+    if len(sys.argv) > 2:
+        os.closerange(3, 4096)
+        tend(float(sys.argv[3]))
+        end_all(mark, [int(sys.argv[2])])
+        return
     os.closerange(3, 4096)
     os.chdir("/")
     groups: dict[int, bytes] = {}

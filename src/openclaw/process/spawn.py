@@ -77,6 +77,22 @@ class Process:
             except OSError:
                 pass
 
+    def leave(self, seconds: float) -> bool:
+        """Let it go on without us for so long, under a guardian of its own. Whether that went: if not, end it.
+
+        Close its input first. What it writes is read by the guardian from now on, and thrown away.
+        """
+        if self._ended or self._exit.done() or self.stdout is None or self.stderr is None:
+            return False
+        try:
+            watch().tend(self._mark.decode(), self.pid, seconds, self.stdout, self.stderr)
+        except OSError as error:
+            _log.warning("Process %d cannot be left to go on: %s", self.pid, error)
+            return False
+        self._ended = True
+        self.on_exit(lambda _: _collect(self._popen))
+        return True
+
     async def end(self, *, grace: float = EXIT_GRACE, patience: float = TERM_PATIENCE) -> int:
         """Wait `grace` seconds for all of them to leave, send SIGTERM, wait `patience`, send SIGKILL. Returns the exit code.
 
@@ -143,6 +159,10 @@ class Process:
         self._look()
         if not self._exit.done():
             self._loop.call_later(_POLL_PAUSE, self._poll)
+
+
+def _collect(popen: "subprocess.Popen[bytes]") -> None:
+    popen.wait()
 
 
 def _exit_code(popen: "subprocess.Popen[bytes]") -> int | None:

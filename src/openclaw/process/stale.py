@@ -4,6 +4,7 @@ It happens when a gateway and its guardian were both killed. Looks and tells; en
 """
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -50,8 +51,9 @@ def _marks(process: Path) -> set[bytes]:
 def _guarded(process: Path) -> bytes:
     """The mark that a process guards; empty when it is no guardian."""
     argv = _read(process / "cmdline").rstrip(b"\0").split(b"\0")
-    is_guardian = len(argv) > 1 and os.path.basename(argv[-2]) == os.path.basename(guardian.__file__).encode()
-    return argv[-1].rstrip(b".") if is_guardian else b""
+    script = os.path.basename(guardian.__file__).encode()
+    marks = (mark for name, mark in pairwise(argv) if os.path.basename(name) == script)
+    return next(marks, b"").partition(b".")[0]
 
 
 def _name(process: Path) -> str:

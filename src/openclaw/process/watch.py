@@ -15,6 +15,9 @@ from openclaw.process import guardian
 
 _log = logging.getLogger(__name__)
 
+# Meant for everybody in sight; a guardian outlives them.
+_BLOCKED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 class Watch:
     def __init__(self) -> None:
@@ -38,6 +41,17 @@ class Watch:
     def ended(self, group: int) -> None:
         self._groups.discard(group)
         self._tell(b"-%d\n" % group)
+
+    def tend(self, mark: str, group: int, seconds: float, output: int, errors: int) -> None:
+        """Leave a child to a guardian of its own, which lets it go on for so long. Raises OSError."""
+        actions = [
+            (os.POSIX_SPAWN_DUP2, output, 0),
+            (os.POSIX_SPAWN_DUP2, errors, 1),
+            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+        ]
+        command = [sys.executable, "-I", "-S", guardian.__file__, mark, str(group), str(seconds)]
+        os.posix_spawn(sys.executable, command, {}, file_actions=actions, setsigmask=_BLOCKED)
+        self.ended(group)
 
     def leave(self) -> None:
         """At the end of this process: with nothing left to end, the guardian need not look for it."""
@@ -67,8 +81,7 @@ class Watch:
             ]
             # No site packages and an empty environment: it starts quickly, and nothing can be smuggled into it.
             command = [sys.executable, "-I", "-S", guardian.__file__, f"{self._mark}."]
-            blocked = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
-            self._guardian = os.posix_spawn(sys.executable, command, {}, file_actions=actions, setsigmask=blocked)
+            self._guardian = os.posix_spawn(sys.executable, command, {}, file_actions=actions, setsigmask=_BLOCKED)
         except OSError as error:
             os.close(ours)
             _log.warning("No guardian for our child processes: %s. If we are killed, they may be left over.", error)

@@ -58,7 +58,10 @@ def _log_dropped(reason: str) -> None:
 
 
 class StdioTransport:
-    """A recipe for one server. `env` is all the child gets (`process/environment.py`); `on_stderr` gets clean, redacted lines."""
+    """A recipe for one server. `env` is all the child gets (`process/environment.py`); `on_stderr` gets clean, redacted lines.
+
+    `fetch_seconds` is how long, from its start on, it may go on after we left, if it has never said a word.
+    """
 
     kind: TransportKind = "stdio"
 
@@ -71,7 +74,9 @@ class StdioTransport:
         max_message_bytes: int = MAX_MESSAGE_BYTES,
         on_stderr: Callable[[str], None] = _log_stderr,
         report: Callable[[str], None] = _log_dropped,
+        fetch_seconds: float = 0.0,
     ) -> None:
+        self._fetch_seconds = fetch_seconds
         self._argv = tuple(argv)
         self._env = env
         self._cwd = cwd
@@ -82,6 +87,7 @@ class StdioTransport:
     @asynccontextmanager
     async def open(self, sink: Sink) -> AsyncIterator[Link]:
         """Starts the process. Leaving ends it and all its descendants, within 7 s at the very worst."""
+        began = asyncio.get_running_loop().time()
         process = spawn(self._argv, env=self._env, cwd=self._cwd)
         assert process.stdin is not None  # pipes unless asked otherwise
         assert process.stdout is not None
@@ -102,9 +108,12 @@ class StdioTransport:
             yield link
         finally:
             link.close()
+            left = self._fetch_seconds - (asyncio.get_running_loop().time() - began)
             try:
-                # One that never said a word has nothing to finish, and would only keep whoever leaves.
-                await process.end(grace=EXIT_GRACE if link.was_heard else 0.0)
+                # What it is fetching is needed the next time.
+                if left <= 0 or link.was_heard or not process.leave(left):
+                    # One that never said a word has nothing to finish, and would only keep whoever leaves.
+                    await process.end(grace=EXIT_GRACE if link.was_heard else 0.0)
             finally:
                 stderr.drain()
                 stdout.close()
