@@ -19,7 +19,7 @@ from parts.hostile_server import WAYS, respond
 from parts.leaks import files_under, found_in
 from parts.model_servers import Answer, Call, ChatServer
 
-# How many of each kind; 432 with the key of the model and the token of the gateway.
+# How many of each kind; 432 with the key of the model.
 KINDS = {
     "env": 48,
     "variable": 48,
@@ -30,7 +30,7 @@ KINDS = {
     "header": 40,
     "variable_header": 40,
     "query": 40,
-    "bearer": 36,
+    "bearer": 37,
     "password": 2,
 }
 
@@ -40,7 +40,7 @@ def canaries() -> dict[str, list[str]]:
     made = {kind: [f"cnry-{secrets.token_hex(9)}" for _ in range(count)] for kind, count in KINDS.items()}
     for kind in ("env", "passed", "reference"):
         made[kind][:8] = [f'c"{secrets.token_hex(6)}/é+&<>' for _ in range(8)]
-    made["variable"][:8] = [secrets.token_hex(5) for _ in range(8)]
+    made["variable"][:8] = [f"k{secrets.token_hex(5)}" for _ in range(8)]
     return made
 
 
@@ -113,7 +113,7 @@ async def test_no_byte_of_a_secret_is_left_in_sessions_exports_pins_cache_logs_a
     # Those of servers that are switched off are not given to anybody: they stand in the config alone.
     key = f"sk-{secrets.token_hex(16)}"
     all_of_them = [*(value for values in made.values() for value in values), key]
-    assert len(all_of_them) >= 431
+    assert len(all_of_them) == 432
 
     calls = [Call(f"p{number}", "program__speak", {"how": how}) for number, how in enumerate(WAYS)]
     calls += [Call(f"w{number}", "web__speak", {"how": how}) for number, how in enumerate(WAYS) if how != "talk"]
@@ -141,19 +141,24 @@ async def test_no_byte_of_a_secret_is_left_in_sessions_exports_pins_cache_logs_a
             ("agent", "--session-key", "s", "-m", "Read @program:hostile://one and @web:hostile://one please."),
             ("agent", "--session-key", "s", "-m", "Go on."),
             ("sessions", "export", "s"),
-            ("mcp", "servers", "--json"),
-            ("mcp", "tools", "--json"),
-            ("mcp", "status", "program"),
-            ("mcp", "status", "refuses", "--json"),
-            ("mcp", "logs", "program"),
-            ("mcp", "call", "program__speak", "how=text", "--json"),
-            ("mcp", "call", "web__speak", "how=refuse"),
-            ("mcp", "prompt", "program", "ask", "word=x"),
             ("config", "get", "mcp"),
             ("audit", "--json"),
-            ("doctor", "--probe", "--json"),
         ]
         ran = {" ".join(words): await home.openclaw(*words) for words in commands}
+        ran["chat"] = await home.chat(
+            *(
+                "/mcp servers --json",
+                "/mcp tools --json",
+                "/mcp status program",
+                "/mcp status refuses --json",
+                "/mcp logs program",
+            ),
+            *(
+                "/mcp call program__speak how=text --json",
+                "/mcp call web__speak how=refuse",
+                "/mcp prompt program ask word=x",
+            ),
+        )
         requests = json.dumps(model.requests, ensure_ascii=False).encode()
 
     # They were given, and they were repeated: else nothing would be shown by not finding them.
