@@ -141,7 +141,7 @@ def write_note(folder: Path) -> None:
     (folder / "note.txt").write_text("a note on the disk")
 
 
-# `resources_list` and `resources_read` are tools of ours, for every server that has resources.
+# `resources_list` and `resources_read` are tools of ours, for every server that has a resource or a template.
 PROGRAMS = (
     Peer(
         "filesystem",
@@ -178,7 +178,7 @@ PROGRAMS = (
         "time",
         lambda folder: [python_of("servers"), "-m", "mcp_server_time", "--local-timezone", "UTC"],
         NEWEST,
-        frozenset(("get_current_time", "convert_time", "resources_list", "resources_read")),
+        frozenset(("get_current_time", "convert_time")),
         "convert_time",
         lambda folder: {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Kolkata"},
         "17:30",
@@ -191,7 +191,6 @@ PROGRAMS = (
             (
                 *("git_status", "git_diff_unstaged", "git_diff_staged", "git_diff", "git_commit", "git_add"),
                 *("git_reset", "git_log", "git_create_branch", "git_checkout", "git_show", "git_branch"),
-                *("resources_list", "resources_read"),
             )
         ),
         "git_status",
