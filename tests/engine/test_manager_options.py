@@ -41,15 +41,21 @@ async def test_servers_that_waited_for_a_place_start_when_there_are_more(tmp_pat
         assert (before, len({status.pid for status in manager.status()})) == (["ready", "stopped"], 2)
 
 
-async def test_fewer_places_end_no_server_that_runs(tmp_path: Path) -> None:
+async def test_fewer_places_end_no_server_that_is_in_use(tmp_path: Path) -> None:
     sites = [Site("stdio", tmp_path, name) for name in ("one", "two", "three")]
     specs = [site.spec() for site in sites]
     async with Manager(specs[:2]) as manager:
         before = [status.pid for status in manager.status()]
+        busy = [asyncio.ensure_future(manager.call(f"{name}__stall", {"key": "k"})) for name in ("one", "two")]
+        for site in sites[:2]:
+            await site.logged("stall k")
         await manager.reconcile(specs, EngineOptions(max_concurrent_servers=1))
         refused = await manager.call("three__echo", {"text": "hi"})
         assert [status.pid for status in manager.status()] == [*before, None]
         assert refused.is_error
+        for call in busy:
+            call.cancel()
+        await asyncio.gather(*busy, return_exceptions=True)
 
 
 async def test_idle_conversations_lose_their_servers_from_the_moment_it_is_set(tmp_path: Path) -> None:
