@@ -190,7 +190,7 @@ def test_a_client_config_names_the_module_where_there_is_no_program(tmp_path: Pa
         (["--nonsense"], "there is no option --nonsense"),
         (["--agent"], "--agent"),
         (["-v", "--log-level", "loud"], "--log-level is one of debug, info, warning, error"),
-        (["--print-config", "emacs"], "is one of claude-code, claude-desktop, cursor, vscode, codex"),
+        (["--print-config", "emacs"], "is one of claude-code, claude-desktop, cursor, vscode, codex, gemini-cli"),
     ],
 )
 def test_a_wrong_option_is_one_sentence(arguments: list[str], sentence: str, tmp_path: Path) -> None:

@@ -19,6 +19,12 @@ CLIENTS = {
     "cursor": "~/.cursor/mcp.json, or .cursor/mcp.json in a project",
     "vscode": ".vscode/mcp.json in a project, or `MCP: Open User Configuration`",
     "codex": "~/.codex/config.toml",
+    "gemini-cli": "~/.gemini/settings.json, or .gemini/settings.json in a project",
+    "opencode": "~/.config/opencode/opencode.json, or opencode.json in a project",
+    "cline": "cline_mcp_settings.json (MCP Servers → Configure MCP Servers); for its command line in ~/.cline/data/settings",
+    "continue": ".continue/mcpServers/openclaw.yaml in a project",
+    "windsurf": "~/.codeium/windsurf/mcp_config.json",
+    "zed": "~/.config/zed/settings.json (zed: open settings file), or .zed/settings.json in a project",
 }
 
 
@@ -29,11 +35,21 @@ def config_text(client: str, command: str, arguments: Sequence[str], env: Mappin
         raise UsageError(f"--print-config: there is no client {client!r}.", hint=f"Known: {', '.join(CLIENTS)}.")
     if client == "codex":
         return _toml(command, arguments, env)
+    if client == "continue":
+        return _yaml(command, arguments, env)
+    if client == "opencode":
+        return _json({"mcp": {"openclaw": _opencode_entry(command, arguments, env)}})
     entry: dict[str, object] = {"command": command, "args": list(arguments)}
     if env:
         entry["env"] = dict(env)
     if client == "vscode":
         return _json({"servers": {"openclaw": {"type": "stdio", **entry}}})
+    if client == "zed":
+        return _json({"context_servers": {"openclaw": {**entry, "timeout": ORDER_SECONDS}}})
+    if client == "cline":
+        entry["timeout"] = ORDER_SECONDS
+    if client == "gemini-cli":
+        entry["timeout"] = ORDER_SECONDS * 1000
     return _json({"mcpServers": {"openclaw": entry}})
 
 
@@ -50,6 +66,30 @@ def _json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
+def _opencode_entry(command: str, arguments: Sequence[str], env: Mapping[str, str]) -> dict[str, object]:
+    entry: dict[str, object] = {"type": "local", "command": [command, *arguments], "enabled": True}
+    if env:
+        entry["environment"] = dict(env)
+    return {**entry, "timeout": ORDER_SECONDS * 1000}
+
+
+def _yaml(command: str, arguments: Sequence[str], env: Mapping[str, str]) -> str:
+    lines = [
+        "name: openclaw",
+        "version: 0.0.1",
+        "schema: v1",
+        "mcpServers:",
+        "  - name: openclaw",
+        f"    command: {_string(command)}",
+        "    args:",
+        *(f"      - {_string(word)}" for word in arguments),
+        # Continue waits as long for an answer as for the start.
+        f"    connectionTimeout: {ORDER_SECONDS * 1000}",
+    ]
+    settings = [f"      {name}: {_string(value)}" for name, value in env.items()]
+    return "\n".join([*lines, "    env:", *settings] if settings else lines)
+
+
 def _toml(command: str, arguments: Sequence[str], env: Mapping[str, str]) -> str:
     lines = [
         "[mcp_servers.openclaw]",
@@ -62,5 +102,5 @@ def _toml(command: str, arguments: Sequence[str], env: Mapping[str, str]) -> str
 
 
 def _string(text: str) -> str:
-    # A basic string of TOML is a JSON string, as far as paths and options go.
+    # A basic string of TOML, and a double-quoted one of YAML, is a JSON string, as far as paths and options go.
     return json.dumps(text, ensure_ascii=False)
