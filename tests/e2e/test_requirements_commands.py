@@ -77,15 +77,30 @@ async def test_status_says_which_model_answers_and_which_key_is_missing(tmp_path
 
 @pytest.mark.requirement("001-US-1-error")
 @pytest.mark.requirement("002-3.7-needs")
-async def test_servers_that_cannot_work_are_refused_with_their_lines_before_anything_starts(tmp_path: Path) -> None:
-    servers = {"a": {"transport": "stdio"}, "b": {"transport": "pigeon", "url": "https://b.example"}, "c": {"url": 5}}
-    done = await Home(tmp_path, mcp={"servers": servers}).openclaw("mcp", "servers")
-    assert (done.code, done.out) == (2, "")
-    assert [re.sub(r"^.*openclaw\.json:", "", line) for line in done.err.splitlines()] == [
-        '4:7: mcp.servers.a: the stdio transport needs a command. Add "command".',
-        "8:9: mcp.servers.b.transport: unknown transport. Use stdio, streamable-http (or http) or sse.",
-        "12:16: mcp.servers.c.url: expected a text or a secret reference, found a number.",
-    ]
+async def test_servers_that_cannot_work_are_refused_with_their_lines_and_no_other_with_them(tmp_path: Path) -> None:
+    servers = {
+        "a": {"transport": "stdio"},
+        "b": {"transport": "pigeon", "url": "https://b.example"},
+        "c": {"url": 5},
+        "good": parts_server(),
+    }
+    home = Home(tmp_path, mcp={"servers": servers})
+    done = await home.openclaw("mcp", "servers", "--json")
+    shown = {server["name"]: (server["state"], server["reason"]) for server in json.loads(done.out)}
+    assert shown == {
+        "a": ("failed", 'openclaw.json:4:7: mcp.servers.a: the stdio transport needs a command. Add "command"'),
+        "b": (
+            "failed",
+            "openclaw.json:8:9: mcp.servers.b.transport: unknown transport. Use stdio, streamable-http (or http) or sse",
+        ),
+        "c": (
+            "failed",
+            "openclaw.json:12:16: mcp.servers.c.url: expected a text or a secret reference, found a number",
+        ),
+        "good": ("ready", ""),
+    }
+    checked = await home.openclaw("config", "validate")
+    assert (done.code, checked.code) == (0, 2)
 
 
 @pytest.mark.requirement("004-trouble-sessions")
