@@ -181,7 +181,6 @@ async def test_a_server_that_closes_its_output_is_lost() -> None:
     [
         ("twice", [{"type": "text", "text": "first"}]),
         ("stranger", [{"type": "text", "text": "to you"}]),
-        ("string-id", [{"type": "text", "text": "as a string"}]),
         ("float-id", []),
         ("nan", []),
         ("surrogate", []),

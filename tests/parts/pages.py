@@ -199,6 +199,8 @@ class Stage:
         env = {**self.env, **{name: "a-value-for-the-page" for name in _VARIABLE.findall(text) if name not in self.env}}
         try:
             loaded = parse_config(text, env=env, file=block.place)
+            if loaded.refusals:
+                raise ConfigError(loaded.refusals)
         except ConfigError as error:
             if "refused" not in block.notes:
                 raise BadPage(f"{block.place}: this config does not load:\n{error}") from None

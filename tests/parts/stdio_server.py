@@ -76,7 +76,6 @@ def notify(method: str, params: dict) -> None:
 LIES = {
     "twice": lambda id: [answer(id, text("first")), answer(id, text("second"))],
     "stranger": lambda id: [answer(id + 1000, text("to nobody")), answer(id, text("to you"))],
-    "string-id": lambda id: answer(str(id), text("as a string")),
     "float-id": lambda id: write_raw(b'{"id":%d.0,"jsonrpc":"2.0","result":{"content":[]}}\n' % id),
     "nan": lambda id: write_raw(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[],"x":NaN}}\n' % id),
     "surrogate": lambda id: write_raw(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[],"x":"\\ud800"}}\n' % id),

@@ -31,6 +31,7 @@ from openclaw.mcp.manager import Manager
 from openclaw.mcp.registry import ToolEntry
 from openclaw.mcp.results import CallResult, as_json
 from openclaw.security.external import clean_label
+from openclaw.security.unframe import without_frames
 from openclaw.tool import AskToSignIn, Invocation, ToolResult
 from openclaw.tools.invoke import CheckerCache, invoke
 
@@ -122,7 +123,7 @@ class _Caller:
         )
         if not kept:
             # Forbidden, or called with the wrong words: no server has heard of it.
-            raise UsageError(text_of(said.content))
+            raise UsageError(without_frames(text_of(said.content)).replace("\n", " ", 1))
         return kept[0]
 
     def _progress(self) -> Callable[[str], None] | None:
