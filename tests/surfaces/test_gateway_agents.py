@@ -25,7 +25,7 @@ async def gateway(tmp_path: Path) -> AsyncIterator[Running]:
         agents, providers = {}, {}
         for name, server in (("a", "mine"), ("b", "theirs")):
             (tmp_path / name / f"file-of-{name}").mkdir(parents=True)
-            own = stdio_server(env={"KEY": f"credential of {name}"}, maxInFlight=1)
+            own = stdio_server(env={"KEY": f"credential of {name}", "OWNER": f"agent {name}"}, maxInFlight=1)
             agents[name] = {
                 "model": f"model-{name}/one",
                 "workspace": str(tmp_path / name),
@@ -70,8 +70,10 @@ async def test_a_turn_of_one_agent_reaches_nothing_of_the_other(gateway: Running
 async def test_tools_credentials_and_rules_are_each_agents_own(gateway: Running) -> None:
     a, b = await tools_of(gateway, "a"), await tools_of(gateway, "b")
     assert not {name for name in a if "theirs" in name} | {name for name in b if "mine" in name}
-    assert "credential of a" in (await call(gateway, "a", "mcp_mine_environment"))[1]
-    assert "credential of b" in (await call(gateway, "b", "mcp_theirs_environment"))[1]
+    # A credential that a server repeats is masked; what stands beside it tells whose it is.
+    for agent, server in (("a", "mine"), ("b", "theirs")):
+        shown = (await call(gateway, agent, f"mcp_{server}_environment"))[1]
+        assert (f'"OWNER": "agent {agent}"' in shown, '"KEY": "[REDACTED]"' in shown) == (True, True)
     assert (await call(gateway, "a", "mcp_theirs_environment"))[0] == 404
     assert (await call(gateway, "b", "write", path="x", content="x"))[0] == 404
     assert (await gateway.get("/v1/mcp/servers/theirs?agent=a"))[0] == 404

@@ -28,7 +28,6 @@ async def test_a_bad_entry_is_named_with_file_and_line_and_the_others_work(house
     assert (called.code, called.out.strip()) == (0, "hello")
     line = (house.state / "openclaw.json").read_text().split("\n").index('        "KEY": "${input:key}"') + 1
     where = f"openclaw.json:{line}:16: mcpServers.bad.env.KEY: ${{input:key}} is a word of another program, and means nothing here."
-    assert where in called.err
     assert where in doctor.out
     assert "mcpServers.worse: expected an object, found a number." in doctor.out
     assert "ok  Config: the servers under mcpServers are read as those under mcp.servers" in doctor.out
