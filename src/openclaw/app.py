@@ -154,6 +154,7 @@ class App:
         instructions: str = "",
         workspace: Path | None = None,
         sign_in: AskToSignIn | None = None,
+        label: str = "",
     ) -> Reply:
         """Say something to an agent and wait for its whole answer; `on_event` sees it come.
 
@@ -162,7 +163,8 @@ class App:
         None waits as long as each may take to connect, once for one that hangs. Raises UsageError, ConfigError,
         ModelError, StoreError or MediaError before anything was said; what goes wrong later is in the reply. `instructions` are added to
         the agent's own; `workspace` is where it works if it has none configured. `blocks` are content the person pointed at, already
-        framed where it is not their own. `sign_in` is given where a person can be asked: a call that needs one waits for it.
+        framed where it is not their own. `sign_in` is given where a person can be asked: a call that needs one waits for it. `label` is
+        noted behind the answer in the store.
         """
         began = time.monotonic()
         spec = agent_spec(self.config, agent)
@@ -185,6 +187,7 @@ class App:
                     spent=waited + time.monotonic() - began,
                     sign_in=sign_in,
                     patience=float("inf") if patience is None else patience,
+                    label=label,
                 )
             finally:
                 discard(sent)

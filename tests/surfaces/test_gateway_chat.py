@@ -3,8 +3,6 @@
 import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,35 +11,18 @@ import pytest
 
 from openclaw.content import AssistantMessage, Text, UserMessage
 from openclaw.gateway.chat_routes import SESSION_HEADER
-from parts.gateways import Running, home, running, stdio_server
+from openclaw.sessions.key import is_unnamed
+from parts.gateways import home, running
 from parts.model_servers import MODEL, Answer, ChatServer
+from parts.openai_client import playing, said, vendor
 from parts.processes import HANG_GUARD
 
 ECHO = {"toolCalls": [{"name": "part__echo", "arguments": {"text": "from the server"}}], "text": "Let me ask."}
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
 
-@asynccontextmanager
-async def playing(folder: Path, *turns: Mapping[str, Any], **config: Any) -> AsyncIterator[Running]:
-    """A gateway whose model plays these turns and whose agent has one server."""
-    with home(folder) as place:
-        place.save({"mcp": {"servers": {"part": stdio_server()}}, **place.script(*turns), **config})
-        async with running(place) as gateway:
-            await gateway.ready("part")
-            yield gateway
-
-
-def vendor(gateway: Running) -> openai.AsyncOpenAI:
-    return openai.AsyncOpenAI(base_url=f"{gateway.url}/v1", api_key=gateway.home.token, max_retries=0)
-
-
 def hello(**more: Any) -> dict[str, Any]:
     return {"model": "openclaw", "messages": [{"role": "user", "content": "hello"}], **more}
-
-
-async def said(gateway: Running, key: str) -> list[Any]:
-    async with gateway.gateway.app.store.turn(key, "main") as turn:
-        return turn.history()
 
 
 async def test_the_vendors_client_streams_an_answer_that_used_an_mcp_tool(tmp_path: Path) -> None:
@@ -115,6 +96,8 @@ async def test_requests_without_a_name_are_conversations_of_their_own(tmp_path: 
         lengths = [len(await said(gateway, key)) for key in keys]
 
     assert (len(set(keys)), lengths) == (2, [2, 2])
+    # Retention knows them as such.
+    assert all(map(is_unnamed, keys))
 
 
 async def test_a_new_conversation_takes_over_what_the_request_says_was_said(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from openclaw.models.provider import ProviderStream
 from openclaw.security.audit import AuditEntry
 from openclaw.sessions.lock import FOREVER
 from openclaw.sessions.store import Store
-from openclaw.sessions.turn import Turn
+from openclaw.sessions.turn import ANSWER, Turn
 from openclaw.tool import Absence, AskToSignIn, ContextSource, Invocation, Tool, ToolResult, ToolSource
 from openclaw.tools.invoke import Audit, CheckerCache, PolicyDecide, Running, invoke, unknown
 
@@ -101,8 +101,11 @@ class Agent(msgspec.Struct, frozen=True):
         spent: float = 0.0,
         patience: float = 0.0,
         sign_in: AskToSignIn | None = None,
+        label: str = "",
     ) -> RunOutcome:
         """Answer `message` in its session. Waits for the session's turn before, and `patience` seconds for tools still being found.
+
+        `label` is noted behind the answer in the store, for a surface that wants to find it again.
 
         `deadline` is seconds for all of it, of which `spent` are gone already. Raises SessionBusyError when they are over before the
         session is free, StoreError when the session cannot be read or written, and CancelledError after the transcript is closed.
@@ -116,7 +119,7 @@ class Agent(msgspec.Struct, frozen=True):
             known = min(patience, left())
             await asyncio.gather(*(source.settle(agent, known) for source in self.parts.sources))
             turn = _TurnHost(self, stored, message, self.system_prompt(), sink, self.settings.window)
-            return await run(
+            outcome = await run(
                 RunRequest(
                     agent=agent,
                     session_key=session_key,
@@ -142,6 +145,9 @@ class Agent(msgspec.Struct, frozen=True):
                 prepare=turn.prepare,
                 shorten=turn.shorten,
             )
+            if label and outcome.reason != "error":
+                stored.note(ANSWER, label)
+            return outcome
 
     @asynccontextmanager
     async def _taken(self, session_key: str, deadline: float | None, left: float) -> AsyncIterator[Turn]:

@@ -1,48 +1,62 @@
-"""`/v1/chat/completions` and `/v1/models`: an agent behind OpenAI's wire.
+"""`/v1/chat/completions`, `/v1/responses` and `/v1/models`: an agent behind OpenAI's two wires.
 
-A conversation is named by the header X-OpenClaw-Session-Key (any key of the store, as `openclaw sessions` shows it) or by `user` (in a
-namespace of its own); without either, each request is a new one. A line that begins with a slash is text for the model like any other.
-When the caller leaves, the run ends.
+A conversation is named by the header X-OpenClaw-Session-Key (any key of the store, as `openclaw sessions` shows it), by the response it
+goes on from, or by `user` (in a namespace of its own); without any, each request is a new one. A line that begins with a slash is text
+for the model like any other. When the caller leaves, the run ends.
 """
 
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 from aiohttp import web
 
 from openclaw.agent.events import Event, Sink, ToolStart
 from openclaw.app import App, Reply
-from openclaw.commands.agent import as_json
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.agents import agent_ids
-from openclaw.errors import OpenClawError, UsageError
+from openclaw.errors import OpenClawError
 from openclaw.gateway.completions import (
+    AnswerForm,
+    CompletionForm,
     CompletionRequest,
     Envelope,
+    ParameterError,
     TextFlow,
     UnknownModelError,
-    error_json,
-    finish_reason,
+    agent_of,
+    model_json,
     models_json,
     read_completion_request,
-    sse,
 )
 from openclaw.gateway.http import KEEP_ALIVE, failed, failure, json_response, read_body
+from openclaw.gateway.responses import (
+    ResponseForm,
+    ResponseRequest,
+    new_response_id,
+    read_response_request,
+    session_of,
+    unknown_response,
+)
 from openclaw.redact import redact
+from openclaw.sessions.event import Custom, history
+from openclaw.sessions.key import agent_of as owner_of
+from openclaw.sessions.key import new_key
 from openclaw.sessions.key import session_key as full_key
+from openclaw.sessions.store import UnknownSessionError
+from openclaw.sessions.turn import ANSWER
 
 SESSION_HEADER = "X-OpenClaw-Session-Key"
 # Conversations named by `user`, and those nobody named.
 USER_NAMESPACE = "openai-user"
 NEW_NAMESPACE = "http"
-_KEY_BYTES = 16
 # Reading more than this takes longer than anybody else should wait: pictures come as megabytes of Base64.
 _SMALL_BODY = 256 * 1024
-_DETAILS = ("toolCalls", "media", "sessionKey", "stopped", "error")
+
+_T = TypeVar("_T")
 
 
 class SessionName(msgspec.Struct, frozen=True):
@@ -61,107 +75,170 @@ class ChatRoutes:
         self._created = int(time.time())
 
     def routes(self) -> list[web.RouteDef]:
-        return [web.post("/v1/chat/completions", self.complete), web.get("/v1/models", self.models)]
+        return [
+            web.post("/v1/chat/completions", self.complete),
+            web.post("/v1/responses", self.respond),
+            web.get("/v1/models", self.models),
+            # Names of agents' models hold a slash.
+            web.get("/v1/models/{model:.+}", self.model),
+        ]
 
     async def models(self, request: web.Request) -> web.Response:
         return json_response(models_json(agent_ids(self._app.config), self._created))
 
+    async def model(self, request: web.Request) -> web.Response:
+        name = request.match_info["model"]
+        self._agent(agent_of(name))
+        return json_response(model_json(name, self._created))
+
     async def complete(self, request: web.Request) -> web.StreamResponse:
-        sent = await read_body(request)
-        asked = (
-            read_completion_request(sent)
-            if len(sent) <= _SMALL_BODY
-            else await asyncio.to_thread(read_completion_request, sent)
-        )
+        asked = await _read(request, read_completion_request)
         session = self._session(asked, request.headers.get(SESSION_HEADER, ""))
+        envelope = Envelope(f"chatcmpl-{secrets.token_hex(12)}", int(time.time()), asked.model)
+        return await self._answer(request, asked, session, CompletionForm(envelope, asked.include_usage))
+
+    async def respond(self, request: web.Request) -> web.StreamResponse:
+        wanted = await _read(request, read_response_request)
+        session = await self._session_of_response(wanted, request.headers.get(SESSION_HEADER, ""))
+        form = ResponseForm(new_response_id(session.key), int(time.time()), wanted)
+        try:
+            return await self._answer(request, wanted.asked, session, form, label=form.id if wanted.is_kept else "")
+        finally:
+            if not wanted.is_kept:
+                await self._app.store.delete(session.key)
+
+    async def _answer(
+        self, request: web.Request, asked: CompletionRequest, session: SessionName, form: AnswerForm, *, label: str = ""
+    ) -> web.StreamResponse:
+        """`label` is what the answer is found by later."""
         began = time.monotonic()
         await self._tell_history(session, asked)
         waited = time.monotonic() - began
-        envelope = Envelope(f"chatcmpl-{secrets.token_hex(12)}", int(time.time()), asked.model)
+
+        def reply(on_event: Sink) -> Coroutine[Any, Any, Reply]:
+            return self._app.reply(
+                asked.message,
+                agent=session.agent,
+                session_key=session.key,
+                attachments=asked.attachments,
+                on_event=on_event,
+                waited=waited,
+                patience=self._app.engine.startup_grace,
+                instructions=asked.instructions,
+                label=label,
+            )
+
+        headers = {SESSION_HEADER: _header_value(session.key)}
         if asked.stream:
-            return await self._stream(request, asked, session, envelope, waited)
+            return await _stream(request, reply, form, {**self._headers(request), **headers})
         flow = TextFlow()
-        reply = await self._reply(asked, session, flow, waited)
-        if reply.reason == "error":
-            return failure(502, "model_failed", reply.error)
-        body = envelope.whole(flow.text, finish_reason(reply.reason), reply.usage, _details(reply))
-        return json_response(body, headers={SESSION_HEADER: _header_value(session.key)})
+        answer = await reply(flow)
+        if answer.reason == "error":
+            return failure(502, "model_failed", answer.error)
+        return json_response(form.whole(flow.text, answer), headers=headers)
+
+    def _agent(self, name: str) -> str:
+        """The agent that a request names, the default one for none. Raises UnknownModelError."""
+        if name and name not in agent_ids(self._app.config):
+            raise UnknownModelError(f"There is no agent {name[:80]!r}.", hint="GET /v1/models lists them.")
+        return agent_spec(self._app.config, name).id
 
     def _session(self, asked: CompletionRequest, given: str) -> SessionName:
-        if asked.agent and asked.agent not in agent_ids(self._app.config):
-            raise UnknownModelError(f"There is no agent {asked.agent[:80]!r}.", hint="GET /v1/models lists them.")
-        agent = agent_spec(self._app.config, asked.agent).id
+        agent = self._agent(asked.agent)
         if given:
             return SessionName(agent, full_key(agent, given))
         if asked.user:
             return SessionName(agent, full_key(agent, asked.user, USER_NAMESPACE))
-        return SessionName(agent, full_key(agent, secrets.token_hex(_KEY_BYTES), NEW_NAMESPACE))
+        return _new_session(agent)
+
+    async def _session_of_response(self, wanted: ResponseRequest, given: str) -> SessionName:
+        if given and not wanted.is_kept:
+            raise ParameterError("store", f"The session that {SESSION_HEADER} names is kept: `store` cannot be false.")
+        if wanted.previous:
+            if given:
+                message = f"Either {SESSION_HEADER} names the conversation, or `previous_response_id`; not both."
+                raise ParameterError("previous_response_id", message, code="invalid_request")
+            return await self._after(wanted)
+        if not wanted.is_kept:
+            return _new_session(self._agent(wanted.asked.agent))
+        return self._session(wanted.asked, given)
+
+    async def _after(self, wanted: ResponseRequest) -> SessionName:
+        """The conversation as it was after a response: its session, or a copy up to there if more was said or nothing may be kept."""
+        agent, key = self._agent(wanted.asked.agent), session_of(wanted.previous)
+        if owner_of(key) != agent:
+            raise unknown_response(wanted.previous)
+        try:
+            events = [entry.event for entry in (await self._app.store.show(key)).entries]
+        except UnknownSessionError:
+            raise unknown_response(wanted.previous) from None
+        mark = Custom(ANSWER, wanted.previous)
+        if mark not in events:
+            raise unknown_response(wanted.previous)
+        if events[-1] == mark and wanted.is_kept:
+            return SessionName(agent, key)
+        copy = _new_session(agent)
+        async with self._app.store.turn(copy.key, agent) as turn:
+            turn.append(*history(events[: events.index(mark)]))
+        return copy
 
     async def _tell_history(self, session: SessionName, asked: CompletionRequest) -> None:
         """A conversation that begins here takes over what the request says was said; one that exists knows better."""
-        if not asked.message and not asked.attachments:
-            raise UsageError("There is nothing to answer: the last message is empty.")
         if asked.history:
             patience = agent_spec(self._app.config, session.agent).timeout
             async with self._app.store.turn(session.key, session.agent, patience=patience) as turn:
                 if not turn.history():
                     turn.append(*asked.history)
 
-    async def _reply(self, asked: CompletionRequest, session: SessionName, on_event: Sink, waited: float) -> Reply:
-        return await self._app.reply(
-            asked.message,
-            agent=session.agent,
-            session_key=session.key,
-            attachments=asked.attachments,
-            on_event=on_event,
-            waited=waited,
-            patience=self._app.engine.startup_grace,
-            instructions=asked.instructions,
-        )
 
-    async def _stream(
-        self,
-        request: web.Request,
-        asked: CompletionRequest,
-        session: SessionName,
-        envelope: Envelope,
-        waited: float,
-    ) -> web.StreamResponse:
-        flow = TextFlow()
-        pieces: asyncio.Queue[str | None] = asyncio.Queue()
-
-        def take(event: Event) -> None:
-            if (piece := flow.take(event)) or isinstance(event, ToolStart):
-                # An empty piece says that work has begun.
-                pieces.put_nowait(piece)
-
-        run = asyncio.get_running_loop().create_task(self._reply(asked, session, take, waited))
-        run.add_done_callback(lambda _: pieces.put_nowait(None))
-        try:
-            first = await _within(KEEP_ALIVE, pieces)
-            if first is None and (error := _failure_of(run)) is not None:
-                # Nothing was said yet: the caller gets a proper status.
-                return error
-            response = web.StreamResponse(
-                headers={**self._headers(request), SESSION_HEADER: _header_value(session.key)}
-            )
-            response.content_type = "text/event-stream"
-            await response.prepare(request)
-            await response.write(sse(envelope.piece({"role": "assistant", "content": first or ""})))
-            if first is not None:
-                await _pass_on(response, envelope, pieces)
-            await response.write(_ending(run, asked, envelope))
-            await response.write_eof()
-            return response
-        finally:
-            run.cancel()
-            await asyncio.gather(run, return_exceptions=True)
+def _new_session(agent: str) -> SessionName:
+    return SessionName(agent, full_key(agent, new_key(), NEW_NAMESPACE))
 
 
-async def _pass_on(response: web.StreamResponse, envelope: Envelope, pieces: "asyncio.Queue[str | None]") -> None:
+async def _read(request: web.Request, reader: Callable[[bytes], _T]) -> _T:
+    sent = await read_body(request)
+    return reader(sent) if len(sent) <= _SMALL_BODY else await asyncio.to_thread(reader, sent)
+
+
+async def _stream(
+    request: web.Request,
+    reply: Callable[[Sink], Coroutine[Any, Any, Reply]],
+    form: AnswerForm,
+    headers: Mapping[str, str],
+) -> web.StreamResponse:
+    flow = TextFlow()
+    pieces: asyncio.Queue[str | None] = asyncio.Queue()
+
+    def take(event: Event) -> None:
+        if (piece := flow.take(event)) or isinstance(event, ToolStart):
+            # An empty piece says that work has begun.
+            pieces.put_nowait(piece)
+
+    run = asyncio.get_running_loop().create_task(reply(take))
+    run.add_done_callback(lambda _: pieces.put_nowait(None))
+    try:
+        first = await _within(KEEP_ALIVE, pieces)
+        if first is None and (error := _failure_of(run)) is not None:
+            # Nothing was said yet: the caller gets a proper status.
+            return error
+        response = web.StreamResponse(headers=headers)
+        response.content_type = "text/event-stream"
+        await response.prepare(request)
+        await response.write(form.opening(first or ""))
+        if first is not None:
+            await _pass_on(response, form, pieces)
+        await response.write(_ending(run, flow.text, form))
+        await response.write_eof()
+        return response
+    finally:
+        run.cancel()
+        await asyncio.gather(run, return_exceptions=True)
+
+
+async def _pass_on(response: web.StreamResponse, form: AnswerForm, pieces: "asyncio.Queue[str | None]") -> None:
     """Text as it comes, and a sign of life when none does."""
     while (piece := await _within(KEEP_ALIVE, pieces)) is not None:
-        await response.write(sse(envelope.piece({"content": piece})) if piece else b": still working\n\n")
+        await response.write(form.piece(piece) if piece else b": still working\n\n")
 
 
 async def _within(seconds: float, pieces: "asyncio.Queue[str | None]") -> str | None:
@@ -184,23 +261,15 @@ def _failure_of(run: "asyncio.Task[Reply]") -> web.Response | None:
     return failure(502, "model_failed", reply.error) if reply.reason == "error" else None
 
 
-def _ending(run: "asyncio.Task[Reply]", asked: CompletionRequest, envelope: Envelope) -> bytes:
+def _ending(run: "asyncio.Task[Reply]", text: str, form: AnswerForm) -> bytes:
     error = run.exception()
     if error is not None:
         known = str(error) if isinstance(error, OpenClawError) else f"An internal error ({type(error).__name__})."
-        return sse(error_json(redact(known), "failed", "server_error"))
+        return form.broken(text, redact(known), "failed")
     reply = run.result()
     if reply.reason == "error":
-        return sse(error_json(redact(reply.error), "model_failed", "server_error"))
-    last = sse(envelope.piece({}, finish_reason(reply.reason), openclaw=_details(reply)))
-    if asked.include_usage:
-        last += sse(envelope.totals(reply.usage))
-    return last + b"data: [DONE]\n\n"
-
-
-def _details(reply: Reply) -> dict[str, Any]:
-    """What OpenAI's shape has no place for."""
-    return {name: value for name, value in as_json(reply).items() if name in _DETAILS}
+        return form.broken(text, redact(reply.error), "model_failed")
+    return form.ending(text, reply)
 
 
 def _header_value(key: str) -> str:

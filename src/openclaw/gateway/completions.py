@@ -2,56 +2,72 @@
 
 A request becomes one message to an agent: the text and attachments after the last answer. What came before is the conversation so far,
 for a session that does not know it yet. System texts are added to the agent's own instructions. Tools of the caller are refused,
-because the agent would never call them; sampling settings are the agent's business and ignored.
+because the agent would never call them; sampling settings are the agent's business and ignored. responses.py is the same in other words,
+and made of what stands here.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from openclaw.agent.attachments import Attachment
 from openclaw.agent.events import Event, MessageEnd, RunReason, TextDelta
+from openclaw.commands.agent import as_json
 from openclaw.content import PICTURES, AssistantMessage, Block, Image, Message, Text, Usage, UserMessage, to_json
 from openclaw.errors import UsageError
 from openclaw.media import ITEM_BYTES, MAX_FILES, MAX_IMAGES, clean_type, decode_base64, safe_name, sniff
+from openclaw.reply import Reply
 
 MODEL: Final = "openclaw"
 DEFAULT: Final = "default"
 _SPEECH = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 # Between the texts of two messages of one answer.
 _BREAK = "\n\n"
+_DETAILS = ("toolCalls", "media", "sessionKey", "stopped", "error")
 
 
 class UnknownModelError(UsageError):
     pass
 
 
-class _ImageUrl(msgspec.Struct):
+class ParameterError(UsageError):
+    """A field of the request that is the reason why it is refused. `code` is for a program."""
+
+    def __init__(self, parameter: str, message: str, *, hint: str = "", code: str = "unsupported_parameter") -> None:
+        super().__init__(message, hint=hint)
+        self.parameter = parameter
+        self.code = code
+
+
+OWN_TOOLS = "The agent uses its own tools; `tools` and `functions` of a caller are not supported."
+
+
+class ImageUrl(msgspec.Struct):
     url: str
 
 
-class _Speech(msgspec.Struct):
+class Speech(msgspec.Struct):
     data: str
     format: str = "wav"
 
 
-class _File(msgspec.Struct):
+class SentFile(msgspec.Struct):
     file_data: str = ""
     filename: str = ""
 
 
-class _Part(msgspec.Struct):
+class SpokenPart(msgspec.Struct):
     type: str
     text: str = ""
-    image_url: _ImageUrl | None = None
-    input_audio: _Speech | None = None
-    file: _File | None = None
+    image_url: ImageUrl | None = None
+    input_audio: Speech | None = None
+    file: SentFile | None = None
 
 
-class _Message(msgspec.Struct):
+class Spoken(msgspec.Struct):
     role: str
-    content: str | list[_Part] | None = None
+    content: str | list[SpokenPart] | None = None
 
 
 class _StreamOptions(msgspec.Struct):
@@ -60,7 +76,7 @@ class _StreamOptions(msgspec.Struct):
 
 class _Completion(msgspec.Struct):
     model: str
-    messages: list[_Message]
+    messages: list[Spoken]
     stream: bool | None = False
     stream_options: _StreamOptions | None = None
     user: str | None = None
@@ -90,26 +106,36 @@ def read_completion_request(data: bytes) -> CompletionRequest:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"The request is not a chat completion: {error}.") from None
     if asked.tools or asked.functions:
-        raise UsageError("The agent uses its own tools; `tools` and `functions` of a caller are not supported.")
+        raise ParameterError("tools" if asked.tools else "functions", OWN_TOOLS)
     if asked.n not in (None, 1):
-        raise UsageError("Only one answer is given: `n` must be 1.")
-    last_answer = max((i for i, one in enumerate(asked.messages) if one.role == "assistant"), default=-1)
-    before, after = asked.messages[: last_answer + 1], asked.messages[last_answer + 1 :]
+        raise ParameterError("n", "Only one answer is given: `n` must be 1.")
+    return msgspec.structs.replace(
+        request_of(asked.model, asked.messages),
+        user=asked.user or "",
+        stream=bool(asked.stream),
+        include_usage=bool(asked.stream_options and asked.stream_options.include_usage),
+    )
+
+
+def request_of(model: str, messages: Sequence[Spoken]) -> CompletionRequest:
+    """What follows the last answer is said to the agent. Raises UsageError or MediaError."""
+    last_answer = max((i for i, one in enumerate(messages) if one.role == "assistant"), default=-1)
+    before, after = messages[: last_answer + 1], messages[last_answer + 1 :]
     spoken = [one for one in after if one.role == "user"]
     if not spoken:
         raise UsageError("There is nothing to answer: the last message must be the user's.")
     counter = _Counter()
     attachments = tuple(item for one in spoken for item in counter.attachments(one))
+    text = _BREAK.join(filter(None, map(_text, spoken)))
+    if not text and not attachments:
+        raise UsageError("There is nothing to answer: the last message is empty.")
     return CompletionRequest(
-        model=asked.model,
-        agent=agent_of(asked.model),
-        message=_BREAK.join(filter(None, map(_text, spoken))),
+        model=model,
+        agent=agent_of(model),
+        message=text,
         attachments=attachments,
         history=tuple(message for one in before if (message := _said(one, counter)) is not None),
-        instructions=_BREAK.join(_text(one) for one in asked.messages if one.role in ("system", "developer")),
-        user=asked.user or "",
-        stream=bool(asked.stream),
-        include_usage=bool(asked.stream_options and asked.stream_options.include_usage),
+        instructions=_BREAK.join(_text(one) for one in messages if one.role in ("system", "developer")),
     )
 
 
@@ -121,13 +147,13 @@ def agent_of(model: str) -> str:
     return "" if agent == DEFAULT else agent
 
 
-def _text(one: _Message) -> str:
+def _text(one: Spoken) -> str:
     if isinstance(one.content, list):
         return "\n".join(part.text for part in one.content if part.type == "text")
     return one.content or ""
 
 
-def _said(one: _Message, counter: "_Counter") -> Message | None:
+def _said(one: Spoken, counter: "_Counter") -> Message | None:
     """A message of an earlier turn; None for what cannot be told again (tool results of another program)."""
     if one.role == "assistant":
         return AssistantMessage((Text(_text(one)),)) if _text(one) else None
@@ -149,11 +175,11 @@ class _Counter:
         self._images = 0
         self._files = 0
 
-    def attachments(self, one: _Message) -> list[Attachment]:
+    def attachments(self, one: Spoken) -> list[Attachment]:
         parts = one.content if isinstance(one.content, list) else []
         return [self._attachment(part) for part in parts if part.type != "text"]
 
-    def _attachment(self, part: _Part) -> Attachment:
+    def _attachment(self, part: SpokenPart) -> Attachment:
         if part.image_url is not None:
             self._images += 1
             if self._images > MAX_IMAGES:
@@ -209,6 +235,45 @@ class TextFlow:
         return "".join(self.pieces)
 
 
+class AnswerForm(Protocol):
+    """How one answer is written down: whole, or as a stream that begins with what the model said first."""
+
+    def whole(self, text: str, reply: Reply) -> dict[str, Any]: ...
+
+    def opening(self, piece: str) -> bytes: ...
+
+    def piece(self, piece: str) -> bytes: ...
+
+    def ending(self, text: str, reply: Reply) -> bytes: ...
+
+    def broken(self, text: str, message: str, code: str) -> bytes:
+        """The end of a stream that failed after `text`."""
+        ...
+
+
+class CompletionForm(msgspec.Struct, frozen=True):
+    """A chat completion."""
+
+    envelope: "Envelope"
+    include_usage: bool = False
+
+    def whole(self, text: str, reply: Reply) -> dict[str, Any]:
+        return self.envelope.whole(text, finish_reason(reply.reason), reply.usage, details(reply))
+
+    def opening(self, piece: str) -> bytes:
+        return sse(self.envelope.piece({"role": "assistant", "content": piece}))
+
+    def piece(self, piece: str) -> bytes:
+        return sse(self.envelope.piece({"content": piece}))
+
+    def ending(self, text: str, reply: Reply) -> bytes:
+        last = sse(self.envelope.piece({}, finish_reason(reply.reason), openclaw=details(reply)))
+        return last + (sse(self.envelope.totals(reply.usage)) if self.include_usage else b"") + b"data: [DONE]\n\n"
+
+    def broken(self, text: str, message: str, code: str) -> bytes:
+        return sse(error_json(message, code, "server_error"))
+
+
 class Envelope(msgspec.Struct, frozen=True):
     """What all parts of one answer share."""
 
@@ -253,19 +318,27 @@ def finish_reason(reason: RunReason) -> str:
     return "stop" if reason == "done" else "length"
 
 
-def error_json(message: str, code: str, kind: str = "invalid_request_error") -> dict[str, Any]:
-    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+def details(reply: Reply) -> dict[str, Any]:
+    """What OpenAI's shapes have no place for."""
+    return {name: value for name, value in as_json(reply).items() if name in _DETAILS}
 
 
-def sse(data: Any) -> bytes:
-    """One server-sent event of JSON without a name."""
-    return b"data: " + to_json(data) + b"\n\n"
+def error_json(
+    message: str, code: str, kind: str = "invalid_request_error", parameter: str | None = None
+) -> dict[str, Any]:
+    return {"error": {"message": message, "type": kind, "param": parameter, "code": code}}
+
+
+def sse(data: Any, name: str = "") -> bytes:
+    """One server-sent event of JSON."""
+    return (f"event: {name}\n".encode() if name else b"") + b"data: " + to_json(data) + b"\n\n"
 
 
 def models_json(agents: Sequence[str], created: int) -> dict[str, Any]:
     """The list of `/v1/models`: the default agent under its two names, then every agent."""
     names = [MODEL, f"{MODEL}/{DEFAULT}", *(f"{MODEL}/{agent}" for agent in agents)]
-    return {
-        "object": "list",
-        "data": [{"id": name, "object": "model", "created": created, "owned_by": MODEL} for name in names],
-    }
+    return {"object": "list", "data": [model_json(name, created) for name in names]}
+
+
+def model_json(name: str, created: int) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": created, "owned_by": MODEL}

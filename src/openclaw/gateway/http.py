@@ -28,7 +28,7 @@ from openclaw.errors import (
     TransportError,
     UsageError,
 )
-from openclaw.gateway.completions import UnknownModelError, error_json
+from openclaw.gateway.completions import ParameterError, UnknownModelError, error_json
 from openclaw.gateway.guard import (
     NO_TOKEN,
     GuardRefusal,
@@ -335,16 +335,19 @@ def _failed_response(error: Exception, route: str) -> web.Response:
 _TOO_LARGE = f"The request is larger than {MAX_BODY:,} bytes."
 
 
-def failure(status: int, code: str, message: str) -> web.Response:
-    return web.Response(body=failure_bytes(status, code, message), status=status, content_type="application/json")
+def failure(status: int, code: str, message: str, parameter: str | None = None) -> web.Response:
+    body = failure_bytes(status, code, message, parameter)
+    return web.Response(body=body, status=status, content_type="application/json")
 
 
-def failure_bytes(status: int, code: str, message: str) -> bytes:
+def failure_bytes(status: int, code: str, message: str, parameter: str | None = None) -> bytes:
     kind = "server_error" if status >= 500 else "authentication_error" if status in (401, 403) else None
-    return to_json(error_json(redact(message), code, kind or "invalid_request_error"))
+    return to_json(error_json(redact(message), code, kind or "invalid_request_error", parameter))
 
 
 def failed(error: OpenClawError) -> web.Response:
+    if isinstance(error, ParameterError):
+        return failure(400, error.code, str(error), error.parameter)
     status, code = next((status, code) for kind, status, code in _STATUS if isinstance(error, kind))
     return failure(status, code, str(error))
 

@@ -23,6 +23,10 @@ _SHOWN_KEY = 80
 _ID_BYTES = 16
 
 
+class UnknownSessionError(StoreError):
+    pass
+
+
 class SessionInfo(msgspec.Struct, frozen=True):
     """One line of `openclaw sessions`. Times are seconds since 1970; `messages` counts all that were ever said."""
 
@@ -55,7 +59,7 @@ class Store(Protocol):
         ...
 
     async def show(self, key: str) -> Transcript:
-        """Raises StoreError when there is no such session."""
+        """Raises UnknownSessionError when there is no such session."""
         ...
 
     async def delete(self, key: str) -> bool:
@@ -82,8 +86,8 @@ def entry(seq: int, at: float, event: SessionEvent) -> Entry:
     return Entry(f"{seq:08x}", f"{seq - 1:08x}" if seq > 1 else None, at, event)
 
 
-def unknown_session(key: str) -> StoreError:
-    return StoreError(
+def unknown_session(key: str) -> UnknownSessionError:
+    return UnknownSessionError(
         f"There is no session with the key {one_line(key, _SHOWN_KEY)!r}.", hint="`openclaw sessions` lists them."
     )
 

@@ -11,6 +11,9 @@ from typing import Any
 from openclaw.content import Message
 from openclaw.sessions.event import Custom, Packed, Reset, Said, SessionEvent, Shortened, history, pack
 
+# The name of the note behind an answer that a surface wants to find again.
+ANSWER = "answer"
+
 Write = Callable[[Sequence[Packed]], Awaitable[None]]
 
 
