@@ -174,12 +174,13 @@ async def _read() -> str:
 
 def _has_keys() -> bool:
     """Whether a person sits at standard input, and what they type is for us."""
-    return (
-        sys.stdin.isatty()
-        and sys.stderr.isatty()
-        and os.name == "posix"
-        and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
-    )
+    if os.name != "posix" or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except OSError:
+        # A terminal, but not the one that this process is controlled from.
+        return False
 
 
 async def _enter() -> None:

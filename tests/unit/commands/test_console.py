@@ -6,9 +6,11 @@ import pytest
 from msgspec import Raw
 
 from openclaw.commands.console import Console, duration
-from openclaw.commands.render import show_result, tell_of_waiting
+from openclaw.commands.render import show_result
+from openclaw.commands.waiting import told_of_waiting
+from openclaw.mcp.manager import Manager
 from openclaw.mcp.results import CallResult, Content
-from openclaw.mcp.status import Awaited
+from openclaw.mcp.status import Awaited, LeftOut
 from openclaw.media import MediaStore
 
 
@@ -47,17 +49,14 @@ async def test_an_embedded_resource_that_cannot_be_read_costs_nothing_else(tmp_p
     assert "".join(printed) == "[an embedded resource that cannot be read]\nafter\n"
 
 
-def test_a_command_tells_of_the_waits_of_its_own_agent_alone() -> None:
+async def test_a_command_tells_of_the_waits_of_its_own_agent_alone() -> None:
     said: list[str] = []
-    console = Console(said.append, said.append)
-    tell_of_waiting(console, "main", Awaited("main", ("files", "mail")))
-    tell_of_waiting(console, "main", Awaited("other", ("secret-project",)))
-    tell_of_waiting(console, "main", Awaited("main", ("mail",), given_up=True))
-
-    assert "".join(said) == (
-        "Waiting for servers that are still connecting: files, mail\n"
-        "Going on without servers that are still connecting: mail\n"
-    )
+    console = Console(said.append, said.append, interactive=True)
+    async with Manager([]) as manager, told_of_waiting(console, manager, "main"):
+        manager.events.send(Awaited("main", ("files", "mail")))
+        manager.events.send(Awaited("other", ("secret-project",)))
+        manager.events.send(LeftOut("main", "mail", "it did not come up within 30 s"))
+    assert "".join(said) == "Waiting for files, mail\nWithout mail: it did not come up within 30 s.\n"
 
 
 @pytest.mark.parametrize(("width", "shown"), [(40, "x" * 34 + "…"), (0, "x" * 100)])
