@@ -232,15 +232,17 @@ async def test_the_vendors_client_understands_refusals_and_failures_of_responses
             with pytest.raises(openai.InternalServerError, match="The model is out"):
                 await client.responses.create(model="openclaw", input="hi", stream=stream)
         events = [event async for event in await client.responses.create(model="openclaw", input="hi", stream=True)]
+        failed = events[-1]
+        assert failed.type == "response.failed"
+        with pytest.raises(openai.BadRequestError, match="not found"):
+            await client.responses.create(model="openclaw", input="go on", previous_response_id=failed.response.id)
         async with openai.AsyncOpenAI(base_url=f"{gateway.url}/v1", api_key="wrong", max_retries=0) as stranger:
             with pytest.raises(openai.AuthenticationError):
                 await stranger.responses.create(model="openclaw", input="hi")
 
-    last = events[-1]
-    assert last.type == "response.failed"
-    assert last.response.error is not None
-    assert (last.response.status, last.response.error.code) == ("failed", "server_error")
-    assert "Cut off." in last.response.error.message
+    assert failed.response.error is not None
+    assert (failed.response.status, failed.response.error.code) == ("failed", "server_error")
+    assert "Cut off." in failed.response.error.message
 
 
 async def test_a_response_that_was_cut_short_says_so(tmp_path: Path) -> None:
