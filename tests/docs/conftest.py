@@ -1,5 +1,6 @@
 """What pages are run with: programs that stand in for those a test must not need."""
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -26,4 +27,5 @@ def npx(folder: Path, commands: dict[str, str]) -> Path:
 @pytest.fixture
 def stand_ins(tmp_path: Path) -> Path:
     parts = ROOT / "tests" / "parts"
-    return npx(tmp_path / "bin", {package: f"{sys.executable} {parts / file}" for package, file in STAND_INS.items()})
+    commands = {package: shlex.join([sys.executable, str(parts / file)]) for package, file in STAND_INS.items()}
+    return npx(tmp_path / "bin", commands)

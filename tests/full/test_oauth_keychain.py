@@ -44,7 +44,7 @@ def on_a_bus(home: Path, *commands: str, begin: str = UNLOCK, env: Mapping[str, 
 
 def test_the_key_survives_in_the_keychain_and_nowhere_else(tmp_path: Path) -> None:
     tokens, home = tmp_path / "tokens", tmp_path / "home"
-    run = f"{sys.executable} {USER} {tokens}"
+    run = shlex.join([sys.executable, str(USER), str(tokens)])
     assert on_a_bus(home, f"{run} write", f"{run} read") == ["keychain: kept in the keychain"] * 2
     assert not (tokens / "key").exists()
     # Another session of the same person: the keyring is on the disk, locked by the password.
@@ -53,7 +53,7 @@ def test_the_key_survives_in_the_keychain_and_nowhere_else(tmp_path: Path) -> No
 
 def test_another_persons_keychain_opens_nothing(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
-    run = f"{sys.executable} {USER} {tokens}"
+    run = shlex.join([sys.executable, str(USER), str(tokens)])
     on_a_bus(tmp_path / "home", f"{run} write")
     (said,) = on_a_bus(tmp_path / "other", f"{run} read")
     assert "which cannot be used: it is not there any more" in said
@@ -61,7 +61,7 @@ def test_another_persons_keychain_opens_nothing(tmp_path: Path) -> None:
 
 def test_a_locked_keychain_opens_nothing_and_is_named(tmp_path: Path) -> None:
     tokens, home = tmp_path / "tokens", tmp_path / "home"
-    run = f"{sys.executable} {USER} {tokens}"
+    run = shlex.join([sys.executable, str(USER), str(tokens)])
     on_a_bus(home, f"{run} write")
     (said,) = on_a_bus(home, f"{run} read", begin=START)
     assert "a key in the system's keychain, which cannot be used: it is locked." in said
@@ -90,7 +90,7 @@ def test_a_secret_in_the_keychain_reaches_the_server_that_names_it(tmp_path: Pat
     home = Home(tmp_path, mcp={"servers": {"parts": entry}})
     lines = on_a_bus(
         home.folder,
-        f"printf 'only in the keychain' | {sys.executable} -m keyring set weather me",
+        f"printf 'only in the keychain' | {shlex.quote(sys.executable)} -m keyring set weather me",
         f"{OPENCLAW} secrets check",
         f"{OPENCLAW} mcp call parts__environment",
         env=home.environ,

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -18,7 +19,7 @@ test -e cached || {{
     while ! test -e there; do echo "fetching" >&2; sleep 0.1; done
     touch cached
 }}
-exec {sys.executable} -S -E {STDIO_SERVER}
+exec {shlex.join([sys.executable, "-S", "-E", str(STDIO_SERVER)])}
 """
 
 
