@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from openclaw.mcp.fetching import may_fetch
-from parts.command_line import Home
+from parts.command_line import PROGRAM, Home
 from parts.processes import STDIO_SERVER, handle_of, has_ended, is_alive, wait_until_gone
+from parts.terminal import ENTER, Terminal
 
 # Fetches until `there` exists; then it is the server. Writes its number, and that it has filled its cache.
 LAUNCHER = f"""#!/bin/sh
 test -e cached || {{
-    echo $$ > fetching.new; mv fetching.new fetching
+    echo $$ >> begun; echo $$ > fetching.new; mv fetching.new fetching
     while ! test -e there; do echo "fetching" >&2; sleep 0.1; done
     touch cached
 }}
@@ -42,13 +43,7 @@ def test_launchers_are_known_by_their_names(words: str, fetches: bool) -> None:
 
 
 async def test_a_first_fetch_outlasts_the_command_that_began_it_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    (programs / "npx").write_text(LAUNCHER)
-    (programs / "npx").chmod(0o700)
-    entry = {"command": "npx", "args": ["-y", "some-server"], "cwd": str(tmp_path), "connectionTimeoutMs": 1500}
-    home = Home(tmp_path, mcp={"servers": {"slow": entry}})
-    home.environ["PATH"] = f"{programs}{os.pathsep}{home.environ['PATH']}"
+    home = _home_with_launcher(tmp_path, connect_ms=1500)
     first = await home.openclaw("agent", "-m", "hello")
     assert (first.code, "Without slow: it did not come up within 1.5 s." in first.err) == (0, True)
     fetching = handle_of(int((tmp_path / "fetching").read_text()))
@@ -58,6 +53,44 @@ async def test_a_first_fetch_outlasts_the_command_that_began_it_and_leaves_nothi
     await asyncio.to_thread(wait_until_gone, fetching)
     assert (tmp_path / "cached").exists()
     assert "slow__echo" in (await home.openclaw("mcp", "tools")).out
+
+
+async def test_only_the_first_command_leaves_a_launcher_behind(tmp_path: Path) -> None:
+    home = _home_with_launcher(tmp_path, connect_ms=1500)
+    for command in (("agent", "-m", "hello"), ("mcp", "servers"), ("agent", "-m", "hello")):
+        await home.openclaw(*command)
+    await _has_one_left(tmp_path)
+
+
+async def test_a_launcher_that_a_person_went_on_without_is_left_behind_once_too(tmp_path: Path) -> None:
+    home = _home_with_launcher(tmp_path, connect_ms=600_000)
+    for _ in range(2):
+        with Terminal([*PROGRAM, "agent", "-m", "hello"], cwd=tmp_path, env=home.environ) as terminal:
+            terminal.shows("Waiting for slow (Enter goes on without)")
+            terminal.type(ENTER)
+            assert terminal.ends()[0] == 0
+    await _has_one_left(tmp_path)
+
+
+async def _has_one_left(folder: Path) -> None:
+    """That of all launchers the first alone still fetches; and ends it."""
+    begun = [int(line) for line in (folder / "begun").read_text().split()]
+    left = [pid for pid in begun if not has_ended(pid)]
+    handles = [handle_of(pid) for pid in left]
+    (folder / "there").touch()
+    await asyncio.to_thread(wait_until_gone, *handles)
+    assert left == begun[:1]
+
+
+def _home_with_launcher(tmp_path: Path, *, connect_ms: int) -> Home:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "npx").write_text(LAUNCHER)
+    (programs / "npx").chmod(0o700)
+    entry = {"command": "npx", "args": ["-y", "some-server"], "cwd": str(tmp_path), "connectionTimeoutMs": connect_ms}
+    home = Home(tmp_path, mcp={"servers": {"slow": entry}})
+    home.environ["PATH"] = f"{programs}{os.pathsep}{home.environ['PATH']}"
+    return home
 
 
 async def test_a_program_that_is_no_launcher_ends_with_the_command(tmp_path: Path) -> None:

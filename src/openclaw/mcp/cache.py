@@ -32,7 +32,7 @@ class Remembered(msgspec.Struct, rename="camel"):
     """How a server was reached, and its tools as they were offered. `revision` is empty when it was never seen.
 
     `names` holds only the names that had to differ from the usual form. `overdue` says that it used up its connect timeout, and has not
-    come up since.
+    come up since; `fetching`, that a launcher which was still fetching it was left to go on without us.
     """
 
     revision: str = ""
@@ -44,6 +44,7 @@ class Remembered(msgspec.Struct, rename="camel"):
     names: dict[str, str] = {}
     overdue: bool = False
     upgrade: Upgrade | None = None
+    fetching: bool = False
 
 
 class Pins(msgspec.Struct):
@@ -133,7 +134,7 @@ def _entry(spec: ServerSpec, salt: str) -> str:
 
 def _of_entry(remembered: Remembered, *, is_same: bool) -> Remembered:
     """What holds for the entry as it is now: who changed it may have mended what made the server late."""
-    return remembered if is_same else msgspec.structs.replace(remembered, overdue=False)
+    return remembered if is_same else msgspec.structs.replace(remembered, overdue=False, fetching=False)
 
 
 def _digest(value: object, salt: str) -> str:

@@ -64,6 +64,8 @@ class Catalog:
         self.names: dict[str, str] = dict(remembered.names)
         # Whether it used up its connect timeout and has not come up since: known to be bad, until its entry changes.
         self.is_overdue = remembered.overdue
+        # Whether its launcher was left to fetch it: once is enough for one that never ends.
+        self.was_left_fetching = remembered.fetching
         # Whether the server listed its tools in this run: until then what is known may be out of date.
         self.was_listed = False
         # Why the last list did not come, as a sentence; empty when it came.
@@ -119,6 +121,11 @@ class Catalog:
         if not self.is_overdue:
             self.is_overdue = True
             self._remember()
+
+    def mark_left_fetching(self) -> None:
+        """Its launcher goes on without us; no other does, until the entry changed."""
+        self.was_left_fetching = True
+        self._remember()
 
     def forget(self, tool: str) -> bool:
         """Take out a tool the server says it does not have, until it lists it again."""
@@ -226,6 +233,7 @@ class Catalog:
                 self.names,
                 self.is_overdue,
                 toolset.upgrade,
+                self.was_left_fetching,
             ),
         )
 

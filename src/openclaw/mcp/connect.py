@@ -84,14 +84,16 @@ async def connect(
     revision: str = "",
     kind: str = "",
     fetches: bool = False,
+    leaves: bool = False,
 ) -> Client:
     """A negotiated client, which lives until `stack` is closed. `revision` and `kind` are what worked the last time.
 
     Raises ConnectError, ProcessError, HttpStatusError, AuthError, SecretError or ProtocolError when there is none to be had within
-    the spec's connect timeout, or the time to fetch it when it `fetches`; what was opened on the way is closed with the stack as well.
+    the spec's connect timeout, or the time to fetch it when it `fetches`; what was opened on the way is closed with the stack as well,
+    but for a launcher that is still fetching when it is closed, with `leaves`.
     """
     patience = max(FETCH_SECONDS, spec.connect_timeout) if fetches else spec.connect_timeout
-    attempt = _Attempt(spec, services, listener, patience, fetches=fetches)
+    attempt = _Attempt(spec, services, listener, patience, leaves=leaves)
     opened = await stack.enter_async_context(AsyncExitStack())
     try:
         async with asyncio.timeout(patience):
@@ -105,10 +107,10 @@ async def connect(
 
 class _Attempt:
     def __init__(
-        self, spec: ServerSpec, services: Services, listener: Listener, patience: float, *, fetches: bool
+        self, spec: ServerSpec, services: Services, listener: Listener, patience: float, *, leaves: bool
     ) -> None:
         self._patience = patience
-        self._fetch_seconds = patience if fetches and services.lets_fetch else 0.0
+        self._fetch_seconds = patience if leaves else 0.0
         self._spec = spec
         self._services = services
         self._listener = listener

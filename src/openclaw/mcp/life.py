@@ -225,7 +225,13 @@ class Life:
             self._arm()
         listener = Listener(self._heard, self._dropped, on_stderr, self.discovery.renewed)
         known: dict[str, str] = {"revision": self._catalog.revision, "kind": self._catalog.transport}
-        return await connect(stack, self._spec, services, listener, fetches=fetches, **known)
+        leaves = fetches and services.lets_fetch and not self._catalog.was_left_fetching
+        try:
+            return await connect(stack, self._spec, services, listener, fetches=fetches, leaves=leaves, **known)
+        except asyncio.CancelledError:
+            if leaves:
+                self._catalog.mark_left_fetching()
+            raise
 
     def _arm(self) -> None:
         if self._alarm is None:
