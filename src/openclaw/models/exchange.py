@@ -32,7 +32,7 @@ from openclaw.models.refusal import (
     sentence,
 )
 from openclaw.models.spec import ModelEndpoint
-from openclaw.models.transcript import WORDS, digest
+from openclaw.models.transcript import WORDS, remembering
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.net.proxy import ProxyRules
 from openclaw.net.response import Response
@@ -253,18 +253,18 @@ class HttpProvider:
             return None
         known = self._quirks.get(request.model, frozenset())
         sources = self._wire.sources(request, self._endpoint, known)
+        conversation = [source for group in sources for source in group]
         number = named_message(refusal)
         if number is not None and number < len(sources) and not whole:
-            names = {WORDS + digest(source) for source in sources[number]}
-            what = f"message {number + 1} of this conversation"
+            refused, what = list(sources[number]), f"message {number + 1} of this conversation"
         elif number is not None or about_pictures(refusal):
-            names = {WORDS + digest(source) for group in sources for source in group}
-            what = "this conversation"
+            refused, what = conversation, "this conversation"
         else:
             return None
-        if names <= known:
+        learned = remembering(known, refused, conversation)
+        if learned <= known:
             return None
-        self._quirks[request.model] = known | names
+        self._quirks[request.model] = learned
         return Quirk(WORDS, f"{self.name} refused {what} ({quoted(refusal.message)}): sending it in words.")
 
     def _failed(self, request: ModelRequest, reason: Reason, refusal: Refusal, attempt: _Attempt) -> Done:

@@ -6,6 +6,7 @@ arguments are still checked against the whole schema when the tool is called.
 
 import json
 import re
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -32,23 +33,31 @@ _INNER_SCHEMAS = (
 )
 # What a `$ref` at the top is followed through: real schemas nest it once.
 _MOST_REFS = 8
+# Schemas whose form is remembered, because every request of a turn carries them all: more tools than any model is offered.
+_MOST_REMEMBERED = 4_096
 
 _Members = dict[str, msgspec.Raw]
 _MEMBERS = msgspec.json.Decoder(_Members)
 
 
 def accepted_schema(schema: msgspec.Raw, *, names: re.Pattern[str] | None = None) -> msgspec.Raw:
-    """`schema` itself when vendors accept it, else the nearest object schema that they do. `names` is what a property may be called."""
+    """`schema` as it is when vendors accept it, else the nearest object schema that they do. `names` is what a property may be called."""
+    return _accepted(bytes(schema), names)
+
+
+# By its bytes: a Raw keeps the whole message alive that it came in, and is another one after each listing.
+@lru_cache(_MOST_REMEMBERED)
+def _accepted(schema: bytes, names: re.Pattern[str] | None) -> msgspec.Raw:
     try:
         top = _MEMBERS.decode(schema)
         is_plain = _is_object(top) and "properties" in top and not any(keyword in top for keyword in _REFUSED_AT_TOP)
-        if is_plain and b'"array"' not in bytes(schema) and not (names and _misnamed(top["properties"], names)):
-            return schema
+        if is_plain and b'"array"' not in schema and not (names and _misnamed(top["properties"], names)):
+            return msgspec.Raw(schema)
         value = msgspec.json.decode(schema)
         accepted = _with_items(value if is_plain else _object(value))
         if names:
             accepted = _renamed(accepted, names)
-        return schema if accepted == value else msgspec.Raw(to_json(accepted))
+        return msgspec.Raw(schema if accepted == value else to_json(accepted))
     except (msgspec.DecodeError, RecursionError):
         return EMPTY_SCHEMA
 

@@ -8,7 +8,7 @@ refused all the same goes out in words alone (`WORDS`). Pictures are `pictures.p
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -39,6 +39,8 @@ LONGEST_NAME: Final = 64
 DEEPEST_ARGUMENTS: Final = 64
 # The quirk of an endpoint that refused a message of ours, with the message's digest.
 WORDS: Final = "words="
+# Refused messages that are remembered of one model: many conversations together have more, one hardly ever.
+MOST_REFUSED: Final = 1_000
 
 # Of the arguments of a call that is told in words.
 _LONGEST_TOLD = 2_000
@@ -169,8 +171,26 @@ def sendable(
 
 
 def digest(message: Message) -> str:
-    """What a message is known by while its endpoint refuses it."""
-    return _digest(repr(message))
+    """What a message is known by while its endpoint refuses it. A picture counts by its hash: its text would be four times its size."""
+    content = [
+        msgspec.structs.replace(block, data=hashlib.sha256(block.data).digest())
+        if isinstance(block, Image | Audio)
+        else block
+        for block in message.content
+    ]
+    return _digest(repr((msgspec.structs.replace(message, content=()), content)))
+
+
+def remembering(quirks: frozenset[str], refused: Iterable[Message], conversation: Iterable[Message]) -> frozenset[str]:
+    """`quirks` with the messages of `conversation` that were `refused`.
+
+    Past the bound those of other conversations are forgotten: one that goes on is refused once more, and learned anew.
+    """
+    known = quirks | {WORDS + digest(message) for message in refused}
+    if sum(quirk.startswith(WORDS) for quirk in known) <= MOST_REFUSED:
+        return known
+    own = {WORDS + digest(message) for message in conversation}
+    return frozenset(quirk for quirk in known if quirk in own or not quirk.startswith(WORDS))
 
 
 def _in_words(group: Sequence[Message]) -> list[Message]:

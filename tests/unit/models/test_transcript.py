@@ -1,5 +1,7 @@
 """Conversations made fit for vendors: pairs, ids, and tools in the form they accept."""
 
+import re
+import tracemalloc
 from typing import Any
 
 import msgspec
@@ -7,9 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw.content import AssistantMessage, Message, Text, Thinking, ToolCall, ToolMessage, UserMessage
+from openclaw.content import (
+    AssistantMessage,
+    Audio,
+    Image,
+    Message,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
 from openclaw.models.tool_form import EMPTY_SCHEMA, accepted_schema, encoded, finished_call
-from openclaw.models.transcript import NO_RESULT, repaired
+from openclaw.models.transcript import MOST_REFUSED, NO_RESULT, WORDS, digest, remembering, repaired
 
 
 def call(call_id: str) -> ToolCall:
@@ -108,6 +120,48 @@ def test_repairing_twice_changes_nothing_more(messages: list[Message]) -> None:
     assert repaired(once) == once
 
 
+def test_a_picture_is_known_by_its_bytes_without_a_text_of_them() -> None:
+    data = bytes(4_000_000)
+    message = UserMessage((Text("look"), Image(data, "image/png")))
+    tracemalloc.start()
+    try:
+        digest(message)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < len(data) // 10
+
+
+def test_a_message_is_known_by_everything_in_it() -> None:
+    said: list[Message] = [
+        user(),
+        user("ho"),
+        UserMessage((Text("hi"),), notes=True),
+        UserMessage((Text("h"), Text("i"))),
+        UserMessage((Text("hi"), Image(b"1", "image/png"))),
+        UserMessage((Text("hi"), Image(b"2", "image/png"))),
+        UserMessage((Text("hi"), Image(b"1", "image/gif"))),
+        UserMessage((Image(b"1", "image/png"), Text("hi"))),
+        UserMessage((Text("hi"), Audio(b"1", "image/png"))),
+        AssistantMessage((Text("hi"),)),
+        ToolMessage("1", "read", (Text("hi"),)),
+        ToolMessage("2", "read", (Text("hi"),)),
+        ToolMessage("2", "read", (Text("hi"),), is_error=True),
+    ]
+    assert len({digest(message) for message in said}) == len(said)
+    assert [digest(message) for message in said] == [digest(msgspec.structs.replace(message)) for message in said]
+
+
+def test_of_refused_messages_those_of_other_conversations_are_forgotten_past_a_bound() -> None:
+    others = [user(f"other {number}") for number in range(MOST_REFUSED)]
+    own = [user("mine"), user("mine too"), user("not refused")]
+    full = remembering(frozenset({"tools=128"}), others, others)
+    assert len(full) == MOST_REFUSED + 1
+    first = remembering(full, own[:1], own)
+    assert first == {"tools=128", WORDS + digest(own[0])}
+    assert remembering(first, own[1:2], own) == first | {WORDS + digest(own[1])}
+
+
 DEEP = b'{"anyOf":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
 
 
@@ -120,7 +174,19 @@ def test_a_schema_that_is_none_takes_no_arguments(raw: bytes) -> None:
 
 def test_a_schema_that_vendors_accept_is_the_same_bytes() -> None:
     raw = msgspec.Raw(b' {"properties" : {}, "type":"object", "description":"\\u00e4"} ')
-    assert accepted_schema(raw) is raw
+    assert bytes(accepted_schema(raw)) == bytes(raw)
+
+
+@pytest.mark.parametrize(
+    "items", [b"", b',"items":{"type":"string"}'], ids=["an array that is rewritten", "an array that is taken"]
+)
+@pytest.mark.parametrize("names", [None, re.compile("[a-z]+")], ids=["any names", "some names"])
+def test_a_schema_is_looked_through_once_however_often_it_is_sent(items: bytes, names: re.Pattern[str] | None) -> None:
+    raw = b'{"type":"object","properties":{"list":{"type":"array"' + items + b"}}}"
+    first = accepted_schema(msgspec.Raw(raw), names=names)
+    # Each listing of a server's tools brings another object of the same bytes.
+    again = accepted_schema(msgspec.Raw(bytearray(raw)), names=names)
+    assert again is first
 
 
 @pytest.mark.parametrize(
