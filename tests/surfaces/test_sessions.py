@@ -100,6 +100,14 @@ def test_older_than_goes_before_the_config(person: Program) -> None:
     assert listed(person) == {"agent:main:home"}
 
 
+@pytest.mark.parametrize("days", ["-5", "nan"])
+def test_older_than_what_is_no_age_is_refused(person: Program, days: str) -> None:
+    remember(sessions_file(person), "agent:main:trip", days=8)
+    refused = person.run("sessions", "prune", f"--older-than={days}")
+    assert (refused.code, f"--older-than needs a number from 0 on; {days} is not one." in refused.err) == (2, True)
+    assert listed(person) == {"agent:main:trip"}
+
+
 # By itself
 
 

@@ -82,7 +82,11 @@ class Parsed(msgspec.Struct, frozen=True):
         return bool(self.values.get(name))
 
     def number(self, name: str) -> float | None:
+        """A number that is not negative. Raises UsageError."""
         value = self.values.get(name)
+        # Said this way round, it refuses `nan` too.
+        if value is not None and not value >= 0:
+            raise UsageError(f"--{name} needs a number from 0 on; {value:g} is not one.")
         return None if value is None else float(value)
 
     def count(self, name: str, default: int) -> int:
