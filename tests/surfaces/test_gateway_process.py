@@ -210,6 +210,23 @@ def test_the_log_turns_over_while_the_gateway_runs_and_few_old_ones_are_kept(tmp
         assert "The gateway stops." in log.read_text()
 
 
+@pytest.mark.parametrize("size", [LARGEST_FILE - 10, LARGEST_FILE + 1])
+def test_a_start_that_fails_says_why_also_when_the_log_turns_over_meanwhile(tmp_path: Path, size: int) -> None:
+    with socket.socket() as taken, home(tmp_path) as place:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        # A folder is no log file: the warning about it makes the log turn over before the line that says why.
+        place.save({"gateway": {"port": port}, "logging": {"file": str(tmp_path)}})
+        log = place.paths.logs_dir / "gateway.log"
+        log.parent.mkdir(mode=0o700, parents=True)
+        with log.open("w") as file:
+            file.truncate(size)
+        run = place.run("gateway", "start")
+
+    assert (run.returncode, f"Port {port} is taken by " in run.stderr) == (1, True), run.stderr
+
+
 def test_a_taken_port_is_named_before_any_server_is_started(tmp_path: Path) -> None:
     with socket.socket() as taken, home(tmp_path) as place:
         taken.bind(("127.0.0.1", 0))

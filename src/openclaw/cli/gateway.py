@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from openclaw.cli.loop import on_signal
 from openclaw.commands.console import duration
@@ -100,19 +100,19 @@ async def start(context: Context, parsed: Parsed) -> int:
     load_config(context.paths, context.env)
     log = _log_file(context.paths)
     argv = [*_program(), "gateway", "run", "--config", str(context.paths.config_file)]
-    with open_log(log) as output:
-        said_before = log.stat().st_size
+    with open_log(log) as output, log.open("rb") as before:
+        before.seek(0, os.SEEK_END)
         process = start_detached(argv, env=context.env, output=output.fileno(), cwd=Path(log.anchor))
-    deadline = time.monotonic() + START_TIMEOUT
-    while time.monotonic() < deadline:
-        if process.ended() is not None:
-            raise OpenClawError(f"The gateway did not start. In {log}:\n{_said(log, said_before)}")
-        answer = await ask(socket_of(context.paths), wire.STATUS)
-        if answer is not None:
-            context.console.line(f"The gateway runs: pid {answer['pid']}, {answer['url']}")
-            context.console.note(context.console.dim(f"Its log: {log}"))
-            return 0
-        await asyncio.sleep(_PAUSE)
+        deadline = time.monotonic() + START_TIMEOUT
+        while time.monotonic() < deadline:
+            if process.ended() is not None:
+                raise OpenClawError(f"The gateway did not start. In {log}:\n{_said(log, before)}")
+            answer = await ask(socket_of(context.paths), wire.STATUS)
+            if answer is not None:
+                context.console.line(f"The gateway runs: pid {answer['pid']}, {answer['url']}")
+                context.console.note(context.console.dim(f"Its log: {log}"))
+                return 0
+            await asyncio.sleep(_PAUSE)
     raise OpenClawError(f"The gateway (pid {process.pid}) does not answer yet.", hint=f"Look at {log}.")
 
 
@@ -121,11 +121,13 @@ def _program() -> list[str]:
     return [sys.executable, "-P", "-m", "openclaw.cli.main"]
 
 
-def _said(log: Path, start: int) -> str:
-    """The last of what was written to a log from `start` on."""
-    with log.open("rb") as file:
-        file.seek(start)
-        lines = file.read(LARGEST_FILE).decode("utf-8", "replace").splitlines()[-_SHOWN_LINES:]
+def _said(log: Path, before: BinaryIO) -> str:
+    """The last of what was written to a log from the place on where `before` has it open; the log may have turned over since."""
+    said = before.read(LARGEST_FILE)
+    with log.open("rb") as now:
+        if not os.path.samestat(os.fstat(before.fileno()), os.fstat(now.fileno())):
+            said += now.read(LARGEST_FILE)
+    lines = said.decode("utf-8", "replace").splitlines()[-_SHOWN_LINES:]
     return clean_terminal("\n".join(f"  {line}" for line in lines))
 
 
