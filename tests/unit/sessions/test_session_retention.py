@@ -1,20 +1,18 @@
 """Which conversations are kept, and that the others are gone from the disk: by age, by size, and never in the middle of a turn."""
 
 import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.content import Image, Text, UserMessage
 from openclaw.sessions.key import is_unnamed, new_key, session_key
-from openclaw.sessions.memory import MemoryStore
 from openclaw.sessions.prune import is_due
 from openclaw.sessions.retention import DAY, Keep, Stored, outlived
 from openclaw.sessions.sqlite import SqliteStore
 from openclaw.sessions.store import Store
+from parts.clock import Clock
 
 NOW = 1_000 * DAY
 UNNAMED = session_key("main", new_key())
@@ -66,25 +64,6 @@ def test_what_stays_is_young_enough_and_fits(
         age = (NOW - one.updated) / DAY
         assert days is None or age <= days + 1e-6
         assert unnamed_days is None or not is_unnamed(one.key) or age <= unnamed_days + 1e-6
-
-
-class Clock:
-    now = NOW
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=["file", "memory"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> AsyncIterator[Store]:
-    made: Store = SqliteStore(tmp_path / "s", clock=clock) if request.param == "file" else MemoryStore(clock=clock)
-    yield made
-    await made.close()
 
 
 async def say(store: Store, key: str, text: str = "hello", picture: bytes = b"") -> None:

@@ -1,8 +1,6 @@
 """What every session store promises, shown on both: the file and the memory."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,40 +21,8 @@ from openclaw.content import (
 )
 from openclaw.errors import StoreError, UsageError
 from openclaw.sessions.event import Custom, Entry, Reset, Said, Shortened
-from openclaw.sessions.memory import MemoryStore
-from openclaw.sessions.sqlite import SqliteStore
 from openclaw.sessions.store import SessionInfo, Store, Transcript
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    def __init__(self) -> None:
-        self.now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=["file", "memory"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> AsyncIterator[Store]:
-    numbers = iter(range(1, 1_000))
-
-    def new_id() -> str:
-        return f"id-{next(numbers)}"
-
-    made: Store = (
-        SqliteStore(tmp_path / "state" / "sessions.sqlite3", clock=clock, new_id=new_id)
-        if request.param == "file"
-        else MemoryStore(clock=clock, new_id=new_id)
-    )
-    yield made
-    await made.close()
+from parts.clock import Clock
 
 
 def user(text: str) -> UserMessage:

@@ -1,0 +1,32 @@
+"""The stores that tests of sessions are about: the file and the memory, by a clock that a test sets."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from openclaw.sessions.memory import MemoryStore
+from openclaw.sessions.sqlite import SqliteStore
+from openclaw.sessions.store import Store
+from parts.clock import Clock
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(params=["file", "memory"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> AsyncIterator[Store]:
+    numbers = iter(range(1, 1_000))
+
+    def new_id() -> str:
+        return f"id-{next(numbers)}"
+
+    made: Store = (
+        SqliteStore(tmp_path / "state" / "sessions.sqlite3", clock=clock, new_id=new_id)
+        if request.param == "file"
+        else MemoryStore(clock=clock, new_id=new_id)
+    )
+    yield made
+    await made.close()
