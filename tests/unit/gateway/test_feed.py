@@ -1,12 +1,18 @@
 """Events to everybody who watches."""
 
 import asyncio
+import json
 import logging
+from pathlib import Path
 
 from openclaw.gateway.feed import MAX_BEHIND, Feed, FeedEvent, LogToFeed
+from openclaw.gateway.observer import Observer
+from openclaw.mcp.pins import Change
+from openclaw.mcp.status import DefinitionsChanged
 from openclaw.redact import remember
 
 HANG_GUARD = 60.0
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "http.md"
 
 
 async def test_watchers_see_what_happens_from_now_on_and_what_they_asked_for() -> None:
@@ -62,3 +68,17 @@ async def test_log_lines_of_any_thread_arrive_masked() -> None:
 
     assert event is not None
     assert b'"message":"key [REDACTED]"' in event.data
+
+
+async def test_the_page_tells_what_changed_definitions_look_like() -> None:
+    observer = Observer()
+    with observer.feed.watch() as watch:
+        observer.engine(DefinitionsChanged("part", (Change("echo", True, "- a\n+ b", "d1", "form"),), "Look at it."))
+        event = await watch.next(HANG_GUARD)
+
+    change = {"tool": "echo", "held": True, "diff": "- a\n+ b", "digest": "d1"}
+    sent = {"server": "part", "changes": [change], "message": "Look at it."}
+    assert event is not None
+    assert (event.kind, json.loads(event.data)) == ("definition", sent)
+    (row,) = [line for line in PAGE.read_text().splitlines() if line.startswith("| `definition` |")]
+    assert set(row.split("`")[3::2]) == {*sent, *change}
