@@ -1,9 +1,10 @@
 """The secret values this process knows, and the shapes of those it does not: what a log, an error or a status never shows.
 
-Owns the process-wide register (`remember`, `retire`), the masking of text (`redact`, and `mask` for known values alone), and the guess
-whether a config value is a credential (`looks_secret`, `tells_secret`). Whoever resolves a secret remembers it before using it. It is no
-substitute for not writing a secret down. `log.py` masks every line, `commands/dispatch.py` every error, `transport/connection.py` every
-message of a server, `tools/invoke.py` every result of other tools; who shows or stores other text calls `redact`.
+Owns the process-wide register (`remember`, `remember_guess`, `retire`), the masking of text (`redact`, and `mask` for known values alone),
+and the guess whether a config value is a credential (`looks_secret`, `tells_secret`). Whoever resolves a secret remembers it before using
+it. It is no substitute for not writing a secret down. `log.py` masks every line, `commands/dispatch.py` every error,
+`transport/connection.py` every message of a server, `tools/invoke.py` every result of other tools; who shows or stores other text calls
+`redact`.
 """
 
 import base64
@@ -11,7 +12,7 @@ import json
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
@@ -53,6 +54,8 @@ class _Known(msgspec.Struct, frozen=True):
     short: tuple[tuple[bytes, str], ...] = ()
     words: dict[int, tuple[str, ...]] = {}
     step: int = 1
+    # Forms of values that read like a name, which are left alone where names stand.
+    nameable: frozenset[str] = frozenset()
 
     def found(self, data: "bytes | msgspec.Raw") -> tuple[str, ...]:
         """The forms that may be in `data`, the longest first: none is missing."""
@@ -90,6 +93,12 @@ def remember(value: str) -> None:
             _known = None
 
 
+def remember_guess(value: str) -> None:
+    """The same for a value that only its name or place makes suspicious (`PARTITION_KEY=title`): a plain word is no secret for that."""
+    if not _PLAIN_WORD.fullmatch(value.strip()):
+        remember(value)
+
+
 def retire(value: str) -> None:
     """This value was replaced by another and is accepted nowhere: it makes room once many more were. A live one never does."""
     global _known
@@ -109,7 +118,9 @@ def _all_known() -> _Known:
     known = _known
     if known is None:
         with _lock:
-            known = _known = _searchable({form for forms in _values.values() for form in forms})
+            clear = {form for value, forms in _values.items() if not _NAME.fullmatch(value) for form in forms}
+            forms = {form for forms in _values.values() for form in forms}
+            known = _known = msgspec.structs.replace(_searchable(forms), nameable=frozenset(forms - clear))
     return known
 
 
@@ -145,10 +156,21 @@ def mask(text: str) -> str:
     return _mask_known(text, found)
 
 
-def mask_json(data: bytes | msgspec.Raw, *, keep: frozenset[str] = frozenset()) -> bytes | msgspec.Raw:
-    """JSON with every known secret in its strings and names replaced; the very same object when it holds none.
+def _mask_name(text: str) -> str:
+    """The same where names stand: a value that reads like one (`postgres`, `user_id`) is left, since the name must stay what it is."""
+    known = _all_known()
+    if not known.forms:
+        return text
+    found = tuple(form for form in known.found(text.encode("utf-8", "surrogatepass")) if form not in known.nameable)
+    return _mask_known(text, found)
 
-    Members called one of `keep` in the outermost object stay as they are.
+
+def mask_json(data: bytes | msgspec.Raw, *, keep: frozenset[str] = frozenset()) -> bytes | msgspec.Raw:
+    """A message with every known secret in its strings and names replaced; the very same object when it holds none.
+
+    In names of members and in what is sent back or looked up by its name (`name`, `uri`, `type`, ...) a value that reads like a name
+    itself stays: masking it would make a tool that cannot be called, or a message that cannot be read. Members called one
+    of `keep` in the outermost object stay as they are.
     """
     known = _all_known()
     if not known.forms or not known.found(data):
@@ -166,13 +188,20 @@ def mask_json(data: bytes | msgspec.Raw, *, keep: frozenset[str] = frozenset()) 
 
 def mask_value(value: Any) -> Any:
     """The same for a decoded JSON value."""
+    return _masked(value, mask)
+
+
+def _masked(value: Any, masked: Callable[[str], str]) -> Any:
     match value:
         case str():
-            return mask(value)
+            return masked(value)
         case dict():
-            return {mask(name): mask_value(member) for name, member in value.items()}
+            return {
+                _mask_name(name): _masked(member, _mask_name if name in _IDENTIFIERS else mask)
+                for name, member in value.items()
+            }
         case list():
-            return [mask_value(member) for member in value]
+            return [_masked(member, masked) for member in value]
         case int() if str(value) in _values:
             return MASK
         case _:
@@ -387,6 +416,16 @@ _ORDINARY = frozenset(
     {"true", "false", "yes", "no", "on", "off", "none", "null", "default", "auto", "local", "localhost", "public"}
     | {"production", "development", "staging", "testing", "test", "prod", "debug", "info", "warn", "warning", "error"}
     | {"admin", "root", "user", "guest", "main", "master", "latest", "stdio", "http", "https", "json", "text"}
+)
+# A word of one language, as a setting or a name has it. Random letters of this length and more are credentials: mail providers make such.
+_PLAIN_WORD = re.compile(r"[a-z]{1,15}")
+# What names are made of: such words, with capitals and joined (`inputSchema`, `user_id`).
+_NAME = re.compile(r"(?=.{0,32}$)[A-Za-z]{1,15}(?:[_.-][A-Za-z]{1,15})*")
+# Members of the protocol, and of the schemas in it, whose value is a name: somebody compares it, calls by it or sends it back.
+_IDENTIFIERS = frozenset(
+    {"name", "uri", "uriTemplate", "url", "src", "type", "method", "mimeType", "role", "level", "resultType", "mode"}
+    | {"id", "requestId", "progressToken", "taskId", "toolUseId", "elicitationId", "status", "protocolVersion"}
+    | {"required", "enum", "const", "format", "pattern", "$ref", "$id", "$schema", "$anchor", "$dynamicRef"}
 )
 # A value whose name says nothing is taken for a secret from this length on.
 _SHORTEST_UNNAMED = 10

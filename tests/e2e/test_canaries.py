@@ -40,7 +40,7 @@ def canaries() -> dict[str, list[str]]:
     made = {kind: [f"cnry-{secrets.token_hex(9)}" for _ in range(count)] for kind, count in KINDS.items()}
     for kind in ("env", "passed", "reference"):
         made[kind][:8] = [f'c"{secrets.token_hex(6)}/é+&<>' for _ in range(8)]
-    made["variable"][:8] = [f"k{secrets.token_hex(5)}" for _ in range(8)]
+    made["variable"][:8] = [f"7k{secrets.token_hex(5)}" for _ in range(8)]
     return made
 
 

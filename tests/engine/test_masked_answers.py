@@ -12,7 +12,8 @@ from openclaw.config.servers import ServerSpec
 from openclaw.errors import RpcError
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Listener, Services, connect
-from openclaw.redact import MASK
+from openclaw.mcp.manager import Manager
+from openclaw.redact import MASK, redact
 
 SECRET = "given-4711-to-the-server"
 
@@ -104,3 +105,70 @@ async def test_an_answer_that_cannot_be_read_is_complained_of_without_the_secret
         with pytest.raises(Exception, match="wrong shape") as refusal:
             await client.call_tool("break", {}, timeout=60, max_total=60)
         assert SECRET not in str(refusal.value)
+
+
+# Has the words that an entry may hold in its own tools, and in what they answer.
+DATABASE = """
+    import json, sys
+    schema = {"type": "object", "properties": {"name": {"enum": ["postgres", "title"]}}, "required": ["name"]}
+    for line in sys.stdin:
+        asked = json.loads(line)
+        method, id = asked["method"], asked.get("id")
+        if method == "initialize":
+            info = {"name": "postgres", "version": "1"}
+            result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
+        elif method == "tools/list":
+            result = {"tools": [{"name": "postgres_query", "title": "title", "inputSchema": schema}]}
+        elif method == "tools/call":
+            said = f"{asked['params']['name']} asked postgres for its {asked['params']['arguments']['name']}"
+            result = {"content": [{"type": "text", "text": said}], "structuredContent": {"name": "title"}}
+        else:
+            result = {}
+        if id is not None:
+            print(json.dumps({"jsonrpc": "2.0", "id": id, "result": result}), flush=True)
+"""
+
+
+def database(folder: Path, *args: str, **env: str) -> ServerSpec:
+    program = folder / "database.py"
+    program.write_text(dedent(DATABASE))
+    arguments = ("-S", "-E", str(program), *args)
+    return ServerSpec("db", command=sys.executable, args=arguments, env=tuple(env.items()))
+
+
+@pytest.mark.parametrize(
+    ("args", "env"),
+    [
+        ((), {"POSTGRES_PASSWORD": "postgres"}),
+        ((), {"PARTITION_KEY": "name"}),
+        (("--key", "title"), {}),
+        (("postgres://postgres:postgres@127.0.0.1/db",), {}),
+        ((), {"SORT_KEY": "inputSchema"}),
+        ((), {"API_TOKEN": "tools", "X_KEY": "content", "Y_KEY": "object", "Z_KEY": "text", "A_SECRET": "type"}),
+    ],
+    ids=str,
+)
+async def test_an_ordinary_word_in_the_place_of_a_credential_breaks_no_tool(
+    tmp_path: Path, args: tuple[str, ...], env: dict[str, str]
+) -> None:
+    async with Manager([database(tmp_path, *args, **env)]) as manager:
+        (tool,) = manager.tools()
+        assert (tool.name, tool.label) == ("db__postgres_query", "MCP: db/postgres_query")
+        assert json.loads(bytes(tool.parameters))["properties"] == {"name": {"enum": ["postgres", "title"]}}
+        result = await manager.call("db__postgres_query", {"name": "title"})
+        assert [block.text for block in result.content] == ["postgres_query asked postgres for its title"]
+        assert json.loads(bytes(result.structured_content)) == {"name": "title"}
+
+
+async def test_a_word_that_is_surely_secret_is_masked_in_what_a_server_says_and_its_tools_keep_their_names(
+    tmp_path: Path,
+) -> None:
+    async def resolve(value: str) -> str:
+        return value.replace("secret://env/DB", "postgres")
+
+    spec = database(tmp_path, DB="secret://env/DB")
+    async with Manager([spec], services=Services(resolve=resolve)) as manager:
+        assert [tool.name for tool in manager.tools()] == ["db__postgres_query"]
+        result = await manager.call("db__postgres_query", {"name": "postgres"})
+        assert [block.text for block in result.content] == [f"{MASK}_query asked {MASK} for its {MASK}"]
+    assert redact("postgres") == MASK

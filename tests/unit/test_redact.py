@@ -18,6 +18,7 @@ from openclaw.redact import (
     mask_json,
     redact,
     remember,
+    remember_guess,
     retire,
 )
 
@@ -164,6 +165,37 @@ def test_secrets_in_json_are_masked_in_strings_names_and_numbers_and_what_is_kep
         MASK: [f"so {MASK}", MASK, 47, {"deep": f"a\nabcdefgh {MASK}"}],
         "nextCursor": 'hunter2-"tiger"',
     }
+
+
+def test_a_secret_that_reads_like_a_name_is_masked_in_texts_and_not_where_names_stand() -> None:
+    remember("user_id")
+    remember("user_id-4711")
+    value = {
+        "user_id": "the user_id",
+        "user_id-4711": ["user_id"],
+        "name": "get_user_id",
+        "uri": "db://user_id-4711/user_id",
+        "inputSchema": {"required": ["user_id"], "properties": {"name": {"description": "a user_id"}}},
+    }
+    assert json.loads(bytes(mask_json(json.dumps(value).encode()))) == {
+        "user_id": f"the {MASK}",
+        MASK: [MASK],
+        "name": "get_user_id",
+        "uri": f"db://{MASK}/user_id",
+        "inputSchema": {"required": ["user_id"], "properties": {"name": {"description": f"a {MASK}"}}},
+    }
+
+
+@pytest.mark.parametrize("value", ["postgres", "name", "title"])
+def test_a_guess_that_is_a_plain_word_is_not_remembered(value: str) -> None:
+    remember_guess(value)
+    assert redact(value) == value
+
+
+@pytest.mark.parametrize("value", ["hunter2", "Sunshine", "open-sesame", "abcdefghijklmnop"])
+def test_a_guess_that_is_more_than_a_plain_word_is_remembered(value: str) -> None:
+    remember_guess(value)
+    assert redact(value) == MASK
 
 
 def test_what_is_not_json_is_masked_as_text() -> None:

@@ -31,8 +31,7 @@ def credentials_of(spec: ServerSpec, environ: Mapping[str, str]) -> Iterator[str
     for name, value in spec.headers:
         if is_secret_header(name, value):
             yield from _with_parts(value)
-    yield spec.api_key
-    yield from _of_auth(spec)
+    yield from stated_credentials(spec)
     for name, value in named_arguments(spec.args):
         if tells_secret(name, value):
             yield from _with_parts(value)
@@ -57,7 +56,9 @@ def named_arguments(args: Sequence[str]) -> Iterator[tuple[str, str]]:
         before = arg
 
 
-def _of_auth(spec: ServerSpec) -> Iterator[str]:
+def stated_credentials(spec: ServerSpec) -> Iterator[str]:
+    """Those of them whose field holds a credential and nothing else. Of the others it is a guess."""
+    yield spec.api_key
     if spec.auth is not None:
         yield from (spec.auth.client_secret, spec.auth.private_key, spec.auth.idp_id_token)
 

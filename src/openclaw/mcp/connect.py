@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from openclaw.config.credentials import credentials_of
+from openclaw.config.credentials import credentials_of, stated_credentials
 from openclaw.config.servers import ServerSpec, map_secrets
 from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, ProcessError, SecretError
 from openclaw.mcp.client import Client
@@ -27,7 +27,7 @@ from openclaw.process.environment import child_environment, say_refused
 from openclaw.protocol.authorizer import Authorizer, StaticAuthorizer
 from openclaw.protocol.eras import Agreement, Kind, Plan, Reopen, negotiate, other_transport
 from openclaw.protocol.jsonrpc import Request, parse
-from openclaw.redact import SECRET_SCHEME, remember
+from openclaw.redact import SECRET_SCHEME, remember, remember_guess
 from openclaw.transport.base import Transport, TransportKind
 from openclaw.transport.connection import Connection, OnNotification, Report
 from openclaw.transport.handshake import shake_hands
@@ -216,8 +216,10 @@ async def resolved(spec: ServerSpec, resolve: Resolve, environ: Mapping[str, str
         references[text] = outcome
         remember(outcome)
     spec = map_secrets(spec, lambda text: references.get(text, text))
-    for value in credentials_of(spec, environ):
+    for value in stated_credentials(spec):
         remember(value)
+    for value in credentials_of(spec, environ):
+        remember_guess(value)
     return spec
 
 

@@ -20,7 +20,7 @@ from openclaw.models.naming import BUILTIN, OFFLINE, SCRIPTED, WIRES, read_name
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, Notice, Provider
 from openclaw.models.spec import ModelEndpoint, ModelSpec, ProviderSpec
 from openclaw.models.vendors import USUAL_WINDOW, VENDORS, Vendor, located
-from openclaw.redact import SECRET_SCHEME, looks_secret, remember
+from openclaw.redact import SECRET_SCHEME, looks_secret, remember, remember_guess
 
 __all__ = ["OFFLINE", "Chain", "ChainLink", "ModelSpec", "Models", "ProviderSpec", "Selection"]
 
@@ -282,7 +282,7 @@ class _Lazy:
         headers = [(name, await self._resolve(value)) for name, value in spec.headers]
         for name, value in headers:
             if looks_secret(name, value):
-                remember(value)
+                remember_guess(value)
         return ModelEndpoint(
             spec.id,
             spec.base_url,

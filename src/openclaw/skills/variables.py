@@ -10,7 +10,7 @@ from openclaw.config.sections import SkillEntry
 from openclaw.config.servers import secret_text
 from openclaw.content import to_json
 from openclaw.errors import UsageError
-from openclaw.redact import remember, tells_secret
+from openclaw.redact import remember, remember_guess, tells_secret
 from openclaw.skills.skill import Skill
 
 # Where a program finds `skills.entries.<key>.config`, as JSON.
@@ -45,6 +45,8 @@ async def skill_variables(
     written = {skill.primary_env: entry.api_key} if entry.api_key else {}
     variables = {key: await resolve(secret_text(value)) for key, value in {**written, **entry.env}.items()}
     for key, value in variables.items():
-        if key in written or tells_secret(key, value):
+        if key in written:
             remember(value)
+        elif tells_secret(key, value):
+            remember_guess(value)
     return {**variables, CONFIG: to_json(entry.config).decode()} if entry.config else variables
