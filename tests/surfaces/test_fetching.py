@@ -52,7 +52,9 @@ async def test_a_first_fetch_outlasts_the_command_that_began_it_and_leaves_nothi
     (tmp_path / "there").touch()
     await asyncio.to_thread(wait_until_gone, fetching)
     assert (tmp_path / "cached").exists()
-    assert "slow__echo" in (await home.openclaw("mcp", "tools")).out
+    # The next turn waits for it as for any healthy server.
+    second = await home.openclaw("agent", "-m", "slow__echo")
+    assert (second.code, "Without slow" in second.err, "← slow__echo done" in second.err) == (0, False, True)
 
 
 async def test_only_the_first_command_leaves_a_launcher_behind(tmp_path: Path) -> None:
@@ -60,6 +62,15 @@ async def test_only_the_first_command_leaves_a_launcher_behind(tmp_path: Path) -
     for command in (("agent", "-m", "hello"), ("mcp", "servers"), ("agent", "-m", "hello")):
         await home.openclaw(*command)
     await _has_one_left(tmp_path)
+
+
+async def test_a_launcher_that_hangs_is_waited_for_twice_and_then_named_at_every_turn(tmp_path: Path) -> None:
+    home = _home_with_launcher(tmp_path, connect_ms=1500)
+    told = [(await home.openclaw("agent", "-m", "hello")).err for _ in range(3)]
+    starts = len((tmp_path / "begun").read_text().split())
+    (tmp_path / "there").touch()
+    assert ["Without slow: it did not come up within 1.5 s." in err for err in told] == [True] * 3
+    assert starts >= 2
 
 
 async def test_a_launcher_that_a_person_went_on_without_is_left_behind_once_too(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def _left_out(one: Supervisor) -> str:
     """Why a turn goes on without a server that is on its way; empty when it is not, which its state tells."""
     if one.standing.is_queued:
         return one.standing.limit
-    if one.catalog.is_overdue:
+    if one.catalog.is_overdue or one.standing.is_late:
         return late(one.spec.connect_timeout)
     return "it is still starting" if one.is_starting else ""
 

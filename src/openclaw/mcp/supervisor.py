@@ -267,7 +267,9 @@ class Supervisor:
             case Began(fetches):
                 self.standing.is_late, self.standing.is_fetching = False, fetches
             case Late():
-                if not self.catalog.is_known:
+                # A launcher's first fetch says nothing about the server: the next command waits for it as for a new one.
+                is_first_fetch = self.standing.is_fetching and not self.catalog.was_left_fetching
+                if not self.catalog.is_known and not is_first_fetch:
                     self.catalog.mark_overdue()
                 self.standing.is_late = True
                 self.access.failures += 1
