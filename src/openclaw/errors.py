@@ -116,7 +116,9 @@ class ModelError(OpenClawError):
 
 
 class AuthError(OpenClawError):
-    pass
+    """`answer` is what the server said to a request that it may have carried out all the same: then it is not sent again."""
+
+    answer: "HttpStatusError | None" = None
 
 
 class SignInNeededError(AuthError):

@@ -1,13 +1,16 @@
 """A call is carried out at most once, whatever the server answers, and the server's own words reach the caller."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from openclaw.config.servers import ServerSpec
+from openclaw.content import Text
 from openclaw.mcp.connect import Services
 from openclaw.mcp.manager import Manager
-from parts.refusing_server import WHOSE, Refusal, RefusingServer, Renewing, survive
+from openclaw.tool import Invocation, ToolResult
+from parts.refusing_server import WHOSE, Refusal, RefusingServer, Renewing, SignedOut, Whose, survive
 
 
 def spec(server: RefusingServer) -> ServerSpec:
@@ -41,6 +44,57 @@ async def test_an_answer_to_the_call_is_shown_and_the_call_not_sent_again(refusa
             assert (server.runs["k"], result.is_error, refusal.words in said) == (1, True, True)
             again = await manager.call("shop__run", {"key": "l"})
             assert (again.is_error, server.runs["l"]) == (False, 1)
+
+
+async def called_by_an_agent(server: RefusingServer, credentials: SignedOut) -> tuple[ToolResult, str]:
+    """The result of a call whose person signs in when asked, and all of its text."""
+    async with Manager([spec(server)], services=Services(authorize=lambda spec: credentials)) as manager:
+        assert await manager.call("shop__run", {"key": "first"})
+        (tool,) = manager.tools()
+        invocation = Invocation("main", "s", Path(), sign_in=credentials.ask)
+        result = await tool.run({"key": "k"}, invocation)
+        return result, "".join(block.text for block in result.content if isinstance(block, Text))
+
+
+# What is cut off, or ends with its connection, may have been an answer.
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        Refusal(401, "ours", "Unauthorized after all."),
+        Refusal(403, "ours", "Forbidden after all."),
+        Refusal(401, "null", "Unauthorized after all.", "close"),
+        Refusal(403, "null", "Forbidden after all.", "close"),
+    ],
+    ids=str,
+)
+async def test_a_call_that_was_answered_is_not_made_again_after_the_sign_in_it_led_to(refusal: Refusal) -> None:
+    async with RefusingServer() as server:
+        server.refusals["k"] = refusal
+        credentials = SignedOut()
+        result, said = await called_by_an_agent(server, credentials)
+        assert (server.calls, credentials.asked, result.is_error) == (2, ["shop"], True)
+        assert refusal.words in said
+        assert "Somebody has to sign in." in said
+        assert "it is not repeated" in said
+
+
+@pytest.mark.parametrize("status", [401, 403])
+@pytest.mark.parametrize("whose", ["null", "absent", "other", "text"])
+async def test_a_call_that_was_refused_without_an_answer_is_made_after_the_sign_in(status: int, whose: Whose) -> None:
+    async with RefusingServer() as server:
+        server.refusals["k"] = Refusal(status, whose)
+        credentials = SignedOut()
+        result, said = await called_by_an_agent(server, credentials)
+        assert (server.runs["k"], credentials.asked, result.is_error) == (1, ["shop"], False)
+        assert "done" in said
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_call_that_was_answered_is_not_sent_again_when_its_credentials_cannot_be_renewed(status: int) -> None:
+    async with RefusingServer() as server:
+        server.refusals["k"] = Refusal(status, "ours", "Not with this token.")
+        _, said = await called_by_an_agent(server, SignedOut(away=True))
+        assert (server.runs["k"], "Not with this token." in said) == (1, True)
 
 
 @pytest.mark.parametrize("whose", [whose for whose in WHOSE if whose != "ours"])

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from openclaw.config.servers import ServerSpec
+from openclaw.errors import ConnectError, SignInNeededError, StepUpNeededError
 from openclaw.mcp.connect import Services
 from openclaw.mcp.manager import Manager
 
@@ -190,6 +191,29 @@ class Renewing:
 
     async def challenged(self, status: int, headers: Mapping[str, str], sent: Mapping[str, str]) -> bool:
         self._number += 1
+        return True
+
+
+class SignedOut:
+    """Credentials that only a person can renew: whoever is asked (`ask`) signs in at once.
+
+    With `away` their authorization server cannot be reached.
+    """
+
+    def __init__(self, *, away: bool = False) -> None:
+        self.asked: list[str] = []
+        self._away = away
+
+    async def headers(self) -> Mapping[str, str]:
+        return {"Authorization": f"Bearer {len(self.asked)}"}
+
+    async def challenged(self, status: int, headers: Mapping[str, str], sent: Mapping[str, str]) -> bool:
+        if self._away:
+            raise ConnectError("The authorization server cannot be reached.")
+        raise (SignInNeededError if status == 401 else StepUpNeededError)("Somebody has to sign in.")
+
+    async def ask(self, server: str, since: float) -> bool:
+        self.asked.append(server)
         return True
 
 

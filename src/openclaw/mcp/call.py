@@ -16,6 +16,7 @@ import msgspec
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import (
+    AuthError,
     ConnectError,
     DeadlineError,
     HttpStatusError,
@@ -37,6 +38,7 @@ _log = logging.getLogger(__name__)
 
 # A broken pipe is noticed before the exit of the process at its other end is.
 LOSS_PATIENCE = 1.0
+_MAYBE = "The call may or may not have been carried out; it is not repeated."
 # How servers say that they do not have a tool: as an error of the protocol, by either of these codes, or as a failed result.
 _REFUSES_TOOL = frozenset({-32602, -32601})
 _UNKNOWN_TOOL = re.compile(
@@ -115,8 +117,7 @@ class Call(msgspec.Struct, eq=False):
         except LinkLostError as error:
             if error.maybe_sent:
                 server.troubled(error)
-                maybe = "The call may or may not have been carried out; it is not repeated."
-                sentences = " ".join(filter(None, (error.message, where_to_look(server.spec), maybe)))
+                sentences = " ".join(filter(None, (error.message, where_to_look(server.spec), _MAYBE)))
                 # How a program ended is said in our words; why a connection did, perhaps in those of the other side.
                 return CallResult.failed(OwnWords(sentences) if server.spec.command else sentences)
             if not again:
@@ -133,6 +134,10 @@ class Call(msgspec.Struct, eq=False):
         except OpenClawError as error:
             server.troubled(error)
             needs_sign_in = isinstance(error, SignInNeededError)
+            if isinstance(error, AuthError) and error.answer is not None:
+                said = f"It said: {error.answer.said}" if error.answer.said else ""
+                result = CallResult.refused(" ".join(filter(None, (str(error), _MAYBE, said))))
+                return msgspec.structs.replace(result, needs_sign_in=needs_sign_in, may_have_run=True)
             # That somebody has to sign in is said in our words.
             fault = OwnWords(error) if needs_sign_in else str(error)
             return CallResult(is_error=True, fault=fault, needs_sign_in=needs_sign_in)

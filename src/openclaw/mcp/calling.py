@@ -99,11 +99,12 @@ class Calling:
 
 
 async def signed_in(call: Callable[[], Awaitable[CallResult]], server: str, ask: AskToSignIn | None) -> CallResult:
-    """Make a call, and once more after each sign-in that it turned out to need: a server that asked for one has done nothing yet."""
+    """Make a call, and once more after each sign-in that it turned out to need. A server that asked for one has done nothing yet, unless
+    it answered the call as well: then the sign-in serves the calls to come."""
     for _ in range(MOST_SIGN_INS):
         began = monotonic()
         result = await call()
-        if not result.needs_sign_in or ask is None or not await ask(server, began):
+        if not result.needs_sign_in or ask is None or not await ask(server, began) or result.may_have_run:
             return result
     return await call()
 

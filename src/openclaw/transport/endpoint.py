@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from openclaw.errors import HttpStatusError, OpenClawError
+from openclaw.errors import AuthError, HttpStatusError, OpenClawError
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.net.response import Response
 from openclaw.protocol.authorizer import Authorizer
@@ -86,7 +86,7 @@ class Endpoint:
 
         Sends again only what was surely not processed: after a challenge that the authorizer met (once for each status), and after
         a 429 whose Retry-After is short. `once` is the id of a request that may be carried out at most once: it is sent again only
-        when what the server said is whole, and no answer to it.
+        when what the server said is whole, and no answer to it. Otherwise an AuthError carries what it said.
         """
         target = self.target if url is None else parse_url(url)
         challenges: set[int] = set()
@@ -103,7 +103,8 @@ class Endpoint:
                 refusal = await self._refusal(response, target) if once is not None else None
                 is_final = refusal is not None and not is_unanswered(refusal, once)
                 is_new = status in (401, 403) and status not in challenges and response.is_from(target)
-                if is_new and await self._met(response, {**headers, **sent}):
+                answer = refusal if is_final else None
+                if is_new and await self._met(response, {**headers, **sent}, answer):
                     challenges.add(status)
                     if not is_final:
                         continue
@@ -115,10 +116,19 @@ class Endpoint:
             waits += 1
             await asyncio.sleep(pause)
 
-    async def _met(self, response: Response, sent: Mapping[str, str]) -> bool:
+    async def _met(self, response: Response, sent: Mapping[str, str], answer: HttpStatusError | None) -> bool:
+        """Whether the challenge was met. With an `answer` no failure to meet it may look as if nothing had been processed."""
         if self._authorizer is None:
             return False
-        return await self._authorizer.challenged(response.status, response.headers, sent)
+        try:
+            return await self._authorizer.challenged(response.status, response.headers, sent)
+        except AuthError as error:
+            error.answer = answer
+            raise
+        except OpenClawError:
+            if answer is None:
+                raise
+            return False
 
     async def _refusal(self, response: Response, target: Target) -> HttpStatusError:
         status, origin = response.status, response.origin
