@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from typing import Any
 
 # Where uvloop is not to be had.
 _OTHERS = {"win32": "asyncio"}
@@ -27,6 +28,8 @@ def on_signal(name: str, act: Callable[[], object]) -> None:
 
 # What each signal does for a while, the latest last.
 _acting: dict[str, list[Callable[[], object]]] = {}
+# What it did before the first of them came: whoever goes last gives it back.
+_before: dict[str, Any] = {}
 
 
 @contextmanager
@@ -34,7 +37,8 @@ def during(name: str, act: Callable[[], object]) -> Iterator[None]:
     """The same, for a while; then it does what it did before."""
     acting = _acting.setdefault(name, [])
     number = getattr(signal, name, None)
-    before = None if number is None else signal.getsignal(number)
+    if number is not None and not acting:
+        _before[name] = signal.getsignal(number)
     acting.append(act)
     on_signal(name, act)
     try:
@@ -46,7 +50,7 @@ def during(name: str, act: Callable[[], object]) -> Iterator[None]:
         elif number is not None:
             with suppress(NotImplementedError):
                 asyncio.get_running_loop().remove_signal_handler(number)
-            signal.signal(number, before)
+            signal.signal(number, _before.pop(name))
 
 
 @contextmanager

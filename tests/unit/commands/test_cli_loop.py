@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -48,6 +48,19 @@ async def test_a_signal_is_acted_on_while_it_is_waited_for() -> None:
     came = asyncio.Event()
     before = signal.getsignal(signal.SIGUSR1)
     with during("SIGUSR1", came.set):
+        os.kill(os.getpid(), signal.SIGUSR1)
+        await came.wait()
+    assert signal.getsignal(signal.SIGUSR1) == before
+
+
+async def test_a_signal_does_what_it_did_before_once_the_last_who_waited_for_it_has_gone() -> None:
+    before = signal.getsignal(signal.SIGUSR1)
+    came = asyncio.Event()
+    first, second = during("SIGUSR1", lambda: None), during("SIGUSR1", came.set)
+    with ExitStack() as stack:
+        with first:
+            stack.enter_context(second)
+        # The first has gone, and the second still waits.
         os.kill(os.getpid(), signal.SIGUSR1)
         await came.wait()
     assert signal.getsignal(signal.SIGUSR1) == before
