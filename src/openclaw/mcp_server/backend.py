@@ -73,12 +73,12 @@ class ChosenBackend:
         is_held = self._locks.is_held(order.session_key)
         async with AsyncExitStack() as stack:
             try:
-                async with asyncio.timeout(None) as limit:
+                async with asyncio.timeout(None) as limit, AsyncExitStack() as waiting:
                     if is_held:
                         listener.tell("Waiting for an earlier order of this conversation")
                         # Beside the waiting: orders get their turns as they came.
                         bounding = asyncio.get_running_loop().create_task(self._bound(limit))
-                        stack.callback(bounding.cancel)
+                        waiting.callback(bounding.cancel)
                     await stack.enter_async_context(self._locks.hold(order.session_key))
             except TimeoutError:
                 raise SessionBusyError(round(time.monotonic() - began)) from None
