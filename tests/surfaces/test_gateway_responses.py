@@ -1,6 +1,8 @@
 """OpenAI's responses and models, through the vendor's own client."""
 
 import base64
+import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -282,6 +284,32 @@ async def test_what_is_not_supported_is_refused_by_name(
 
     assert (status, list(answer), answer["error"]["param"]) == (400, ["error"], parameter)
     assert answer["error"]["type"] == "invalid_request_error"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/tools/invoke", {"tool": "part__echo"}),
+        ("/v1/chat/completions", {"model": "openclaw", "messages": [{"role": "user", "content": "hi"}]}),
+        ("/v1/responses", {"model": "openclaw", "input": "hi"}),
+    ],
+)
+async def test_a_body_of_very_many_keys_is_refused_however_they_are_written(
+    tmp_path: Path, path: str, body: dict[str, Any]
+) -> None:
+    many = b",".join(b'"%d"\n\t :1' % number for number in range(100_001))
+    sent = json.dumps(body).encode()[:-1] + b',"more":{' + many + b"}}"
+    async with playing(tmp_path, {"text": "one"}) as gateway:
+        status, answer = await gateway.send("POST", path, data=io.BytesIO(sent))
+
+    assert (status, answer["error"]["message"]) == (400, "The body has more than 100,000 keys or 1,000,000 values.")
+
+
+async def test_text_with_very_many_colons_is_no_body_of_many_keys(tmp_path: Path) -> None:
+    async with playing(tmp_path, {"text": "one"}) as gateway:
+        status, _ = await gateway.post("/v1/responses", {"model": "openclaw", "input": "12:30: hello " * 60_000})
+
+    assert status == 200
 
 
 @pytest.mark.parametrize("more", [{"store": False}, {"previous_response_id": "resp_1"}])

@@ -32,7 +32,7 @@ from openclaw.gateway.completions import (
     models_json,
     read_completion_request,
 )
-from openclaw.gateway.http import KEEP_ALIVE, failed, failure, json_response, read_body
+from openclaw.gateway.http import KEEP_ALIVE, failed, failure, json_response, read_body, refuse_very_many
 from openclaw.gateway.responses import (
     ResponseForm,
     ResponseRequest,
@@ -197,6 +197,7 @@ def _new_session(agent: str) -> SessionName:
 
 async def _read(request: web.Request, reader: Callable[[bytes], _T]) -> _T:
     sent = await read_body(request)
+    refuse_very_many(sent)
     return reader(sent) if len(sent) <= _SMALL_BODY else await asyncio.to_thread(reader, sent)
 
 

@@ -382,11 +382,22 @@ _MANY_KEYS: Final = 100_000
 _MANY_VALUES: Final = 1_000_000
 
 
+_BLANKS: Final = b" \t\r\n"
+
+
+def refuse_very_many(body: bytes) -> None:
+    """Raises UsageError for a JSON body of very many parts; before it is read, for everybody waits while it is."""
+    if len(body) <= _MANY_KEYS:
+        return
+    # Blanks may stand between a key and its colon; a text may hold many colons.
+    many_keys = body.count(b":") > _MANY_KEYS and body.translate(None, _BLANKS).count(b'":') > _MANY_KEYS
+    if many_keys or body.count(b",") > _MANY_VALUES:
+        raise UsageError(f"The body has more than {_MANY_KEYS:,} keys or {_MANY_VALUES:,} values.")
+
+
 def object_of(body: bytes, type: type[Any]) -> Any:
     """A JSON body as a struct. An empty one is an empty object. Raises UsageError."""
-    if len(body) > _MANY_KEYS and (body.count(b'":') > _MANY_KEYS or body.count(b",") > _MANY_VALUES):
-        # Counted before it is read: reading is one step, and everybody waits for its end.
-        raise UsageError(f"The body has more than {_MANY_KEYS:,} keys or {_MANY_VALUES:,} values.")
+    refuse_very_many(body)
     try:
         return msgspec.json.decode(body or b"{}", type=type)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
