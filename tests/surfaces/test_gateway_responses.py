@@ -1,5 +1,6 @@
 """OpenAI's responses and models, through the vendor's own client."""
 
+import asyncio
 import base64
 import io
 import json
@@ -153,6 +154,20 @@ async def test_an_older_response_is_continued_as_it_was_then(tmp_path: Path) -> 
         histories = [await texts(gateway, answer) for answer in (second, again)]
 
     assert histories == [["a", "one", "b", "two"], ["a", "one", "c", "three"]]
+
+
+async def test_two_that_go_on_from_one_response_at_once_do_not_hear_of_each_other(tmp_path: Path) -> None:
+    turns = [{"text": word} for word in ("one", "two", "two")]
+    async with playing(tmp_path, *turns) as gateway, vendor(gateway) as client:
+        first = await client.responses.create(model="openclaw", input="a")
+
+        async def go_on(word: str) -> list[str]:
+            answer = await client.responses.create(model="openclaw", input=word, previous_response_id=first.id)
+            return await texts(gateway, answer)
+
+        histories = await asyncio.gather(*map(go_on, "bc"))
+
+    assert histories == [["a", "one", word, "two"] for word in "bc"]
 
 
 async def test_a_response_is_continued_without_what_failed_after_it(tmp_path: Path) -> None:

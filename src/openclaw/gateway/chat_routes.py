@@ -47,7 +47,7 @@ from openclaw.sessions.key import agent_of as owner_of
 from openclaw.sessions.key import new_key
 from openclaw.sessions.key import session_key as full_key
 from openclaw.sessions.store import UnknownSessionError
-from openclaw.sessions.turn import ANSWER
+from openclaw.sessions.turn import ANSWER, CONTINUED
 
 SESSION_HEADER = "X-OpenClaw-Session-Key"
 # Conversations named by `user`, and those nobody named.
@@ -93,25 +93,35 @@ class ChatRoutes:
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         asked = await _read(request, read_completion_request)
+        began = time.monotonic()
         session = self._session(asked, request.headers.get(SESSION_HEADER, ""))
         envelope = Envelope(f"chatcmpl-{secrets.token_hex(12)}", int(time.time()), asked.model)
-        return await self._answer(request, asked, session, CompletionForm(envelope, asked.include_usage))
+        return await self._answer(request, asked, session, CompletionForm(envelope, asked.include_usage), began)
 
     async def respond(self, request: web.Request) -> web.StreamResponse:
         wanted = await _read(request, read_response_request)
+        began = time.monotonic()
         session = await self._session_of_response(wanted, request.headers.get(SESSION_HEADER, ""))
         form = ResponseForm(new_response_id(session.key), int(time.time()), wanted)
         try:
-            return await self._answer(request, wanted.asked, session, form, label=form.id if wanted.is_kept else "")
+            return await self._answer(
+                request, wanted.asked, session, form, began, label=form.id if wanted.is_kept else ""
+            )
         finally:
             if not wanted.is_kept:
                 await self._app.store.delete(session.key)
 
     async def _answer(
-        self, request: web.Request, asked: CompletionRequest, session: SessionName, form: AnswerForm, *, label: str = ""
+        self,
+        request: web.Request,
+        asked: CompletionRequest,
+        session: SessionName,
+        form: AnswerForm,
+        began: float,
+        *,
+        label: str = "",
     ) -> web.StreamResponse:
-        """`label` is what the answer is found by later."""
-        began = time.monotonic()
+        """`began` is when the agent's time began to run. `label` is what the answer is found by later."""
         await self._tell_history(session, asked)
         waited = time.monotonic() - began
 
@@ -168,17 +178,20 @@ class ChatRoutes:
         agent, key = self._agent(wanted.asked.agent), session_of(wanted.previous)
         if owner_of(key) != agent:
             raise unknown_response(wanted.previous)
+        store, mark = self._app.store, Custom(ANSWER, wanted.previous)
+        if wanted.is_kept:
+            patience = agent_spec(self._app.config, agent).timeout
+            # One of any number of callers goes on in the session itself.
+            if await store.note_behind(key, mark, Custom(CONTINUED, wanted.previous), patience=patience):
+                return SessionName(agent, key)
         try:
-            events = [entry.event for entry in (await self._app.store.show(key)).entries]
+            events = [entry.event for entry in (await store.show(key)).entries]
         except UnknownSessionError:
             raise unknown_response(wanted.previous) from None
-        mark = Custom(ANSWER, wanted.previous)
         if mark not in events:
             raise unknown_response(wanted.previous)
-        if events[-1] == mark and wanted.is_kept:
-            return SessionName(agent, key)
         copy = _new_session(agent)
-        async with self._app.store.turn(copy.key, agent) as turn:
+        async with store.turn(copy.key, agent) as turn:
             turn.append(*history(events[: events.index(mark)]))
         return copy
 

@@ -73,6 +73,19 @@ class Database:
                 raise wrong_agent(owner, agent)
             return [event for _, _, event in self._events(connection, number, base)]
 
+    def owner_if_last(self, key: str, body: bytes) -> str | None:
+        """The agent of a session that ends with this event; None when it ends otherwise, or is not there. Reads no media."""
+        with self._reading() as connection:
+            if connection is None:
+                return None
+            row = connection.execute(
+                "SELECT sessions.agent FROM sessions JOIN events"
+                " ON events.session = sessions.number AND events.seq = sessions.events"
+                " WHERE sessions.key = ? AND events.body = ?",
+                (key, body),
+            ).fetchone()
+        return None if row is None else str(row[0])
+
     def append(self, turn: Append) -> None:
         at_ms = round(turn.at * 1000)
         with self._writing() as connection:

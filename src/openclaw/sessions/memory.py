@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import msgspec
 from msgspec.structs import replace
 
-from openclaw.sessions.event import Entry, Packed, Said, unpack
+from openclaw.sessions.event import Custom, Entry, Packed, Said, pack, unpack
 from openclaw.sessions.key import check_key
 from openclaw.sessions.lock import FOREVER, KeyLocks
 from openclaw.sessions.retention import Keep, Pruned, Stored, outlived
@@ -61,6 +61,15 @@ class MemoryStore:
             raise unknown_session(key)
         return Transcript(session.info, tuple(session.entries))
 
+    async def note_behind(self, key: str, last: Custom, note: Custom, *, patience: float = FOREVER) -> bool:
+        if not self._ends_with(check_key(key), last):
+            return False
+        async with self._locks.hold(key, patience):
+            if not self._ends_with(key, last):
+                return False
+            self._append(key, self._sessions[key].info.agent, [pack(note)])
+            return True
+
     async def delete(self, key: str) -> bool:
         check_key(key)
         async with self._locks.hold(key):
@@ -81,6 +90,10 @@ class MemoryStore:
 
     async def close(self) -> None:
         return None
+
+    def _ends_with(self, key: str, last: Custom) -> bool:
+        session = self._sessions.get(key)
+        return session is not None and session.entries[-1].event == last
 
     def _append(self, key: str, agent: str, packed: Sequence[Packed]) -> None:
         events = [unpack(one.body, one.media) for one in packed]

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from openclaw.errors import StoreError
 from openclaw.sessions.database import Append, Database
-from openclaw.sessions.event import Packed
+from openclaw.sessions.event import Custom, Packed, pack
 from openclaw.sessions.key import check_key
 from openclaw.sessions.lock import FOREVER, FileLocks
 from openclaw.sessions.prune import is_due, locks_of, prune
@@ -71,6 +71,23 @@ class SqliteStore:
         if transcript is None:
             raise unknown_session(key)
         return transcript
+
+    async def note_behind(self, key: str, last: Custom, note: Custom, *, patience: float = FOREVER) -> bool:
+        check_key(key)
+        body = pack(last).body
+
+        def store() -> bool:
+            agent = self._database.owner_if_last(key, body)
+            if agent is None:
+                return False
+            self._database.append(Append(key, agent, self._new_id(), self._clock(), [pack(note)]))
+            return True
+
+        # Looked at first without the turn: where more was said nobody has to wait for it.
+        if await self._run(lambda: self._database.owner_if_last(key, body)) is None:
+            return False
+        async with self._locks.hold(key, patience):
+            return await self._run(store)
 
     async def delete(self, key: str) -> bool:
         check_key(key)

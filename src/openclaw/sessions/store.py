@@ -12,7 +12,7 @@ import msgspec
 
 from openclaw.errors import StoreError
 from openclaw.log import one_line
-from openclaw.sessions.event import Entry, SessionEvent
+from openclaw.sessions.event import Custom, Entry, SessionEvent
 from openclaw.sessions.lock import FOREVER
 from openclaw.sessions.retention import Keep, Pruned
 from openclaw.sessions.turn import Turn
@@ -60,6 +60,13 @@ class Store(Protocol):
 
     async def show(self, key: str) -> Transcript:
         """Raises UnknownSessionError when there is no such session."""
+        ...
+
+    async def note_behind(self, key: str, last: Custom, note: Custom, *, patience: float = FOREVER) -> bool:
+        """Store `note` if `last` is what the session ends with; between two turns. False when it is not, or there is no such session.
+
+        Of any number that ask, whatever process they are in, one is told True. Raises SessionBusyError as `turn` does.
+        """
         ...
 
     async def delete(self, key: str) -> bool:

@@ -13,6 +13,8 @@ from openclaw.sessions.event import Custom, Packed, Reset, Said, SessionEvent, S
 
 # The name of the note behind an answer that a surface wants to find again.
 ANSWER = "answer"
+# The name of the note that follows one which somebody goes on from: whoever goes on from it too gets a branch of their own.
+CONTINUED = "continued"
 
 Write = Callable[[Sequence[Packed]], Awaitable[None]]
 

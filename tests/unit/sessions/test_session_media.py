@@ -5,8 +5,11 @@ import sqlite3
 import stat
 from pathlib import Path
 
+import pytest
+
 from openclaw.content import Audio, Image, Message, Text, ToolMessage, UserMessage
-from openclaw.sessions.event import Said, encode
+from openclaw.errors import StoreError
+from openclaw.sessions.event import Custom, Said, encode
 from openclaw.sessions.export import jsonl
 from openclaw.sessions.migrations import APPLICATION_ID, STEPS
 from openclaw.sessions.sqlite import SqliteStore
@@ -115,3 +118,20 @@ async def test_a_store_from_before_is_taken_over_and_becomes_smaller(tmp_path: P
 
     assert len(media_files(tmp_path)) == 2
     assert (tmp_path / "s").stat().st_size < before - len(PICTURE) - len(SOUND)
+
+
+async def test_no_media_are_read_to_note_something_behind_the_last_event(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "s")
+    async with store.turn("k", "main") as turn:
+        turn.append(SHOWN)
+        turn.note("answer", "r1")
+    for file in media_files(tmp_path):
+        # What cannot be read, whoever tries.
+        file.unlink()
+        file.mkdir()
+    noted = await store.note_behind("k", Custom("answer", "r1"), Custom("continued", "r1"))
+    with pytest.raises(StoreError):
+        await store.show("k")
+    await store.close()
+
+    assert noted

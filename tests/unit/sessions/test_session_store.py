@@ -19,7 +19,7 @@ from openclaw.content import (
     Usage,
     UserMessage,
 )
-from openclaw.errors import StoreError, UsageError
+from openclaw.errors import SessionBusyError, StoreError, UsageError
 from openclaw.sessions.event import Custom, Entry, Reset, Said, Shortened
 from openclaw.sessions.store import SessionInfo, Store, Transcript
 from parts.clock import Clock
@@ -317,3 +317,36 @@ async def test_every_key_finds_its_own_words_again(store: Store, said: dict[str,
         assert await store.delete(key)
     assert found == {key: [user(text)] for key, text in said.items()}
     assert await store.list() == ()
+
+
+# Notes
+
+ANSWERED, NEXT = Custom("answer", "r1"), Custom("continued", "r1")
+
+
+async def test_of_many_that_note_behind_the_last_event_one_does(store: Store) -> None:
+    async with store.turn("k", "main") as turn:
+        turn.append(user("hi"))
+        turn.note(ANSWERED.name, ANSWERED.data)
+
+    noted = await asyncio.gather(*(store.note_behind("k", ANSWERED, NEXT) for _ in range(8)))
+
+    assert sorted(noted) == [False] * 7 + [True]
+    assert [one.event for one in (await store.show("k")).entries] == [Said(user("hi")), ANSWERED, NEXT]
+
+
+async def test_nothing_is_noted_behind_what_a_turn_has_gone_on_from_meanwhile(store: Store) -> None:
+    async with store.turn("k", "main") as turn:
+        turn.note(ANSWERED.name, ANSWERED.data)
+    async with store.turn("k", "main") as turn:
+        waiting = asyncio.create_task(store.note_behind("k", ANSWERED, NEXT))
+        # It has seen the note, and waits for this turn.
+        with pytest.raises(SessionBusyError):
+            await store.note_behind("k", ANSWERED, NEXT, patience=0.0)
+        turn.append(user("more"))
+
+    assert not await waiting
+    assert [one.event for one in (await store.show("k")).entries] == [ANSWERED, Said(user("more"))]
+    # Where more was said, and where there is nothing, nobody waits for a turn.
+    async with store.turn("k", "main"), store.turn("new", "main"):
+        assert [await store.note_behind(key, ANSWERED, NEXT) for key in ("k", "new")] == [False, False]
