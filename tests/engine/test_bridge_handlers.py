@@ -13,6 +13,7 @@ from openclaw.mcp.connect import Services
 from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.results import CallResult
+from openclaw.redact import remember
 from parts.http_faults import json_body
 from parts.http_server import HttpServer, Message
 from parts.processes import server_command
@@ -126,7 +127,9 @@ async def test_only_what_has_a_handler_is_declared(tmp_path: Path) -> None:
                 assert first["params"]["capabilities"] == declared
 
 
-async def test_mismatched_headers_are_mended_by_listing_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("secret", ["", "known-4711-tiger"])
+async def test_mismatched_headers_are_mended_by_listing_again(tmp_path: Path, secret: str) -> None:
+    remember(secret)
     async with Site("streamable-http", tmp_path) as site:
         assert site.http
         site.plan(tools=[tool("count")], revisions=[MODERN])

@@ -51,12 +51,20 @@ def test_a_reference_that_leads_nowhere_is_named_with_its_place(tmp_path: Path) 
 def test_a_variable_that_a_server_is_not_given_is_spoken_of(tmp_path: Path) -> None:
     entry = {**stdio_server(), "env": {"LD_PRELOAD": "/x.so", "PLAIN": "1"}, "passEnv": ["NODE_OPTIONS"]}
     with home(tmp_path, {"mcp": {"servers": {"part": entry}}}) as place:
-        validated, found = json.loads(place.run("config", "validate", "--json").stdout), checks(place)["Config"]
+        given = Home(place.state, {**place.env, "NODE_OPTIONS": "--enable-source-maps"})
+        validated, found = json.loads(given.run("config", "validate", "--json").stdout), checks(given)["Config"]
     sentence = "The server is not started: LD_PRELOAD, NODE_OPTIONS in its env or passEnv change which code runs."
     (warning,) = validated["warnings"]
     assert (validated["ok"], found["state"]) == (True, "warning")
     for said in (warning["message"], found["message"]):
         assert f"mcp.servers.part: {sentence}" in said
+
+
+def test_a_server_starts_whose_entry_passes_on_a_refused_variable_that_is_not_set(tmp_path: Path) -> None:
+    with home(tmp_path, {"mcp": {"servers": {"part": {**stdio_server(), "passEnv": ["NODE_OPTIONS"]}}}}) as place:
+        validated, found = json.loads(place.run("config", "validate", "--json").stdout), checks(place, "--probe")
+    assert (validated["ok"], validated["warnings"]) == (True, [])
+    assert found["Server part"]["message"].startswith("Running (PID ")
 
 
 def test_a_server_that_is_up_and_lists_no_tools_is_not_well(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ async def validate(context: Context, parsed: Parsed) -> int:
     missing = False
     try:
         config = load_config(context.paths, context.env)
-        warnings, missing = (*config.warnings, *withheld(config)), config.missing
+        warnings, missing = (*config.warnings, *withheld(config, context.env)), config.missing
         problems = (*config.refusals, *misnamed(config))
     except ConfigError as error:
         problems = error.problems
@@ -55,12 +55,13 @@ async def validate(context: Context, parsed: Parsed) -> int:
     return 2 if problems else 0
 
 
-def withheld(config: Config) -> list[Problem]:
-    """Servers that do not start because of a variable that is configured for them."""
+def withheld(config: Config, environ: Mapping[str, str]) -> list[Problem]:
+    """Servers that do not start because of a variable that is configured for them, and is there to be given."""
     specs = dict.fromkeys(spec for name in agent_ids(config) for spec in server_specs(config, name))
     found = []
     for spec in specs:
-        if names := refused_names((*dict(spec.env), *spec.pass_env), spec.allow_env):
+        passed = [name for name in spec.pass_env if name in environ]
+        if names := refused_names((*dict(spec.env), *passed), spec.allow_env):
             message, hint = say_refused(names)
             found.append(Problem(f"{spec.where}: {message}", hint=hint))
     return found

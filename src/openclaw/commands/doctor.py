@@ -90,7 +90,7 @@ async def _all(context: Context, gateway: Check, *, probe: bool) -> AsyncIterato
     if pasted := [section for (section,) in PASTED if config.raw.get(section)]:
         sentence = f"the servers under {' and '.join(pasted)} are read as those under mcp.servers"
         yield Check("Config", "ok", sentence)
-    for warning in (*config.warnings, *withheld(config)):
+    for warning in (*config.warnings, *withheld(config, context.env)):
         yield Check("Config", "warning", str(warning))
     if config.ignored:
         yield Check("Config", "ok", f"kept and ignored, as they belong to another program: {', '.join(config.ignored)}")

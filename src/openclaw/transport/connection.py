@@ -401,7 +401,7 @@ def _masked_error(error: ProtocolError) -> ProtocolError:
     if not knows_secrets():
         return error
     if isinstance(error, RpcError):
-        return RpcError(error.code, mask(error.message), mask_value(error.data))
+        return RpcError(error.code, mask(error.message), mask_value(error.data), addressed=error.addressed)
     return ProtocolError(mask(error.message), hint=error.hint)
 
 
