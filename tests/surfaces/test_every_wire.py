@@ -5,6 +5,7 @@ The model servers hold the vendors' rules (`parts/vendor_rules.py`): one request
 
 import base64
 import json
+import re
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -47,6 +48,27 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "kept file": {"content": [{"type": "text", "text": "long " * 30_000}]},
     "nothing": {"content": []},
     "blanks": {"content": [{"type": "text", "text": " "}]},
+}
+# What the model reads in the answer of each; a file is named by its place, and holds what came.
+WORDS: dict[str, str] = {
+    "text": "framed words",
+    "image": "a shot",
+    "audio": f"audio/wav, {len(wav())} bytes",
+    "blob": "resource file:///a/report.pdf: application/pdf",
+    "structured": '{"price":4}',
+    "error with image": "It broke.",
+    "image of nothing": "image",
+    "broken image": "image/png, 2 bytes",
+    "large image": "image/png, 4,000,000 bytes",
+    "kept file": "long long long",
+    "nothing": "---",
+    "blanks": "---",
+}
+FILES = {
+    "audio": wav(),
+    "blob": pdf("Report"),
+    "broken image": b"no",
+    "kept file": b"long " * 30_000,
 }
 OTHERS = (
     Call("call_a", "web_fetch", {"url": "http://127.0.0.1:9/page"}),
@@ -103,7 +125,7 @@ async def by_reply(folder: Path, api: str, server: ModelServer) -> list[str]:
 
 async def by_command(folder: Path, api: str, server: ModelServer) -> list[str]:
     home = Home(folder, **sections(folder, api, server))
-    files = {"notes.txt": b"Buy milk.", "shop.png": png(), "paper.pdf": pdf("A paper")}
+    files = {"notes.txt": b"Buy milk.", "shop.png": png(), "paper.pdf": pdf("A paper"), "note.wav": wav()}
     for name, data in files.items():
         (folder / name).write_bytes(data)
     attached = [word for name in files for word in ("--attach", str(folder / name))]
@@ -119,20 +141,28 @@ async def by_order(folder: Path, api: str, server: ModelServer) -> list[str]:
     image = {"data": PICTURE, "mimeType": "image/png", "filename": "shop.png"}
     paper = {"data": base64.b64encode(pdf("A paper")).decode(), "mimeType": "application/pdf", "filename": "paper.pdf"}
     notes = {"data": base64.b64encode(b"Buy milk.").decode(), "mimeType": "text/plain", "filename": "notes.txt"}
+    note = {"data": SOUND, "mimeType": "audio/wav", "filename": "note.wav"}
     said = []
     async with OrderProcess(folder, config=sections(folder, api, server)) as process:
         await process.initialize()
-        for media in ({"images": [image], "files": [paper, notes]}, {}, {}):
+        for media in ({"images": [image], "files": [paper, notes, note]}, {}, {}):
             result = await process.order("Look.", sessionKey="k", **media)
             assert not result["isError"], result
             said.append("".join(block.get("text", "") for block in result["content"]))
     return said
 
 
+def data_url(kind: str, data: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(data).decode()}"
+
+
 async def by_gateway(folder: Path, api: str, server: ModelServer) -> list[str]:
     look = [
         {"type": "text", "text": "Look."},
         {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PICTURE}"}},
+        {"type": "file", "file": {"filename": "notes.txt", "file_data": data_url("text/plain", b"Buy milk.")}},
+        {"type": "file", "file": {"filename": "paper.pdf", "file_data": data_url("application/pdf", pdf("A paper"))}},
+        {"type": "input_audio", "input_audio": {"data": SOUND, "format": "wav"}},
     ]
     said = []
     with gateway_home(folder) as place:
@@ -145,6 +175,36 @@ async def by_gateway(folder: Path, api: str, server: ModelServer) -> list[str]:
                 assert status == 200, answer
                 said.append(answer["choices"][0]["message"]["content"] or "")
     return said
+
+
+# What the model reads of what was attached: nobody here writes down what a recording says.
+ATTACHED = ("Buy milk.", "A paper", "was not transcribed")
+
+
+def read_by_the_model(messages: list[dict[str, Any]]) -> tuple[dict[str, str], str]:
+    """The texts of a request over either wire: of each call's answer by its id, and of what the person said and attached."""
+    answers: dict[str, str] = {}
+    said: list[str] = []
+    for message in messages:
+        if message["role"] == "tool":
+            answers[message["tool_call_id"]] = texts(message["content"])
+        elif message["role"] == "user":
+            said.append(texts(message["content"]))
+            blocks = message["content"] if isinstance(message["content"], list) else []
+            answers |= {
+                block["tool_use_id"]: texts(block["content"]) for block in blocks if block["type"] == "tool_result"
+            }
+    return answers, "\n".join(said)
+
+
+def texts(content: str | list[dict[str, Any]]) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(block["text"] for block in content if block["type"] == "text")
+
+
+def files(places: list[str]) -> list[bytes]:
+    return [Path(place).read_bytes() for place in places]
 
 
 Converse = Callable[[Path, str, ModelServer], Awaitable[list[str]]]
@@ -161,9 +221,17 @@ async def test_every_kind_of_content_reaches_the_model_and_goes_back_in_its_hist
 
     assert server.refused == []
     assert ("First." in said[0], "Third." in said[2]) == (True, True), said
-    sent = json.dumps(server.requests[-1]["messages"], ensure_ascii=False)
-    wanted = ("framed words", "a shot", PICTURE, "report.pdf", '\\"price\\":4', "It broke.", "Milk is 4.", "web_fetch")
-    assert [word for word in wanted if word not in sent] == []
+    messages = server.requests[-1]["messages"]
+    answers, person = read_by_the_model(messages)
+    given = {kind: answers[f"call_{number}"] for number, kind in enumerate(ANSWERS)}
+    assert {kind: words for kind, words in WORDS.items() if words not in given[kind]} == {}
+    places = {kind: re.findall(r"(?:saved as|the whole text is in) (.+)\]", given[kind]) for kind in FILES}
+    assert {kind: files(found) for kind, found in places.items()} == {kind: [data] for kind, data in FILES.items()}
+    assert [words for words in ATTACHED if words not in person] == []
+    assert "Milk is 4." in answers["call_b"]
+    sent = json.dumps(messages, ensure_ascii=False)
+    # The picture of the first message, of the answer and of the two errors.
+    assert (PICTURE in sent, sent.count(f'{PICTURE}"')) == (True, 4)
     # The 20 calls of the first turn and the one of the third, each with its result, in the order they were made.
     marks = ('"tool_call_id"', '"tool_use_id"')
     assert (len(CALLS), max(sent.count(mark) for mark in marks)) == (20, 21)
