@@ -15,6 +15,7 @@ from openclaw.mcp.manager import Manager
 from openclaw.mcp.status import StateChanged
 from parts.http_faults import status
 from parts.http_server import HttpServer, Message, Plan, Stream
+from parts.loops import ShiftedLoop, own_clock
 from parts.processes import server_command
 from parts.sites import Site
 from parts.workshop import MODERN, tool
@@ -87,23 +88,26 @@ async def test_a_program_whose_secret_cannot_be_looked_up_for_a_while_comes_up_b
 
 
 class Endless(HttpServer):
-    """One more page after each page, and a while for each."""
+    """One more page after each page, and 20 s for each."""
 
     async def _result(self, method: str, params: Message, stream: Stream, id: int) -> Message | None:
         if method != "tools/list":
             return await super()._result(method, params, stream, id)
         number = int(params.get("cursor", 0))
-        await asyncio.sleep(0.2)
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, ShiftedLoop)
+        await loop.pass_time(20)
         return {"tools": [tool(f"t{number}")], "nextCursor": str(number + 1)}
 
 
-async def test_a_list_that_never_ends_is_cut_after_a_while_and_what_came_is_offered() -> None:
+@own_clock
+async def test_a_list_that_never_ends_is_cut_after_a_while_and_what_came_is_offered(loop: ShiftedLoop) -> None:
     async with Endless(Plan(revisions=("2025-11-25",))) as server:
-        spec = ServerSpec("shop", transport="streamable-http", url=server.url, connect_timeout=0.5)
+        spec = ServerSpec("shop", transport="streamable-http", url=server.url, connect_timeout=30)
         async with Manager([spec]) as manager:
             await until_state(manager, "ready")
-            listed = manager.status()[0].tools
-            assert 0 < listed < 100
+            # Four times the 30 s of one answer.
+            assert manager.status()[0].tools == 6
             assert not (await manager.call("shop__t0", {})).fault
 
 
