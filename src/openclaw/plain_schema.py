@@ -10,6 +10,8 @@ import msgspec
 
 # The drafts a `$schema` may mean, by what its address holds.
 DRAFTS = ("draft-04", "draft-06", "draft-07", "2019-09", "2020-12")
+# Keywords of a schema under which names stand for schemas.
+NAMED_SCHEMAS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 # A longer schema takes longer to read here than it may save.
 _LONGEST_PLAIN = 2_000
 # Keywords that mean the same in every draft, and those that mean nothing to a check, with the type each must have.

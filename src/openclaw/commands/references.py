@@ -16,7 +16,6 @@ from openclaw.config.wording import nearest
 from openclaw.content import Block, Text
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, ProtocolError, TransportError, UsageError
-from openclaw.mcp.bridge import MAX_LABEL
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.names import typed_name
 from openclaw.mcp.prompts import PROMPT_TOOL, complete, get_prompt, list_prompts
@@ -24,6 +23,7 @@ from openclaw.mcp.prompts import blocks as prompt_blocks
 from openclaw.mcp.resources import READ_TOOL, list_resources, read, show
 from openclaw.mcp.results import PromptEntry, ResourceContents
 from openclaw.mcp.supervisor import Supervisor
+from openclaw.mcp.wording import MAX_LABEL
 from openclaw.security.external import clean_label
 from openclaw.security.policy import Decision, Named, ToolRef
 

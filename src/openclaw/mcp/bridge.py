@@ -17,6 +17,7 @@ from openclaw.errors import MediaError, ProtocolError, StoreError
 from openclaw.mcp.definition import Details, is_null, schema_of
 from openclaw.mcp.registry import ToolEntry
 from openclaw.mcp.results import CallResult, Content, OwnWords, ResourceContents
+from openclaw.mcp.wording import MAX_LABEL
 from openclaw.media import RESULT_ITEM_BYTES, MediaStore, clean_type, decode_base64, sniff
 from openclaw.protocol.jsonrpc import parse
 from openclaw.redact import redact
@@ -30,7 +31,6 @@ MAX_TEXT = 100_000
 # Of a tool's description: more than the wordiest honest ones have. Of what is said about a link in a result: a page.
 MAX_DESCRIPTION = 16_384
 MAX_NOTE = 4_096
-MAX_LABEL = 128
 # Structured content that is taken apart. More would take too long to do in one go, and can be done in no other way.
 MAX_STRUCTURE = 1024 * 1024
 MAX_URI = 2_048

@@ -18,6 +18,7 @@ from msgspec import UNSET, Raw, UnsetType
 from openclaw.content import to_json, to_sorted_json
 from openclaw.mcp.definition import NO_ARGUMENTS, NOTHING, Definition, schema_of
 from openclaw.mcp.drift import still_admits
+from openclaw.plain_schema import NAMED_SCHEMAS
 
 # Enough to see what changed; whoever wants the rest asks the server.
 MAX_DIFF_LINES = 80
@@ -25,8 +26,7 @@ MAX_DIFF_LINES = 80
 MAX_COMPARED_LINES = 400
 # Hexadecimal digits of a digest. Whoever writes both forms may search for two with one digest: 160 bits make that hopeless.
 _DIGEST = 40
-# Keywords of a schema under which names stand for schemas, and those whose values are no schemas.
-_NAMED_SCHEMAS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+# Keywords of a schema whose values are no schemas.
 _VALUES = frozenset({"enum", "const", "examples"})
 
 
@@ -123,7 +123,7 @@ def _without_defaults(schema: Any) -> Any:
         return schema
     kept: dict[str, Any] = {}
     for key, value in schema.items():
-        if key in _NAMED_SCHEMAS and isinstance(value, dict):
+        if key in NAMED_SCHEMAS and isinstance(value, dict):
             kept[key] = {name: _without_defaults(one) for name, one in value.items()}
         elif key != "default":
             kept[key] = value if key in _VALUES else _without_defaults(value)

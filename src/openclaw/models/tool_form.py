@@ -12,12 +12,12 @@ from typing import Any
 import msgspec
 
 from openclaw.content import ToolCall, to_json
+from openclaw.plain_schema import NAMED_SCHEMAS
 
 EMPTY_SCHEMA = msgspec.Raw(b'{"type":"object","properties":{}}')
 
 # Both vendors answer 400 to every request that carries a tool with one of these at the top of its schema.
 _REFUSED_AT_TOP = ("oneOf", "anyOf", "allOf", "enum", "not", "$ref")
-_NAMED_SCHEMAS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _INNER_SCHEMAS = (
     "items",
     "prefixItems",
@@ -86,7 +86,7 @@ def _with_items(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     done = dict(schema)
-    for keyword in _NAMED_SCHEMAS:
+    for keyword in NAMED_SCHEMAS:
         if isinstance(done.get(keyword), dict):
             done[keyword] = {name: _with_items(item) for name, item in done[keyword].items()}
     for keyword in _INNER_SCHEMAS:

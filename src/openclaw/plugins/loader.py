@@ -123,23 +123,6 @@ def why_off(plugin_id: str, rules: PluginRules, *, built_in: bool) -> str:
 ServerOf = Callable[[str, str], str]
 
 
-async def load_plugins(
-    rules: PluginRules,
-    host: Host,
-    *,
-    built_in: Mapping[str, ToolPlugin] | None = None,
-    reserved: Collection[str] = (),
-) -> "Plugins":
-    """Load what `rules` switch on, side by side. `reserved` are names of our own tools, which no plugin can take."""
-    plugins = await open_plugins(rules, host, built_in=built_in, reserved=reserved)
-    try:
-        await plugins.loaded()
-    except BaseException:
-        await plugins.close()
-        raise
-    return plugins
-
-
 async def open_plugins(
     rules: PluginRules,
     host: Host,
@@ -148,9 +131,10 @@ async def open_plugins(
     reserved: Collection[str] = (),
     server_of: ServerOf = lambda agent, name: "",
 ) -> "Plugins":
-    """The same, without waiting for any but the built-in ones: the others are being loaded then (`Plugins.loaded`).
+    """Load what `rules` switch on, side by side, without waiting for any but the built-in ones (`Plugins.loaded` does).
 
-    `server_of` gives the MCP server of an agent that a name belongs to, which no plugin can take either.
+    `reserved` are names of our own tools, which no plugin can take. `server_of` gives the MCP server of an agent that a name belongs to,
+    which no plugin can take either.
     """
     plugins = Plugins(host, built_in or {}, reserved, server_of)
     try:
@@ -162,7 +146,7 @@ async def open_plugins(
 
 
 class Plugins:
-    """All plugins of one host: a ToolSource and a ContextSource. Made by `open_plugins` and `load_plugins`."""
+    """All plugins of one host: a ToolSource and a ContextSource. Made by `open_plugins`."""
 
     def __init__(
         self, host: Host, built_in: Mapping[str, ToolPlugin], reserved: Collection[str], server_of: ServerOf

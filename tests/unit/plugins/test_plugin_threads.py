@@ -15,7 +15,7 @@ import pytest
 
 from openclaw.content import Text, ToolCall
 from openclaw.plugins import PluginContext, PluginHandle, ToolPlugin
-from openclaw.plugins.loader import Host, PluginRules, Plugins, PluginSettings, load_plugins, open_plugins
+from openclaw.plugins.loader import Host, PluginRules, Plugins, PluginSettings, open_plugins
 from openclaw.security.policy import Decision
 from openclaw.tool import Absence, Invocation, Tool, ToolResult, parameters
 from openclaw.tools.invoke import CheckerCache, invoke
@@ -74,7 +74,9 @@ class Shelf:
         return PluginRules({name: PluginSettings(config=config) for name in self.names}, [self.folder])
 
     async def load(self, *, start: float = HANG_GUARD, hook: float = HANG_GUARD) -> Plugins:
-        return await load_plugins(self.rules(), Host(self.folder / "data", start_seconds=start, hook_seconds=hook))
+        plugins = await open_plugins(self.rules(), Host(self.folder / "data", start_seconds=start, hook_seconds=hook))
+        await plugins.loaded()
+        return plugins
 
 
 @pytest.fixture
