@@ -6,8 +6,8 @@ import os
 import re
 import signal
 import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -376,8 +376,10 @@ async def test_a_sign_in_that_is_interrupted_ends_that_call_and_the_turn_goes_on
 
 
 @asynccontextmanager
-async def desk_of(home: Home, browse: Browse, said: list[str], patience: float) -> AsyncIterator[SignInDesk]:
-    console = Console(out=said.append, err=said.append, interactive=True, browse=browse)
+async def desk_of(
+    home: Home, browse: Browse, said: list[str], patience: float, **console_parts: Any
+) -> AsyncIterator[SignInDesk]:
+    console = Console(out=said.append, err=said.append, interactive=True, browse=browse, **console_parts)
     async with Engine(load_config(home.paths, home.environ), paths=home.paths, env=home.environ) as engine:
         context = Context(
             console=console,
@@ -403,6 +405,47 @@ async def test_a_person_who_does_nothing_holds_a_call_up_for_a_while_only(server
         assert not await desk("files", time.monotonic())
     assert sum("Ctrl-C goes on without it" in line for line in said) == 1
     assert said[-1].startswith("Going on without a sign-in to files: ")
+
+
+async def test_a_sign_in_that_could_only_be_begun_is_none_for_the_calls_before_it(home: Home) -> None:
+    screens = iter((True, False))
+
+    async def browse(address: str) -> bool:
+        """The screen goes away once the person was told."""
+        return next(screens)
+
+    async with desk_of(home, browse, [], 60) as desk:
+        began = time.monotonic()
+        assert [await desk("files", began), await desk("files", began)] == [False, False]
+
+
+async def test_a_screen_that_fails_costs_the_call_its_sign_in_and_nothing_else(home: Home) -> None:
+    said: list[str] = []
+
+    async def browse(address: str) -> bool:
+        raise OSError("No screen any more.")
+
+    async with desk_of(home, browse, said, 60) as desk:
+        assert not await desk("files", time.monotonic())
+    assert said == ["Going on without a sign-in to files: No screen any more.\n"]
+
+
+async def test_a_sign_in_that_cannot_be_interrupted_is_over_when_the_call_goes_on(home: Home) -> None:
+    said: list[str] = []
+
+    async def browse(address: str) -> bool:
+        return True
+
+    @contextmanager
+    def interruptible(act: Callable[[], object]) -> Iterator[None]:
+        raise OSError("No signals here.")
+        yield
+
+    async with desk_of(home, browse, said, 60, interruptible=interruptible) as desk:
+        assert not await desk("files", time.monotonic())
+        names = [getattr(task.get_coro(), "__name__", "") for task in asyncio.all_tasks()]
+        assert "sign_in" not in names
+    assert said[-1] == "Going on without a sign-in to files: No signals here.\n"
 
 
 async def test_a_call_that_was_sent_before_a_sign_in_and_refused_after_it_asks_for_no_other(

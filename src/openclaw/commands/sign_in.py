@@ -6,6 +6,7 @@ makes them good is `auth/`'s business.
 """
 
 import asyncio
+import logging
 import math
 import shlex
 import time
@@ -22,6 +23,8 @@ from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.protocol.oauth.registration import client_metadata_document
 from openclaw.security.external import clean_terminal
+
+_log = logging.getLogger(__name__)
 
 # Seconds a call waits for its person to come back from the browser: enough for a second factor, and a turn goes on when nobody is there.
 CALL_PATIENCE = 180.0
@@ -123,27 +126,40 @@ class SignInDesk:
 
     async def _sign_in(self, server: str) -> bool:
         console = self._context.console
-        if not console.interactive or not await console.browse(""):
-            return False
         name = clean_terminal(server)
-        console.note(f"This call needs you to sign in to {name}. Ctrl-C goes on without it.")
-        attempt = asyncio.get_running_loop().create_task(
-            sign_in(self._context, self._engine, server, self._agent, console.note, patience=self._patience)
-        )
         try:
-            with console.interruptible(attempt.cancel):
-                done = await attempt
-            self._signed_in[server] = time.monotonic()
+            if not console.interactive or not await console.browse(""):
+                return False
+            console.note(f"This call needs you to sign in to {name}. Ctrl-C goes on without it.")
+            done = await self._attempt(server)
+            if done:
+                self._signed_in[server] = time.monotonic()
             return done
         except asyncio.CancelledError:
-            attempt.cancel()
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
             console.note(f"Going on without a sign-in to {name}.")
         except OpenClawError as error:
             console.note(f"Going on without a sign-in to {name}: {error.message}")
+        except Exception as error:
+            # A screen, a browser or a signal that fails must not take the turn with it.
+            _log.debug("The sign-in to %s failed", name, exc_info=True)
+            console.note(f"Going on without a sign-in to {name}: {clean_terminal(str(error)) or type(error).__name__}")
         return False
+
+    async def _attempt(self, server: str) -> bool:
+        """A sign-in that the person can interrupt. It is over when this returns or raises."""
+        console = self._context.console
+        attempt = asyncio.get_running_loop().create_task(
+            sign_in(self._context, self._engine, server, self._agent, console.note, patience=self._patience)
+        )
+        try:
+            with console.interruptible(attempt.cancel):
+                return await attempt
+        finally:
+            attempt.cancel()
+            await asyncio.wait([attempt])
 
 
 async def _spec(engine: Engine, name: str, agent: str) -> ServerSpec:
