@@ -134,6 +134,7 @@ async def _begin(account: Account, redirect_uri: str) -> tuple[Started, Pending]
         )
     )
     pending = Pending(question, client, endpoints_of(discovery), account.now() + PENDING_LIFE)
+    await _retire_pending(account)
     await account.store.write(pending, *account.identity)
     warning = "Its name is written in letters that may look like others." if "xn--" in host else ""
     return Started(url, host, redirect_uri, pending.expires_at, warning), pending
@@ -144,9 +145,12 @@ async def finish(account: Account, callback_url: str) -> SignedIn:
     _attended(account)
     pending = await account.store.read(Pending, *account.identity)
     if pending is None or pending.expires_at <= account.now():
+        await _retire_pending(account)
         await account.store.delete(Pending, *account.identity)
         raise account.sign_in_needed("has no sign-in under way, or it was started more than 10 minutes ago")
     question = pending.question
+    # Perhaps begun by another process.
+    remember(question.verifier)
     if not is_bare(callback_url) and not is_answer_to(callback_url, question.state):
         # A slip of the paste, or somebody else's attempt: neither ends the sign-in that waits.
         raise AuthError(
@@ -162,15 +166,17 @@ async def finish(account: Account, callback_url: str) -> SignedIn:
     try:
         answer = read_answer(callback_url, question)
         remember(answer.code)
-        endpoint = TokenEndpoint(question.issuer, pending.endpoints.token)
-        proof = await account.proof(pending.client)
-        tokens = await account.exchange.run(exchange_code(endpoint, pending.client, proof, question, answer))
+        try:
+            endpoint = TokenEndpoint(question.issuer, pending.endpoints.token)
+            proof = await account.proof(pending.client)
+            tokens = await account.exchange.run(exchange_code(endpoint, pending.client, proof, question, answer))
+        finally:
+            retire(answer.code)
     except RefusedError as error:
         raise await _refused(account, pending, error) from None
     finally:
         # Good for one use, which was this one.
         retire(question.verifier)
-    retire(answer.code)
     now = account.now()
     grant = Grant(
         how="authorization_code",
@@ -216,6 +222,7 @@ async def logout(account: Account) -> SignedOut:
         forgotten = await account.store.delete(Grant, record.issuer, record.resource, *account.identity)
         for issuer in {record.issuer, record.registered_at} - {""}:
             await retire_client(account, issuer)
+        await _retire_pending(account)
         await account.store.delete(Pending, *account.identity)
         await account.store.delete(ServerRecord, *account.identity)
     return SignedOut(forgotten, revoked)
@@ -310,6 +317,12 @@ async def _try(account: Account, show: Show, patience: float) -> SignedIn | Refu
             raise
         await listener.reply(success=True)
         return result
+
+
+async def _retire_pending(account: Account) -> None:
+    """A sign-in that nobody ended is over: its verifier need not be masked for ever."""
+    if pending := await account.store.read(Pending, *account.identity):
+        retire(pending.question.verifier)
 
 
 async def _refused(account: Account, pending: Pending, error: RefusedError) -> RefusedError:

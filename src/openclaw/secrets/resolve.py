@@ -18,7 +18,7 @@ from openclaw.config.loaded import Config
 from openclaw.config.sections import SecretsSection
 from openclaw.config.servers import secret_text
 from openclaw.errors import OpenClawError, SecretError, TransportError
-from openclaw.redact import remember
+from openclaw.redact import remember, retire
 from openclaw.secrets.configured import configured_provider
 from openclaw.secrets.reference import (
     Reference,
@@ -70,6 +70,8 @@ class Resolver:
         self._clock = clock
         self._flights: dict[str, _Flight] = {}
         self._kept: dict[str, tuple[float, str]] = {}
+        # What each reference, and each text with references in it, came to last: the one value of it that is in use.
+        self._latest: dict[str, str] = {}
 
     @classmethod
     def of(cls, config: Config, env: Mapping[str, str]) -> "Resolver":
@@ -82,7 +84,10 @@ class Resolver:
         """
         text = secret_text(value)
         values = await self._look_up(references_in(text))
-        return replace_references(text, values.__getitem__)
+        whole = replace_references(text, values.__getitem__)
+        if values:
+            self._now_secret(text, whole)
+        return whole
 
     async def _look_up(self, texts: Iterable[str]) -> dict[str, str]:
         unique = list(dict.fromkeys(texts))
@@ -135,9 +140,18 @@ class Resolver:
             raise _failed(reference, f"{type(error).__name__} in the provider") from None
         if not value:
             raise _failed(reference, "it is empty")
-        remember(value)
+        self._now_secret(reference.text, value)
         self._kept[reference.text] = (self._clock() + CACHE_SECONDS, value)
         return value
+
+    def _now_secret(self, text: str, value: str) -> None:
+        """A value is masked from now on. The one it takes the place of need not be for ever: stores that make a new one each time would
+        otherwise fill the register."""
+        former = self._latest.get(text, value)
+        self._latest[text] = value
+        remember(value)
+        if former not in self._latest.values():
+            retire(former)
 
     def _seconds(self, reference: Reference) -> float:
         """A configured provider has a time of its own: one may have to wait for a finger on a sensor."""

@@ -10,9 +10,13 @@ from msgspec.structs import replace
 
 from openclaw.auth.bearer import AuthStatus
 from openclaw.auth.exchange import Exchange
+from openclaw.auth.key import StoreKey
 from openclaw.auth.login import SignedIn, SignedOut, Started
+from openclaw.auth.records import Pending
+from openclaw.auth.tokens import TokenStore
 from openclaw.errors import AuthError, ConnectError, OpenClawError, RefusedError, SignInNeededError, StoreError
 from openclaw.protocol.oauth.wire import Flow, get
+from openclaw.redact import MASK, mask, remember, retire
 from openclaw.security.egress import Rules
 from parts.auth_program import Clock, Program
 from parts.auth_server import METADATA_PATH, RESOURCE_PATH, AuthServer, query_of, surf
@@ -64,6 +68,22 @@ async def test_the_same_resource_is_named_in_all_three_requests(
     await program.call()
     forms = [server.at("/authorize")[0].form, *(seen.form for seen in server.at("/token"))]
     assert [form["resource"] for form in forms] == [server.url] * 3
+
+
+async def test_a_sign_in_that_was_given_up_is_not_masked_for_ever(program: Program) -> None:
+    async def verifier() -> str:
+        await program.credentials.start(program.spec)
+        store = TokenStore(program.folder, StoreKey(program.folder, configured=None, keychain=None))
+        pending = await store.read(Pending, program.spec.url, program.spec.owner)
+        assert pending is not None
+        return pending.question.verifier
+
+    given_up, under_way = await verifier(), await verifier()
+    assert [mask(given_up), mask(under_way)] == [MASK, MASK]
+    for number in range(1_000):
+        remember(f"another-{number:05d}-of-many")
+        retire(f"another-{number:05d}-of-many")
+    assert [mask(given_up), mask(under_way)] == [given_up, MASK]
 
 
 async def test_the_verifier_belongs_to_one_sign_in(server: AuthServer, program: Program) -> None:

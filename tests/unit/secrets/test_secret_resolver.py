@@ -15,7 +15,7 @@ from openclaw.config.sections import SecretProviderEntry, SecretsSection
 from openclaw.config.servers import AuthSpec, ServerSpec
 from openclaw.errors import SecretError
 from openclaw.mcp.connect import resolved
-from openclaw.redact import redact
+from openclaw.redact import MASK, mask, redact, remember, retire
 from openclaw.secrets.resolve import CACHE_SECONDS, Resolver
 from openclaw.secrets.surroundings import SecretProvider
 
@@ -114,6 +114,46 @@ async def test_a_value_is_kept_for_seconds_and_then_asked_for_again() -> None:
     now += 0.2
     await secrets.resolve("secret://gcp/a")
     assert slow.asked == ["a", "a"]
+
+
+class Renewing:
+    """Makes a new value for each who asks for `new`, and always the same for others."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    async def fetch(self, rest: str) -> str:
+        self.count += 1
+        return f"value-{self.count:05d}-of-the-store" if rest == "new" else "value-00001-of-the-store"
+
+
+def replace_many() -> None:
+    """So many others that one which was replaced before them makes room."""
+    for number in range(1_000):
+        remember(f"another-{number:05d}-of-many")
+        retire(f"another-{number:05d}-of-many")
+
+
+async def test_of_the_values_a_reference_had_the_last_is_masked_for_ever_and_the_others_make_room() -> None:
+    now = 0.0
+    secrets = resolver(Renewing(), clock=lambda: now)
+    first = await secrets.resolve("key-4711-secret://gcp/new")
+    now += CACHE_SECONDS + 1
+    last = await secrets.resolve("key-4711-secret://gcp/new")
+    assert [mask(first), mask(last)] == [MASK, MASK]
+    replace_many()
+    assert [mask(first), mask(last)] == [first, MASK]
+
+
+async def test_a_former_value_that_another_reference_still_has_is_masked_for_ever() -> None:
+    now = 0.0
+    secrets = resolver(Renewing(), clock=lambda: now)
+    first = await secrets.resolve("secret://gcp/new")
+    assert await secrets.resolve("secret://gcp/same") == first
+    now += CACHE_SECONDS + 1
+    assert await secrets.resolve("secret://gcp/new") != first
+    replace_many()
+    assert redact(first) == MASK
 
 
 async def test_a_failure_is_not_kept() -> None:
