@@ -197,7 +197,12 @@ async def signed_in_use(engine: Engine) -> None:
             if not result.is_error:
                 return
             await asyncio.sleep(0)
-            if manager.status(name)[0].state != "needs-auth":
+            if manager.status(name)[0].state == "needs-auth":
+                continue
+            # A call may want more rights than its server's others.
+            if result.needs_sign_in:
+                await sign_in(engine.env)
+            else:
                 raise ScenarioError(f"{tool}: {result.fault or [block.text for block in result.content]}")
     raise ScenarioError(f"still asked to sign in after {MAX_SIGN_INS} times")
 
