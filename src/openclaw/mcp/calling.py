@@ -48,6 +48,8 @@ class Calling:
     async def _ask(self, supervisor: Supervisor) -> None:
         """Have a server list its tools, connecting at once if need be. When it does not, its status says why."""
         with contextlib.suppress(UnavailableError):
+            # One that fell silent is given up with its list, and started again by who wants it.
+            await self._arrivals.until(lambda: not supervisor.is_listing_late)
             await supervisor.client()
             await self._arrivals.until(lambda: not supervisor.is_starting)
 

@@ -222,6 +222,11 @@ class Supervisor:
         return accepted
 
     @property
+    def is_listing_late(self) -> bool:
+        """Whether it is up and has used up its time, and its first list may still come, or fail at last."""
+        return self.standing.is_late and self.access.live is not None and not self.catalog.was_listed
+
+    @property
     def is_starting(self) -> bool:
         """Whether it is being started, or is about to be. One that is late may come, but nobody should count on it."""
         standing = self.standing
