@@ -163,7 +163,7 @@ async def tools(context: Context, parsed: Parsed) -> int:
         context.console.note(f"{clean_label(status.name, 100)}: {clean_label(status.shown, 500)}")
     for server, said in lacking:
         context.console.note(f"{clean_label(server, 100)}: {said}")
-    # Who gets no tools because no server listed any has not got what was asked for; nor who gets old ones of the server they named.
+    # Exit 1 when no server listed tools, or the one asked about did not.
     return 1 if waiting and (not rows or (name and any(status.state == "ready" for status in waiting))) else 0
 
 
