@@ -128,7 +128,7 @@ async def test_a_person_may_go_on_without_the_servers_that_are_awaited() -> None
         told = told_by(manager)
         manager.events.subscribe(lambda event: manager.arrivals.go_on("") if isinstance(event, Awaited) else None)
         await manager.settle("", FOREVER)
-        assert told == [Awaited("", ("hanging",)), LeftOut("", "hanging", "it is still starting")]
+        assert told == [Awaited("", ("hanging",)), Awaited("", ()), LeftOut("", "hanging", "it is still starting")]
 
 
 async def test_who_asks_how_servers_are_doing_tries_a_late_one_anew(tmp_path: Path) -> None:

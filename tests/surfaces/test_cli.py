@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from parts.program import OPENCLAW, Program, Ran, server_entry
-from parts.terminal import ENTER, Terminal
+from parts.terminal import CONTROL_D, ENTER, Terminal
 
 
 @pytest.fixture
@@ -523,6 +523,16 @@ def test_a_person_at_a_terminal_may_go_on_without_the_server_that_is_awaited(per
         terminal.shows("Waiting for silent (Enter goes on without)")
         terminal.type(ENTER)
         terminal.shows("Without silent: it is still starting.")
+        assert terminal.ends()[0] == 0
+
+
+def test_letters_without_enter_hold_nothing_up(person: Program) -> None:
+    silent = {"command": sys.executable, "args": ["-c", "import sys; sys.stdin.read()"], "connectionTimeoutMs": 4000}
+    person.configure(f"{{mcp: {{servers: {{silent: {json.dumps(silent)}}}}}}}")
+    with Terminal([OPENCLAW, "agent", "-m", "hello"], cwd=person.workspace, env=person.env()) as terminal:
+        terminal.shows("Waiting for silent (Enter goes on without)")
+        terminal.type(f"abc{CONTROL_D}")
+        terminal.shows("Without silent: it did not come up within 4 s.")
         assert terminal.ends()[0] == 0
 
 

@@ -31,6 +31,8 @@ from openclaw.files import reason
 from openclaw.gateway.wire import INTERRUPTED
 from openclaw.log import configure
 
+# A terminal gives a line at a time, and none is longer.
+_LINE = 4096
 # What a command leaves running gets this long to clean up.
 _LAST_SECONDS = 2.0
 
@@ -188,8 +190,16 @@ async def _enter() -> None:
     loop, typed, keyboard = asyncio.get_running_loop(), asyncio.Event(), sys.stdin.fileno()
     loop.add_reader(keyboard, typed.set)
     try:
-        await typed.wait()
-        sys.stdin.readline()
+        line = True
+        while line:
+            await typed.wait()
+            typed.clear()
+            # A line without its end (Ctrl-D sends one) is not Enter. Where nothing is to be read nobody will ever press it.
+            try:
+                read = os.read(keyboard, _LINE)
+            except OSError:
+                return
+            line = bool(read) and not read.endswith(b"\n")
     finally:
         loop.remove_reader(keyboard)
 

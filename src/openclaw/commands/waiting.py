@@ -27,6 +27,11 @@ async def told_of_waiting(console: Console, manager: Manager, agent: str) -> Asy
         nonlocal pressed
         if isinstance(event, LeftOut) and event.agent == agent:
             console.note(console.dim(f"Without {clean_label(event.server, 100)}: {event.reason}."))
+        elif isinstance(event, Awaited) and event.agent == agent and not event.servers:
+            # What is typed from now on is not for us.
+            if pressed is not None:
+                pressed.cancel()
+                pressed = None
         elif isinstance(event, Awaited) and event.agent == agent and console.interactive:
             names = ", ".join(clean_label(name, 100) for name in event.servers)
             key = " (Enter goes on without)" if console.has_keys else ""

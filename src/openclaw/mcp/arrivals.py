@@ -71,14 +71,18 @@ class Arrivals:
         self, agent: str, servers: Collection[Supervisor], is_awaited: IsAwaited, patience: float = _NEVER
     ) -> None:
         now, went_on = asyncio.get_running_loop().time, self._went_on[agent]
-        ends, say_at = now() + patience, now() + SAY_AFTER
-        while awaited := [one for one in servers if is_awaited(one)]:
-            if now() >= ends or self._went_on[agent] != went_on:
-                return
-            if now() >= say_at:
-                say_at = now() + SAY_AGAIN
-                self._tell(Awaited(agent, tuple(one.spec.name for one in awaited)))
-            await self._change(min(ends, say_at))
+        ends, say_at, was_said = now() + patience, now() + SAY_AFTER, False
+        try:
+            while awaited := [one for one in servers if is_awaited(one)]:
+                if now() >= ends or self._went_on[agent] != went_on:
+                    return
+                if now() >= say_at:
+                    say_at, was_said = now() + SAY_AGAIN, True
+                    self._tell(Awaited(agent, tuple(one.spec.name for one in awaited)))
+                await self._change(min(ends, say_at))
+        finally:
+            if was_said:
+                self._tell(Awaited(agent, ()))
 
     async def _change(self, due: float) -> None:
         self._changed.clear()

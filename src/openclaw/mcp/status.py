@@ -115,7 +115,7 @@ class PromptsChanged(msgspec.Struct, frozen=True):
 
 
 class Awaited(msgspec.Struct, frozen=True):
-    """Somebody waits for servers of an agent that are coming up."""
+    """Somebody waits for servers of an agent that are coming up; for none of them any more when it names none."""
 
     agent: str
     servers: tuple[str, ...]

@@ -1,5 +1,7 @@
 """How things are said at a terminal."""
 
+import asyncio
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from msgspec import Raw
 from openclaw.commands.console import Console, duration
 from openclaw.commands.render import show_result
 from openclaw.commands.waiting import told_of_waiting
+from openclaw.config.servers import ServerSpec
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.results import CallResult, Content
 from openclaw.mcp.status import Awaited, LeftOut
@@ -57,6 +60,30 @@ async def test_a_command_tells_of_the_waits_of_its_own_agent_alone() -> None:
         manager.events.send(Awaited("other", ("secret-project",)))
         manager.events.send(LeftOut("main", "mail", "it did not come up within 30 s"))
     assert "".join(said) == "Waiting for files, mail\nWithout mail: it did not come up within 30 s.\n"
+
+
+async def test_keys_are_read_only_while_servers_are_awaited() -> None:
+    """What is typed later is for the shell."""
+    reading, over = asyncio.Event(), asyncio.Event()
+
+    async def enter() -> None:
+        reading.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            over.set()
+
+    said: list[str] = []
+    console = Console(said.append, said.append, interactive=True, enter=enter)
+    silent = ServerSpec("silent", command=sys.executable, args=("-c", "import sys; sys.stdin.read()"))
+    async with Manager({"main": [silent]}, patience=0.0) as manager, told_of_waiting(console, manager, "main"):
+        settling = asyncio.create_task(manager.arrivals.settle("main", 60.0))
+        await reading.wait()
+        assert not over.is_set()
+        manager.arrivals.go_on("main")
+        await settling
+        await over.wait()
+    assert "".join(said) == "Waiting for silent (Enter goes on without)\nWithout silent: it is still starting.\n"
 
 
 @pytest.mark.parametrize(("width", "shown"), [(40, "x" * 34 + "…"), (0, "x" * 100)])
