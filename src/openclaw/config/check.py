@@ -239,10 +239,15 @@ class _Walk:
 
     def unknown(self, member: Member, cls: type, path: Path) -> None:
         known = list(self.known[cls])
-        if cls in (Root, McpSection) and _holds_server(member):
+        foreign = FOREIGN_SECTIONS if cls is Root else getattr(cls, "foreign", ())
+        if (
+            cls in (Root, McpSection)
+            and member.key not in foreign
+            and _holds_server(member, is_among_mcp=cls is McpSection)
+        ):
             self.ignore(member, path, "an MCP server at a place where none is read: it is not started.", _SERVERS_GO)
-        elif cls is Root or path[-1] in getattr(cls, "foreign", ()):
-            near = self.nearest(member.key, known) if cls is Root and member.key not in FOREIGN_SECTIONS else ""
+        elif cls is Root or member.key in foreign:
+            near = "" if member.key in foreign else self.nearest(member.key, known)
             self.ignore(member, path, "unknown section, ignored." if near else "", near)
         elif cls is EnvSection and variables.NAME.fullmatch(member.key):
             # Its value has been put among the variables before the walk began.
@@ -313,8 +318,11 @@ _SERVERS_GO = 'Write it as mcp: {servers: {NAME: {command: "…", args: […]}}}
 _ADDRESSES = ("url", "httpUrl", "serverUrl", "baseUrl")
 
 
-def _holds_server(member: Member) -> bool:
-    """Whether what stands under an unknown name is a server, or holds some, as the files of other programs do."""
+def _holds_server(member: Member, *, is_among_mcp: bool) -> bool:
+    """Whether what stands under an unknown name is a server, or holds some, as the files of other programs do.
+
+    Not everything that has an address is one; what stands in `mcp` is.
+    """
     if member.key == "command" or member.key in _ADDRESSES:
         return True
     node = member.value
@@ -327,7 +335,10 @@ def _holds_server(member: Member) -> bool:
     )
     return any(
         isinstance(one, Object)
-        and ("command" in one.members or ("type" in one.members and any(name in one.members for name in _ADDRESSES)))
+        and (
+            "command" in one.members
+            or ((is_among_mcp or "type" in one.members) and any(name in one.members for name in _ADDRESSES))
+        )
         for one in (node, *within)
     ) or (member.key in _OTHER_SECTIONS and bool(within))
 

@@ -132,6 +132,8 @@ def test_what_cannot_be_read_is_refused_for_that_server_with_what_to_write(text:
     [
         "{context_servers: {shop: {command: {path: 'x'}}}}",
         "{mcp: {shop: {type: 'local', command: ['x']}}}",
+        "{mcp: {shop: {url: 'https://h'}}}",
+        "{mcp: {shop: {httpUrl: 'https://h'}}}",
         "{'amp.mcpServers': {shop: {command: 'x'}}}",
         "{shop: {command: 'x', args: []}}",
         "{command: 'x', args: []}",
@@ -144,6 +146,19 @@ def test_servers_at_a_place_where_none_are_read_are_told_where_to_stand(text: st
     assert server_specs(config, "main") == ()
     (warning,) = config.warnings
     assert warning.hint.startswith("Write it as mcp: {servers: {NAME: {")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{cron: {job: {command: 'backup'}}}",
+        "{hooks: {a: {command: 'x'}, b: {type: 'http', url: 'https://h'}}}",
+        "{inputs: [{id: 'key', type: 'command', command: 'x'}]}",
+        "{mcp: {inputs: [{id: 'key', type: 'command', command: 'x'}]}}",
+    ],
+)
+def test_a_command_in_a_section_of_another_program_is_no_server(text: str) -> None:
+    assert warnings(text) == []
 
 
 @pytest.mark.parametrize("text", ["${env:TOKEN}", "${input:a}", "${workspaceFolder}", "a ${userHome} ${TOKEN}"])
