@@ -235,7 +235,7 @@ class Plugins:
 
     async def begin(self, rules: PluginRules) -> None:
         """Apply the first rules. Returns when the built-in plugins are there; the others come meanwhile."""
-        self._loading = asyncio.create_task(self.apply(rules), name="plugins")
+        self._loading = asyncio.create_task(self._load(rules), name="plugins")
         has_own = asyncio.create_task(self._has_own.wait())
         try:
             await asyncio.wait({self._loading, has_own}, return_when=asyncio.FIRST_COMPLETED)
@@ -245,7 +245,28 @@ class Plugins:
     async def loaded(self) -> None:
         """Wait until every plugin of the first rules is there or left out. Their own bounds end this."""
         if self._loading is not None and not self._loading.done():
-            await asyncio.shield(self._loading)
+            # Whoever waits here is not cancelled with it.
+            await asyncio.wait({self._loading})
+
+    async def _load(self, rules: PluginRules) -> None:
+        """The first time. A fault of our own leaves out what is not there yet, and is told of like one of theirs."""
+        try:
+            await self.apply(rules)
+        except Exception as error:
+            _log.exception("plugins could not be loaded")
+            fault = f"an internal error while plugins were loaded: {type(error).__name__}"
+            self._statuses = tuple(
+                self._without(name, rules, fault) for name in sorted({*self._built_in, *rules.entries})
+            )
+
+    def _without(self, name: str, rules: PluginRules, fault: str) -> PluginStatus:
+        """Where a plugin is when loading ended with a fault."""
+        is_built_in = name in self._built_in
+        where = "built in" if is_built_in else ""
+        if name in self._running:
+            return PluginStatus(name, "loaded", where)
+        off = why_off(name, rules, built_in=is_built_in)
+        return PluginStatus(name, "off" if off else "failed", where, reason=off or fault)
 
     async def apply(self, rules: PluginRules) -> None:
         """Start, change and stop plugins until they are what `rules` say. One that did not change is left alone."""

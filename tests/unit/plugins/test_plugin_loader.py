@@ -577,6 +577,24 @@ async def test_loading_that_is_cancelled_shuts_down_what_had_started(tmp_path: P
     assert diary.pages == [("start", {}), "stop"]
 
 
+async def test_a_fault_of_the_loader_itself_is_logged_and_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    unexpected: Any = 5
+    rules = PluginRules({"a": PluginSettings(), "b": PluginSettings(enabled=False)}, [unexpected])
+    plugins = await loaded(tmp_path, rules, built_in={"own": plugin(PluginHandle(tools=[tool("ours")]))})
+
+    assert [found.name for found in plugins.tools("main")] == ["ours"]
+    reason = "an internal error while plugins were loaded: AttributeError"
+    assert plugins.statuses() == (
+        PluginStatus("a", "failed", reason=reason),
+        PluginStatus("b", "off", reason="plugins.entries.b.enabled is false"),
+        PluginStatus("own", "loaded", "built in"),
+    )
+    assert plugins.absences("main") == [Absence("a", f"the plugin a is not loaded: {reason}", "")]
+    assert [(one.levelname, one.exc_info is not None) for one in caplog.records] == [("ERROR", True)]
+
+
 async def test_nothing_of_a_settings_secret_is_shown() -> None:
     config, env = {"password": "hush"}, {"A": "hush"}
     assert "hush" not in repr(PluginSettings(config=config, env=env, api_key="hush"))

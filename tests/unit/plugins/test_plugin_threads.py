@@ -601,6 +601,16 @@ async def test_a_plugin_that_hung_at_its_start_is_tried_again_only_with_other_se
     await plugins.close()
 
 
+async def test_who_waits_for_plugins_goes_on_when_they_are_closed(shelf: Shelf) -> None:
+    shelf.put("hangs", COUNTS + IN_IMPORT)
+    plugins = await open_plugins(shelf.rules(), Host(shelf.folder / "data", start_seconds=HANG_GUARD))
+    turn = asyncio.create_task(plugins.settle("main", 0.0))
+    await imported(shelf.folder / "hangs.log", 1)
+    await plugins.close()
+    await turn
+    assert not turn.cancelled()
+
+
 async def test_what_is_built_in_is_there_while_another_plugin_is_still_imported(shelf: Shelf) -> None:
     shelf.put("hangs", COUNTS + IN_IMPORT)
 
