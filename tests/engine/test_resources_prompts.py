@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from openclaw.content import Framed, Text
 from openclaw.errors import RpcError, UsageError
@@ -15,7 +16,7 @@ from openclaw.mcp.results import ResourceContents
 from openclaw.mcp.status import PromptsChanged, ResourceChanged
 from openclaw.tool import Invocation
 from parts.http_faults import hold, reset, status
-from parts.http_server import Fault
+from parts.http_server import Fault, HttpServer, Message
 from parts.sites import Site
 from parts.workshop import MODERN, tool
 
@@ -236,6 +237,30 @@ async def test_the_tools_for_resources_are_offered_by_servers_that_have_one(
         async with Manager([site.spec()]) as manager:
             names = {entry.definition.name for entry in manager.entries()}
             assert names == {"announce"} | ({"resources_list", "resources_read"} if offered else set())
+
+
+async def test_tools_do_not_wait_for_the_resources_of_their_server(tmp_path: Path) -> None:
+    async with Site("streamable-http", tmp_path) as site:
+        site.plan(tools=[tool("echo")], resources=DOCS)
+        assert site.http is not None
+        asked, may_answer = asyncio.Event(), asyncio.Event()
+
+        async def late(server: HttpServer, request: web.Request, message: Message) -> None:
+            asked.set()
+            await may_answer.wait()
+
+        site.http.fault("resources/list", late)
+        async with Manager([site.spec()], patience=0) as manager:
+            await asked.wait()
+            assert [entry.definition.name for entry in manager.entries()] == ["echo"]
+            # Who has the time gets all of it.
+            settled = asyncio.create_task(manager.settle("", float("inf")))
+            for _ in range(10):
+                await asyncio.sleep(0)
+            assert not settled.done()
+            may_answer.set()
+            await settled
+            assert len(manager.entries()) == 3
 
 
 async def test_the_first_resource_of_a_server_brings_the_tools_for_it(tmp_path: Path) -> None:

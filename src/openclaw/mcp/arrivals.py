@@ -95,7 +95,7 @@ class Arrivals:
 
 def is_settling(one: Supervisor) -> bool:
     """Whether the first list of a server's tools, or what it puts into the context, may still come soon."""
-    return one.lacks_list and (one.is_starting or one.standing.is_queued)
+    return (one.lacks_list or one.catalog.awaits_resources) and (one.is_starting or one.standing.is_queued)
 
 
 def _left_out(one: Supervisor) -> str:

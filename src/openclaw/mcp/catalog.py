@@ -66,6 +66,8 @@ class Catalog:
         self.is_overdue = remembered.overdue
         # Whether its launcher was left to fetch it: once is enough for one that never ends.
         self.was_left_fetching = remembered.fetching
+        # Whether its first list of tools came, and it is not known yet whether it has resources.
+        self.awaits_resources = False
         # Whether the server listed its tools in this run: until then what is known may be out of date.
         self.was_listed = False
         # Why the last list did not come, as a sentence; empty when it came.
@@ -82,19 +84,19 @@ class Catalog:
         """Whether this server's tools were ever listed."""
         return bool(self.revision)
 
-    async def take(self, pages: Pages, client: Client, *, has_resources: bool) -> Learned:
-        """Take over what the server lists now, and whether it has a resource or a template to look at."""
+    async def take(self, pages: Pages, client: Client) -> Learned:
+        """Take over what the server lists now. Whether it has resources is heard later (`take_resources`)."""
         if pages.note:
             _log.warning("MCP server '%s': %s; the rest is left out.", self._spec.name, pages.note)
         known = self._live or {definition.name: definition for definition in self.toolset.offered}
-        utilities = UTILITIES if has_resources else ()
         version = clean_label(redact(str(client.agreement.server_info.get("version", ""))), MAX_VERSION)
-        examine = partial(self._examine, pages.items, known, utilities, version, mirrors=client.mirrors)
+        examine = partial(self._examine, pages.items, known, self.toolset.utilities, version, mirrors=client.mirrors)
         if len(pages.items) > _INLINE_TOOLS:
             found = await asyncio.to_thread(examine)
         else:
             found = examine()
         before = (self.toolset, self.revision, self.transport, self.is_overdue)
+        self.awaits_resources = not self.is_known
         self._live, self._mirrors = found.live, found.mirrors
         # An equal one stays the same object: whoever took it over has nothing to do.
         self.toolset = self.toolset if found.toolset == self.toolset else found.toolset
@@ -110,6 +112,16 @@ class Catalog:
             names = clean_label(", ".join(found.repeated), MAX_TROUBLE)
             _log.warning("MCP server '%s' lists more than once, in the same words: %s", self._spec.name, names)
         return Learned(is_new=True, announce=found.announce)
+
+    def take_resources(self, *, is_there: bool) -> Learned:
+        """Whether the server has a resource or a template to look at: then there are tools of ours to do so."""
+        self.awaits_resources = False
+        utilities = UTILITIES if is_there else ()
+        if utilities == self.toolset.utilities:
+            return Learned(is_new=False)
+        self.toolset = structs.replace(self.toolset, utilities=utilities)
+        self._remember()
+        return Learned(is_new=True)
 
     def miss(self, error: OpenClawError) -> Learned:
         """The list did not come: what is known stays, and the reason is kept. It may be the server's own words."""

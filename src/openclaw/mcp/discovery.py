@@ -29,7 +29,7 @@ from openclaw.mcp.workload import Workload
 
 # A server that announces changes without end is listed no more often than this.
 DISCOVERY_PAUSE = 1.0
-# Tools must not be late because a server takes its time over resources.
+# Whoever waits for a server's tools must not wait long for the two that look at its resources.
 RESOURCES_PATIENCE = 5.0
 # When a list did not come while the server was busy with calls.
 RETRY_PAUSE = 10.0
@@ -166,7 +166,8 @@ class Discovery:
             due = self._time() + max(pages.ttl, DISCOVERY_PAUSE)
             self._next = due if self._next is None else min(due, self._next)
         self.has_listed = True
-        self._learned(await self._catalog.take(pages, client, has_resources=await self._has_resources(client)))
+        self._learned(await self._catalog.take(pages, client))
+        self._learned(self._catalog.take_resources(is_there=await self._has_resources(client)))
 
     async def _has_resources(self, client: Client) -> bool:
         """Whether there is a resource or a template: many servers declare that they could have some."""
