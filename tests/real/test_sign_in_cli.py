@@ -110,7 +110,7 @@ async def test_a_sign_in_prints_scopes_and_expiry_and_then_calls_work(person: Pe
 async def test_a_new_process_renews_access_that_has_ended_without_a_word(hurried: Person) -> None:
     await hurried.sign_in()
     await until(time.time() + SHORT_LIFE)
-    done = await hurried.ask("mcp", "call", "files__read")
+    done = await hurried.ask("mcp", "call", "files__read", "--log-level", "error")
     assert (done.code, done.out, done.err) == (0, "read\n", "")
     assert hurried.provider.grants("refresh_token") == [200]
 
