@@ -8,7 +8,7 @@ ENVIRON = {
     "NODE_ENV": "production",
     "REGION": "eu-central-1",
     "DB_PASSWORD": "hunter2",
-    "WORK_DIR": "/srv/work/4711",
+    "WORK_DIR": "/srv/data/4711",
     "NOT_PASSED": "never-4711-0815-looked-at",
 }
 
