@@ -8,7 +8,7 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import cached_property
 from importlib import import_module
@@ -50,6 +50,7 @@ class Engine:
         self._through_gateway = through_gateway
         self._manager: Manager | None = None
         self._opening = asyncio.Lock()
+        self._changing = asyncio.Lock()
         self._policies: dict[str, Policy] = {}
         self._agents: dict[str, AgentSpec] = {}
         self._exit = AsyncExitStack()
@@ -100,20 +101,35 @@ class Engine:
     def _specs(self) -> dict[str, tuple[ServerSpec, ...]]:
         return {name: server_specs(self.config, name) for name in agent_ids(self.config)}
 
+    async def change(self, write: Callable[[], Config]) -> None:
+        """Let `write`, in a thread, change the config file, and take over what it says then.
+
+        One at a time: what was written last is what is used.
+        """
+        async with self._changing:
+            self._use(await asyncio.to_thread(write))
+        await self._follow()
+
     async def reload(self, config: Config) -> None:
         """Take over a changed config. Policy holds from the next line on; returns when servers that had to stop have stopped.
 
         Calls of tools that are denied now are cancelled, and no others.
         """
+        self._use(config)
+        await self._follow()
+
+    def _use(self, config: Config) -> None:
         self.config = config
         self._policies.clear()
         self._agents.clear()
         # References may mean something else now.
         self.__dict__.pop("resolver", None)
         self._warn()
+
+    async def _follow(self) -> None:
         if self._manager is not None:
             self._manager.running.revoke(self._is_denied)
-            await self._manager.reconcile(self._specs(), engine_options(config))
+            await self._manager.reconcile(self._specs(), engine_options(self.config))
 
     def _is_denied(self, agent: str, name: str) -> bool:
         assert self._manager is not None

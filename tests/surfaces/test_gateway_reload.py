@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from openclaw.config.load import load_config
 from openclaw.config.sections import LoggingSection
 from openclaw.gateway.reload import Reloader
+from parts.executable import python_program
 from parts.gateways import GatewayProcess, Running, home, running, sse_events, stdio_server
 from parts.processes import HANG_GUARD, handle_of, wait_until_gone
 
@@ -308,6 +310,50 @@ async def test_a_log_level_saved_before_a_command_changed_the_engines_config_is_
         await reloader.close()
 
     assert told == [LoggingSection(level="debug")]
+
+
+# Prints its second argument; the first time it says in one pipe that it was asked, and waits for a word in the other.
+WAITS_ONCE = """import os, sys
+folder, token = sys.argv[1:]
+try:
+    os.mkdir(f"{folder}/once")
+except FileExistsError:
+    pass
+else:
+    open(f"{folder}/asked", "w").close()
+    open(f"{folder}/answer").close()
+print(token)"""
+
+
+async def test_a_command_given_while_a_saved_file_is_being_read_is_not_undone_by_it(tmp_path: Path) -> None:
+    off = servers(part=stdio_server(enabled=False))
+    async with up(tmp_path, **off) as gateway:
+        for name in ("asked", "answer"):
+            os.mkfifo(tmp_path / name)
+        # The token is the same as before; whoever asks for it the first time has to wait.
+        helper = python_program(tmp_path / "helper", WAITS_ONCE, "-IS")
+        provider = {
+            "source": "exec",
+            "command": str(helper),
+            "args": [str(tmp_path), gateway.home.token],
+            "jsonOnly": False,
+        }
+        told = asyncio.create_task(gateway.reloaded())
+        await asyncio.sleep(0)
+        gateway.home.save(
+            off,
+            gateway={"port": 0, "auth": {"token": "secret://exec/slow/token"}},
+            secrets={"providers": {"slow": provider}},
+        )
+        async with asyncio.timeout(HANG_GUARD):
+            await asyncio.to_thread((tmp_path / "asked").read_bytes)
+            await gateway.post("/v1/mcp/servers/part/enable")
+            await asyncio.to_thread((tmp_path / "answer").write_bytes, b"")
+            assert await told == {"ok": True, "problem": ""}
+        status, answer = await call(gateway, "part__echo", text="hello")
+
+    assert status == 200
+    assert "hello" in answer["content"][0]["text"]
 
 
 def test_log_lines_are_what_the_file_says_while_it_runs(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ Owns the entry that is written for what a person typed, the name it gets, and th
 comment of the file; what can never work is taken back out. A program may be added from a terminal or the control socket only.
 """
 
-import asyncio
 import re
 import shlex
 from collections.abc import Callable, Sequence
@@ -178,7 +177,7 @@ def _section(config: Config, agent: str) -> Path:
 async def _change(context: Context, engine: Engine, change: Callable[[str], str]) -> None:
     """Write the file and let the engine follow it."""
     # Another writer may hold the file, and a disk may be slow: nobody else in this process waits for that.
-    await engine.reload(await asyncio.to_thread(edit_file, context.paths, context.env, change))
+    await engine.change(lambda: edit_file(context.paths, context.env, change))
 
 
 async def _try(context: Context, parsed: Parsed, engine: Engine, name: str, agent: str) -> ServerStatus:

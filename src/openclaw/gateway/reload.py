@@ -60,11 +60,15 @@ class Reloader:
     async def _reload(self) -> None:
         paths, env = self._app.paths, self._app.engine.env
         try:
-            config = await asyncio.to_thread(load_config, paths, env)
-            if config.missing and not self._app.config.missing:
-                # Some editors take the old file away before they write the new one.
-                raise OpenClawError(f"{paths.config_file} is gone.", hint="Put it back, or stop the gateway.")
-            rules = await rules_of(config, env, paths.gateway_token_file)
+            used = None
+            # A command may have changed the file after it was read here, and be ahead of us: what was read is out of date then.
+            while used is not self._app.config:
+                used = self._app.config
+                config = await asyncio.to_thread(load_config, paths, env)
+                if config.missing and not used.missing:
+                    # Some editors take the old file away before they write the new one.
+                    raise OpenClawError(f"{paths.config_file} is gone.", hint="Put it back, or stop the gateway.")
+                rules = await rules_of(config, env, paths.gateway_token_file)
         except OpenClawError as error:
             self._refuse(error)
             return
