@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 
 from openclaw.sessions.sqlite import SqliteStore
 from parts.gateways import Home, home, running
-from parts.model_servers import ChatServer, Hold
+from parts.model_servers import Answer, ChatServer, Hold
 from parts.order_process import OrderProcess, local_model
+from parts.processes import HANG_GUARD
 
 BUSY = "The session is busy with another turn, and was not free within {} seconds."
 
@@ -36,6 +38,32 @@ async def test_the_time_of_a_command_covers_waiting_for_its_session(where: str, 
 
     assert (done.returncode, done.stdout, BUSY.format("0.5") in done.stderr) == (1, "", True), done.stderr
     assert free.stdout == "Said.\n"
+
+
+@pytest.mark.parametrize("where", ["here", "by the gateway"])
+async def test_a_conversation_in_the_middle_of_a_turn_is_not_deleted_and_the_answer_is_kept(
+    where: str, tmp_path: Path
+) -> None:
+    words = ("sessions", "delete", "mine")
+    go_on = asyncio.Event()
+    async with ChatServer([Answer([go_on, "Said."])]) as chat:
+        with home(tmp_path) as place:
+            place.save(local_model(chat.url, chat.key))
+            async with running(place) if where == "by the gateway" else nullcontext():
+                turn = asyncio.create_task(asyncio.to_thread(place.run, "agent", "--session-key", "mine", "-m", "hi"))
+                await asyncio.wait_for(chat.waiting.wait(), HANG_GUARD)
+                refused = await asyncio.to_thread(place.run, *words)
+                go_on.set()
+                answered = await turn
+                kept = await asyncio.to_thread(place.run, "sessions", "show", "mine")
+                deleted = await asyncio.to_thread(place.run, *words)
+
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "The conversation agent:main:mine is in the middle of a turn; nothing was deleted." in refused.stderr
+    assert "Wait until that turn has ended, or stop it (Ctrl+C where it runs), and delete again." in refused.stderr
+    assert answered.stdout == "Said.\n"
+    assert kept.stdout == "you: hi\nagent: Said.\n"
+    assert (deleted.returncode, deleted.stdout) == (0, "Deleted.\n")
 
 
 async def test_a_request_and_an_order_wait_no_longer_than_their_agent_may_take(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config.agents import default_agent
 from openclaw.content import AssistantMessage, Block, Message, Text, ToolMessage, UserMessage
+from openclaw.errors import SessionBusyError, StoreError
 from openclaw.log import one_line
 from openclaw.media import shown_size
 from openclaw.security.external import clean_terminal
@@ -22,6 +23,8 @@ from openclaw.sessions.store import SessionInfo
 
 # A key in the middle of a sentence.
 _SHOWN_SENTENCE = 80
+# Seconds for a turn that is just ending; one that goes on is not waited for, nor taken away from whoever waits for its answer.
+_ENDING_TURN = 1.0
 # Enough of a tool's result to recognise it; `export` has it whole.
 _SHOWN_RESULT = 400
 
@@ -75,7 +78,14 @@ async def export(context: Context, parsed: Parsed) -> int:
 
 async def delete(context: Context, parsed: Parsed) -> int:
     async with context.open_app() as app:
-        deleted = await app.store.delete(_key(app, parsed))
+        key = _key(app, parsed)
+        try:
+            deleted = await app.store.delete(key, patience=_ENDING_TURN)
+        except SessionBusyError:
+            raise StoreError(
+                f"The conversation {one_line(key, _SHOWN_SENTENCE)} is in the middle of a turn; nothing was deleted.",
+                hint="Wait until that turn has ended, or stop it (Ctrl+C where it runs), and delete again.",
+            ) from None
     if parsed.flag("json"):
         context.console.data({"deleted": deleted})
     else:

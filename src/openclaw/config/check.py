@@ -15,9 +15,9 @@ from msgspec import inspect, structs
 
 from openclaw.config import variables
 from openclaw.config.dotted import Path, format_path
-from openclaw.config.entry import SECONDS_BELOW, UNITLESS, McpSection, PluginConfig, ServerEntry, keys
+from openclaw.config.entry import SECONDS_BELOW, UNITLESS, AgentMcp, McpSection, PluginConfig, ServerEntry, keys
 from openclaw.config.json5 import Array, Member, Node, Object, Scalar
-from openclaw.config.sections import EnvSection, Root
+from openclaw.config.sections import AgentSettings, EnvSection, Root
 from openclaw.config.wording import KEYS_SHOWN, alternatives, choice, is_plain_word, kind_of, nearest, words_for
 from openclaw.errors import Problem
 
@@ -187,6 +187,8 @@ class _Walk:
             found = f'"{node.value}"' if hint or is_plain_word(node.value) else "another text"
         elif isinstance(kind, inspect.IntType | inspect.FloatType) and isinstance(node, Scalar) and found == "a number":
             found = str(node.value)[:_FOUND_CHARACTERS]
+        elif _holds_entries(kind):
+            hint = _BY_NAME
         return self.problem(node, path, f"expected {words_for(kind)}, found {found}.", hint)
 
     def text(self, node: Scalar, path: Path, *, secret: bool) -> Any:
@@ -197,10 +199,14 @@ class _Walk:
             return self.problem(node, path, f"{word[0]} is a word of another program, and means nothing here.", word[1])
         expanded = variables.expand(str(node.value), self.env, bare=secret)
         if not expanded.missing:
+            if secret and server_of(path) and expanded.text == node.value and variables.is_blank(expanded.text):
+                self.warning(
+                    node, path, "this looks like a blank that was not filled in, and is sent as written.", _FILL_IN
+                )
             return expanded.text
         self.found.unset.append(Unset(path, expanded.missing))
         message = variables.say_unset(expanded.missing) + _consequence(path)
-        self.warning(node, path, message, "Set it in the environment, or under env.vars.")
+        self.warning(node, path, message, variables.hint_unset(expanded.missing))
         return expanded.text if server_of(path) else _OMITTED
 
     def struct(self, node: Object, kind: inspect.StructType, path: Path) -> Any:
@@ -215,9 +221,7 @@ class _Walk:
             if cls is ServerEntry and isinstance(member.value, Scalar) and member.value.value is None:
                 # Null is leaving the key out.
                 continue
-            if here in PASTED and not isinstance(member.value, Object):
-                self.ignore(member, here, "servers stand here by name, in an object: these are ignored.", _SERVERS_GO)
-            elif key in known:
+            if key in known:
                 value = self.value(
                     member.value, _type(PluginConfig) if here == PLUGIN_CONFIG else known[key].type, here
                 )
@@ -254,7 +258,11 @@ class _Walk:
             self.value(member.value, inspect.StrType(), path)
         elif cls is ServerEntry and path[:-2] in OPEN_SERVERS:
             near = _ELSEWHERE.get(member.key) or self.nearest(member.key, known)
+            if _holds_server(member, is_among_mcp=True):
+                near = "It looks like a server inside a server: put it one level up, beside the others."
             self.ignore(member, path, "unknown key, ignored.", near)
+        elif (place := _servers_place(cls, path)) and _holds_server(member, is_among_mcp=True):
+            self.problem(member, path, "no MCP server is read here.", f"Put it under {format_path(place)}.")
         else:
             near = self.nearest(member.key, known)
             listed = "" if near and len(known) > KEYS_SHOWN else f"; expected {choice(known)}"
@@ -315,7 +323,28 @@ class _Walk:
 
 # What to do with a server that stands where none is read.
 _SERVERS_GO = 'Write it as mcp: {servers: {NAME: {command: "…", args: […]}}}, with a url in place of the command for a remote one.'
+_BY_NAME = 'Write each server by its name: {NAME: {command: "…", args: […]}}, or a url.'
+_FILL_IN = "Write the value itself, ${NAME} for an environment variable, or a secret:// reference."
 _ADDRESSES = ("url", "httpUrl", "serverUrl", "baseUrl")
+
+
+def _holds_entries(kind: inspect.Type) -> bool:
+    """Whether a type is an object of servers by name."""
+    match kind:
+        case inspect.Metadata():
+            return _holds_entries(kind.type)
+        case inspect.DictType():
+            return isinstance(kind.value_type, inspect.StructType) and kind.value_type.cls is ServerEntry
+    return False
+
+
+def _servers_place(cls: type, path: Path) -> Path | None:
+    """Where servers stand that were put, under the last key of `path`, beside or above their place."""
+    if cls in (AgentMcp, PluginConfig):
+        return (*path[:-1], "servers")
+    if issubclass(cls, AgentSettings) and path[-1] in ("mcpServers", "servers"):
+        return (*path[:-1], "mcp", "servers")
+    return None
 
 
 def _holds_server(member: Member, *, is_among_mcp: bool) -> bool:

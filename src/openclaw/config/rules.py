@@ -162,6 +162,12 @@ def entry_faults(entry: ServerEntry) -> Iterator[Fault]:
             yield _address_key(entry), fault, "Write an address such as https://example.com/mcp."
     if len({*filter(None, (entry.url, entry.http_url, entry.server_url, entry.base_url))}) > 1:
         yield _address_key(entry), "the entry has two different addresses.", "Keep one of them."
+    if entry.command and address_of(entry) and not (entry.transport or entry.type or entry.transport_type):
+        yield (
+            _address_key(entry),
+            "the entry has a command and an address, and does not say which one is meant.",
+            'Keep one of them, or add transport: "stdio" for the command or "http" for the address.',
+        )
     if isinstance(entry.auth, Auth) and entry.oauth is not None:
         yield "oauth", '"auth" and "oauth" are the same setting.', "Keep one of them."
     yield from _unsendable(entry)

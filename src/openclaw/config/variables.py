@@ -1,8 +1,10 @@
 """`${NAME}`, `${env:NAME}`, `$${NAME}` and, in secret fields, a bare `$NAME`: text that takes part of itself from the environment.
 
 `${input:…}`, `${workspaceFolder}` and their like are words of editors (`foreign`): here nobody can say what they stand for.
-What a shell knows beside these (`${NAME:-default}` and the like) counts as unset too: sent as written, it is what nobody meant. Pure: the
-variables are an argument. A value that is put in is not looked at again. An empty variable counts as unset, as it does upstream.
+What a shell knows beside these (`${NAME:-default}` and the like) counts as unset too: sent as written, it is what nobody meant. Other
+spellings (`%NAME%`, `{{NAME}}`, `<YOUR_KEY>`) may be ordinary text: they are sent as written, and a credential that is nothing else is
+told of (`is_blank`). Pure: the variables are an argument. A value that is put in is not looked at again. An empty variable counts as
+unset, as it does upstream.
 """
 
 import re
@@ -10,11 +12,22 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-_REFERENCE = re.compile(r"\$(\$?)\{(?:env:([A-Za-z_][A-Za-z0-9_]*)|([A-Z_][A-Z0-9_]*)([-:=?+][^{}]*)?)\}")
+# A default, and all else that a shell puts behind a name; it may hold a reference itself.
+_BEHIND = r"[-:=?+](?:[^{}]|\$\{[^{}]*\})*"
+_REFERENCE = re.compile(
+    rf"\$(\$?)\{{(?P<name>(?P<prefix>env:)?(?P<plain>(?(prefix)[A-Za-z_][A-Za-z0-9_]*|[A-Z_][A-Z0-9_]*))(?P<behind>{_BEHIND})?)\}}"
+)
 _FOLDERS = r"workspace(?:Folder|Root)\w*|cwd|file\w*|relativeFile\w*|__dirname|extensionPath|execPath"
 _FOREIGN = re.compile(
     rf"\$(\$?)\{{(?:(?P<input>(?:input|promptString|user_config)[:.][^{{}}]*)|(?P<home>userHome)|(?P<folder>(?:{_FOLDERS})(?::[^{{}}]*)?)"
+    r"|(?:localEnv:|(?:process\.)?env\.)(?P<variable>[A-Za-z_][A-Za-z0-9_]*)"
     r"|(?P<other>(?:config|command|secret|secrets|vault|localEnv)[:.][^{}]*|pathSeparator|/))\}"
+)
+# What READMEs write where a credential goes, and references of other programs that may be ordinary text anywhere else.
+_BLANK = re.compile(
+    r"(?:(?:Bearer|Basic|token) )?(?:<[A-Za-z][\w .-]*>|\{\{\s*[\w.]+\s*\}\}|%[A-Z][A-Z0-9_]{2,}%|\$env:\w+|\{env:\w+\}"
+    r"|\$\{[^{}]+\}|your[-_ ](?:\w+[-_ ])*(?:key|token|secret|password|pat)(?:[-_ ]here)?)",
+    re.IGNORECASE,
 )
 _BARE = re.compile(r"\$([A-Z_][A-Z0-9_]*)")
 NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
@@ -42,7 +55,7 @@ def expand(text: str, variables: Mapping[str, str], *, bare: bool = False) -> Ex
     def put(match: re.Match[str]) -> str:
         if match[1]:
             return match[0][1:]
-        name = match[2] or match[3] + (match[4] or "")
+        name = match["name"] if match["behind"] else match["plain"]
         value = variables.get(name, "")
         if not value and name not in missing:
             missing.append(name)
@@ -71,14 +84,33 @@ def foreign(text: str) -> tuple[str, str] | None:
         return found[0], f"Write ${{{name}}} and set that variable, or write a secret:// reference."
     if found["home"]:
         return found[0], "Write ${HOME}."
+    if found["variable"]:
+        name = found["variable"]
+        return found[0], f"Write ${{{name if NAME.fullmatch(name) else 'env:' + name}}}."
     if found["folder"]:
         return found[0], "Write the path itself."
     return found[0], "Write the value itself, or ${NAME} for an environment variable."
 
 
+def is_blank(text: str) -> bool:
+    """Whether a credential looks like one that was never filled in. A guess: what it says is still sent."""
+    return _BLANK.fullmatch(text.strip()) is not None
+
+
 def say_unset(names: Sequence[str]) -> str:
-    if any(not _ANY_NAME.fullmatch(name) for name in names):
-        strange = " and ".join("${" + name + "}" for name in names if not _ANY_NAME.fullmatch(name))
-        return f"{strange}: only a name may stand in the braces, without a default"
+    if strange := _strange(names):
+        shown = " and ".join("${" + name + "}" for name in strange)
+        return f"{shown}: only a name may stand in the braces, without a default"
     shown = " and ".join("${" + name + "}" for name in names)
     return f"{shown} {'is' if len(names) == 1 else 'are'} not set"
+
+
+def hint_unset(names: Sequence[str]) -> str:
+    if strange := _strange(names):
+        return f"Write ${{{re.split('[-:=?+]', strange[0].removeprefix('env:'))[0]}}}, and the default under env.vars."
+    return "Set it in the environment, or under env.vars."
+
+
+def _strange(names: Sequence[str]) -> list[str]:
+    """Those that are more than a name."""
+    return [name for name in names if not _ANY_NAME.fullmatch(name)]

@@ -70,9 +70,9 @@ class MemoryStore:
             self._append(key, self._sessions[key].info.agent, [pack(note)])
             return True
 
-    async def delete(self, key: str) -> bool:
+    async def delete(self, key: str, *, patience: float = FOREVER) -> bool:
         check_key(key)
-        async with self._locks.hold(key):
+        async with self._locks.hold(key, patience):
             return self._sessions.pop(key, None) is not None
 
     async def prune(self, keep: Keep, *, dry_run: bool = False) -> Pruned:

@@ -89,9 +89,9 @@ class SqliteStore:
         async with self._locks.hold(key, patience):
             return await self._run(store)
 
-    async def delete(self, key: str) -> bool:
+    async def delete(self, key: str, *, patience: float = FOREVER) -> bool:
         check_key(key)
-        async with self._locks.hold(key):
+        async with self._locks.hold(key, patience):
             return await self._run(lambda: self._delete(key))
 
     async def prune(self, keep: Keep, *, dry_run: bool = False) -> Pruned:

@@ -69,8 +69,8 @@ class Store(Protocol):
         """
         ...
 
-    async def delete(self, key: str) -> bool:
-        """Forget a session, after the turn it may be in. False when there was none."""
+    async def delete(self, key: str, *, patience: float = FOREVER) -> bool:
+        """Forget a session, after the turn it may be in. False when there was none. Raises SessionBusyError as `turn` does."""
         ...
 
     async def prune(self, keep: Keep, *, dry_run: bool = False) -> Pruned:
