@@ -25,7 +25,8 @@ from openclaw.protocol.oauth.discovery import Acquaintance, discover
 from openclaw.protocol.oauth.metadata import AuthDiscovery, check_for_sign_in, check_for_tokens
 from openclaw.protocol.oauth.registration import Configured, OAuthClient
 from openclaw.protocol.oauth.token import Proof
-from openclaw.redact import SECRET_SCHEME, remember
+from openclaw.protocol.oauth.wire import clean_scopes
+from openclaw.redact import SECRET_SCHEME, mask, remember
 from openclaw.security.egress import parse_url
 
 # A configured value with every secret reference in it replaced. Raises SecretError.
@@ -101,17 +102,16 @@ class Account:
             return None
         record = await self.record()
         found = await self.store.read(Grant, record.issuer, record.resource, *self.identity)
-        if found is None or not await self._fits(found):
-            return None
-        for secret in (found.access_token, found.refresh_token, found.client.secret):
-            remember(secret)
-        return found
+        return found if found is not None and await self._fits(found) else None
 
-    async def keep(self, grant: Grant) -> None:
-        """Store tokens. When this returns they are on the disk, and may be used."""
-        for secret in (grant.access_token, grant.refresh_token, grant.client.secret):
+    async def keep(self, grant: Grant) -> Grant:
+        """Store tokens. When this returns they are on the disk, and may be used. What is kept, and given back, has no secret among its
+        scopes, which people are shown."""
+        for secret in grant.secrets():
             remember(secret)
-        await self.store.write(grant, grant.issuer, grant.resource, *self.identity)
+        kept = msgspec.structs.replace(grant, scopes=clean_scopes([mask(scope) for scope in grant.scopes]))
+        await self.store.write(kept, grant.issuer, grant.resource, *self.identity)
+        return kept
 
     async def forget_former(self, former: ServerRecord, grant: Grant) -> None:
         """A server that has moved to another authorization server, or names itself anew, leaves nothing behind that no sign-out finds."""

@@ -20,6 +20,7 @@ from openclaw.errors import AuthError, ConnectError, SignInNeededError, StepUpNe
 from openclaw.protocol.eras import DISCOVER
 from openclaw.protocol.oauth.challenge import Challenge, bearer_challenge, offers_bearer
 from openclaw.protocol.oauth.wire import union
+from openclaw.redact import mask
 
 # A sign-in that asked for more scopes may be repeated this often for the same ones; then the server's no is final.
 MAX_STEP_UPS: Final = 2
@@ -89,7 +90,8 @@ class BearerAuthorizer:
 
     async def challenged(self, status: int, headers: Mapping[str, str], sent: Mapping[str, str]) -> bool:
         account = self._account or await self._open()
-        header = headers.get("www-authenticate")
+        # A server may repeat the token here, and what it asks for is shown to people.
+        header = mask(headers.get("www-authenticate", ""))
         challenge = bearer_challenge(header)
         before = sent.get("Authorization", "").removeprefix("Bearer ")
         try:

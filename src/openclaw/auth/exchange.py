@@ -13,6 +13,7 @@ from openclaw.errors import AddressError, AuthError, ConnectError, DeadlineError
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.net.tls import TlsOptions
 from openclaw.protocol.oauth.wire import Flow, FlowRequest, FlowResponse
+from openclaw.redact import mask_json
 from openclaw.security.egress import Rules, classify, literal_address, parse_url
 
 _log = logging.getLogger(__name__)
@@ -73,7 +74,8 @@ class Exchange:
         fetched = await client.fetch(
             request.method, request.url, headers=request.headers, body=request.body, timeout=deadline, limit=MAX_BODY
         )
-        return FlowResponse(fetched.status, fetched.body)
+        # Documents hold no credentials, and what they say is shown to people. Answers to a POST do.
+        return FlowResponse(fetched.status, bytes(mask_json(fetched.body)) if request.method == "GET" else fetched.body)
 
 
 def _described(error: OpenClawError) -> OpenClawError:

@@ -44,7 +44,7 @@ async def _renew(account: Account, stale: str) -> Grant:
         except RefusedError as error:
             raise await _refused(account, grant, error) from None
         renewed = renewed_grant(grant, tokens, account.now())
-        await account.keep(renewed)
+        renewed = await account.keep(renewed)
         _replaced(grant, renewed)
         return renewed
 
@@ -106,7 +106,7 @@ async def _obtain(account: Account, stale: str) -> Grant:
             requested=scopes,
             scopes=scopes if tokens.scopes is None else tokens.scopes,
         )
-        await account.keep(obtained)
+        obtained = await account.keep(obtained)
         if grant is not None:
             _replaced(grant, obtained)
         await account.change(

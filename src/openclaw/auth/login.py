@@ -37,7 +37,7 @@ from openclaw.protocol.oauth.discovery import NothingPublishedError
 from openclaw.protocol.oauth.metadata import AuthDiscovery
 from openclaw.protocol.oauth.registration import Wish
 from openclaw.protocol.oauth.token import TokenEndpoint, exchange_code, revoke
-from openclaw.redact import remember, retire
+from openclaw.redact import mask, remember, retire
 from openclaw.security.egress import Rules, check_url, literal_address
 
 _log = logging.getLogger(__name__)
@@ -123,7 +123,6 @@ async def _begin(account: Account, redirect_uri: str) -> tuple[Started, Pending]
         iss_expected=bool(server.authorization_response_iss_parameter_supported)
         or _has_named_itself(record, discovery.issuer),
     )
-    remember(question.verifier)
     url, host = safe_address(authorization_url(server, client, question), account.exchange.rules)
     await account.change(
         lambda before: msgspec.structs.replace(
@@ -149,8 +148,6 @@ async def finish(account: Account, callback_url: str) -> SignedIn:
         await account.store.delete(Pending, *account.identity)
         raise account.sign_in_needed("has no sign-in under way, or it was started more than 10 minutes ago")
     question = pending.question
-    # Perhaps begun by another process.
-    remember(question.verifier)
     if not is_bare(callback_url) and not is_answer_to(callback_url, question.state):
         # A slip of the paste, or somebody else's attempt: neither ends the sign-in that waits.
         raise AuthError(
@@ -176,7 +173,7 @@ async def finish(account: Account, callback_url: str) -> SignedIn:
         raise await _refused(account, pending, error) from None
     finally:
         # Good for one use, which was this one.
-        retire(question.verifier)
+        _retire(pending)
     now = account.now()
     grant = Grant(
         how="authorization_code",
@@ -194,7 +191,7 @@ async def finish(account: Account, callback_url: str) -> SignedIn:
     )
     async with account.store.lock(Grant, *account.identity):
         former = await account.record()
-        await account.keep(grant)
+        grant = await account.keep(grant)
         await account.change(lambda record: _settled(record, grant, question, iss_sent=answer.iss_sent))
         await account.forget_former(former, grant)
     return SignedIn(account.spec.name, grant.scopes, grant.expires_at, bool(grant.refresh_token))
@@ -257,7 +254,7 @@ async def _found(account: Account) -> tuple[ServerRecord, AuthDiscovery]:
     if record.unauthorized or record.resource_metadata:
         return record, await account.discover(record)
     heard = await probe(account.spec, account.url, account.around.network)
-    challenge = bearer_challenge(heard.challenge)
+    challenge = bearer_challenge(mask(heard.challenge or ""))
     record = msgspec.structs.replace(
         record,
         unauthorized=heard.status == 401,
@@ -320,9 +317,14 @@ async def _try(account: Account, show: Show, patience: float) -> SignedIn | Refu
 
 
 async def _retire_pending(account: Account) -> None:
-    """A sign-in that nobody ended is over: its verifier need not be masked for ever."""
+    """A sign-in that nobody ended is over: what it alone was for need not be masked for ever."""
     if pending := await account.store.read(Pending, *account.identity):
-        retire(pending.question.verifier)
+        _retire(pending)
+
+
+def _retire(pending: Pending) -> None:
+    for secret in pending.once():
+        retire(secret)
 
 
 async def _refused(account: Account, pending: Pending, error: RefusedError) -> RefusedError:

@@ -21,6 +21,10 @@ class AuthRecord(msgspec.Struct, frozen=True):
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
+    def secrets(self) -> tuple[str, ...]:
+        """What of it nobody may see; whoever stores or reads a record masks these from then on."""
+        return ()
+
 
 class Endpoints(msgspec.Struct, frozen=True):
     """Addresses of the authorization server that are needed after the sign-in."""
@@ -46,6 +50,9 @@ class Grant(AuthRecord, frozen=True):
     signed_in_at: float
     requested: tuple[str, ...]
     scopes: tuple[str, ...]
+
+    def secrets(self) -> tuple[str, ...]:
+        return self.access_token, self.refresh_token, self.client.secret
 
     def expired(self, now: float) -> bool:
         return self.expires_at is not None and self.expires_at <= now
@@ -99,6 +106,9 @@ class ServerRecord(AuthRecord, frozen=True):
 class Registration(AuthRecord, frozen=True):
     client: OAuthClient
 
+    def secrets(self) -> tuple[str, ...]:
+        return self.client.secret, self.client.manage_token
+
 
 class Pending(AuthRecord, frozen=True):
     """A sign-in that waits for its redirect."""
@@ -107,3 +117,10 @@ class Pending(AuthRecord, frozen=True):
     client: OAuthClient
     endpoints: Endpoints
     expires_at: float
+
+    def secrets(self) -> tuple[str, ...]:
+        return *self.once(), self.client.secret, self.client.manage_token
+
+    def once(self) -> tuple[str, ...]:
+        """Those that are good for this sign-in alone."""
+        return self.question.verifier, self.question.state

@@ -11,7 +11,6 @@ from openclaw.auth.records import Registration, ServerRecord
 from openclaw.errors import AuthError, OpenClawError, StoreError
 from openclaw.protocol.oauth.metadata import AuthDiscovery
 from openclaw.protocol.oauth.registration import OAuthClient, Wish, known_client, register, suits, unregister
-from openclaw.redact import remember
 
 _log = logging.getLogger(__name__)
 
@@ -25,8 +24,6 @@ async def obtain_client(account: Account, record: ServerRecord, discovery: AuthD
     if stored is not None and suits(stored.client, discovery.server, wish):
         return stored.client
     client = await account.exchange.run(register(discovery.server, wish, discovery.scopes_supported))
-    remember(client.secret)
-    remember(client.manage_token)
     await account.store.write(Registration(client), discovery.issuer, *account.identity)
     return client
 
@@ -52,7 +49,6 @@ async def retire_client(account: Account, issuer: str) -> None:
         # The tokens could be opened, so this one is damaged: nothing to take it back with, and no reason to keep it.
         stored = None
     if stored is not None and stored.client.manage_url:
-        remember(stored.client.manage_token)
         try:
             await account.exchange.run(unregister(stored.client))
         except OpenClawError as error:

@@ -1,7 +1,8 @@
 """Records at rest: one file each, AES-256-GCM, replaced atomically, locked across processes.
 
 The file's name is a hash of the record's kind and identity, and both are bound into the encryption: a file put in another's place does not
-open. Who has stored nothing needs no key and loads no cryptography. `key.py` knows where the key comes from, `records.py` what is kept.
+open. Every secret of a record is masked from the moment it is read or written here. Who has stored nothing needs no key and loads no
+cryptography. `key.py` knows where the key comes from, `records.py` what is kept.
 """
 
 import asyncio
@@ -24,6 +25,7 @@ from openclaw.auth.records import AuthRecord
 from openclaw.content import to_json
 from openclaw.errors import StoreError
 from openclaw.files import reason, replace
+from openclaw.redact import remember
 
 R = TypeVar("R", bound=AuthRecord)
 
@@ -63,16 +65,19 @@ class TokenStore:
         try:
             sealed = msgspec.json.decode(content, type=_Sealed)
             nonce, data = (base64.b64decode(text, validate=True) for text in (sealed.nonce, sealed.data))
-            return msgspec.json.decode(cipher.decrypt(nonce, data, _bound(kind, identity)), type=kind)
+            record = msgspec.json.decode(cipher.decrypt(nonce, data, _bound(kind, identity)), type=kind)
         except (msgspec.MsgspecError, UnicodeDecodeError, binascii.Error, ValueError, _invalid_tag()):
             raise StoreError(
                 f"{file} is damaged, or was put there from elsewhere; it is not used.",
                 hint="Remove it and sign in again.",
             ) from None
+        _mask(record)
+        return record
 
     async def write(self, record: AuthRecord, *identity: str) -> None:
         """Keep a record. When this returns it is on the disk."""
         kind = type(record)
+        _mask(record)
         nonce = token_bytes(_NONCE_BYTES)
         data = (await self._cipher()).encrypt(nonce, to_json(record), _bound(kind, identity))
         sealed = _Sealed(base64.b64encode(nonce).decode("ascii"), base64.b64encode(data).decode("ascii"))
@@ -111,6 +116,11 @@ class TokenStore:
     async def _cipher(self) -> Any:
         key = await self.key.get()
         return import_module("cryptography.hazmat.primitives.ciphers.aead").AESGCM(key)
+
+
+def _mask(record: AuthRecord) -> None:
+    for secret in record.secrets():
+        remember(secret)
 
 
 @lru_cache(maxsize=1024)

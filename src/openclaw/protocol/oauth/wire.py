@@ -13,6 +13,7 @@ import msgspec
 
 from openclaw.content import to_json
 from openclaw.errors import AuthError, ConnectError, OpenClawError, RefusedError
+from openclaw.redact import MASK
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -123,7 +124,9 @@ def scopes_of(text: str | None) -> tuple[str, ...] | None:
 
 
 def clean_scopes(scopes: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(scope for scope in scopes if _SCOPE.fullmatch(scope)))[:MAX_SCOPES]
+    """Those that are scopes, each once. One that held a secret, and was masked, is none."""
+    found = (scope for scope in scopes if _SCOPE.fullmatch(scope) and MASK not in scope)
+    return tuple(dict.fromkeys(found))[:MAX_SCOPES]
 
 
 def union(*lists: Sequence[str] | None) -> tuple[str, ...]:
