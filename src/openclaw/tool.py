@@ -77,8 +77,8 @@ def parameters(schema: Mapping[str, Any]) -> msgspec.Raw:
     return msgspec.Raw(to_json(schema))
 
 
-class ServerWords(str):
-    """A sentence of ours that may repeat words of an MCP server: a person reads it as it is, a model gets it framed."""
+class OwnWords(str):
+    """A sentence of ours without a word of anybody else in it. Any other is framed before a model sees it."""
 
     __slots__ = ()
 
@@ -86,6 +86,7 @@ class ServerWords(str):
 class Absence(msgspec.Struct, frozen=True):
     """A tool that is not offered: its name (or a pattern such as `server__*`), why, and where that was decided.
 
+    A person reads the reason as it is; a model gets it framed, unless it is in `OwnWords`.
     `sign_in` names the server that a person has to sign in to before it is.
     """
 

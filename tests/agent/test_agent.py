@@ -22,7 +22,7 @@ from openclaw.sessions.event import Said
 from openclaw.sessions.memory import MemoryStore
 from openclaw.sessions.sqlite import SqliteStore
 from openclaw.sessions.store import Store
-from openclaw.tool import Absence, Invocation, Tool, ToolResult
+from openclaw.tool import Absence, Invocation, OwnWords, Tool, ToolResult
 from openclaw.tools.invoke import CheckerCache
 from parts.stage import ALLOWED, Script, Trail, calls, echo, ends, refused, result, says, tool, user
 
@@ -205,7 +205,7 @@ async def test_a_denied_tool_is_neither_offered_nor_callable_and_says_why(store:
 async def test_a_tool_whose_server_is_away_says_why(store: Store, tmp_path: Path) -> None:
     model = Script([calls(ToolCall("c", "git__log", {})), says("Later.")])
     here = desk(store, tmp_path, model)
-    here.source.missing = [Absence("git__*", "the server git is restarting.")]
+    here.source.missing = [Absence("git__*", OwnWords("the server git is restarting."))]
 
     await here.say("Log.")
 

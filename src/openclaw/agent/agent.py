@@ -26,7 +26,7 @@ from openclaw.security.audit import AuditEntry
 from openclaw.sessions.lock import FOREVER
 from openclaw.sessions.store import Store
 from openclaw.sessions.turn import ANSWER, Turn
-from openclaw.tool import Absence, AskToSignIn, ContextSource, Invocation, Tool, ToolResult, ToolSource
+from openclaw.tool import Absence, AskToSignIn, ContextSource, Invocation, OwnWords, Tool, ToolResult, ToolSource
 from openclaw.tools.invoke import Audit, CheckerCache, PolicyDecide, Running, invoke, unknown
 
 
@@ -79,7 +79,7 @@ class Agent(msgspec.Struct, frozen=True):
         agent = self.settings.id
         told = [absence for source in self.parts.sources for absence in source.absences(agent)]
         decided = [(tool.name, self.parts.policy_decide(tool, agent)) for tool in self.hidden()]
-        return (*told, *(Absence(name, decision.rule, decision.where) for name, decision in decided))
+        return (*told, *(Absence(name, OwnWords(decision.rule), decision.where) for name, decision in decided))
 
     def hidden(self) -> tuple[Tool, ...]:
         """What the sources offer and policy does not admit."""

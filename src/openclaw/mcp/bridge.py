@@ -16,13 +16,13 @@ from openclaw.content import PICTURES, Block, File, Image, Text, to_json
 from openclaw.errors import MediaError, ProtocolError, StoreError
 from openclaw.mcp.definition import Details, is_null, schema_of
 from openclaw.mcp.registry import ToolEntry
-from openclaw.mcp.results import CallResult, Content, OwnWords, ResourceContents
+from openclaw.mcp.results import CallResult, Content, ResourceContents
 from openclaw.mcp.wording import MAX_LABEL
 from openclaw.media import RESULT_ITEM_BYTES, MediaStore, clean_type, decode_base64, sniff
 from openclaw.protocol.jsonrpc import parse
 from openclaw.redact import redact
 from openclaw.security.external import clean_label, clean_schema_strings, clean_text, frame
-from openclaw.tool import Absence, Run, Tool, ToolResult
+from openclaw.tool import Absence, OwnWords, Run, Tool, ToolResult
 
 _log = logging.getLogger(__name__)
 

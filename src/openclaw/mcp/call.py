@@ -30,9 +30,10 @@ from openclaw.mcp.bridge import output_fault
 from openclaw.mcp.catalog import Catalog
 from openclaw.mcp.chatter import Chatter, Progress
 from openclaw.mcp.client import Client
-from openclaw.mcp.results import CallResult, OwnWords
+from openclaw.mcp.results import CallResult
 from openclaw.mcp.wording import where_to_look
 from openclaw.protocol.eras import HEADER_MISMATCH
+from openclaw.tool import OwnWords
 
 _log = logging.getLogger(__name__)
 

@@ -17,13 +17,13 @@ from openclaw.mcp.arrivals import Arrivals
 from openclaw.mcp.bridge import has_weight, result_of, unavailable
 from openclaw.mcp.registry import ToolEntry
 from openclaw.mcp.resources import run_utility
-from openclaw.mcp.results import CallResult, OwnWords
+from openclaw.mcp.results import CallResult
 from openclaw.mcp.roster import Roster
 from openclaw.mcp.running import Running
 from openclaw.mcp.supervisor import Supervisor
 from openclaw.mcp.view import View
 from openclaw.media import MediaStore
-from openclaw.tool import AskToSignIn, Invocation, Run, ToolResult
+from openclaw.tool import AskToSignIn, Invocation, OwnWords, Run, ToolResult
 
 # How often one call may ask for a sign-in: for the server, and for rights that the tool turned out to want.
 MOST_SIGN_INS = 2

@@ -15,7 +15,7 @@ from openclaw.mcp.names import Claims, base_name, form_for, may_be_of
 from openclaw.mcp.pins import Change, Upgrade
 from openclaw.mcp.wording import trust_command
 from openclaw.security.external import clean_label
-from openclaw.tool import Absence, ServerWords
+from openclaw.tool import Absence, OwnWords
 
 # A reason may repeat words of the server: enough of them to find the fault, no more.
 MAX_REASON = 300
@@ -118,14 +118,14 @@ class Registry:
         shelf = self._shelves[server]
         spec, toolset = shelf.spec, shelf.toolset
         absent = [
-            Absence(self.base(server, d.name), f"The tool is left out: {reason}.", spec.where)
+            Absence(self.base(server, d.name), OwnWords(f"The tool is left out: {reason}."), spec.where)
             for d in (*toolset.offered, *toolset.utilities)
             if (reason := filtered_by(spec, d.name))
         ]
         absent += [
             Absence(
                 self.base(server, refusal.name),
-                ServerWords(f"The tool is unusable: {clean_label(refusal.reason, MAX_REASON)}."),
+                f"The tool is unusable: {clean_label(refusal.reason, MAX_REASON)}.",
                 spec.where,
             )
             for refusal in toolset.refusals
@@ -133,8 +133,10 @@ class Registry:
         absent += [
             Absence(
                 self.base(server, change.tool),
-                f"The server changed the tool so that calls valid before may fail. See what changed and accept it: "
-                f"{trust_command(server, spec.owner)}",
+                OwnWords(
+                    "The server changed the tool so that calls valid before may fail. See what changed and accept it: "
+                    f"{trust_command(server, spec.owner)}"
+                ),
                 spec.where,
             )
             for change in toolset.changes

@@ -44,16 +44,11 @@ class ResourceContents(msgspec.Struct, rename="camel", omit_defaults=True):
     blob: str | None = None
 
 
-class OwnWords(str):
-    """A sentence of ours without a word of the server in it. Any other is framed before a model sees it."""
-
-    __slots__ = ()
-
-
 class CallResult(msgspec.Struct, rename="camel", omit_defaults=True):
-    """The answer to a tool call. `fault` is our own sentence when there was no answer; it is then the only thing set besides
-    `is_error`, and `needs_sign_in` when a person has to sign in for this call. `may_have_run` says that a call which needs it may
-    have been carried out all the same. `raw` is the result object as the server sent it, absent when it sent an error."""
+    """The answer to a tool call. `fault` is our own sentence when there was no answer, framed for a model unless it is in `OwnWords`; it is
+    then the only thing set besides `is_error`, and `needs_sign_in` when a person has to sign in for this call. `may_have_run` says that a
+    call which needs it may have been carried out all the same. `raw` is the result object as the server sent it, absent when it sent an
+    error."""
 
     content: list[Content] = []
     is_error: bool = False

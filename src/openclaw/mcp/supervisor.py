@@ -30,12 +30,13 @@ from openclaw.mcp.logbook import Logbook
 from openclaw.mcp.pins import Change
 from openclaw.mcp.record import Record
 from openclaw.mcp.resources import Injection
-from openclaw.mcp.results import CallResult, OwnWords
+from openclaw.mcp.results import CallResult
 from openclaw.mcp.standing import Standing
 from openclaw.mcp.status import DefinitionsChanged, EngineEvent, ServerStatus, StateChanged
 from openclaw.mcp.wording import changed_tools, limit, report, trust_command
 from openclaw.mcp.workload import Workload
 from openclaw.protocol.lifecycle import Action, Event, RestartPolicy, step
+from openclaw.tool import OwnWords
 
 _log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.supervisor import Supervisor
 from openclaw.mcp.wording import absence
 from openclaw.schema import Checker
-from openclaw.tool import Absence, Run, ServerWords, Tool
+from openclaw.tool import Absence, Run, Tool
 
 _log = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ class View:
             if reason := self._missing(spec, supervisor):
                 waits = supervisor is not None and supervisor.standing.status.state == "needs-auth"
                 pattern = f"{self.registry.base(name, '')}*"
-                absent.append(Absence(pattern, ServerWords(reason), spec.where, sign_in=name if waits else ""))
+                absent.append(Absence(pattern, reason, spec.where, sign_in=name if waits else ""))
         return absent
 
     def absence(self, tool: str) -> Absence | None:

@@ -27,7 +27,8 @@ from openclaw.models.provider import (
     ToolCallStart,
 )
 from openclaw.ranking import build, query_words, rank, same_act, stem, words
-from openclaw.tool import Absence, Tool
+from openclaw.security.external import frame
+from openclaw.tool import Absence, OwnWords, Tool
 
 NAME = "builtin"
 MODEL = "offline"
@@ -254,7 +255,11 @@ def _named_absence(text: str, absent: Callable[[], Sequence[Absence]]) -> str:
     if match is None or match[1].isalpha():
         return ""
     why = next((one for one in absent() if fnmatchcase(match[1], one.name)), None)
-    return "" if why is None else ABSENT.format(tool=match[1], reason=why.reason)
+    if why is None:
+        return ""
+    # Another model may read this conversation later.
+    reason = why.reason if isinstance(why.reason, OwnWords) else frame(why.reason, source="unknown", sender=why.name)
+    return ABSENT.format(tool=match[1], reason=reason)
 
 
 def _schema(tool: Tool) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from openclaw.schema import Checker
 from openclaw.security.audit import AuditEntry
 from openclaw.security.external import frame, guarded
 from openclaw.security.policy import Decision
-from openclaw.tool import Absence, Invocation, ServerWords, Tool, ToolResult
+from openclaw.tool import Absence, Invocation, OwnWords, Tool, ToolResult
 
 _log = logging.getLogger(__name__)
 
@@ -141,9 +141,9 @@ def unknown(call: ToolCall, offered: Iterable[str], absences: Sequence[Absence])
     known = next((absence for absence in absences if fnmatch.fnmatchcase(call.name, absence.name)), None)
     if known is not None:
         where = f" ({known.where})" if known.where else ""
-        if not isinstance(known.reason, ServerWords):
+        if isinstance(known.reason, OwnWords):
             return _guarded(ToolResult.error(f"{call.name} is not available: {known.reason}{where}"))
-        said = Text(frame(known.reason, source="mcp_server", sender=known.name))
+        said = Text(frame(known.reason, source="unknown", sender=known.name))
         head = Text(f"{call.name} is not available{where}:")
         return _guarded(ToolResult((head, said), is_error=True, details={"error": True}))
     names = {name.lower(): name for name in offered}

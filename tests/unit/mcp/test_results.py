@@ -17,7 +17,6 @@ from openclaw.mcp.registry import ToolEntry
 from openclaw.mcp.results import (
     CallResult,
     InputRequired,
-    OwnWords,
     as_json,
     input_required,
     read_call,
@@ -25,7 +24,7 @@ from openclaw.mcp.results import (
     read_resource,
 )
 from openclaw.media import MediaStore
-from openclaw.tool import Invocation, Tool, ToolResult
+from openclaw.tool import Invocation, OwnWords, Tool, ToolResult
 
 PNG = b"\x89PNG\r\n\x1a\n and so on"
 PIXEL = base64.b64encode(PNG).decode()
