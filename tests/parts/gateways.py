@@ -81,19 +81,22 @@ PROGRAM = [sys.executable, "-m", "openclaw.cli.main"]
 
 
 @contextmanager
-def home(folder: Path, config: Mapping[str, Any] | None = None) -> Iterator[Home]:
+def home(
+    folder: Path, config: Mapping[str, Any] | None = None, *, env: Mapping[str, str] | None = None
+) -> Iterator[Home]:
     state = folder / ".openclaw"
     state.mkdir(mode=0o700)
     # A socket's address is short; the folders of tests are not.
     runtime = tempfile.mkdtemp(prefix="oc-")
-    env = {
+    environ = {
         "HOME": str(folder),
         "PATH": os.environ["PATH"],
         "OPENCLAW_STATE_DIR": str(state),
         "XDG_RUNTIME_DIR": runtime,
         "PYTHONWARNINGS": "error",
+        **(env or {}),
     }
-    made = Home(state, env)
+    made = Home(state, environ)
     made.save(config or {})
     try:
         yield made

@@ -19,6 +19,7 @@ from openclaw.commands.references import filled_prompt
 from parts import workshop
 from parts.command_line import Home, local_model
 from parts.documents import pdf
+from parts.forward_proxy import Site, public_site
 from parts.gateways import home as gateway_home
 from parts.gateways import running
 from parts.media_server import png, wav
@@ -70,6 +71,15 @@ FILES = {
     "broken image": b"no",
     "kept file": b"long " * 30_000,
 }
+# What a site of somebody else's answers, by path.
+PAGES = {
+    "/page": (
+        "text/html; charset=utf-8",
+        "<h1>Fish</h1><p>Cod is 7 ☃ today.</p><img src='/fish.png' alt='a cod'>".encode(),
+    ),
+    "/fish.png": ("image/png", png(2_000)),
+}
+FISH = base64.b64encode(png(2_000)).decode()
 OTHERS = (
     Call("call_a", "web_fetch", {"url": "http://127.0.0.1:9/page"}),
     Call("call_b", "shop__resources_read", {"uri": "shop://prices"}),
@@ -81,14 +91,21 @@ OTHERS = (
     Call("call_h", "shop__echo", {"text": "☃ \u0000 <s>"}),
 )
 CALLS = (*(Call(f"call_{number}", "shop__give", {"kind": kind}) for number, kind in enumerate(ANSWERS)), *OTHERS)
-# One turn of calls, one that says nothing, and one that calls again.
-REPLIES: tuple[Reply, ...] = (
-    Answer("Let me look.", calls=CALLS),
-    Answer("First."),
-    Answer(""),
-    Answer(" ", calls=(Call("call_0", "shop__give", {"kind": "error with image"}),)),
-    Answer("Third."),
-)
+
+
+def replies(site: str) -> tuple[Reply, ...]:
+    """One turn of calls, two of them of pages; one that says nothing, and one that calls again."""
+    pages = (
+        Call("call_page", "web_fetch", {"url": f"{site}/page"}),
+        Call("call_fish", "web_fetch", {"url": f"{site}/fish.png"}),
+    )
+    return (
+        Answer("Let me look.", calls=(*CALLS, *pages)),
+        Answer("First."),
+        Answer(""),
+        Answer(" ", calls=(Call("call_0", "shop__give", {"kind": "error with image"}),)),
+        Answer("Third."),
+    )
 
 
 def sections(folder: Path, api: str, server: ModelServer) -> dict[str, Any]:
@@ -106,7 +123,7 @@ def sections(folder: Path, api: str, server: ModelServer) -> dict[str, Any]:
     return {**config, "mcp": {"servers": {"shop": entry}}}
 
 
-async def by_reply(folder: Path, api: str, server: ModelServer) -> list[str]:
+async def by_reply(folder: Path, api: str, server: ModelServer, site: Site) -> list[str]:
     given = (
         Attachment("notes.txt", "text/plain", b"Buy milk."),
         Attachment("shop.png", "image/png", png(), titled=True),
@@ -114,6 +131,7 @@ async def by_reply(folder: Path, api: str, server: ModelServer) -> list[str]:
         Attachment("note.wav", "audio/wav", wav()),
     )
     home = Home(folder, **sections(folder, api, server))
+    home.environ |= site.environ
     async with App(home.config(), paths=home.paths, env=home.environ) as app:
         first = await app.reply("Look.", session_key="k", attachments=given)
         prompt = await filled_prompt(app.engine, "main", "shop:greet", "")
@@ -123,8 +141,9 @@ async def by_reply(folder: Path, api: str, server: ModelServer) -> list[str]:
     return [first.text, second.text, third.text]
 
 
-async def by_command(folder: Path, api: str, server: ModelServer) -> list[str]:
+async def by_command(folder: Path, api: str, server: ModelServer, site: Site) -> list[str]:
     home = Home(folder, **sections(folder, api, server))
+    home.environ |= site.environ
     files = {"notes.txt": b"Buy milk.", "shop.png": png(), "paper.pdf": pdf("A paper"), "note.wav": wav()}
     for name, data in files.items():
         (folder / name).write_bytes(data)
@@ -137,13 +156,13 @@ async def by_command(folder: Path, api: str, server: ModelServer) -> list[str]:
     return said
 
 
-async def by_order(folder: Path, api: str, server: ModelServer) -> list[str]:
+async def by_order(folder: Path, api: str, server: ModelServer, site: Site) -> list[str]:
     image = {"data": PICTURE, "mimeType": "image/png", "filename": "shop.png"}
     paper = {"data": base64.b64encode(pdf("A paper")).decode(), "mimeType": "application/pdf", "filename": "paper.pdf"}
     notes = {"data": base64.b64encode(b"Buy milk.").decode(), "mimeType": "text/plain", "filename": "notes.txt"}
     note = {"data": SOUND, "mimeType": "audio/wav", "filename": "note.wav"}
     said = []
-    async with OrderProcess(folder, config=sections(folder, api, server)) as process:
+    async with OrderProcess(folder, config=sections(folder, api, server), env=dict(site.environ)) as process:
         await process.initialize()
         for media in ({"images": [image], "files": [paper, notes, note]}, {}, {}):
             result = await process.order("Look.", sessionKey="k", **media)
@@ -156,7 +175,7 @@ def data_url(kind: str, data: bytes) -> str:
     return f"data:{kind};base64,{base64.b64encode(data).decode()}"
 
 
-async def by_gateway(folder: Path, api: str, server: ModelServer) -> list[str]:
+async def by_gateway(folder: Path, api: str, server: ModelServer, site: Site) -> list[str]:
     look = [
         {"type": "text", "text": "Look."},
         {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PICTURE}"}},
@@ -165,7 +184,7 @@ async def by_gateway(folder: Path, api: str, server: ModelServer) -> list[str]:
         {"type": "input_audio", "input_audio": {"data": SOUND, "format": "wav"}},
     ]
     said = []
-    with gateway_home(folder) as place:
+    with gateway_home(folder, env=site.environ) as place:
         place.save(sections(folder, api, server))
         async with running(place) as gateway:
             await gateway.ready("shop")
@@ -207,19 +226,23 @@ def files(places: list[str]) -> list[bytes]:
     return [Path(place).read_bytes() for place in places]
 
 
-Converse = Callable[[Path, str, ModelServer], Awaitable[list[str]]]
+Converse = Callable[[Path, str, ModelServer, Site], Awaitable[list[str]]]
 SURFACES: dict[str, Converse] = {"reply": by_reply, "agent": by_command, "order": by_order, "gateway": by_gateway}
 
 
 @pytest.mark.parametrize("api", WIRES)
 @pytest.mark.parametrize("surface", SURFACES)
 async def test_every_kind_of_content_reaches_the_model_and_goes_back_in_its_history(
-    tmp_path: Path, surface: str, api: str
+    tmp_path: Path, surface: str, api: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with WIRES[api](REPLIES) as server:
-        said = await SURFACES[surface](tmp_path, api, server)
+    async with public_site(tmp_path, PAGES) as site, WIRES[api](replies(site.url)) as server:
+        for name, value in site.environ.items():
+            # A client in this process takes authorities from the process itself.
+            monkeypatch.setenv(name, value)
+        said = await SURFACES[surface](tmp_path, api, server, site)
 
     assert server.refused == []
+    assert sorted(site.asked) == ["/fish.png", "/page"]
     assert ("First." in said[0], "Third." in said[2]) == (True, True), said
     messages = server.requests[-1]["messages"]
     answers, person = read_by_the_model(messages)
@@ -229,9 +252,12 @@ async def test_every_kind_of_content_reaches_the_model_and_goes_back_in_its_hist
     assert {kind: files(found) for kind, found in places.items()} == {kind: [data] for kind, data in FILES.items()}
     assert [words for words in ATTACHED if words not in person] == []
     assert "Milk is 4." in answers["call_b"]
+    assert ("127.0.0.1" in answers["call_a"], "Cod is 7 ☃ today." in answers["call_page"]) == (True, True)
     sent = json.dumps(messages, ensure_ascii=False)
+    # The picture of the page, with the history of the third turn too.
+    assert sent.count(f'{FISH}"') == 1
     # The picture of the first message, of the answer and of the two errors.
     assert (PICTURE in sent, sent.count(f'{PICTURE}"')) == (True, 4)
-    # The 20 calls of the first turn and the one of the third, each with its result, in the order they were made.
+    # The 22 calls of the first turn and the one of the third, each with its result, in the order they were made.
     marks = ('"tool_call_id"', '"tool_use_id"')
-    assert (len(CALLS), max(sent.count(mark) for mark in marks)) == (20, 21)
+    assert (len(CALLS) + 2, max(sent.count(mark) for mark in marks)) == (22, 23)

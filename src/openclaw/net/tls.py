@@ -1,9 +1,10 @@
 """TLS settings of one client: verification, extra certificate authorities, client certificates.
 
-Refuses files it cannot load with the path in the message. The default context is made once per process: reading the system's
-certificates takes tens of milliseconds.
+Refuses files it cannot load with the path in the message. The default context is made once for the authorities that the environment
+names: reading the system's certificates takes tens of milliseconds.
 """
 
+import os
 import ssl
 from functools import lru_cache
 
@@ -23,11 +24,14 @@ class TlsOptions(msgspec.Struct, frozen=True):
 
 def make_context(options: TlsOptions) -> ssl.SSLContext:
     """A context for `options`. Raises ConnectError when a file cannot be used."""
-    return _default_context() if options == TlsOptions() else _build(options)
+    if options != TlsOptions():
+        return _build(options)
+    return _default_context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
 @lru_cache(maxsize=1)
-def _default_context() -> ssl.SSLContext:
+def _default_context(file: str | None, folder: str | None) -> ssl.SSLContext:
+    """OpenSSL itself reads both variables; here they tell one context from another."""
     return _build(TlsOptions())
 
 

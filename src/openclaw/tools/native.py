@@ -6,6 +6,7 @@ order they were called, so that two edits of one message to one file both count.
 """
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -59,7 +60,8 @@ def native_tools(
 ) -> NativeTools:
     """`fence` says which paths besides the workspace of each call may be used; `web` which addresses (public ones by default).
 
-    `environ` is what the short environment of programs is taken from (ours by default), `variables` gives those of a skill.
+    `environ` is what the short environment of programs and the proxies of the web are taken from (ours by default), `variables` gives
+    those of a skill.
     """
     desk = _Desk(fence, web or Rules(), environ, variables)
     tools = (desk.read(), desk.write(), desk.edit(), desk.ls(), desk.grep(), desk.exec(), desk.web_fetch())
@@ -180,7 +182,8 @@ class _Desk(msgspec.Struct):
 
     def web_fetch(self) -> Tool:
         async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
-            return await web_fetch(arguments["url"], self.web)
+            environ = os.environ if self.environ is None else self.environ
+            return await web_fetch(arguments["url"], self.web, environ)
 
         fields = {"url": {"type": "string", "minLength": 1, "description": "The address, with https://."}}
         about = "Get a public web page or file and return its text, or an image."

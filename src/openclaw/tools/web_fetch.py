@@ -1,13 +1,15 @@
 """`web_fetch`: one public page or file, as text a model can read.
 
 Owns what is made of each kind of content, and the bounds. The address guard is the network layer's: the default rules refuse every
-address that is not public, at the moment it is dialled, redirects included; plain http is tried as https. All text is framed
-as untrusted. The network layer is loaded with the first call.
+address that is not public, at the moment it is dialled, redirects included; plain http is tried as https. Where the environment names a
+proxy, pages are asked for there, as all else is: the names it resolves are its own to judge. All text is framed as untrusted. The network
+layer is loaded with the first call.
 """
 
 import asyncio
 import codecs
 import re
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -42,11 +44,12 @@ _CODECS = re.compile(
 )
 
 
-async def web_fetch(url: str, rules: Rules) -> ToolResult:
-    """Get `url`. Raises OpenClawError when it is refused or cannot be reached."""
+async def web_fetch(url: str, rules: Rules, environ: Mapping[str, str] | None = None) -> ToolResult:
+    """Get `url`, through the proxies of `environ`. Raises OpenClawError when it is refused or cannot be reached."""
     client = import_module(_CLIENT)
     address = _encrypted(url)
-    async with client.HttpClient(client.ClientOptions(rules=rules)) as http:
+    proxies = client.ProxyRules.from_environment(environ or {})
+    async with client.HttpClient(client.ClientOptions(rules=rules, proxies=proxies)) as http:
         async with http.stream("GET", address, headers={"Accept": _ACCEPT}, timeout=FETCH_SECONDS) as response:
             body, cut = await _read(response)
             result = await asyncio.to_thread(_result, response, url, body, cut)

@@ -1,9 +1,5 @@
 """Proxies from the environment: which one a request takes, and what it is told."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -14,68 +10,8 @@ from openclaw.net.proxy import Proxy, ProxyRules
 from openclaw.net.tls import TlsOptions
 from openclaw.security.egress import OPERATOR, Rules, Target, parse_url
 from parts.certificates import Authority
+from parts.forward_proxy import forward_proxy
 from parts.http_server import HttpServer
-
-
-@dataclass
-class ForwardProxy:
-    """An HTTP proxy that notes what it was asked for. Every name leads to this machine."""
-
-    heads: list[str] = field(default_factory=list)
-    answer: bytes = b"HTTP/1.1 200 Connection established\r\n\r\n"
-    port: int = 0
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        self.heads.append(head.decode())
-        verb, where, _ = head.decode().split(" ", 2)
-        writer.write(self.answer if verb == "CONNECT" else b"")
-        if verb == "CONNECT" and b" 200 " in self.answer:
-            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", int(where.rpartition(":")[2]))
-            await asyncio.gather(_pass_on(reader, far_writer), _pass_on(far_reader, writer))
-        elif verb != "CONNECT":
-            body = b"via proxy"
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
-            await reader.read()
-        writer.close()
-        await writer.wait_closed()
-
-
-async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        while data := await reader.read(65536):
-            writer.write(data)
-            await writer.drain()
-    except OSError:
-        pass
-    writer.close()
-    try:
-        await writer.wait_closed()
-    except OSError:
-        pass
-
-
-@asynccontextmanager
-async def forward_proxy(answer: bytes | None = None) -> AsyncIterator[ForwardProxy]:
-    proxy = ForwardProxy()
-    if answer is not None:
-        proxy.answer = answer
-    tasks: set[asyncio.Task[None]] = set()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        tasks.add(task)
-        await proxy.serve(reader, writer)
-
-    listener = await asyncio.start_server(serve, "127.0.0.1", 0)
-    proxy.port = listener.sockets[0].getsockname()[1]
-    try:
-        yield proxy
-    finally:
-        listener.close()
-        await asyncio.gather(*tasks)
-        await listener.wait_closed()
 
 
 def through(port: int, authority: Authority, userinfo: str = "") -> ClientOptions:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from openclaw.security.egress import Rules
 from openclaw.tool import ToolResult
 from openclaw.tools.files import RESULT_CHARS
 from openclaw.tools.web_fetch import FETCH_BYTES, web_fetch
+from parts.forward_proxy import public_site
 
 HERE = Rules(allow_loopback=True)
 
@@ -188,3 +190,16 @@ def test_the_network_is_loaded_by_the_first_fetch_and_not_before() -> None:
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+async def test_pages_are_asked_of_the_proxy_that_the_environment_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with public_site(tmp_path, {"/": ("text/plain", b"Cod is 7.")}) as site:
+        monkeypatch.setenv("SSL_CERT_FILE", site.environ["SSL_CERT_FILE"])
+        assert framed(await web_fetch(site.url, Rules(), site.environ))[-1] == "Cod is 7."
+        with pytest.raises(AddressError):
+            await web_fetch("https://10.0.0.1/", Rules(), site.environ)
+        with pytest.raises(AddressError):
+            await web_fetch("https://localhost/", Rules(), site.environ)
+    assert site.asked == ["/"]
