@@ -1,6 +1,7 @@
 """A server that its launcher has to fetch first: no command ends the fetching, none waits for it without end, and nothing stays behind."""
 
 import asyncio
+import json
 import os
 import shlex
 import sys
@@ -43,7 +44,7 @@ def test_launchers_are_known_by_their_names(words: str, fetches: bool) -> None:
 
 
 async def test_a_first_fetch_outlasts_the_command_that_began_it_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    home = _home_with_launcher(tmp_path, connect_ms=1500)
+    home = _home_with_slow(tmp_path, connect_ms=1500)
     first = await home.openclaw("agent", "-m", "hello")
     assert (first.code, "Without slow: it did not come up within 1.5 s." in first.err) == (0, True)
     fetching = handle_of(int((tmp_path / "fetching").read_text()))
@@ -58,14 +59,14 @@ async def test_a_first_fetch_outlasts_the_command_that_began_it_and_leaves_nothi
 
 
 async def test_only_the_first_command_leaves_a_launcher_behind(tmp_path: Path) -> None:
-    home = _home_with_launcher(tmp_path, connect_ms=1500)
+    home = _home_with_slow(tmp_path, connect_ms=1500)
     for command in (("agent", "-m", "hello"), ("mcp", "servers"), ("agent", "-m", "hello")):
         await home.openclaw(*command)
     await _has_one_left(tmp_path)
 
 
 async def test_a_launcher_that_hangs_is_waited_for_twice_and_then_named_at_every_turn(tmp_path: Path) -> None:
-    home = _home_with_launcher(tmp_path, connect_ms=1500)
+    home = _home_with_slow(tmp_path, connect_ms=1500)
     told = [(await home.openclaw("agent", "-m", "hello")).err for _ in range(3)]
     starts = len((tmp_path / "begun").read_text().split())
     (tmp_path / "there").touch()
@@ -74,7 +75,7 @@ async def test_a_launcher_that_hangs_is_waited_for_twice_and_then_named_at_every
 
 
 async def test_a_launcher_that_a_person_went_on_without_is_left_behind_once_too(tmp_path: Path) -> None:
-    home = _home_with_launcher(tmp_path, connect_ms=600_000)
+    home = _home_with_slow(tmp_path, connect_ms=600_000)
     for _ in range(2):
         with Terminal([*PROGRAM, "agent", "-m", "hello"], cwd=tmp_path, env=home.environ) as terminal:
             terminal.shows("Waiting for slow (Enter goes on without)")
@@ -93,15 +94,39 @@ async def _has_one_left(folder: Path) -> None:
     assert left == begun[:1]
 
 
-def _home_with_launcher(tmp_path: Path, *, connect_ms: int) -> Home:
+def _home_with_slow(tmp_path: Path, *, connect_ms: int) -> Home:
+    entry = {"command": "npx", "args": ["-y", "some-server"], "cwd": str(tmp_path), "connectionTimeoutMs": connect_ms}
+    return _home_with_launcher(tmp_path, LAUNCHER, slow=entry)
+
+
+def _home_with_launcher(tmp_path: Path, launcher: str, **servers: object) -> Home:
     programs = tmp_path / "programs"
     programs.mkdir()
-    (programs / "npx").write_text(LAUNCHER)
+    (programs / "npx").write_text(launcher)
     (programs / "npx").chmod(0o700)
-    entry = {"command": "npx", "args": ["-y", "some-server"], "cwd": str(tmp_path), "connectionTimeoutMs": connect_ms}
-    home = Home(tmp_path, mcp={"servers": {"slow": entry}})
+    home = Home(tmp_path, mcp={"servers": servers})
     home.environ["PATH"] = f"{programs}{os.pathsep}{home.environ['PATH']}"
     return home
+
+
+# Fetches for a moment, and writes down how many do so at the same time.
+CROWDED = f"""#!/bin/sh
+touch "busy/$$"; ls busy | wc -l >> crowd; sleep 0.5; rm "busy/$$"
+exec {shlex.join([sys.executable, "-S", "-E", str(STDIO_SERVER)])}
+"""
+
+
+async def test_first_fetches_take_turns_so_that_each_is_done_in_its_time(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "busy").mkdir()
+    entries = {f"slow{n}": {"command": "npx", "args": [f"server-{n}"], "cwd": str(tmp_path)} for n in range(8)}
+    home = _home_with_launcher(tmp_path, CROWDED, **entries)
+
+    listed = json.loads((await home.openclaw("mcp", "servers", "--json")).out)
+
+    assert {one["state"] for one in listed} == {"ready"}
+    assert max(map(int, (tmp_path / "crowd").read_text().split())) <= max(os.cpu_count() or 1, 2)
 
 
 async def test_a_program_that_is_no_launcher_ends_with_the_command(tmp_path: Path) -> None:

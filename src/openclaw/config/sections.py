@@ -201,9 +201,12 @@ class PluginEntry(Part, frozen=True):
 
 
 class PluginLoad(Part, frozen=True):
-    """Where plugins are looked for, beside installed packages."""
+    """Where plugins are looked for, beside installed packages, and how long they may take."""
 
     paths: Annotated[Names, about("Python files or directories to load plugins from.")] = ()
+    timeout_seconds: Annotated[
+        Timeout | None, about("Time for a plugin to be imported, and again to be ready; then it is left out. 10.")
+    ] = None
 
 
 class PluginsSection(Part, frozen=True):

@@ -7,7 +7,7 @@ closes what it opened. What follows the end is decided by lifecycle.py and carri
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 
 import msgspec
 from msgspec import Raw
@@ -49,6 +49,8 @@ _log = logging.getLogger(__name__)
 MAX_REASON = 500
 # A starter that says nothing for this long lets the next one begin: it may be downloading itself.
 STARTER_YIELDS = 1.0
+# One that fetches its program lets the next one fetch after this long: by then it hangs, or its line is slow.
+FETCHER_YIELDS = 30.0
 # A server that is up answers a ping at once, even a loaded one.
 PROBE_TIMEOUT = 10.0
 # After a failed connection or probe while calls still run.
@@ -102,10 +104,11 @@ Tell = Callable[[News], None]
 
 
 class Places(msgspec.Struct, frozen=True):
-    """Bounds shared by all servers: how many run, and how many start at a time."""
+    """Bounds shared by all servers: how many run, how many start at a time, and how many of those fetch their program first."""
 
     servers: Turnstile
     starters: Turnstile
+    fetchers: Turnstile
 
 
 def event_of(error: OpenClawError, spec: ServerSpec) -> Event:
@@ -212,14 +215,26 @@ class Life:
             places.servers.leave()
 
     async def _connect(self, stack: AsyncExitStack, services: Services, places: Places, on_stderr: OnStderr) -> Client:
-        if not self._spec.command:
-            return await self._attempt(stack, services, on_stderr)
-        async with places.starters.place(at_most=STARTER_YIELDS):
-            return await self._attempt(stack, services, on_stderr)
-
-    async def _attempt(self, stack: AsyncExitStack, services: Services, on_stderr: OnStderr) -> Client:
-        self._due = self._time() + self._spec.connect_timeout
         fetches = not self._catalog.is_known and may_fetch(self._spec.command, self._spec.args)
+        async with self._start_place(places, fetches=fetches):
+            return await self._attempt(stack, services, on_stderr, fetches=fetches)
+
+    def _start_place(self, places: Places, *, fetches: bool) -> AbstractAsyncContextManager[None]:
+        """What it waits for before it is started; its own time begins behind that.
+
+        Twelve programs that are fetched all at once get in each other's way until none is up in its time. So the first fetch of each keeps
+        its place; one that did not come up then is nobody's concern but its own.
+        """
+        if not self._spec.command:
+            return nullcontext()
+        if fetches and not self._catalog.was_left_fetching and not self._catalog.is_overdue:
+            return places.fetchers.place(at_most=min(self._spec.connect_timeout, FETCHER_YIELDS))
+        return places.starters.place(at_most=STARTER_YIELDS)
+
+    async def _attempt(
+        self, stack: AsyncExitStack, services: Services, on_stderr: OnStderr, *, fetches: bool
+    ) -> Client:
+        self._due = self._time() + self._spec.connect_timeout
         self._tell(Began(fetches))
         if fetches:
             self._arm()

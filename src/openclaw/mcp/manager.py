@@ -44,6 +44,9 @@ _log = logging.getLogger(__name__)
 
 # Starting a process is mostly work for the processor: more at a time only makes each of them later.
 STARTERS_PER_CORE = 2
+# Fetching and unpacking a program keeps a core busy: one for each is the fastest way to all of them. On a single core a second one uses
+# the time in which the first waits for the network.
+FEWEST_FETCHERS = 2
 # The agent every name that has no view of its own is given.
 ANY_AGENT = ""
 
@@ -82,8 +85,9 @@ class Manager:
         self._patience = patience
         self._services = services or Services()
         self._cache = Cache(state)
-        starters = STARTERS_PER_CORE * (os.cpu_count() or 1)
-        self._places = Places(Turnstile(self._options.max_concurrent_servers), Turnstile(starters))
+        cores = os.cpu_count() or 1
+        starters, fetchers = Turnstile(STARTERS_PER_CORE * cores), Turnstile(max(cores, FEWEST_FETCHERS))
+        self._places = Places(Turnstile(self._options.max_concurrent_servers), starters, fetchers)
         self._roster: Roster
         self._calling: Calling
         self._views: dict[str, View] = {}

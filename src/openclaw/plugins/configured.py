@@ -31,4 +31,5 @@ async def plugin_rules(config: Config, resolve: Resolve) -> PluginRules:
         enabled=section.enabled,
         allow=section.allow,
         deny=section.deny,
+        start_seconds=section.load.timeout_seconds,
     )

@@ -28,7 +28,7 @@ from openclaw.plugins.housed import housed
 from openclaw.plugins.thread import PluginThread, within
 from openclaw.tool import Absence, Tool, ToolSource
 
-# Seconds for a plugin to be imported, and again to be initialised: start-up of everything else does not wait for longer.
+# Seconds for a plugin to be imported, and again to be initialised, unless the config says otherwise: a turn does not wait for longer.
 START_SECONDS = 10.0
 # Seconds for a shutdown or a config change; a gateway that is stopped has about this long.
 HOOK_SECONDS = 5.0
@@ -62,6 +62,8 @@ class PluginRules(msgspec.Struct, frozen=True):
     enabled: bool = True
     allow: Collection[str] | None = None
     deny: Collection[str] = ()
+    # Seconds for each to be ready; None leaves it to the host.
+    start_seconds: float | None = None
 
 
 class PluginStatus(msgspec.Struct, frozen=True):
@@ -152,6 +154,7 @@ class Plugins:
         self, host: Host, built_in: Mapping[str, ToolPlugin], reserved: Collection[str], server_of: ServerOf
     ) -> None:
         self._host = host
+        self._start_seconds = host.start_seconds
         self._server_of = server_of
         self._built_in = built_in
         self._reserved = frozenset(reserved)
@@ -271,6 +274,7 @@ class Plugins:
     async def apply(self, rules: PluginRules) -> None:
         """Start, change and stop plugins until they are what `rules` say. One that did not change is left alone."""
         async with self._changing:
+            self._start_seconds = rules.start_seconds or self._host.start_seconds
             built_in = [Found(name, "built in", partial(_same, plugin)) for name, plugin in self._built_in.items()]
             statuses = await asyncio.gather(*(self._bring(one, rules) for one in built_in))
             self._has_own.set()
@@ -297,7 +301,7 @@ class Plugins:
         if rules.enabled and not {*rules.entries} <= {*self._built_in, *(one.id for one in in_files)}:
             # Reading the metadata of all installed packages takes tens of milliseconds: only when an entry asks for it.
             try:
-                candidates = in_files + await in_thread(installed, self._host.start_seconds)
+                candidates = in_files + await in_thread(installed, self._start_seconds)
             except PluginFault as fault:
                 _log.warning("installed plugins cannot be listed: %s", fault)
         for one in candidates:
@@ -327,7 +331,7 @@ class Plugins:
             elif running is None:
                 if self._hung.get(name) == settings:
                     raise PluginFault("it hung when it was started, and is not tried again until its settings change")
-                plugin = await in_thread(found.load, self._host.start_seconds)
+                plugin = await in_thread(found.load, self._start_seconds)
                 status = _described(status, plugin)
                 await self._start(name, plugin, settings)
             else:
@@ -368,7 +372,7 @@ class Plugins:
             return handle if thread is None else housed(handle, name, thread)
 
         try:
-            handle = await within(thread, "initialize", initialize, self._host.start_seconds)
+            handle = await within(thread, "initialize", initialize, self._start_seconds)
         except BaseException:
             if thread is not None:
                 await thread.close()
