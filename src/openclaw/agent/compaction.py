@@ -29,6 +29,7 @@ from openclaw.content import (
     text_of,
 )
 from openclaw.models.provider import Done, ModelRequest, ProviderStream, TextDelta
+from openclaw.security.external import guarded
 from openclaw.security.shorten import shorten
 from openclaw.tool import Tool
 
@@ -198,8 +199,11 @@ def summary_request(messages: Sequence[Message], model: str, window: int) -> Mod
 
 
 def _summary(written: str, before: str, room: int) -> str:
-    """The notes under their heading, in about `room` tokens. When none were written, those there were `before` are still true."""
-    fresh = written.strip()
+    """The notes under their heading, in about `room` tokens. When none were written, those there were `before` are still true.
+
+    Who writes them has read what strangers wrote, and may repeat it: they are cleaned like any text that is not framed.
+    """
+    fresh = text_of(guarded((Text(written),))).strip()
     notes = fresh or before.removeprefix(_HEAD).removesuffix(_LOST).strip()
     if not notes:
         return _LOST

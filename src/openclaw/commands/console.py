@@ -1,10 +1,11 @@
 """Where a command prints: stdout, stderr, JSON or text, with or without colour, in this process or at a gateway's far end.
 
-Owns the few terminal habits we have (bold, dim, a table, one question). Everything a server sent must have passed
-`security/external.py` before it gets here.
+Owns the few terminal habits we have (bold, dim, a table, one question). Every line passes `security/external.py` here, whoever chose its
+words: a server, a file, a folder. What is written with `out` and `err` themselves its writer has to clean.
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -12,12 +13,14 @@ from typing import Any
 import msgspec
 
 from openclaw.content import to_json
-from openclaw.security.external import escape_json
+from openclaw.security.external import clean_terminal, escape_json
 
 # What prose is set to where nothing says how wide the paper is.
 USUAL_WIDTH = 80
 # Answers to a question that mean yes.
 YES = frozenset({"y", "yes"})
+# The styles below, and how each ends: nothing else drives a screen.
+_STYLE = re.compile("(\x1b\\[(?:0|1|2|31|32)m)")
 
 Write = Callable[[str], None]
 Ask = Callable[[str], Awaitable[str | None]]
@@ -87,11 +90,11 @@ class Console(msgspec.Struct, frozen=True):
         return self.width or USUAL_WIDTH
 
     def line(self, text: str = "") -> None:
-        self.out(text + "\n")
+        self.out(self._clean(text) + "\n")
 
     def note(self, text: str) -> None:
         """Something for the person, not for a pipe."""
-        self.err(text + "\n")
+        self.err(self._clean(text) + "\n")
 
     def data(self, value: Any) -> None:
         self.out(readable_json(value) + "\n")
@@ -107,6 +110,11 @@ class Console(msgspec.Struct, frozen=True):
 
     def bad(self, text: str) -> str:
         return self._style("31", text)
+
+    def _clean(self, text: str) -> str:
+        if not self.colour or "\x1b" not in text:
+            return clean_terminal(text)
+        return "".join(piece if _STYLE.fullmatch(piece) else clean_terminal(piece) for piece in _STYLE.split(text))
 
     def _style(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text

@@ -1,6 +1,7 @@
 """How things are said at a terminal."""
 
 import asyncio
+import re
 import sys
 from pathlib import Path
 
@@ -91,3 +92,18 @@ def test_a_table_is_cut_at_the_edge_of_a_screen_and_not_in_a_pipe(width: int, sh
     said: list[str] = []
     Console(said.append, said.append, width=width).table(("key", "what"), [("a", "x" * 100)])
     assert "".join(said) == f"key  what\na    {shown}\n"
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_no_line_drives_a_screen_but_by_the_styles_of_the_console(*, colour: bool) -> None:
+    printed: list[str] = []
+    console = Console(out=printed.append, err=printed.append, colour=colour)
+    hostile = "\x1b]8;;http://a.example\x07a\x1b]8;;\x07\x1b[31mb\x1b[2J\x9b2Jc\u202ed\re"
+    console.line(f"{console.good('ok')} {hostile}")
+    console.note(console.bad(hostile))
+    console.table(("name",), [(hostile,)])
+    styled = {"\x1b[32m", "\x1b[31m", "\x1b[2m", "\x1b[0m"} if colour else set()
+    assert {
+        found[0] for found in re.finditer("\x1b[^m]*m?|[\x00-\x09\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202e]", "".join(printed))
+    } == styled
+    assert all("a" in line and "b" in line and "cd\ne" in line for line in [*printed[:2], "".join(printed[2:])])
