@@ -79,16 +79,18 @@ async def main() -> None:
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     while line := await reader.readline():
         word, _, which = line.decode().partition(" ")
-        if word == "cut":
-            proxies[int(which)].cut()
-            for _ in range(CUT_ROUNDS):
-                await asyncio.sleep(0)
-        elif word == "count":
+        server, proxy = servers[int(which)], proxies[int(which)]
+        if word == "count":
             Counts.resumed = Counts.sessions = Counts.legacy_streams = 0
         else:
-            await servers[int(which)].stop()
-            await servers[int(which)].start()
-        servers[int(which)].forget()
+            if word == "restart":
+                await server.stop()
+                await server.start()
+            # The proxy would notice later that the server closed a connection: what was open is closed before we say that it is done.
+            proxy.cut()
+            for _ in range(CUT_ROUNDS):
+                await asyncio.sleep(0)
+        server.forget()
         print(Counts.resumed, Counts.sessions, Counts.legacy_streams, flush=True)
 
 
