@@ -1,7 +1,9 @@
 """HTTP+SSE (2024-11-05) against a real server: one stream for the answers, POST for the messages, one origin for both."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+import threading
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from typing import Any, TypeVar
 
 import pytest
 from aiohttp import web
@@ -14,7 +16,10 @@ from openclaw.transport.legacy_sse import LegacySseTransport
 from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.http_faults import hold, json_body, raw, reset, status
 from parts.http_server import HttpServer, Message, Plan
+from parts.processes import HANG_GUARD
 from parts.recorder import Recorder, notification, text_of
+
+T = TypeVar("T")
 
 LOCAL = ClientOptions(rules=OPERATOR)
 
@@ -105,7 +110,7 @@ async def test_an_endpoint_at_another_origin_is_refused(server: HttpServer, sink
 
 @pytest.mark.parametrize("endpoint", ["messages?session=1", "/messages?session=1", "{origin}/messages?session=1"])
 async def test_an_endpoint_may_be_relative_or_whole(server: HttpServer, sink: Recorder, endpoint: str) -> None:
-    server.fault("GET", raw(stream_with(endpoint.format(origin=server.origin))))
+    server.fault("GET", raw(stream_with(endpoint.format(origin=server.origin)), ends=False))
     async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
         server.fault("tools/call", status(202))
         await link.send(sink.call("echo"))
@@ -275,3 +280,37 @@ async def test_a_stream_that_is_redirected_gets_no_credentials_and_names_no_endp
             async with transport.open(sink):
                 pass
     assert ["X-Api-Key" in seen.headers for seen in server.seen] == [bool(headers), False]
+
+
+def test_a_message_is_not_sent_after_an_end_of_the_stream_that_nobody_has_read_yet() -> None:
+    """The server runs in a thread of its own: it ends the stream while the loop of the client stands still."""
+    theirs = asyncio.new_event_loop()
+    thread = threading.Thread(target=theirs.run_forever)
+    thread.start()
+
+    def there(work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, theirs).result(HANG_GUARD)
+
+    async def made() -> HttpServer:
+        return await HttpServer(Plan(revisions=("2024-11-05",))).__aenter__()
+
+    async def client(sink: Recorder) -> Exception:
+        async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
+            await link.send(sink.initialize("2024-11-05"))
+            await sink.until(lambda: 1 in sink.answers)
+            there(server.stop())
+            there(server.start())
+            await link.send(sink.call("echo", text="hi"))
+            return sink.failures[2]
+
+    server = there(made())
+    try:
+        error = asyncio.run(client(Recorder()))
+    finally:
+        there(server.stop())
+        theirs.call_soon_threadsafe(theirs.stop)
+        thread.join()
+        theirs.close()
+    assert isinstance(error, LinkLostError)
+    assert not error.maybe_sent
+    assert "tools/call" not in server.methods()

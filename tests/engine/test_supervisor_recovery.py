@@ -23,7 +23,7 @@ from openclaw.protocol.lifecycle import Event
 from parts import workshop
 from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.http_faults import hold, reset, status
-from parts.http_server import Fault, HttpServer, Message
+from parts.http_server import Fault, HttpServer, Message, Plan
 from parts.processes import handle_of, server_command, wait_until_gone
 from parts.sites import Site
 from parts.workshop import MODERN
@@ -404,7 +404,7 @@ async def test_an_idle_server_is_stopped_and_a_call_brings_it_back(tmp_path: Pat
         assert pid is not None
         handle = handle_of(pid)
         await until(manager, "stopped")
-        wait_until_gone(handle)
+        await asyncio.to_thread(wait_until_gone, handle)
         assert [t.name for t in manager.tools()]
         assert words(await manager.call("shop__echo", {"text": "awake"})) == "awake"
 
@@ -626,3 +626,26 @@ async def test_after_three_failed_attempts_the_agents_context_says_so(kind: str)
             await manager.arrivals.until(lambda wanted=attempts: supervisor.standing.status.attempts == wanted)
         said = 'note="at least 3 attempts to reach it failed; it is tried again by itself"'
         assert said in manager.context("")
+
+
+async def test_no_call_begins_on_a_connection_that_is_being_given_up() -> None:
+    """Whatever the moment between a probe that fails and the end of its connection."""
+    async with HttpServer(Plan(revisions=("2025-11-25",))) as server:
+        for turns in range(20):
+            probed = asyncio.Event()
+            server.fault("ping", _cut_off(probed))
+            spec = ServerSpec("shop", transport="streamable-http", url=server.url, health_interval=0.05)
+            async with Manager([spec]) as manager:
+                await manager.call("shop__echo", {"text": "first"})
+                await probed.wait()
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                assert words(await manager.call("shop__echo", {"text": "second"})) == "second"
+
+
+def _cut_off(done: asyncio.Event) -> Fault:
+    async def fault(server: HttpServer, request: web.Request, message: Message) -> web.StreamResponse:
+        done.set()
+        return await reset()(server, request, message)
+
+    return fault

@@ -34,12 +34,14 @@ def reset() -> Fault:
     return fault
 
 
-def raw(data: bytes) -> Fault:
-    """Write these bytes to the connection as they are, and close it."""
+def raw(data: bytes, *, ends: bool = True) -> Fault:
+    """Write these bytes to the connection as they are, and close it; or, unless it `ends`, leave it open until the client goes away."""
 
     async def fault(server: HttpServer, request: web.Request, message: Message) -> web.StreamResponse:
         assert request.transport is not None
         request.transport.write(data)
+        if not ends:
+            await asyncio.Event().wait()
         request.transport.close()
         return web.Response()
 

@@ -162,6 +162,7 @@ class Life:
         self._time = asyncio.get_running_loop().time
         self._wake = asyncio.Event()
         self.discovery = Discovery(spec, catalog, injection, chatter, wake=self._wake.set, learned=tell)
+        self._is_over = False
         self._is_suspect = False
         # Questions in a row that were refused for lack of rights.
         self._refusals = 0
@@ -175,7 +176,7 @@ class Life:
         """The whole of it. Never raises but CancelledError; tells how it ended, before it closes what was opened."""
         try:
             async with self._place(places), AsyncExitStack() as stack:
-                self._tell(Over(await self._until_over(stack, services, places, on_stderr)))
+                await self._until_over(stack, services, places, on_stderr)
         except Exception:
             _log.exception("MCP server '%s' could not be closed properly.", self._spec.name)
         finally:
@@ -183,18 +184,24 @@ class Life:
             self.discovery.end()
             self._chatter.catch_up()
 
-    async def _until_over(
-        self, stack: AsyncExitStack, services: Services, places: Places, on_stderr: OnStderr
-    ) -> Event:
+    async def _until_over(self, stack: AsyncExitStack, services: Services, places: Places, on_stderr: OnStderr) -> None:
         try:
-            return await self._live(await self._connect(stack, services, places, on_stderr))
+            await self._live(await self._connect(stack, services, places, on_stderr))
         except OpenClawError as error:
-            if self._time() >= self._due - _TICK:
-                self._catalog.mark_overdue()
-            return event_of(error, self._spec)
+            self._failed(error)
         except Exception as error:
             _log.exception("The engine's own fault with MCP server '%s'.", self._spec.name)
-            return Event("lost", f"An internal error: {type(error).__name__}.")
+            self._end(Event("lost", f"An internal error: {type(error).__name__}."))
+
+    def _failed(self, error: OpenClawError) -> None:
+        if self._time() >= self._due - _TICK:
+            self._catalog.mark_overdue()
+        self._end(event_of(error, self._spec))
+
+    def _end(self, event: Event) -> None:
+        if not self._is_over:
+            self._is_over = True
+            self._tell(Over(event))
 
     def suspect(self) -> None:
         """A call could not reach the server: look whether it is still there."""
@@ -257,7 +264,7 @@ class Life:
         if self._alarm is not None:
             self._alarm.cancel()
 
-    async def _live(self, client: Client) -> Event:
+    async def _live(self, client: Client) -> None:
         """Until the link breaks or the server is found to be gone, or idle."""
         self._tell(CameUp(client))
         self._arm()
@@ -268,10 +275,11 @@ class Life:
             others.append(asyncio.create_task(self.discovery.listener(client).run()))
         try:
             await asyncio.wait((lost, kept), return_when=asyncio.FIRST_COMPLETED)
-            if not lost.done():
-                return kept.result()
-            error = lost.result()
-            return event_of(error, self._spec) if error else Event("lost", "The server ended the connection.")
+            if kept.done():
+                kept.result()
+            if not self._is_over:
+                error = await lost
+                self._end(event_of(error, self._spec) if error else Event("lost", "The server ended the connection."))
         finally:
             tasks = [lost, kept, *others]
             for task in tasks:
@@ -280,22 +288,32 @@ class Life:
 
     # Staying up
 
-    async def _keep(self, client: Client) -> Event:
-        while True:
-            try:
-                await self.discovery.freshen(client, self._workload)
-            except OpenClawError as error:
-                if not self._may_pass(error):
-                    raise
-                await asyncio.sleep(REFUSAL_PAUSE)
-                self.discovery.tools_changed()
-                continue
-            self._refusals = 0
-            self._disarm()
-            self._tell(Settled())
-            verdict = await self._rest(client)
-            if verdict is not None:
-                return verdict
+    async def _keep(self, client: Client) -> None:
+        """Until the server is found to be gone, or idle. Tells so at once: no call may begin on a connection that is being given up."""
+        try:
+            while (event := await self._look_after(client)) is None:
+                pass
+        except OpenClawError as error:
+            # Why a link broke is known to who waits for that.
+            if not client.connection.is_lost:
+                self._failed(error)
+            return
+        self._end(event)
+
+    async def _look_after(self, client: Client) -> Event | None:
+        """List what is due, and wait until something else is. An event ends the connection."""
+        try:
+            await self.discovery.freshen(client, self._workload)
+        except OpenClawError as error:
+            if not self._may_pass(error):
+                raise
+            await asyncio.sleep(REFUSAL_PAUSE)
+            self.discovery.tools_changed()
+            return None
+        self._refusals = 0
+        self._disarm()
+        self._tell(Settled())
+        return await self._rest(client)
 
     async def _rest(self, client: Client) -> Event | None:
         """Wait until something is due, and do what is not listing. An event ends the connection."""

@@ -28,6 +28,8 @@ from openclaw.transport.events import EVENT_STREAM, EventStream
 
 # How long the response to a POST may come after the answer to its message.
 POST_PATIENCE: Final = 1.0
+# Turns of the loop until what the kernel holds of the stream was read, and its end noticed.
+READ_TURNS: Final = 5
 
 
 class LegacySseTransport:
@@ -74,6 +76,8 @@ class LegacySseLink:
         # Requests whose POST is under way; and those given up because their answer came first.
         self._posting: dict[int, asyncio.Task[Any]] = {}
         self._answered: set[int] = set()
+        # Requests that wait for what has arrived to be read before they are sent.
+        self._unsent: set[int | None] = set()
 
     async def start(self, patience: float) -> None:
         """Open the stream and wait for its first event. Raises what open() of the transport says."""
@@ -113,7 +117,10 @@ class LegacySseLink:
         if message.id is not None:
             self._posting[message.id] = task
         try:
-            await self._send(message)
+            if await self._is_open(message.id):
+                await self._send(message)
+            elif message.id is None:
+                raise self._unsent_error()
         except asyncio.CancelledError:
             if message.id not in self._answered or task.uncancel() > cancelling:
                 raise
@@ -121,6 +128,20 @@ class LegacySseLink:
             if message.id is not None:
                 self._posting.pop(message.id, None)
                 self._answered.discard(message.id)
+
+    async def _is_open(self, id: int | None) -> bool:
+        """Whether the stream still goes on once what has arrived on it was read: when it has ended, its session has."""
+        if id is not None:
+            self._unsent.add(id)
+        try:
+            for _ in range(READ_TURNS):
+                await asyncio.sleep(0)
+        finally:
+            self._unsent.discard(id)
+        return not self._closed
+
+    def _unsent_error(self) -> LinkLostError:
+        return LinkLostError(f"{self._endpoint.origin} ended its event stream.", maybe_sent=False)
 
     async def _send(self, message: Outgoing) -> None:
         headers = {**POST_HEADERS, "MCP-Protocol-Version": self._version} if self._version else POST_HEADERS
@@ -218,4 +239,7 @@ class LegacySseLink:
         if not self._post_url.done():
             self._post_url.set_exception(ConnectError(f"{self._endpoint.origin} ended its event stream at once."))
         else:
+            for id in self._unsent:
+                if id is not None:
+                    self._sink.failed(id, self._unsent_error())
             self._sink.closed(error)
