@@ -370,7 +370,7 @@ def _marker_around(folded: str, start: int, stop: int, floor: int) -> tuple[int,
     end = closed.end() if closed else stop
     if opening is not None:
         return opening, end, closing or "/" in folded[opening:word]
-    doubled = closed is not None and "\n" not in closed[0] and closed[0].count(">") > 1
+    doubled = closed is not None and closed[0].partition("\n")[0].count(">") > 1
     identified = _IDENTIFIED.match(folded, stop)
     if doubled or identified:
         return word, max(end, identified.end() if identified else end), closing
