@@ -452,7 +452,7 @@ async def test_an_upgraded_server_is_told_of_once_for_all_its_tools(site: Site, 
                 manager.server("shop").trust(shown(manager))
                 assert manager.status()[0].upgrade is None
                 assert "trust" not in manager.context("")
-    assert told == [f"MCP server 'shop': {said}. See and accept it: openclaw mcp trust shop"]
+    assert told == [f"MCP server 'shop': {said}; see and accept it: openclaw mcp trust shop"]
     site.plan(tools=[tool(name) for name in "abcd"], version="3.0")
     async with Manager([site.spec()], services=site.services, state=state) as manager:
         await manager.server("shop").refresh()

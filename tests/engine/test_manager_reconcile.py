@@ -128,7 +128,7 @@ async def test_disabled_and_faulty_servers_are_shown_and_not_started(caplog: pyt
         ]
         assert [absence.reason for absence in manager.absences()] == [
             "MCP server 'off' is disabled.",
-            "The variable TOKEN is not set.",
+            "MCP server 'unset' is not started: The variable TOKEN is not set.",
         ]
         with pytest.raises(UsageError, match="MCP server 'off' is disabled"):
             manager.server("off")

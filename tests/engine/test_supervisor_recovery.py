@@ -223,7 +223,7 @@ async def test_a_call_by_name_starts_a_program_at_once_that_never_came_up(tmp_pa
     async with Manager([replace(spec, args=arguments)]) as manager:
         await until(manager, "restarting")
         refused = await manager.call("shop__echo", {"text": "x"})
-        assert refused.fault.startswith("MCP server 'shop' is restarting: ")
+        assert refused.fault.startswith("MCP server 'shop' is down: ")
         assert "The next attempt is in " in refused.fault
         program.symlink_to(workshop.__file__)
         assert words(await manager.call("shop__echo", {"text": "there"})) == "there"

@@ -67,7 +67,7 @@ async def test_the_first_turn_carries_the_tools_of_twelve_servers_that_were_neve
         home.environ |= {name: os.environ[name] for name in kept if name in os.environ}
         for _ in range(3):
             done = await home.openclaw("agent", "-m", "hello")
-            assert (done.code, "Without hanging: it did not come up within 5 s.\n" in done.err) == (0, True)
+            assert (done.code, "Without hanging: it did not come up within 5 s. " in done.err) == (0, True)
             assert done.err.count("Without ") == 1
         for request in model.requests:
             offered = {tool["name"].partition("__")[0] for tool in request["tools"]}

@@ -46,17 +46,27 @@ def shop(tmp_path: Path) -> Shop:
 
 def test_every_place_a_person_looks_at_names_the_tools_that_are_held_back_and_the_command(shop: Shop) -> None:
     person = shop.person
-    # The first to meet the new version is a conversation.
-    chat = person.run("chat", stdin="/mcp refresh\n")
-    assert f"MCP server 'shop': {HELD}. See and accept it: {COMMAND}\n" in chat.err
+    # The first to meet the new version is a conversation, which is told once.
+    chat = person.run("chat", stdin="/mcp refresh\nhello\n")
+    assert chat.err.count(f"MCP server 'shop': {HELD}; see and accept it: /mcp trust shop\n") == 1
     again = person.run("chat", stdin="/quit\n")
-    assert f"shop: {HELD}; see and accept it: {COMMAND}\n" in again.err
+    assert f"MCP server 'shop': {HELD}; see and accept it: /mcp trust shop\n" in again.err
+    assert f"MCP server 'shop': {HELD}; see and accept it: {COMMAND}\n" in person.run("agent", "-m", "hello").err
     assert f"! {HELD}; see and accept it: {COMMAND}\n" in person.run("mcp", "servers").out
-    assert f"shop: {HELD}; see and accept it: {COMMAND}\n" in person.run("mcp", "tools").err
+    assert f"MCP server 'shop': {HELD}; see and accept it: {COMMAND}\n" in person.run("mcp", "tools").err
     assert f"! {HELD}; see and accept it: {COMMAND}\n" in person.run("status").out
-    assert f"{HELD}\n      Run: {COMMAND}\n" in person.run("doctor", "--probe").out
+    assert f"{HELD}\n      Run: {COMMAND}\n" in person.run("doctor").out
     explained = person.run("tools", "explain", "shop__add").out
     assert f"See what changed and accept it: {COMMAND}" in explained
+
+
+@pytest.mark.parametrize("words", [("mcp", "tools"), ("mcp", "tools", "shop")])
+def test_the_first_list_after_an_upgrade_shows_what_the_server_says_now(words: tuple[str, ...], shop: Shop) -> None:
+    said = f"MCP server 'shop': {HELD}; see and accept it: {COMMAND}\n"
+    held = shop.person.run(*words)
+    assert (held.code, held.out, held.err) == (0, "", said)
+    shop.lists([tool("add"), tool("mul")], "3.0")
+    assert [row["name"] for row in shop.person.run(*words, "--json").data] == ["shop__add", "shop__mul"]
 
 
 def test_a_person_is_shown_what_changed_and_asked_before_it_is_accepted(shop: Shop) -> None:

@@ -500,7 +500,7 @@ def test_a_list_says_for_whom_it_waits_and_one_of_a_single_server_starts_that_on
     person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}, silent: {json.dumps(silent)}}}}}}}")
     assert "parts__echo" in person.run("mcp", "tools", "parts").out
     assert not started.exists()
-    assert "silent: restarting (The server did not come up within 2 s." in person.run("mcp", "tools").err
+    assert "MCP server 'silent' is down: The server did not come up within 2 s." in person.run("mcp", "tools").err
     assert started.exists()
 
 
@@ -578,10 +578,10 @@ def test_tools_that_are_missing_are_spoken_of_where_tools_are_listed(person: Pro
     person.configure(json.dumps({"mcp": {"servers": servers}}))
     locked, twins_list = person.run("mcp", "tools", "locked"), person.run("mcp", "tools", "twins")
     assert (locked.code, locked.out) == (1, "")
-    assert "Its tools could not be listed: Out of order." in locked.err
+    assert locked.err == "MCP server 'locked' is up, but its tools could not be listed: Out of order.\n"
     assert "Its tools could not be listed: Out of order." in person.run("mcp", "status", "locked").out
     left_out = "1 tool cannot be used (twins__twin); `openclaw tools explain NAME` says why\n"
-    assert (twins_list.code, twins_list.err) == (0, f"twins: {left_out}")
+    assert (twins_list.code, twins_list.err) == (0, f"MCP server 'twins': {left_out}")
     assert f"  Left out      {left_out}" in person.run("mcp", "status", "twins").out
 
 

@@ -1,5 +1,6 @@
 """`openclaw doctor`: what it finds, and what it says to do about it."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ from openclaw.commands.doctor import Check
 from openclaw.gateway.doctor import judge
 from openclaw.gateway.instance import Holder
 from openclaw.process.guardian import VARIABLE
+from parts.auth_server import AuthServer
 from parts.gateways import Home, gateway_process, home, stdio_server
 
 
@@ -27,7 +29,7 @@ def checks(place: Home, *words: str) -> dict[str, dict[str, Any]]:
 def test_a_fresh_home_is_well_with_and_without_a_gateway(tmp_path: Path) -> None:
     with home(tmp_path, {"mcp": {"servers": {"part": stdio_server()}}}) as place:
         place.config_file.chmod(0o600)
-        alone = checks(place, "--probe")
+        alone = checks(place)
         with gateway_process(place) as gateway:
             gateway.wait_until("'part' is ready")
             asked = checks(place)
@@ -62,7 +64,7 @@ def test_a_variable_that_a_server_is_not_given_is_spoken_of(tmp_path: Path) -> N
 
 def test_a_server_starts_whose_entry_passes_on_a_refused_variable_that_is_not_set(tmp_path: Path) -> None:
     with home(tmp_path, {"mcp": {"servers": {"part": {**stdio_server(), "passEnv": ["NODE_OPTIONS"]}}}}) as place:
-        validated, found = json.loads(place.run("config", "validate", "--json").stdout), checks(place, "--probe")
+        validated, found = json.loads(place.run("config", "validate", "--json").stdout), checks(place)
     assert (validated["ok"], validated["warnings"]) == (True, [])
     assert found["Server part"]["message"].startswith("Running (PID ")
 
@@ -73,7 +75,7 @@ def test_a_server_that_is_up_and_lists_no_tools_is_not_well(tmp_path: Path) -> N
     script = str(Path(__file__).parent.parent / "parts" / "workshop.py")
     shop = {"command": sys.executable, "args": [script, str(plan), str(tmp_path / "log")]}
     with home(tmp_path, {"mcp": {"servers": {"shop": shop}}}) as place:
-        found = checks(place, "--probe")["Server shop"]
+        found = checks(place)["Server shop"]
     assert (found["state"], found["fix"]) == ("warning", "Look: openclaw mcp status shop")
     assert found["message"].endswith("Its tools could not be listed: Out of order, 0 tools")
 
@@ -164,7 +166,7 @@ def test_a_server_or_plugin_that_does_not_run_comes_with_what_to_do(tmp_path: Pa
         "plugins": {"load": {"paths": [str(sly), "/no/such/path"]}, "entries": {"sly": {}, "absent": {}}},
     }
     with home(tmp_path, config) as place:
-        found = checks(place, "--probe")
+        found = checks(place)
 
     named = ("Server own", "Server far", "Plugin sly", "Plugin absent", "Plugin /no/such/path")
     fixes = {name: found[name]["fix"] for name in named}
@@ -175,6 +177,39 @@ def test_a_server_or_plugin_that_does_not_run_comes_with_what_to_do(tmp_path: Pa
         "Plugin absent": "Install it, or take plugins.entries.absent out.",
         "Plugin /no/such/path": "Correct plugins.load.paths.",
     }
+
+
+async def test_each_server_is_tried_anew_and_what_is_wrong_is_said_once(tmp_path: Path) -> None:
+    async with AuthServer() as guarded:
+        servers = {
+            "refused": {"command": "sleep", "args": 600},
+            "crashing": {"command": "sh", "args": ["-c", "exit 3"]},
+            "hanging": {"command": "sleep", "args": ["600"], "connectionTimeoutMs": 500},
+            "closed": {"url": "http://127.0.0.1:9/mcp"},
+            "guarded": {"url": guarded.url},
+            "lazy": {"command": "sh", "args": ["-c", "exit 4"], "lazy": True},
+        }
+        with home(tmp_path, {"mcp": {"servers": servers}}) as place:
+            twice = [await asyncio.to_thread(place.run, "doctor") for _ in range(2)]
+    for run in twice:
+        assert (run.returncode, SAID_OF_SERVERS in run.stdout) == (1, True), run.stdout
+
+
+EXPECTED = "expected a list, each item a text or a secret reference, found a number"
+SAID_OF_SERVERS = f"""\
+Server refused: not started (openclaw.json:1:86: mcp.servers.refused.args: {EXPECTED})
+      Correct it, then check it with `openclaw config validate`.
+✗   Server crashing: restarting (The server exited with code 3.)
+      Look: openclaw mcp logs crashing
+✗   Server hanging: restarting (The server did not come up within 0.5 s. A slow starter needs a longer connect timeout.)
+      Look: openclaw mcp logs hanging
+✗   Server closed: unreachable (Nothing listens at http://127.0.0.1:9. Is the server running?)
+      Look: openclaw mcp status closed
+✗   Server guarded: needs-auth (The server 'guarded' needs you to sign in.)
+      Run: openclaw mcp auth guarded
+✗   Server lazy: restarting (The server exited with code 4.)
+      Look: openclaw mcp logs lazy
+"""
 
 
 def test_a_server_whose_program_is_missing_is_told_without_starting_it(tmp_path: Path) -> None:

@@ -276,7 +276,7 @@ async def test_what_strangers_chose_is_shown_by_every_command_without_anything_t
         ("mcp", "read", "hostile", "hostile://gone"),
         ("tools", "explain", "hostile__bent"),
         ("tools", "explain", "listless__anything"),
-        ("doctor", "--probe"),
+        ("doctor",),
     ]
     async with hostile_home(tmp_path) as (home, _):
         ran = {" ".join(words): await home.openclaw(*words) for words in commands}

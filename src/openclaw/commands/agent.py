@@ -46,9 +46,9 @@ async def run(context: Context, parsed: Parsed) -> int:
         agent = app.engine.agent(parsed.text("agent") or agent_of(key)).id
         # With --json nothing but the answer is shown, so nobody is asked.
         desk = None if parsed.flag("json") else await stack.enter_async_context(SignInDesk(context, app.engine, agent))
-        said = ""
+        said, named = "", set[str]()
         try:
-            async with told_of_waiting(context.console, await app.engine.manager(), agent):
+            async with told_of_waiting(context.console, await app.engine.manager(), agent) as named:
                 reply = await app.reply(
                     message,
                     agent=agent,
@@ -63,7 +63,7 @@ async def run(context: Context, parsed: Parsed) -> int:
                 )
             said = reply.text
         finally:
-            await tell(context.console, app.engine, agent, set(), answer=said)
+            await tell(context, app.engine, agent, set(), answer=said, but=named)
     if progress is None:
         context.console.data(as_json(reply))
     else:

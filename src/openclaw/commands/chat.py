@@ -17,16 +17,16 @@ from openclaw.commands.console import never
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.commands.references import FullMessage, argument_words, is_prompt, prompt_names, with_resources
-from openclaw.commands.render import changes_of
 from openclaw.commands.sign_in import SignInDesk
 from openclaw.commands.slash import BUILT_IN, Chat
 from openclaw.commands.slash import run as slash
+from openclaw.commands.told import say as say_line
 from openclaw.commands.told import tell
 from openclaw.commands.waiting import told_of_waiting
 from openclaw.errors import OpenClawError
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.status import DefinitionsChanged, EngineEvent
-from openclaw.security.external import clean_label, clean_terminal
+from openclaw.mcp.wording import held_back_by
 from openclaw.sessions.key import agent_of
 
 # The conversation of a person at a terminal, unless they name another.
@@ -72,9 +72,13 @@ async def begun(app: App, context: Context, parsed: Parsed) -> AsyncIterator[Cha
 
 
 def _changed(chat: Chat, manager: Manager, event: EngineEvent) -> None:
-    # In a gateway other agents have other servers.
-    if isinstance(event, DefinitionsChanged) and any(one.name == event.server for one in manager.status(chat.spec.id)):
-        chat.console.note(clean_terminal(event.sentence))
+    if isinstance(event, DefinitionsChanged):
+        # In a gateway other agents have other servers.
+        for one in manager.status(chat.spec.id):
+            line = held_back_by(one) if one.name == event.server else ""
+            if line and line not in chat.told:
+                chat.told.add(line)
+                say_line(chat.console, line, chat.context.surface)
 
 
 async def greet(chat: Chat) -> None:
@@ -83,10 +87,7 @@ async def greet(chat: Chat) -> None:
     found = f" ({selection.found})" if selection.found else ""
     console = chat.console
     console.note(console.dim(f"{chat.spec.id} on {selection.name}{found}. /help for commands, Ctrl-D to leave."))
-    await tell(console, chat.app.engine, chat.spec.id, chat.told)
-    for status in (await chat.app.engine.manager()).status(chat.spec.id):
-        if changed := changes_of(status):
-            console.note(f"{clean_label(status.name, 100)}: {changed}")
+    await tell(chat.context, chat.app.engine, chat.spec.id, chat.told)
 
 
 async def say(chat: Chat, line: str) -> bool:
@@ -108,7 +109,7 @@ async def _answer(chat: Chat, said: FullMessage) -> None:
     console = msgspec.structs.replace(chat.console, enter=never)
     async with (
         SignInDesk(chat.context, chat.app.engine, chat.spec.id) as desk,
-        told_of_waiting(console, await chat.app.engine.manager(), chat.spec.id),
+        told_of_waiting(console, await chat.app.engine.manager(), chat.spec.id, chat.context.surface) as named,
     ):
         reply = await chat.app.reply(
             said.message,
@@ -121,7 +122,7 @@ async def _answer(chat: Chat, said: FullMessage) -> None:
             sign_in=desk,
         )
     printer.end(reply)
-    await tell(chat.console, chat.app.engine, chat.spec.id, chat.told, answer=reply.text)
+    await tell(chat.context, chat.app.engine, chat.spec.id, chat.told, answer=reply.text, but=named)
 
 
 async def completions(chat: Chat, typed: str) -> list[str]:

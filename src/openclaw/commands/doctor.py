@@ -5,7 +5,6 @@ Each check is one line: what was looked at, how it is, and the next step when it
 
 import asyncio
 import os
-import shlex
 import sqlite3
 import stat
 import sys
@@ -23,16 +22,18 @@ from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.launchers import unpinned
 from openclaw.commands.parse import Parsed
-from openclaw.commands.render import left_out
+from openclaw.commands.render import left_out, tool_count
 from openclaw.commands.secrets import checked
 from openclaw.commands.status import store_place
+from openclaw.commands.waiting import told_of_waiting, tried
 from openclaw.config.agents import agent, agent_ids
 from openclaw.config.check import PASTED
 from openclaw.config.load import load_config
 from openclaw.config.servers import ServerSpec, server_specs
 from openclaw.errors import ConfigError, OpenClawError, ProcessError
 from openclaw.mcp.status import ServerStatus
-from openclaw.mcp.wording import changed_tools, trust_command
+from openclaw.mcp.supervisor import Supervisor
+from openclaw.mcp.wording import CORRECT, changed_tools, command, trust_command, where_to_look
 from openclaw.plugins.loader import LOAD_PATHS, PluginStatus
 from openclaw.process.environment import child_environment
 from openclaw.process.program import find_program
@@ -55,12 +56,13 @@ class Check(msgspec.Struct, frozen=True):
 
 async def run(context: Context, parsed: Parsed, *, gateway: Check) -> int:
     """`gateway` is how it stands with the gateway, which is looked at elsewhere (gateway/doctor.py)."""
-    checks = [check async for check in _all(context, gateway, probe=parsed.flag("probe"))]
+    checks = []
+    async for check in _all(context, gateway):
+        checks.append(check)
+        if not parsed.flag("json"):
+            _show(context.console, check)
     if parsed.flag("json"):
         context.console.data({"ok": all(check.state != "failed" for check in checks), "checks": checks})
-    else:
-        for check in checks:
-            _show(context.console, check)
     return 1 if any(check.state == "failed" for check in checks) else 0
 
 
@@ -71,7 +73,7 @@ def _show(console: Console, check: Check) -> None:
         console.line(f"      {check.fix}")
 
 
-async def _all(context: Context, gateway: Check, *, probe: bool) -> AsyncIterator[Check]:
+async def _all(context: Context, gateway: Check) -> AsyncIterator[Check]:
     yield Check("Program", "ok", f"openclaw {__version__} on Python {sys.version.split()[0]}")
     yield gateway
     for left in await asyncio.to_thread(stale):
@@ -100,7 +102,7 @@ async def _all(context: Context, gateway: Check, *, probe: bool) -> AsyncIterato
         for name in agent_ids(config):
             async for check in _agent(app, name):
                 yield check
-        for check in await _servers(app, probe=probe):
+        for check in await _servers(context, app):
             yield check
         for reference in await checked(config, context.env):
             if not reference.ok:
@@ -173,16 +175,18 @@ async def _agent(app: App, name: str) -> AsyncIterator[Check]:
         yield Check(what, "warning" if skipped.malformed else "ok", f"without skill {skipped.path}: {skipped.reason}")
 
 
-async def _servers(app: App, *, probe: bool) -> list[Check]:
-    """How the servers stand; with `probe` each is started and asked."""
+async def _servers(context: Context, app: App) -> list[Check]:
+    """How the servers stand: each is started if it does not run, and asked, once for all agents that share it."""
     manager = await app.engine.manager()
-    if probe:
-        for name in agent_ids(app.config):
-            manager.start(name)
-            manager.retry(name)
-            await manager.arrivals.started(name)
+    asked: set[Supervisor] = set()
+    for name in agent_ids(app.config):
+        to_ask = [one for one in manager.servers(name) if one not in asked and not one.standing.is_parked]
+        asked.update(to_ask)
+        async with told_of_waiting(context.console, manager, name):
+            await tried(manager, name, to_ask)
     specs = {(one.name, one.owner): one for name in agent_ids(app.config) for one in server_specs(app.config, name)}
-    checks = [_server(status, _no_program(specs[status.name, status.owner], app)) for status in manager.status()]
+    found = [(status, specs[status.name, status.owner]) for status in manager.status()]
+    checks = [_server(status, spec, _no_program(spec, app)) for status, spec in found]
     checks += [check for one in specs.values() if (check := _launcher(one))]
     for finding in plaintext_findings(app.config):
         place = f"{finding.file}:{finding.line}" if finding.line else finding.file
@@ -223,25 +227,32 @@ def _no_program(spec: ServerSpec, app: App) -> ProcessError | None:
     return None
 
 
-def _server(status: ServerStatus, no_program: ProcessError | None) -> Check:
+def _server(status: ServerStatus, spec: ServerSpec, no_program: ProcessError | None) -> Check:
     what = f"Server {clean_label(status.name, 60)}"
     if no_program is not None:
         return Check(what, "failed", clean_label(no_program.message, 300), no_program.hint)
-    said = clean_label(f"{status.shown.rstrip('.')}, {status.tools} tools", 500)
-    named = " ".join([shlex.quote(status.name), *(["--agent", status.owner] if status.owner else [])])
+    sign_in, look = (command(word, status.name, status.owner) for word in ("auth", "status"))
+    # The next line says what to run.
+    shown = status.shown
+    for named in (where_to_look(spec) or "-", f"Run `{sign_in}`."):
+        shown = shown.replace(f" {named})", ")")
+    wrong = clean_label(shown, 500)
+    if status.is_refused:
+        return Check(what, "failed", wrong, CORRECT)
     if status.state == "needs-auth":
-        return Check(what, "failed", said, f"Run: openclaw mcp auth {named}")
+        return Check(what, "failed", wrong, f"Run: {sign_in}")
     if status.state in ("failed", "unreachable", "restarting"):
         # What a program said before it ended tells more than how it ended.
-        word = "logs" if status.transport == "stdio" else "status"
-        return Check(what, "failed", said, f"Look: openclaw mcp {word} {named}")
+        logs = command("logs", status.name, status.owner)
+        return Check(what, "failed", wrong, f"Look: {logs if status.transport == 'stdio' else look}")
+    if status.state == "starting":
+        return Check(what, "warning", wrong, f"Look: {look}")
+    said = clean_label(f"{shown.rstrip('.')}, {tool_count(status.tools)}", 500)
     if status.changes:
         changed = f"{said}. {changed_tools(status.changes, status.upgrade)}"
         return Check(what, "warning", changed, f"Run: {trust_command(status.name, status.owner)}")
     if status.unusable or (status.state == "ready" and status.reason):
-        return Check(
-            what, "warning", ". ".join(filter(None, (said, left_out(status)))), f"Look: openclaw mcp status {named}"
-        )
+        return Check(what, "warning", ". ".join(filter(None, (said, left_out(status)))), f"Look: {look}")
     return Check(what, "ok", said)
 
 

@@ -1,8 +1,7 @@
 """`openclaw mcp …` and `/mcp …`: the same words, the same code, returning what they found as data and printing it.
 
-Only `call`, `read` and the like touch a server; `tools` shows what is known, and waits for servers never seen before; `servers` waits until
-each is up or known not to be. Both try those anew that were late before. What is about one server waits for no other. Nothing a server says
-is printed before it was cleaned.
+`tools` and `refresh` ask each server what it offers now; `servers` waits until each is up or known not to be, and tries those anew that are
+down. What is about one server waits for no other. Nothing a server says is printed before it was cleaned.
 """
 
 import asyncio
@@ -15,15 +14,15 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.commands.references import permit, read_from
 from openclaw.commands.render import (
-    changes_of,
     left_out,
     server_lines,
     show_resource,
     show_result,
     status_lines,
+    tool_count,
 )
 from openclaw.commands.sign_in_state import with_sign_ins
-from openclaw.commands.waiting import told_of_waiting
+from openclaw.commands.waiting import told_of_waiting, tried
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.wording import nearest
 from openclaw.engine import Engine
@@ -37,6 +36,7 @@ from openclaw.mcp.resources import READ_TOOL, list_resources, list_templates
 from openclaw.mcp.results import CallResult, PromptEntry
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.supervisor import Supervisor
+from openclaw.mcp.wording import held_back, trouble
 from openclaw.security.external import clean_label, clean_terminal
 
 _DESCRIPTION = 500
@@ -45,18 +45,12 @@ T = TypeVar("T")
 
 
 @asynccontextmanager
-async def opened(
-    context: Context, parsed: Parsed, *, settle: bool = False
-) -> AsyncIterator[tuple[Engine, Manager, str]]:
-    """The engine and the agent asked about. With `settle`, once the agent's servers are known or cannot be."""
+async def opened(context: Context, parsed: Parsed) -> AsyncIterator[tuple[Engine, Manager, str]]:
+    """The engine and the agent asked about."""
     async with context.open_engine() as engine:
         agent = agent_spec(engine.config, parsed.text("agent")).id
         manager = await engine.manager()
         async with told_of_waiting(context.console, manager, agent):
-            if settle:
-                manager.start(agent)
-                manager.retry(agent)
-                await manager.arrivals.met(agent)
             yield engine, manager, agent
 
 
@@ -127,9 +121,9 @@ def _milliseconds(seconds: float | None) -> float | None:
 
 async def tools(context: Context, parsed: Parsed) -> int:
     name = parsed.text("server")
-    async with opened(context, parsed, settle=not name) as (_, manager, agent):
-        if name and not manager.server(name, agent).catalog.is_known:
-            await _reached(manager, name, agent)
+    async with opened(context, parsed) as (_, manager, agent):
+        asked = [manager.server(name, agent)] if name else manager.servers(agent)
+        await tried(manager, agent, [one for one in asked if not one.standing.is_parked])
         found = [entry for entry in manager.entries(agent) if not name or entry.spec.name == name]
         rows: list[dict[str, Any]] = [
             {
@@ -141,17 +135,13 @@ async def tools(context: Context, parsed: Parsed) -> int:
             }
             for entry in found
         ]
-        # Tools known from before are listed while their server comes up, or before it is started at all: nothing is amiss.
-        listed = {entry.spec.name for entry in found}
-        waiting = [
-            status
-            for status in manager.status(agent)
-            if (status.state != "ready" or status.reason)
-            and (not name or status.name == name)
-            and not (status.name in listed and status.state in ("starting", "stopped") and not status.reason)
-        ]
         about = [one for one in manager.status(agent) if not name or one.name == name]
-        lacking = [(one.name, said) for one in about for said in (left_out(one), changes_of(one)) if said]
+        # One that made room for others was listed before it did.
+        listed = {one.spec.name for one in asked if one.catalog.was_listed and one.standing.status.state == "stopped"}
+        troubled = [said for one in about if one.name not in listed and (said := _unlisted(one))]
+        lacking = [
+            f"MCP server '{one.name}': {said}" for one in about for said in (left_out(one), held_back(one)) if said
+        ]
     if parsed.flag("json"):
         context.console.data(rows)
     else:
@@ -159,12 +149,17 @@ async def tools(context: Context, parsed: Parsed) -> int:
             ("tool", "server", "what it does"),
             [(r["name"], r["server"], clean_label(r["description"], _DESCRIPTION)) for r in rows],
         )
-    for status in waiting:
-        context.console.note(f"{clean_label(status.name, 100)}: {clean_label(status.shown, 500)}")
-    for server, said in lacking:
-        context.console.note(f"{clean_label(server, 100)}: {said}")
+    for said in (*troubled, *lacking):
+        context.console.note(clean_terminal(said))
     # Exit 1 when no server listed tools, or the one asked about did not.
-    return 1 if waiting and (not rows or (name and any(status.state == "ready" for status in waiting))) else 0
+    return 1 if troubled and (not rows or name) else 0
+
+
+def _unlisted(status: ServerStatus) -> str:
+    """Why a server that was asked did not list its tools; empty when it did, or is not to run."""
+    if status.state in ("ready", "disabled") or trouble(status):
+        return trouble(status)
+    return f"MCP server '{status.name}' is {status.state}."
 
 
 async def status(context: Context, parsed: Parsed) -> int:
@@ -210,18 +205,23 @@ async def refresh(context: Context, parsed: Parsed) -> int:
     name = parsed.text("name")
     async with opened(context, parsed) as (_, manager, agent):
         # One that is named and cannot be refreshed at all is a mistake in the command.
-        known = [one.name for one in manager.status(agent) if one.state != "disabled"]
-        names = [manager.server(name, agent).spec.name] if name else known
-        rows = await asyncio.gather(*_in_turns(manager, [_refreshed(manager, one, agent) for one in names]))
+        faults = await tried(manager, agent, [manager.server(name, agent)] if name else manager.servers(agent))
         found = {status.name: status for status in manager.status(agent)}
-    for row in rows:
-        row["tools"] = found[row["name"]].tools if row["name"] in found else 0
+    faults |= {one.name: trouble(one) for one in found.values() if one.is_refused and not name}
+    rows: list[dict[str, Any]] = [
+        {"name": one.name, "ok": not faults[one.name], "error": faults[one.name], "tools": one.tools}
+        for one in found.values()
+        if one.name in faults
+    ]
     if parsed.flag("json"):
         context.console.data(rows)
     else:
         for row in rows:
-            said = _listed(found[row["name"]]) if row["ok"] else clean_terminal(row["error"])
-            context.console.line(f"{clean_label(row['name'], 100)}: {said}")
+            status = found[row["name"]]
+            said = (
+                f"{clean_label(status.name, 100)}: {_listed(status)}" if row["ok"] else trouble(status) or row["error"]
+            )
+            context.console.line(clean_terminal(said))
     return 0 if all(row["ok"] for row in rows) else 1
 
 
@@ -237,18 +237,8 @@ def _in_turns(manager: Manager, jobs: Sequence[Awaitable[T]]) -> list[Awaitable[
 
 
 def _listed(status: ServerStatus) -> str:
-    said = f"{status.tools} tool{'' if status.tools == 1 else 's'}"
-    if status.changes:
-        said += f"; {changes_of(status)}"
-    return said
-
-
-async def _refreshed(manager: Manager, name: str, agent: str) -> dict[str, Any]:
-    try:
-        await manager.server(name, agent).refresh()
-    except OpenClawError as error:
-        return {"name": name, "ok": False, "error": str(error)}
-    return {"name": name, "ok": True, "error": ""}
+    said = tool_count(status.tools)
+    return f"{said}; {held_back(status)}" if status.changes else said
 
 
 async def resources(context: Context, parsed: Parsed) -> int:
@@ -360,7 +350,7 @@ async def _from_each(
     listed = manager.status(agent)
     for status in listed:
         if status.state == "failed":
-            context.console.note(f"{clean_label(status.name, 100)}: {clean_label(status.shown, 300)}")
+            context.console.note(clean_terminal(trouble(status)))
     names = [status.name for status in listed if status.state not in ("disabled", "failed")]
     asked = _in_turns(manager, [rows_of(one, manager.server(one, agent)) for one in names])
     rows: list[dict[str, Any]] = []

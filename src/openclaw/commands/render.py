@@ -16,7 +16,7 @@ from openclaw.mcp.definition import is_null
 from openclaw.mcp.pins import Change
 from openclaw.mcp.results import CallResult, Content, ResourceContents
 from openclaw.mcp.status import ServerStatus
-from openclaw.mcp.wording import MAX_LABEL, changed_tools, named, trust_command
+from openclaw.mcp.wording import MAX_LABEL, command, held_back, named
 from openclaw.media import RESULT_ITEM_BYTES, MediaStore, decode_base64, shown_size
 from openclaw.protocol.jsonrpc import parse
 from openclaw.security.external import clean_label, clean_terminal
@@ -41,7 +41,7 @@ def server_lines(found: Sequence[ServerStatus], console: Console) -> Iterator[st
         name = clean_label(status.name, 100)
         yield f"  {console.bold(f'{name:<{_NAME_WIDTH}}')}  {clean_terminal(status.target)}"
         yield f"  {'':<{_NAME_WIDTH}}  Status: {clean_label(status.shown, 300)} | Auth: {_auth(status)} | Tools: {status.tools}"
-        if changed := changes_of(status):
+        if changed := held_back(status):
             yield f"  {'':<{_NAME_WIDTH}}  {console.bad('!')} {changed}"
     yield _RULE
 
@@ -58,7 +58,7 @@ def status_lines(status: ServerStatus, wrote: str = "") -> Iterator[str]:
         ("Token", _token(status)),
         ("Tools", str(status.tools)),
         ("Left out", left_out(status)),
-        ("Changed", changes_of(status)),
+        ("Changed", held_back(status)),
         ("MCP session", status.mcp_session_id),
         ("Ready for", duration(status.ready_for) if status.ready_for is not None else ""),
         ("Last heard", f"{duration(status.last_heard)} ago" if status.last_heard is not None else ""),
@@ -67,7 +67,7 @@ def status_lines(status: ServerStatus, wrote: str = "") -> Iterator[str]:
         ("Calls", f"{status.in_flight} running, {status.queued} waiting"),
         ("Latency", _latency(status)),
         ("Last error", _last_error(status)),
-        ("Wrote", f"{wrote} (more: openclaw mcp logs {status.name})" if wrote else ""),
+        ("Wrote", f"{wrote} (more: {command('logs', status.name, status.owner)})" if wrote else ""),
         ("Agent", status.owner),
         ("Configured", status.where),
     ]
@@ -77,19 +77,16 @@ def status_lines(status: ServerStatus, wrote: str = "") -> Iterator[str]:
     yield from (f"  {line}" for line in change_lines(status.changes))
 
 
+def tool_count(count: int) -> str:
+    return f"{count} tool{'' if count == 1 else 's'}"
+
+
 def left_out(status: ServerStatus) -> str:
     """Which listed tools cannot be used, and where the reason is to be had; empty when all can."""
     if not status.unusable:
         return ""
-    count = len(status.unusable)
     which = named(status.unusable)
-    return f"{count} tool{'' if count == 1 else 's'} cannot be used ({which}); `openclaw tools explain NAME` says why"
-
-
-def changes_of(status: ServerStatus) -> str:
-    """What changed since its tools were accepted, and the one command that shows and accepts it; empty when nothing did."""
-    said = changed_tools(status.changes, status.upgrade)
-    return f"{said}; see and accept it: {trust_command(status.name, status.owner)}" if said else ""
+    return f"{tool_count(len(status.unusable))} cannot be used ({which}); `openclaw tools explain NAME` says why"
 
 
 def change_lines(changes: Sequence[Change]) -> Iterator[str]:

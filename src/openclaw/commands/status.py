@@ -9,11 +9,12 @@ from openclaw.app import App
 from openclaw.commands.dispatch import Context
 from openclaw.commands.mcp import status_json
 from openclaw.commands.parse import Parsed
-from openclaw.commands.render import changes_of
+from openclaw.commands.render import tool_count
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.agents import agent, agent_ids
 from openclaw.config.load import load_config
 from openclaw.errors import ConfigError, OpenClawError, StoreError
+from openclaw.mcp.wording import held_back
 from openclaw.models.configured import misnamed
 from openclaw.security.external import clean_label
 from openclaw.sessions.sqlite import SqliteStore
@@ -50,15 +51,17 @@ async def run(context: Context, parsed: Parsed) -> int:
         console.line(f"  Agent     {console.bold(one['id'])}  model {one['model'] or 'none'}{key}{_why(one['found'])}")
         if one["problem"]:
             console.line(f"            {console.bad('!')} {one['problem']}")
-        console.line(f"            workspace {one['workspace']}, {one['tools']} tools")
+        console.line(f"            workspace {one['workspace']}, {tool_count(one['tools'])}")
     for server in found["servers"]:
-        state = clean_label(f"{server['state']} {server['reason']}".strip(), 200)
-        console.line(f"  Server    {console.bold(clean_label(server['name'], 60))}  {state}, {server['tools']} tools")
+        state = clean_label(f"{server['shown']}, {tool_count(server['tools'])}", 300)
+        console.line(f"  Server    {console.bold(clean_label(server['name'], 60))}  {state}")
         if server["changed"]:
             console.line(f"            {console.bad('!')} {server['changed']}")
     console.line(f"  Sessions  {found['sessions']} in {found['store']}")
     if found["storeProblem"]:
         console.line(f"            {console.bad('!')} {found['storeProblem']}")
+    if not pid and any(server["state"] == "stopped" for server in found["servers"]):
+        console.line(console.dim("This command started no server; to try each: openclaw mcp servers"))
     console.line(console.dim("Something wrong? openclaw doctor"))
     return code
 
@@ -120,7 +123,7 @@ async def collect(app: App) -> dict[str, Any]:
             "restartNeeded": app.outdated(app.config),
         },
         "agents": agents,
-        "servers": [{**status_json(status), "changed": changes_of(status)} for status in servers],
+        "servers": [{**status_json(status), "shown": status.shown, "changed": held_back(status)} for status in servers],
         "sessions": sessions,
         "store": store_place(app),
         "storeProblem": store_problem,

@@ -1,15 +1,16 @@
 """What a person at a terminal is told of the servers of an agent: one line each, once, in words and without log levels.
 
-Owns which facts are worth a line (a sign-in that is needed, a server that was given up, a credential in plain sight) and what each terminal
-has been told. What else happens to servers is in the log, and in `openclaw mcp servers`.
+Owns which facts are worth a line (a sign-in that is needed, a server that is down or not started, tools that are held back, a credential in
+plain sight) and what each terminal has been told. What else happens to servers is in the log, and in `openclaw mcp servers`.
 """
 
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from openclaw.commands.console import Console
+from openclaw.commands.dispatch import Context, Surface
 from openclaw.engine import Engine
 from openclaw.mcp.status import ServerStatus
+from openclaw.mcp.wording import held_back_by, in_chat, next_step, trouble
 from openclaw.secrets.plaintext import server_warnings
 from openclaw.security.external import clean_terminal
 
@@ -32,23 +33,28 @@ class ToldBook:
         return self._told.setdefault(terminal, set())
 
 
-def worth_telling(found: Sequence[ServerStatus], careless: Mapping[str, Sequence[str]]) -> list[str]:
-    """One line for each fact. `careless` is what there is to say about servers' credentials, by their names."""
+def worth_telling(
+    found: Sequence[ServerStatus], careless: Mapping[str, Sequence[str]], but: Collection[str] = ()
+) -> list[str]:
+    """One line for each fact, with what to do. `careless` is what there is to say about servers' credentials, by their names. What is wrong
+    with those named in `but` was said already."""
     lines = [f"{text}." for one in found for text in careless.get(one.name, ())]
-    for one in found:
-        if one.state == "needs-auth":
-            lines.append(one.reason or f"MCP server '{one.name}' needs a sign-in.")
-        elif one.state == "failed":
-            again = f"`openclaw mcp refresh {shlex.quote(one.name)}` starts it again."
-            lines.append(f"MCP server '{one.name}' was given up: {one.reason.removesuffix('.')}. {again}")
-    return lines
+    lines += [f"{said} {next_step(one)}".rstrip() for one in found if one.name not in but and (said := trouble(one))]
+    return lines + [said for one in found if (said := held_back_by(one))]
 
 
-async def tell(console: Console, engine: Engine, agent: str, told: set[str], *, answer: str = "") -> None:
-    """Say what this terminal was not told yet, and what the answer does not say anyway."""
+async def tell(
+    context: Context, engine: Engine, agent: str, told: set[str], *, answer: str = "", but: Collection[str] = ()
+) -> None:
+    """Say what this terminal was not told yet, and what the answer does not say anyway. Of servers in `but` it was said without which."""
     found = (await engine.manager()).status(agent)
-    for line in worth_telling(found, server_warnings(engine.config)):
+    for line in worth_telling(found, server_warnings(engine.config), but):
         if line not in told:
             told.add(line)
             if line not in answer:
-                console.note(console.dim(clean_terminal(line)))
+                say(context.console, line, context.surface)
+
+
+def say(console: Console, line: str, surface: Surface) -> None:
+    """One line about a server, with its commands as they are typed where the person is."""
+    console.note(console.dim(clean_terminal(in_chat(line) if surface == "chat" else line)))

@@ -1,21 +1,60 @@
-"""What a person is told while a command waits for servers, and the key with which they go on without them.
+"""What a person is told while a command waits for servers, and the key with which they go on without them. And trying servers anew.
 
 On a terminal: for whom it waits, now and then, until Enter is pressed. In a pipe nothing of it: only whom a turn goes on without.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from openclaw.commands.console import Console
+from openclaw.commands.dispatch import Surface
+from openclaw.commands.told import say
+from openclaw.errors import OpenClawError
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.status import Awaited, EngineEvent, LeftOut
+from openclaw.mcp.supervisor import Supervisor
+from openclaw.mcp.wording import STILL_STARTING, going_on_without
 from openclaw.security.external import clean_label
+
+# What is said of one that somebody did not want to wait for.
+UNFINISHED = f"{STILL_STARTING[:1].upper()}{STILL_STARTING[1:]}."
+
+
+async def tried(manager: Manager, agent: str, servers: Iterable[Supervisor]) -> dict[str, str]:
+    """Start servers that do not run and ask each what it offers now, no more at a time than may run. Gives what went wrong, by their names.
+
+    One that a person stopped stays so. For one that hangs this takes as long as it may take to connect.
+    """
+    places = asyncio.Semaphore(manager.places)
+
+    async def one(server: Supervisor) -> str:
+        async with places:
+            try:
+                await server.refresh()
+            except OpenClawError as error:
+                return str(error)
+        return ""
+
+    attempts = {server: asyncio.create_task(one(server)) for server in servers}
+    try:
+        await manager.arrivals.tried(agent, attempts)
+    finally:
+        for attempt in attempts.values():
+            attempt.cancel()
+        await asyncio.gather(*attempts.values(), return_exceptions=True)
+    return {
+        server.spec.name: UNFINISHED if attempt.cancelled() else attempt.result()
+        for server, attempt in attempts.items()
+    }
 
 
 @asynccontextmanager
-async def told_of_waiting(console: Console, manager: Manager, agent: str) -> AsyncIterator[None]:
-    """Meanwhile, of servers of this agent. In a gateway others wait too, for theirs."""
+async def told_of_waiting(
+    console: Console, manager: Manager, agent: str, surface: Surface = "terminal"
+) -> AsyncIterator[set[str]]:
+    """Meanwhile, of servers of this agent. In a gateway others wait too, for theirs. Gives the names of those a turn went on without."""
+    named: set[str] = set()
     pressed: asyncio.Task[None] | None = None
 
     async def skip() -> None:
@@ -26,7 +65,9 @@ async def told_of_waiting(console: Console, manager: Manager, agent: str) -> Asy
     def tell(event: EngineEvent) -> None:
         nonlocal pressed
         if isinstance(event, LeftOut) and event.agent == agent:
-            console.note(console.dim(f"Without {clean_label(event.server, 100)}: {event.reason}."))
+            named.add(event.server)
+            owner = next((one.owner for one in manager.status(agent) if one.name == event.server), "")
+            say(console, going_on_without(event.server, event.reason, owner), surface)
         elif isinstance(event, Awaited) and event.agent == agent and not event.servers:
             # What is typed from now on is not for us.
             if pressed is not None:
@@ -41,7 +82,7 @@ async def told_of_waiting(console: Console, manager: Manager, agent: str) -> Asy
 
     unsubscribe = manager.events.subscribe(tell)
     try:
-        yield
+        yield named
     finally:
         unsubscribe()
         if pressed is not None:

@@ -9,10 +9,11 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
 
 from openclaw.mcp.status import Awaited, LeftOut
 from openclaw.mcp.supervisor import Supervisor
-from openclaw.mcp.wording import late
+from openclaw.mcp.wording import STILL_STARTING, late
 
 # A person who waits this long wants to know for whom, and again whenever as much time has passed as SAY_AGAIN.
 SAY_AFTER = 1.0
@@ -67,6 +68,12 @@ class Arrivals:
         awaited = list(servers.values()) if name is None else [servers[name]] if name in servers else []
         await self._wait(agent, awaited, lambda one: one.is_starting or (one.lacks_list and one.standing.is_queued))
 
+    async def tried(self, agent: str, attempts: "Mapping[Supervisor, asyncio.Task[Any]]") -> None:
+        """Wait for attempts to reach servers that somebody makes, or until a person goes on without the rest."""
+        for attempt in attempts.values():
+            attempt.add_done_callback(lambda _: self.noted())
+        await self._wait(agent, attempts, lambda one: not attempts[one].done())
+
     async def _wait(
         self, agent: str, servers: Collection[Supervisor], is_awaited: IsAwaited, patience: float = _NEVER
     ) -> None:
@@ -104,7 +111,7 @@ def _left_out(one: Supervisor) -> str:
         return one.standing.limit
     if one.catalog.is_overdue or one.standing.is_late:
         return late(one.spec.connect_timeout)
-    return "it is still starting" if one.is_starting else ""
+    return STILL_STARTING if one.is_starting else ""
 
 
 def named_in(text: str, names: Iterable[str]) -> set[str]:

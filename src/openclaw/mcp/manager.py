@@ -36,6 +36,7 @@ from openclaw.mcp.status import EngineEvent, ServerStatus, StateChanged, ToolsCh
 from openclaw.mcp.supervisor import Supervisor, Workshop
 from openclaw.mcp.turnstile import Turnstile
 from openclaw.mcp.view import View
+from openclaw.mcp.wording import CORRECT, command, not_started
 from openclaw.media import MediaStore
 from openclaw.protocol.lifecycle import Event
 from openclaw.tool import Absence, Tool
@@ -162,10 +163,10 @@ class Manager:
         return self._options.max_concurrent_servers
 
     def retry(self, agent: str = ANY_AGENT) -> None:
-        """Try servers anew that are down and known to be late: who asks how they are doing wants to know how they are doing now."""
-        for one in self._view(agent).supervisors.values():
-            if one.catalog.is_overdue and one.standing.status.state in ("restarting", "unreachable", "failed"):
-                one.post(Event("restart"))
+        """Try servers anew that are down: who asks how they are doing wants to know how they are doing now."""
+        for one in self.servers(agent):
+            if one.standing.status.state in ("restarting", "unreachable", "failed"):
+                one.post(Event("restart" if one.standing.status.state == "failed" else "call"))
 
     async def call(
         self,
@@ -220,10 +221,17 @@ class Manager:
         supervisor = view.supervisors.get(name)
         if supervisor is None:
             spec = view.specs.get(name)
-            reason = "is not configured" if spec is None else spec.fault or "is disabled"
-            known = ", ".join(view.supervisors) or "none"
-            raise UsageError(f"MCP server '{name}' {reason}.", hint=f"There are: {known}.")
+            if spec is None:
+                known = ", ".join(view.supervisors) or "none"
+                raise UsageError(f"MCP server '{name}' is not configured.", hint=f"There are: {known}.")
+            if spec.enabled:
+                raise UsageError(not_started(name, spec.fault, spec.where), hint=CORRECT)
+            raise UsageError(f"MCP server '{name}' is disabled.", hint=f"Run: {command('enable', name, spec.owner)}")
         return supervisor
+
+    def servers(self, agent: str = ANY_AGENT) -> list[Supervisor]:
+        """What runs the servers of an agent that are to run."""
+        return list(self._view(agent).supervisors.values())
 
     async def reconcile(self, specs: Specs, options: EngineOptions | None = None) -> None:
         """Take over a new configuration: start, stop and replace what changed, and leave everything else alone.

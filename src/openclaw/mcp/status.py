@@ -26,6 +26,7 @@ class ServerStatus(msgspec.Struct, frozen=True):
     `unusable` are tools the server lists in a way that cannot be offered, by the names they would have. `mcp_session_id` is a short hash.
     Latencies are seconds, of the calls that were answered lately. `last_error` stays when the server is well again.
     `note` is what the agent is told beside the state, in words of ours.
+    `is_refused`: the check of the config refuses its entry, so that it is not started; `reason` is what is wrong there.
     `auth_expires_at` (seconds since the epoch) and `auth_renews` are of a sign-in; the engine leaves them to whoever keeps tokens.
     """
 
@@ -59,10 +60,13 @@ class ServerStatus(msgspec.Struct, frozen=True):
     note: str = ""
     auth_expires_at: float | None = None
     auth_renews: bool = False
+    is_refused: bool = False
 
     @property
     def shown(self) -> str:
         """The state in a list for people."""
+        if self.is_refused:
+            return f"not started ({self.reason})"
         if self.state == "ready":
             up = "Connected" if self.pid is None else f"Running (PID {self.pid})"
             return f"{up}. {self.reason}" if self.reason else up

@@ -317,7 +317,7 @@ class Supervisor:
         if learned.announce:
             name, upgrade = self.spec.name, self.catalog.toolset.upgrade
             said = changed_tools(learned.announce, upgrade)
-            sentence = f"MCP server '{name}': {said}. See and accept it: {trust_command(name, self.spec.owner)}"
+            sentence = f"MCP server '{name}': {said}; see and accept it: {trust_command(name, self.spec.owner)}"
             _log.warning("%s", sentence)
             self._workshop.emit(DefinitionsChanged(name, learned.announce, sentence))
 

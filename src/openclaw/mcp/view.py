@@ -15,7 +15,7 @@ from openclaw.mcp.bridge import tool_of
 from openclaw.mcp.registry import Difference, Registry, ToolEntry, Toolset
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.supervisor import Supervisor
-from openclaw.mcp.wording import absence
+from openclaw.mcp.wording import absence, trouble, where_to_look
 from openclaw.schema import Checker
 from openclaw.tool import Absence, Run, Tool
 
@@ -94,9 +94,13 @@ class View:
                 auth=auth_of(spec),
                 owner=spec.owner,
                 where=spec.where,
+                is_refused=spec.enabled,
             )
+        shown = supervisor.describe()
         return structs.replace(
-            supervisor.describe(),
+            shown,
+            # Who shares it does not know whose it is, and a command about it names the agent.
+            reason=shown.reason.replace(where_to_look(supervisor.spec), where_to_look(spec)),
             tools=len(self.registry.entries(spec.name)),
             unusable=tuple(self.registry.base(spec.name, one.name) for one in supervisor.catalog.toolset.refusals),
             owner=spec.owner,
@@ -121,15 +125,10 @@ class View:
 
     def _missing(self, spec: ServerSpec, supervisor: Supervisor | None) -> str:
         """Why a server's tools are missing as a whole; empty when they are there, or would be."""
-        if supervisor is None:
-            return spec.fault or f"MCP server '{spec.name}' is disabled."
-        trouble = supervisor.catalog.trouble if supervisor.standing.status.state == "ready" else ""
-        if supervisor.standing.is_offering and supervisor.catalog.is_known and not trouble:
-            return ""
-        if trouble:
-            return f"MCP server '{spec.name}' is up, but {trouble[:1].lower()}{trouble[1:]}"
-        shown = supervisor.describe()
-        return absence(spec.name, shown.state, shown.reason, shown.next_attempt)
+        shown = self.status(spec)
+        if supervisor is not None and supervisor.standing.is_offering and supervisor.catalog.is_known:
+            return trouble(shown) if shown.state == "ready" else ""
+        return absence(shown)
 
     def _tool(self, entry: ToolEntry) -> Tool:
         made = self._made.get(entry.name)

@@ -1,4 +1,7 @@
-"""Sentences about the life of a server: the log lines operators know, and why a call cannot be made. Pure, but for the log."""
+"""Sentences about the life of a server: the log lines operators know, why a call cannot be made, and what a person is told and can do.
+
+One fact has one wording, wherever it is said. Pure, but for the log.
+"""
 
 import logging
 import shlex
@@ -6,7 +9,7 @@ from collections.abc import Sequence
 
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.pins import Change, Upgrade
-from openclaw.mcp.status import ShownState
+from openclaw.mcp.status import ServerStatus
 from openclaw.protocol.lifecycle import TELL_AFTER_ATTEMPTS, Event, Status
 from openclaw.security.external import clean_label
 
@@ -15,6 +18,8 @@ _log = logging.getLogger("openclaw.mcp")
 # Of many tools: how many are named in passing.
 NAMED = 3
 MAX_LABEL = 128
+# What to do about an entry that is refused.
+CORRECT = "Correct it, then check it with `openclaw config validate`."
 
 
 def report(name: str, before: Status, now: Status, event: Event) -> None:
@@ -48,7 +53,7 @@ def report(name: str, before: Status, now: Status, event: Event) -> None:
 
 def where_to_look(spec: ServerSpec) -> str:
     """The next step when a program of ours is gone: it mostly said why. Empty for a remote server, whose words do not reach us."""
-    return f"`openclaw mcp logs {shlex.quote(spec.name)}` shows what it wrote." if spec.command else ""
+    return f"`{command('logs', spec.name, spec.owner)}` shows what it wrote." if spec.command else ""
 
 
 def refusal(name: str, status: Status, next_attempt: float | None, *, tried: bool) -> str:
@@ -57,10 +62,13 @@ def refusal(name: str, status: Status, next_attempt: float | None, *, tried: boo
         case "needs-auth":
             return f"MCP server '{name}' needs a sign-in. {status.reason}"
         case "failed":
-            return f"MCP server '{name}' has failed: {_sentence(status.reason)} `mcp refresh {name}` starts it again."
+            return f"MCP server '{name}' has failed: {_sentence(status.reason)} {_again(name)}"
     if not tried:
         return ""
     return _sentence(f"MCP server '{name}' is not available: {status.reason}") + _when(next_attempt)
+
+
+STILL_STARTING = "it is still starting"
 
 
 def late(seconds: float) -> str:
@@ -86,21 +94,78 @@ def at_limit(name: str) -> str:
     return f"MCP server '{name}' waits because as many servers run as maxConcurrentServers allows, and all are busy."
 
 
-def absence(name: str, state: ShownState, reason: str, next_attempt: float | None) -> str:
-    """Why a server's tools are missing as a whole."""
-    match state:
-        case "failed":
-            said = f"MCP server '{name}' has failed"
-        case "needs-auth":
-            said = f"MCP server '{name}' needs a sign-in"
-        case _:
-            said = f"MCP server '{name}' is {state}"
-    return _sentence(f"{said}: {reason}" if reason else said) + _when(next_attempt)
+def absence(status: ServerStatus) -> str:
+    """Why a server's tools are missing as a whole. Its place in the config is said beside it."""
+    if status.is_refused:
+        return not_started(status.name, status.reason)
+    if status.state == "ready":
+        return trouble(status)
+    said = f"MCP server '{status.name}' {_standing(status)}"
+    return _sentence(f"{said}: {status.reason}" if status.reason else said) + _when(status.next_attempt)
+
+
+def trouble(status: ServerStatus) -> str:
+    """What is wrong with a server, in one sentence that names it; empty when nothing is."""
+    name, reason = status.name, status.reason
+    if status.is_refused:
+        return not_started(name, reason, status.where)
+    if not reason or status.state == "disabled":
+        return ""
+    if status.state == "needs-auth":
+        # It names the server itself.
+        return _sentence(reason)
+    if status.state == "ready":
+        return _sentence(f"MCP server '{name}' is up, but {reason[:1].lower()}{reason[1:]}")
+    return _sentence(f"MCP server '{name}' {_standing(status)}: {reason}")
+
+
+def next_step(status: ServerStatus) -> str:
+    """What a person can do about that, with the command; empty when what is wrong says so already, or nothing is."""
+    said = trouble(status)
+    if status.is_refused:
+        return CORRECT
+    return "" if not said or "`openclaw " in said else _again(status.name, status.owner)
+
+
+def not_started(name: str, fault: str, where: str = "") -> str:
+    """What is wrong with an entry that the check of the config refuses, with its place if that is given."""
+    _, _, path = where.partition(" ")
+    place = f" ({where})" if where and path not in fault else ""
+    return _sentence(f"MCP server '{name}' is not started: {fault.rstrip('.')}{place}")
+
+
+def going_on_without(name: str, reason: str, owner: str = "") -> str:
+    """What a person is told when a turn goes on without a server that did not come up in time."""
+    said = f"Without {name}: {reason}."
+    # It comes by itself, and the next turn has it.
+    return said if reason == STILL_STARTING else f"{said} {_again(name, owner)}"
+
+
+def command(word: str, server: str, owner: str = "") -> str:
+    """What a person types about one server; `owner` is the agent that alone has it."""
+    return f"openclaw mcp {word} {shlex.quote(server)}" + (f" --agent {shlex.quote(owner)}" if owner else "")
+
+
+def in_chat(text: str) -> str:
+    """The same with its commands as they are typed in a conversation."""
+    return text.replace("openclaw mcp ", "/mcp ")
 
 
 def trust_command(server: str, owner: str = "") -> str:
     """What a person runs to see how a server's tools changed, and to accept that."""
-    return f"openclaw mcp trust {shlex.quote(server)}" + (f" --agent {shlex.quote(owner)}" if owner else "")
+    return command("trust", server, owner)
+
+
+def held_back(status: ServerStatus) -> str:
+    """What changed since its tools were accepted, and the one command that shows and accepts it; empty when nothing did."""
+    said = changed_tools(status.changes, status.upgrade)
+    return f"{said}; see and accept it: {trust_command(status.name, status.owner)}" if said else ""
+
+
+def held_back_by(status: ServerStatus) -> str:
+    """The same with the name of the server."""
+    said = held_back(status)
+    return f"MCP server '{status.name}': {said}" if said else ""
 
 
 def changed_tools(changes: Sequence[Change], upgrade: Upgrade | None) -> str:
@@ -120,6 +185,25 @@ def changed_tools(changes: Sequence[Change], upgrade: Upgrade | None) -> str:
 def named(tools: Sequence[str]) -> str:
     """The first few of many names, which are words of a server."""
     return ", ".join(clean_label(tool, MAX_LABEL) for tool in tools[:NAMED]) + (", …" if len(tools) > NAMED else "")
+
+
+def _standing(status: ServerStatus) -> str:
+    match status.state:
+        case "failed":
+            return "has failed"
+        case "needs-auth":
+            return "needs a sign-in"
+        case "restarting":
+            return "is down"
+        case "starting" if status.reason:
+            # Why the attempt before this one failed.
+            return "is down"
+        case state:
+            return f"is {state}"
+
+
+def _again(name: str, owner: str = "") -> str:
+    return f"`{command('refresh', name, owner)}` tries it again."
 
 
 def _tools(names: Sequence[str]) -> str:

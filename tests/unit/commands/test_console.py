@@ -60,7 +60,9 @@ async def test_a_command_tells_of_the_waits_of_its_own_agent_alone() -> None:
         manager.events.send(Awaited("main", ("files", "mail")))
         manager.events.send(Awaited("other", ("secret-project",)))
         manager.events.send(LeftOut("main", "mail", "it did not come up within 30 s"))
-    assert "".join(said) == "Waiting for files, mail\nWithout mail: it did not come up within 30 s.\n"
+    assert "".join(said) == (
+        "Waiting for files, mail\nWithout mail: it did not come up within 30 s. `openclaw mcp refresh mail` tries it again.\n"
+    )
 
 
 async def test_keys_are_read_only_while_servers_are_awaited() -> None:

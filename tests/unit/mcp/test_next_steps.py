@@ -1,14 +1,16 @@
 """What the end of a server tells a person to do next."""
 
 import pytest
+from msgspec.structs import replace
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import ConnectError, LinkLostError, OpenClawError
 from openclaw.mcp.life import event_of
-from openclaw.mcp.status import ShownState
-from openclaw.mcp.wording import absence, refusal
+from openclaw.mcp.status import ServerStatus, ShownState
+from openclaw.mcp.wording import CORRECT, absence, next_step, refusal, trouble
 from openclaw.protocol.lifecycle import Event, Status
 
+AGAIN = "`openclaw mcp refresh x` tries it again."
 LOCAL = ServerSpec("my notes", command="notes")
 REMOTE = ServerSpec("notes", transport="streamable-http", url="https://notes.example/mcp")
 
@@ -36,13 +38,15 @@ def test_a_remote_server_wrote_nothing_that_could_be_shown() -> None:
         ("failed", "It is broken.", None, "MCP server 'x' has failed: It is broken."),
         ("needs-auth", "Run this", None, "MCP server 'x' needs a sign-in: Run this."),
         ("starting", "", None, "MCP server 'x' is starting."),
+        ("restarting", "It exited.", 2.0, "MCP server 'x' is down: It exited. The next attempt is in 2 s."),
+        ("disabled", "", None, "MCP server 'x' is disabled."),
         ("unreachable", "Is it on?", 1.2, "MCP server 'x' is unreachable: Is it on? The next attempt is in 1 s."),
     ],
 )
 def test_missing_tools_are_explained_in_whole_sentences(
     state: ShownState, reason: str, next_attempt: float | None, said: str
 ) -> None:
-    assert absence("x", state, reason, next_attempt) == said
+    assert absence(ServerStatus("x", state, reason, next_attempt=next_attempt)) == said
 
 
 def test_a_refused_call_is_explained_in_whole_sentences() -> None:
@@ -51,5 +55,38 @@ def test_a_refused_call_is_explained_in_whole_sentences() -> None:
         "MCP server 'x' is not available: Is it on? The next attempt is in 1 s."
     )
     assert refusal("x", Status("failed", "Is it on?"), None, tried=False) == (
-        "MCP server 'x' has failed: Is it on? `mcp refresh x` starts it again."
+        "MCP server 'x' has failed: Is it on? `openclaw mcp refresh x` tries it again."
     )
+
+
+REFUSED = ServerStatus("x", "failed", "${A} is not set", where="openclaw.json:3 mcp.servers.x", is_refused=True)
+MISPLACED = "openclaw.json:3:9: mcp.servers.x.args: expected a list"
+OWN = ServerStatus("my own", "unreachable", "Is it on?", owner="b")
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "step"),
+    [
+        (ServerStatus("x", "ready"), "", ""),
+        (ServerStatus("x", "stopped"), "", ""),
+        (ServerStatus("x", "starting"), "", ""),
+        (ServerStatus("x", "disabled"), "", ""),
+        (ServerStatus("x", "starting", "It exited"), "MCP server 'x' is down: It exited.", AGAIN),
+        (
+            ServerStatus("x", "restarting", "Look: `openclaw mcp logs x`."),
+            "MCP server 'x' is down: Look: `openclaw mcp logs x`.",
+            "",
+        ),
+        (ServerStatus("x", "ready", "Its tools are odd"), "MCP server 'x' is up, but its tools are odd.", AGAIN),
+        (ServerStatus("x", "needs-auth", "Run `openclaw mcp auth x`."), "Run `openclaw mcp auth x`.", ""),
+        (
+            OWN,
+            "MCP server 'my own' is unreachable: Is it on?",
+            "`openclaw mcp refresh 'my own' --agent b` tries it again.",
+        ),
+        (REFUSED, "MCP server 'x' is not started: ${A} is not set (openclaw.json:3 mcp.servers.x).", CORRECT),
+        (replace(REFUSED, reason=MISPLACED), f"MCP server 'x' is not started: {MISPLACED}.", CORRECT),
+    ],
+)
+def test_what_is_wrong_comes_with_one_thing_to_do(status: ServerStatus, said: str, step: str) -> None:
+    assert (trouble(status), next_step(status)) == (said, step)
