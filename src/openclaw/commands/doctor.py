@@ -102,13 +102,14 @@ async def _all(context: Context, gateway: Check) -> AsyncIterator[Check]:
         for name in agent_ids(config):
             async for check in _agent(app, name):
                 yield check
+        # Before servers are asked: the first that wants a sign-in makes the key.
+        yield await _tokens(app)
         for check in await _servers(context, app):
             yield check
         for reference in await checked(config, context.env):
             if not reference.ok:
                 where = ", ".join(reference.used)
                 yield Check("Secrets", "failed", f"{reference.error} (used at {where})", "Look: openclaw secrets check")
-        yield await _tokens(app)
         yield await _store(app)
         plugins = await app.plugins()
         await plugins.loaded()
