@@ -25,6 +25,8 @@ STAGGER: Final = 0.25
 KEEPALIVE_IDLE: Final = 30
 KEEPALIVE_INTERVAL: Final = 10
 KEEPALIVE_PROBES: Final = 3
+# How long the name of something that a proxy is asked for is looked up here; where names are the proxy's business, no answer may come.
+LOOKUP_PATIENCE: Final = 1.0
 
 _PROXY_RULES = Rules(allow_loopback=True, allow_private=True, allow_link_local=True, allow_plain_http=True)
 
@@ -36,11 +38,12 @@ async def dial(
     if proxy is None:
         sock, peer = await _connect(target, rules, lookup)
         return await _attach(sock, target, peer, context)
-    # Behind a proxy only a literal address can be judged; names are the proxy's to resolve.
     if (literal := literal_address(target.host)) is not None:
         check_dial(target, literal, rules)
     elif target.scheme == "http" and not rules.allow_plain_http:
         raise AddressError(f"{target.origin} would be sent unencrypted.", hint="Use an https:// URL.")
+    elif not rules.allow_private:
+        await _check_name(target, rules, lookup)
     sock, _ = await _connect(proxy.target, _PROXY_RULES, lookup)
     if target.scheme == "https":
         try:
@@ -49,6 +52,20 @@ async def dial(
             sock.close()
             raise
     return await _attach(sock, target, "", context)
+
+
+async def _check_name(target: Target, rules: Rules, lookup: Lookup) -> None:
+    """Refuse to ask a proxy for a name that leads, as far as this machine can tell, into a network it may not reach.
+
+    Many machines behind a proxy cannot resolve the names of the internet: then the name is the proxy's to judge.
+    """
+    try:
+        async with asyncio.timeout(LOOKUP_PATIENCE):
+            found = await addresses(target, lookup)
+    except (ConnectError, TimeoutError):
+        return
+    for address in found:
+        check_dial(target, address, rules)
 
 
 async def _attach(sock: socket.socket, target: Target, peer: str, context: ssl.SSLContext | None) -> HttpConnection:

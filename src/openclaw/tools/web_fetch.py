@@ -2,8 +2,8 @@
 
 Owns what is made of each kind of content, and the bounds. The address guard is the network layer's: the default rules refuse every
 address that is not public, at the moment it is dialled, redirects included; plain http is tried as https. Where the environment names a
-proxy, pages are asked for there, as all else is: the names it resolves are its own to judge. All text is framed as untrusted. The network
-layer is loaded with the first call.
+proxy, pages are asked for there, as all else is; a name that this machine cannot resolve is the proxy's to judge. All text is framed as
+untrusted. The network layer is loaded with the first call.
 """
 
 import asyncio

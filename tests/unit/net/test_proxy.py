@@ -92,6 +92,22 @@ async def test_a_proxy_is_not_asked_for_an_address_that_may_not_be_dialled(url: 
         assert proxy.heads == []
 
 
+async def test_a_proxy_is_not_asked_for_a_name_that_leads_here_into_a_network_that_may_not_be_reached() -> None:
+    async def lookup(host: str, port: int) -> list[str]:
+        if host == "unknown.example":
+            raise OSError("no such name")
+        return ["93.184.216.34", "10.0.0.7"]
+
+    async with forward_proxy(b"HTTP/1.1 403 Forbidden\r\n\r\n") as proxy:
+        proxies = ProxyRules(https=f"http://127.0.0.1:{proxy.port}")
+        async with HttpClient(ClientOptions(rules=Rules(), proxies=proxies, lookup=lookup)) as client:
+            with pytest.raises(AddressError, match=r"10\.0\.0\.7"):
+                await client.fetch("GET", "https://wiki.example/")
+            with pytest.raises(ConnectError, match="403"):
+                await client.fetch("GET", "https://unknown.example/")
+        assert [head.split()[1] for head in proxy.heads] == ["unknown.example:443"]
+
+
 async def test_loopback_is_never_proxied() -> None:
     async with HttpServer() as server, forward_proxy() as proxy:
         options = ClientOptions(rules=OPERATOR, proxies=ProxyRules(http=f"http://127.0.0.1:{proxy.port}"))
