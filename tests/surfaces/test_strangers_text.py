@@ -4,6 +4,7 @@ import io
 import json
 import re
 import sys
+import unicodedata
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -33,8 +34,11 @@ FRAME = re.compile(
     r'<<<EXTERNAL_UNTRUSTED_CONTENT id="([0-9a-f]{16})">>>.*?<<<END_EXTERNAL_UNTRUSTED_CONTENT id="\1">>>', re.DOTALL
 )
 MARK = re.compile(r"mark-([a-z_]+)-")
-# What no model and no terminal may get as it came: escapes, other control characters, what reorders, chat tokens.
-HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|<\\|im_start")
+# What no model and no terminal may get as it came: escapes and other control characters, what reorders. Isolates are spelling to a model.
+HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202d-\u202e]")
+HARMFUL_ON_SCREEN = re.compile(f"{HARMFUL.pattern}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Chat tokens, which no model may get in any spelling; to a terminal they are words.
+TOKEN = re.compile("<\\|im_")
 
 # What a model must have seen, and inside a frame.
 FRAMED = """
@@ -42,7 +46,7 @@ FRAMED = """
     unknown_type error_text rpc_error result_type output_property read_uri read_text read_error initialize_error list_error
     resource_title resource_description resource_mime resource_uri resource_only_name
     template_uri template_name template_description template_mime
-    skill_description input_method protocol_version attached_text pdf_text
+    skill_description input_method protocol_version attached_text pdf_text prompt_text prompt_uri prompt_resource
 """
 # What it must have seen in the definitions of tools, clean: a frame around each would cost more than it protects. Names of files too, and
 # the versions by which a server calls itself before and after its tools have changed.
@@ -57,7 +61,7 @@ FOR_PEOPLE = """
     http_reason schema_ref image_mime audio_mime link_mime
     embedded_mime blob_mime logger log_text progress_text stderr error_data method_error completion
     read_mime read_blob_mime prompt_title prompt_description prompt_argument_description prompt_argument_name prompt_name
-    prompt_got_description prompt_text prompt_uri prompt_resource output_enum output_value
+    prompt_got_description output_enum output_value
     http_type http_session http_challenge http_location http_body oauth_error oauth_description
     question question_field question_title sampling_prompt asked_method input_message input_key request_state
     later_description later_required pdf_title pdf_author skill_folder
@@ -176,7 +180,7 @@ def check_terminal(done: Mapping[str, Done]) -> set[str]:
     """Nothing harmful on any screen; which fields were shown."""
     for command, ran in done.items():
         for stream in (ran.out, ran.err):
-            found = HARMFUL.search(stream.replace("<|im_start", ""))
+            found = HARMFUL_ON_SCREEN.search(stream)
             assert found is None, (command, stream[max(0, found.start() - 80) : found.end() + 20])
     return set().union(*(marks(ran.out + ran.err) for ran in done.values()))
 
@@ -184,6 +188,7 @@ def check_terminal(done: Mapping[str, Done]) -> set[str]:
 def check_model(everything: str, *, framed: str, clean: str) -> None:
     """Nothing harmful anywhere, every frame whole, and what is `framed` nowhere without one."""
     assert HARMFUL.search(everything) is None
+    assert TOKEN.search(unicodedata.normalize("NFKC", everything).replace("\u200b", "")) is None
     inside = "\n".join(found[0] for found in FRAME.finditer(everything))
     outside = FRAME.sub("", everything)
     assert "EXTERNAL_UNTRUSTED_CONTENT id=" not in outside
@@ -229,7 +234,7 @@ async def test_what_strangers_chose_reaches_a_model_framed_or_clean_and_a_termin
             "export": await home.openclaw("sessions", "export", "s"),
         }
         assert [done.code for done in ran.values()] == [0, 0, 0, 0], ran
-        await home.chat("Look at @hostile:hostile://one please.")
+        ran["chat"] = await home.chat("Look at @hostile:hostile://one please.", "/hostile:ask word=x")
         bodies = model.requests
 
     check_model("\n".join(text for body in bodies for text in texts(body)), framed=FRAMED, clean=CLEAN)
@@ -460,12 +465,14 @@ async def test_a_rule_that_denies_resources_or_prompts_holds_for_every_way_to_th
 
 
 async def test_an_exported_session_of_strangers_words_does_nothing_to_a_terminal(tmp_path: Path) -> None:
-    said = Answer(calls=[Call("c1", "read", {"path": "notes.txt"})]), Answer(f"It says: {marked('answer')}\x9b2J")
+    # Unseen characters in a row are a message of their own: an export keeps them, as it keeps everything.
+    whole = f"{marked('answer')}\x9b2J{chr(0x200B) * 9}"
+    said = Answer(calls=[Call("c1", "read", {"path": "notes.txt"})]), Answer(f"It says: {whole}")
     async with hostile_home(tmp_path, *said) as (home, _):
         home.write(**{**json.loads((home.state / "openclaw.json").read_text()), "mcp": {}})
         ran = await home.openclaw("agent", "--session-key", "s", "-m", "Read it.")
         exported = await home.openclaw("sessions", "export", "s")
     assert (ran.code, exported.code) == (0, 0), ran
-    assert HARMFUL.search(exported.out.replace("<|im_start", "")) is None
+    assert HARMFUL_ON_SCREEN.search(exported.out) is None
     entries = [json.loads(line) for line in exported.out.splitlines()]
-    assert marked("answer") in "".join(texts(entries[-1]))
+    assert whole in "".join(texts(entries[-1]))

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from openclaw.commands.console import readable_json
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config import json5
@@ -79,7 +78,10 @@ async def get(context: Context, parsed: Parsed) -> int:
     sections = path[:1] or tuple(config.raw)
     secret = frozenset(found for name in sections for found in credential_paths(config.raw[name], (name,)))
     shown = _without(value, secret, path)
-    context.console.line(redact(shown) if isinstance(shown, str) else readable_json(shown))
+    if isinstance(shown, str):
+        context.console.line(redact(shown))
+    else:
+        context.console.data(shown)
     return 0
 
 

@@ -71,7 +71,8 @@ async def export(context: Context, parsed: Parsed) -> int:
     async with context.open_app() as app:
         transcript = await app.store.show(_key(app, parsed))
     for line in jsonl(transcript):
-        context.console.line(line)
+        # Escaped already, and kept as it is: whoever reads an export wants what was said, to the character.
+        context.console.out(f"{line}\n")
         await context.console.flush()
     return 0
 
