@@ -17,7 +17,7 @@ from openclaw.config import variables
 from openclaw.config.dotted import Path, format_path
 from openclaw.config.entry import SECONDS_BELOW, UNITLESS, AgentMcp, McpSection, PluginConfig, ServerEntry, keys
 from openclaw.config.json5 import Array, Member, Node, Object, Scalar
-from openclaw.config.sections import AgentSettings, EnvSection, Root
+from openclaw.config.sections import AgentSettings, EnvSection, Model, Root
 from openclaw.config.wording import KEYS_SHOWN, alternatives, choice, is_plain_word, kind_of, nearest, words_for
 from openclaw.errors import Problem
 
@@ -45,6 +45,8 @@ FOREIGN_SECTIONS = keys(
     "discovery hooks memory messages meta nodeHost proxy security surfaces talk telemetry transcripts tts ui update web wizard "
     "worktree worktrees inputs args"
 )
+# Another OpenClaw reads this key, so it is no error; but who writes it expects something.
+_NO_REASONING = "nothing is sent for this, and it is ignored: a model thinks as much as its vendor lets it by default."
 # Enough of a number to recognise it.
 _FOUND_CHARACTERS = 40
 # Looking for the nearest word takes a millisecond. A file with more unknown keys than this is not a config of ours.
@@ -252,7 +254,9 @@ class _Walk:
             self.ignore(member, path, "an MCP server at a place where none is read: it is not started.", _SERVERS_GO)
         elif cls is Root or member.key in foreign:
             near = "" if member.key in foreign else self.nearest(member.key, known)
-            self.ignore(member, path, "unknown section, ignored." if near else "", near)
+            is_asked_for = cls is Model and member.key == "reasoning" and kind_of(member.value) != "false"
+            said = _NO_REASONING if is_asked_for else "unknown section, ignored." if near else ""
+            self.ignore(member, path, said, near)
         elif cls is EnvSection and variables.NAME.fullmatch(member.key):
             # Its value has been put among the variables before the walk began.
             self.value(member.value, inspect.StrType(), path)

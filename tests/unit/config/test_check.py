@@ -249,3 +249,14 @@ def test_any_values_in_any_section_load_or_are_reported_with_a_place(data: dict[
     except ConfigError as error:
         found = error.problems
     assert all(problem.line >= 1 and problem.message for problem in found)
+
+
+@pytest.mark.parametrize(("value", "is_told"), [("true", True), ("'high'", True), ("false", False)])
+def test_who_asks_a_model_to_reason_is_told_that_nothing_is_sent_for_it(value: str, is_told: bool) -> None:
+    start = "{models: {providers: {x: {baseUrl: 'http://127.0.0.1:1/v1', models: [{id: 'm', "
+    config = parse_config(f"{start}reasoning: {value}}}]}}}}}}}}")
+    assert config.ignored == ("models.providers.x.models.0.reasoning",)
+    assert [str(one) for one in config.warnings] == [
+        f"openclaw.json:1:{len(start) + 1}: models.providers.x.models.0.reasoning: nothing is sent for this, and it is ignored: "
+        "a model thinks as much as its vendor lets it by default."
+    ] * is_told

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 import openclaw
-from openclaw.config import sections
+from openclaw.config import entry, sections
 from openclaw.config.entry import Part
 from openclaw.config.loaded import Config
 
@@ -47,6 +48,10 @@ FIELDS = {
 }
 
 
+# What names in the source stand for: the types themselves, and several at once, such as `Value`.
+ALIASES = {name: _within(value) for name, value in (vars(entry) | vars(sections) | TYPES).items()}
+
+
 def _named(node: ast.AST | None) -> Names:
     """The types of ours that an annotation in the source names."""
     if node is None:
@@ -55,31 +60,51 @@ def _named(node: ast.AST | None) -> Names:
     for one in ast.walk(node):
         if isinstance(one, ast.Constant) and isinstance(one.value, str):
             words |= set(one.value.replace("[", " ").replace("]", " ").replace("|", " ").replace(",", " ").split())
-    return frozenset(words & TYPES.keys())
+    return frozenset().union(*(ALIASES[word] for word in words & ALIASES.keys()))
 
 
 class Reading(ast.NodeVisitor):
-    """One module. `known` holds what names mean in it, all functions together; `returns` what functions of any module give, `held` what
-    attributes of objects of any module hold."""
+    """One module. `scopes` hold what names mean in each of its functions, by the function, and in itself; `returns` what functions of any
+    module give, `held` what attributes of objects of any module hold, by name."""
 
     def __init__(self, returns: dict[str, Names], held: dict[str, Names]) -> None:
         self.returns = returns
-        self.known: dict[str, Names] = defaultdict(frozenset, held)
+        self.held: dict[str, Names] = defaultdict(frozenset, held)
+        self.scopes: dict[ast.AST | None, dict[str, Names]] = {None: {}}
+        # The function that is being read, behind those around it.
+        self.within: list[ast.AST | None] = [None]
         self.read: set[tuple[str, str]] = set()
+
+    def meaning(self, name: str) -> Names:
+        return next((scope[name] for scope in self._inner_first() if name in scope), NONE)
+
+    def means(self, name: str, names: Names) -> None:
+        scope = self.scopes[self.within[-1]]
+        scope[name] = scope.get(name, NONE) | names
+
+    def _inner_first(self) -> Iterator[dict[str, Names]]:
+        return (self.scopes[one] for one in reversed(self.within))
+
+    @property
+    def size(self) -> int:
+        """How much is known: it only grows."""
+        return sum(len(names) for scope in (self.held, *self.scopes.values()) for names in scope.values())
 
     def of(self, node: ast.AST | None) -> Names:
         match node:
             case ast.Name():
-                return self.known[node.id]
+                return self.meaning(node.id)
             case ast.Attribute():
                 owners = self.of(node.value)
                 self.read |= {(owner, node.attr) for owner in owners}
                 inside = frozenset().union(*(FIELDS[owner].get(node.attr, NONE) for owner in owners))
                 # `.items()` of a mapping still holds what the mapping holds; and attributes of our own objects are names too.
                 passed = owners if node.attr in ("items", "values", "get") else NONE
-                return inside or passed or self.known[f".{node.attr}"] or self.returns.get(node.attr, NONE)
+                return inside or passed or self.held[node.attr] or self.returns.get(node.attr, NONE)
             case ast.Call(func=ast.Name(id=name)) if name in self.returns:
                 return self.returns[name]
+            case ast.Call(func=ast.Attribute(attr=name)) if name in self.returns:
+                return self.of(node.func)
             case ast.Call(func=ast.Name(id="isinstance")):
                 return NONE
             case ast.Call(func=ast.Name(id="getattr"), args=[owner, *_]):
@@ -95,9 +120,9 @@ class Reading(ast.NodeVisitor):
     def bind(self, target: ast.AST, names: Names) -> None:
         match target:
             case ast.Name():
-                self.known[target.id] |= names
+                self.means(target.id, names)
             case ast.Attribute():
-                self.known[f".{target.attr}"] |= names
+                self.held[target.attr] |= names
             case ast.Tuple() | ast.List():
                 for one in target.elts:
                     self.bind(one, names)
@@ -106,10 +131,19 @@ class Reading(ast.NodeVisitor):
 
     def visit(self, node: ast.AST) -> None:
         match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                self.scopes.setdefault(node, {})
+                self.within.append(node)
+                self.generic_visit(node)
+                self.within.pop()
+                return
             case ast.arg():
-                self.known[node.arg] |= _named(node.annotation)
+                self.means(node.arg, _named(node.annotation))
             case ast.AnnAssign():
                 self.bind(node.target, _named(node.annotation) | self.of(node.value))
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+                for target, value in zip(targets, values, strict=True):
+                    self.bind(target, self.of(value))
             case ast.Assign():
                 for target in node.targets:
                     self.bind(target, self.of(node.value))
@@ -125,25 +159,24 @@ class Reading(ast.NodeVisitor):
 def keys_read() -> set[tuple[str, str]]:
     """Every (type, field) that some module reads."""
     trees = [ast.parse(file.read_text("utf-8")) for file in sorted(SOURCE.rglob("*.py"))]
-    returns = {
-        node.name: _named(node.returns)
-        for tree in trees
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _named(node.returns)
-    }
+    returns: dict[str, Names] = defaultdict(frozenset)
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                returns[node.name] |= _named(node.returns)
     held: dict[str, Names] = defaultdict(frozenset)
     for tree in trees:
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef) and node.name not in TYPES:
                 for line in node.body:
                     if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
-                        held[f".{line.target.id}"] |= _named(line.annotation)
+                        held[line.target.id] |= _named(line.annotation)
     found: set[tuple[str, str]] = set()
     for tree in trees:
         reading = Reading(returns, held)
         before = -1
-        while before != sum(map(len, reading.known.values())):
-            before = sum(map(len, reading.known.values()))
+        while before != reading.size:
+            before = reading.size
             reading.visit(tree)
         found |= reading.read
     return found
@@ -175,3 +208,21 @@ def test_a_key_that_nothing_reads_is_found() -> None:
     assert ("SkillEntry", "api_key") in found
     assert "SkillEntry.api_key" in keys_unread(found - {("SkillEntry", "api_key")})
     assert sections.Root.__name__ in TYPES
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        ("SkillEntry", "headers"),
+        ("ModelProvider", "env"),
+        ("ToolRules", "url"),
+        ("McpSection", "enabled"),
+        ("PluginConfig", "health_interval_ms"),
+        ("KeepSection", "model"),
+        ("LoggingSection", "token"),
+    ],
+)
+def test_a_name_that_is_read_of_one_type_is_not_taken_for_read_of_another(name: str, field: str) -> None:
+    found = keys_read()
+    assert any(read == field for _, read in found)
+    assert (name, field) not in found
