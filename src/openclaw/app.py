@@ -188,6 +188,7 @@ class App:
                     sign_in=sign_in,
                     patience=float("inf") if patience is None else patience,
                     label=label,
+                    settled=lambda: manager.arrivals.left_behind(spec.id),
                 )
             finally:
                 discard(sent)
@@ -342,6 +343,7 @@ class App:
         manager.retry(one.settings.id)
         await manager.arrivals.met(one.settings.id, text=tool or None)
         await asyncio.gather(*(source.settle(one.settings.id, float("inf")) for source in one.parts.sources))
+        manager.arrivals.left_behind(one.settings.id)
         return one
 
     async def call(

@@ -44,6 +44,7 @@ async def test_a_turn_has_the_tools_of_twenty_four_servers_that_sit_idle_while_t
         told = told_by(manager)
         manager.start()
         await manager.settle("", FOREVER)
+        manager.arrivals.left_behind("")
         assert {entry.spec.name for entry in manager.entries()} == {spec.name for spec in specs}
         assert [event for event in told if isinstance(event, LeftOut)] == []
 
@@ -71,6 +72,7 @@ async def test_a_server_that_hangs_costs_its_connect_timeout_once_and_is_named_a
             told = told_by(manager)
             manager.start()
             await manager.settle("", FOREVER)
+            manager.arrivals.left_behind("")
             # The first turn waited for the end of its attempt; the others leave it to go on.
             assert (states(manager)["hanging"] == "restarting") == (turn == 0)
             assert LeftOut("", "hanging", LATE) in told
@@ -119,6 +121,7 @@ async def test_a_turn_of_the_gateway_waits_no_longer_than_it_was_told_and_the_ne
         told = told_by(manager)
         for _ in range(2):
             await manager.settle("", 0.01)
+            manager.arrivals.left_behind("")
         assert told == [LeftOut("", "hanging", "it is still starting")] * 2
         assert not manager.server("hanging").catalog.is_overdue
 
@@ -128,6 +131,7 @@ async def test_a_person_may_go_on_without_the_servers_that_are_awaited() -> None
         told = told_by(manager)
         manager.events.subscribe(lambda event: manager.arrivals.go_on("") if isinstance(event, Awaited) else None)
         await manager.settle("", FOREVER)
+        manager.arrivals.left_behind("")
         assert told == [Awaited("", ("hanging",)), Awaited("", ()), LeftOut("", "hanging", "it is still starting")]
 
 

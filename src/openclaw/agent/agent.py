@@ -102,10 +102,12 @@ class Agent(msgspec.Struct, frozen=True):
         patience: float = 0.0,
         sign_in: AskToSignIn | None = None,
         label: str = "",
+        settled: Callable[[], None] = lambda: None,
     ) -> RunOutcome:
         """Answer `message` in its session. Waits for the session's turn before, and `patience` seconds for tools still being found.
 
-        `label` is noted behind the answer in the store, for a surface that wants to find it again.
+        `label` is noted behind the answer in the store, for a surface that wants to find it again. `settled` is called when that wait is
+        over: the tools of that moment are those that the model gets.
 
         `deadline` is seconds for all of it, of which `spent` are gone already. Raises SessionBusyError when they are over before the
         session is free, StoreError when the session cannot be read or written, and CancelledError after the transcript is closed.
@@ -118,6 +120,7 @@ class Agent(msgspec.Struct, frozen=True):
         async with self._taken(session_key, deadline, left()) as stored:
             known = min(patience, left())
             await asyncio.gather(*(source.settle(agent, known) for source in self.parts.sources))
+            settled()
             turn = _TurnHost(self, stored, message, self.system_prompt(), sink, self.settings.window)
             outcome = await run(
                 RunRequest(

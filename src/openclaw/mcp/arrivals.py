@@ -49,11 +49,14 @@ class Arrivals:
             await self._changed.wait()
 
     async def settle(self, agent: str, patience: float) -> None:
-        """What a turn waits for: the tools of the agent's servers, at most `patience` seconds. Says without which it goes on."""
+        """What a turn waits for: the tools of the agent's servers, at most `patience` seconds."""
         servers = self._servers_of(agent).values()
         await self._wait(agent, [one for one in servers if not one.catalog.is_overdue], is_settling, patience)
-        for one in servers:
-            if one.lacks_list and (reason := _left_out(one)):
+
+    def left_behind(self, agent: str) -> None:
+        """A turn goes on now, with the tools that are known: say without which servers."""
+        for one in self._servers_of(agent).values():
+            if not one.catalog.is_known and (reason := _left_out(one)):
                 self._tell(LeftOut(agent, one.spec.name, reason))
 
     async def met(self, agent: str, *, text: str | None = None) -> None:

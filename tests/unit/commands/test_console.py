@@ -85,6 +85,7 @@ async def test_keys_are_read_only_while_servers_are_awaited() -> None:
         assert not over.is_set()
         manager.arrivals.go_on("main")
         await settling
+        manager.arrivals.left_behind("main")
         await over.wait()
     assert "".join(said) == "Waiting for silent (Enter goes on without)\nWithout silent: it is still starting.\n"
 
