@@ -17,6 +17,8 @@ from openclaw.gateway.instance import Holder
 from openclaw.process.guardian import VARIABLE
 from parts.auth_server import AuthServer
 from parts.gateways import Home, gateway_process, home, stdio_server
+from parts.program import OPENCLAW
+from parts.terminal import Terminal
 
 
 def checks(place: Home, *words: str) -> dict[str, dict[str, Any]]:
@@ -193,6 +195,15 @@ async def test_each_server_is_tried_anew_and_what_is_wrong_is_said_once(tmp_path
             twice = [await asyncio.to_thread(place.run, "doctor") for _ in range(2)]
     for run in twice:
         assert (run.returncode, SAID_OF_SERVERS in run.stdout) == (1, True), run.stdout
+
+
+def test_a_person_sees_for_whom_the_doctor_waits_and_may_go_on_without(tmp_path: Path) -> None:
+    with home(tmp_path, {"mcp": {"servers": {"hanging": {"command": "sleep", "args": ["600"]}}}}) as place:
+        with Terminal([OPENCLAW, "doctor"], cwd=tmp_path, env=dict(place.env)) as terminal:
+            terminal.shows("Waiting for hanging (Enter goes on without)")
+            terminal.type("\r")
+            terminal.shows("Server hanging: starting")
+            assert terminal.ends()[0] == 0
 
 
 EXPECTED = "expected a list, each item a text or a secret reference, found a number"

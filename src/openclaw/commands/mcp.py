@@ -22,6 +22,7 @@ from openclaw.commands.render import (
     tool_count,
 )
 from openclaw.commands.sign_in_state import with_sign_ins
+from openclaw.commands.told import say
 from openclaw.commands.waiting import told_of_waiting, tried
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.wording import nearest
@@ -150,7 +151,7 @@ async def tools(context: Context, parsed: Parsed) -> int:
             [(r["name"], r["server"], clean_label(r["description"], _DESCRIPTION)) for r in rows],
         )
     for said in (*troubled, *lacking):
-        context.console.note(clean_terminal(said))
+        say(context.console, said, context.surface)
     # Exit 1 when no server listed tools, or the one asked about did not.
     return 1 if troubled and (not rows or name) else 0
 
@@ -219,7 +220,9 @@ async def refresh(context: Context, parsed: Parsed) -> int:
         for row in rows:
             status = found[row["name"]]
             said = (
-                f"{clean_label(status.name, 100)}: {_listed(status)}" if row["ok"] else trouble(status) or row["error"]
+                f"{clean_label(status.name, 100)}: {_listed(status)}"
+                if row["ok"]
+                else _unlisted(status) or row["error"]
             )
             context.console.line(clean_terminal(said))
     return 0 if all(row["ok"] for row in rows) else 1

@@ -41,7 +41,8 @@ async def trust(context: Context, parsed: Parsed) -> int:
 
 async def _agreed(context: Context, status: ServerStatus) -> bool:
     """Put what changed before a person. Nobody to ask means no."""
-    context.console.note(f"{clean_label(status.name, 100)}: {changed_tools(status.changes, status.upgrade)}.")
+    name = clean_label(status.name, 100)
+    context.console.note(f"MCP server '{name}': {changed_tools(status.changes, status.upgrade)}.")
     for line in change_lines(status.changes):
         context.console.note(line)
     answer = await context.console.ask(f"Accept {_count(status.changes)} as shown? [y/N] ")
