@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -35,53 +35,68 @@ _SHORTEST_LINE = 16
 _SHORTEST_CORE = 8
 # Tokens are renewed for as long as a gateway lives: of those that were replaced this many are still masked, the newest.
 _MOST_RETIRED = 1_000
+# Replaced values make room so many at a time: what is known is made searchable anew when some go.
+_LEAVING = 100
 # How a text is searched for all forms at once: every so many words of this size are looked up.
 _WORD_BYTES = 8
 _MOST_STEPS = 6
+# Words that are made to be looked up, as far as that can be chosen: half a microsecond each.
+_MOST_WORDS = 100_000
+# Of a long text so many bytes are searched in one go, a millisecond or so: in a thread others have their turn in between.
+_PIECE = 1 << 20
+# Up to so many values are made searchable together each time one comes; of more, those that came since, and now and then others with them.
+_FEW = 16
 # What that costs, and what searching for one form by itself costs, in nanoseconds a byte (measured; only their ratio matters).
 _WORDS_COST = 4.4
 _FIND_COST = 0.35
 
 
 class _Known(msgspec.Struct, frozen=True):
-    """Every form of every known value, made to be searched for in one pass.
+    """Every form of some known values, made to be searched for in one pass.
 
     A form of at least `step` words and a bit covers one of the places that are looked at, wherever it stands; so a text that has none of
     the `words` there holds no such form. Shorter forms are searched one by one.
     """
 
-    forms: tuple[str, ...] = ()
+    values: frozenset[str]
     short: tuple[tuple[bytes, str], ...] = ()
-    words: dict[int, tuple[str, ...]] = {}
+    words: dict[int, list[str]] = {}
     step: int = 1
     # Forms of values that read like a name, which are left alone where names stand.
     nameable: frozenset[str] = frozenset()
 
-    def found(self, data: "bytes | msgspec.Raw") -> tuple[str, ...]:
-        """The forms that may be in `data`, the longest first: none is missing."""
+    def found(self, data: "bytes | msgspec.Raw") -> set[str]:
+        """The forms that may be in `data`: none is missing."""
         found: set[str] = set()
+        view = memoryview(data).cast("B")
         if self.words:
-            view = memoryview(data).cast("B")
-            looks = view[: len(view) // _WORD_BYTES * _WORD_BYTES].cast("Q")[:: self.step]
-            if not self.words.keys().isdisjoint(looks):
-                found.update(*(self.words[word] for word in looks if word in self.words))
+            words = view[: len(view) // _WORD_BYTES * _WORD_BYTES].cast("Q")
+            # Whole steps, so that the places looked at are the same however long a piece is.
+            piece = _PIECE // _WORD_BYTES // self.step * self.step
+            for start in range(0, len(words), piece):
+                looks = words[start : start + piece : self.step]
+                if not self.words.keys().isdisjoint(looks):
+                    found.update(*(self.words[word] for word in looks if word in self.words))
         if self.short:
-            whole = bytes(data)
-            found.update(form for piece, form in self.short if piece in whole)
-        return tuple(sorted(found, key=len, reverse=True))
+            overlap = max(len(form) for form, _ in self.short) - 1
+            for start in range(0, len(view), _PIECE):
+                part = bytes(view[start : start + _PIECE + overlap])
+                found.update(form for piece_of, form in self.short if piece_of in part)
+        return found
 
 
 _lock = threading.Lock()
 _values: dict[str, tuple[str, ...]] = {}
 # Those among them that nobody accepts any more, the oldest first.
 _retired: dict[str, None] = {}
-# Replaced whole, so that readers need no lock; None when a value came or went since it was made.
-_known: _Known | None = _Known()
+# Values that came since they were last searched for.
+_fresh: set[str] = set()
+# All others, in parts of which each is more than twice the next. Replaced whole, so that readers need no lock.
+_known: tuple[_Known, ...] = ()
 
 
 def remember(value: str) -> None:
     """From now on `redact` masks this value in every form. Values of fewer than 4 characters are ignored, and words such as `true`."""
-    global _known
     value = value.strip()
     if len(value) < _SHORTEST or value.lower() in _ORDINARY:
         return
@@ -90,7 +105,7 @@ def remember(value: str) -> None:
         if value not in _values:
             parts = {value, *(line.strip() for line in value.splitlines() if len(line.strip()) >= _SHORTEST_LINE)}
             _values[value] = tuple({form for part in parts for form in _forms_of(part)})
-            _known = None
+            _fresh.add(value)
 
 
 def remember_guess(value: str) -> None:
@@ -107,40 +122,49 @@ def retire(value: str) -> None:
         if value in _values:
             _retired.pop(value, None)
             _retired[value] = None
-        if len(_retired) > _MOST_RETIRED:
-            oldest = next(iter(_retired))
-            del _retired[oldest], _values[oldest]
-            _known = None
+        if len(_retired) >= _MOST_RETIRED + _LEAVING:
+            for oldest in list(islice(_retired, _LEAVING)):
+                del _retired[oldest], _values[oldest]
+                _fresh.discard(oldest)
+            # In this order: a reader who has no lock finds either what was made before or something to wait for.
+            _fresh.update(_values)
+            _known = ()
 
 
-def _all_known() -> _Known:
+def _all_known() -> tuple[_Known, ...]:
+    """Everything known, searchable. Many values that come one by one are each made so a few times, not once for every other."""
     global _known
-    known = _known
-    if known is None:
+    if _fresh:
         with _lock:
-            clear = {form for value, forms in _values.items() if not _NAME.fullmatch(value) for form in forms}
-            forms = {form for forms in _values.values() for form in forms}
-            known = _known = msgspec.structs.replace(_searchable(forms), nameable=frozenset(forms - clear))
-    return known
+            values, parts = set(_fresh), list(_known)
+            while parts and (len(parts[-1].values) <= 2 * len(values) or len(values) + len(parts[-1].values) <= _FEW):
+                values |= parts.pop().values
+            _known = (*parts, _searchable(frozenset(values)))
+            _fresh.clear()
+    return _known
 
 
-def _searchable(forms: set[str]) -> _Known:
+def _searchable(values: frozenset[str]) -> _Known:
+    forms = {form for value in values for form in _values[value]}
+    clear = {form for value in values if not _NAME.fullmatch(value) for form in _values[value]}
+    nameable = frozenset(forms - clear)
     encoded = [(form.encode("utf-8", "surrogatepass"), form) for form in forms]
 
     def cost(step: int) -> float:
         return _WORDS_COST / step + _FIND_COST * sum(len(data) < _length(step) for data, _ in encoded)
 
-    step = min(range(1, _MOST_STEPS + 1), key=cost)
+    most = min(_MOST_STEPS, max(1, _MOST_WORDS // (_WORD_BYTES * (len(encoded) or 1))))
+    step = min(range(1, most + 1), key=cost)
     if _FIND_COST * len(encoded) <= cost(step):
-        return _Known(tuple(sorted(forms, key=len, reverse=True)), tuple(encoded))
-    words: dict[int, tuple[str, ...]] = {}
+        return _Known(values, tuple(encoded), nameable=nameable)
+    words: dict[int, list[str]] = {}
     for data, form in encoded:
         if len(data) >= _length(step):
             for start in range(_WORD_BYTES * step):
                 word = int.from_bytes(data[start : start + _WORD_BYTES], sys.byteorder)
-                words[word] = (*words.get(word, ()), form)
+                words.setdefault(word, []).append(form)
     short = tuple((data, form) for data, form in encoded if len(data) < _length(step))
-    return _Known(tuple(sorted(forms, key=len, reverse=True)), short, words, step)
+    return _Known(values, short, words, step, nameable)
 
 
 def _length(step: int) -> int:
@@ -149,20 +173,21 @@ def _length(step: int) -> int:
 
 
 def mask(text: str) -> str:
-    """`text` with every known secret replaced by `[REDACTED]`. One pass, however many are known."""
+    """`text` with every known secret replaced by `[REDACTED]`. A few passes at most, however many are known."""
     known = _all_known()
-    if not known.forms or not (found := known.found(text.encode("utf-8", "surrogatepass"))):
+    if not known:
         return text
-    return _mask_known(text, found)
+    data = text.encode("utf-8", "surrogatepass")
+    return _mask_known(text, {form for part in known for form in part.found(data)})
 
 
 def _mask_name(text: str) -> str:
     """The same where names stand: a value that reads like one (`postgres`, `user_id`) is left, since the name must stay what it is."""
     known = _all_known()
-    if not known.forms:
+    if not known:
         return text
-    found = tuple(form for form in known.found(text.encode("utf-8", "surrogatepass")) if form not in known.nameable)
-    return _mask_known(text, found)
+    data = text.encode("utf-8", "surrogatepass")
+    return _mask_known(text, {form for part in known for form in part.found(data) - part.nameable})
 
 
 def mask_json(data: bytes | msgspec.Raw, *, keep: frozenset[str] = frozenset()) -> bytes | msgspec.Raw:
@@ -172,8 +197,7 @@ def mask_json(data: bytes | msgspec.Raw, *, keep: frozenset[str] = frozenset()) 
     itself stays: masking it would make a tool that cannot be called, or a message that cannot be read. Members called one
     of `keep` in the outermost object stay as they are.
     """
-    known = _all_known()
-    if not known.forms or not known.found(data):
+    if not any(part.found(data) for part in _all_known()):
         return data
     try:
         value = msgspec.json.decode(data)
@@ -243,6 +267,7 @@ def forgetting() -> Iterator[None]:
             _values.update(values)
             _retired.clear()
             _retired.update(retired)
+            _fresh.clear()
             _known = known
 
 
@@ -306,7 +331,7 @@ def _base64_cores(data: bytes) -> Iterator[str]:
         yield base64.b64encode(padded).decode()[shared:whole]
 
 
-def _mask_known(text: str, forms: tuple[str, ...]) -> str:
+def _mask_known(text: str, forms: set[str]) -> str:
     """Spans are collected before any is replaced, so that of two overlapping secrets no half stays."""
     spans: list[tuple[int, int]] = []
     for form in forms:

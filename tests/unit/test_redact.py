@@ -2,12 +2,14 @@
 
 import base64
 import json
+from collections import Counter
 from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from openclaw import redact as redact_module
 from openclaw.redact import (
     MASK,
     forgetting,
@@ -124,6 +126,35 @@ def test_a_retired_value_that_is_used_again_is_live_again() -> None:
     assert redact("came-back-4711-tiger") == MASK
 
 
+def test_values_that_come_one_by_one_between_searches_are_made_searchable_a_few_times_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: Counter[str] = Counter()
+    searchable = redact_module._searchable
+
+    def counted(values: frozenset[str]) -> object:
+        made.update(values)
+        return searchable(values)
+
+    monkeypatch.setattr(redact_module, "_searchable", counted)
+    for number in range(200):
+        remember(f"token-{number:05d}-of-many-servers")
+        assert redact(f"token-{number:05d}-of-many-servers token-00000-of-many-servers") == f"{MASK} {MASK}"
+    assert made.total() / len(made) < 20
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_a_value_is_found_wherever_it_stands_in_a_long_text(count: int) -> None:
+    for number in range(count):
+        remember(f"hunter{number:02d}")
+        remember(f"token-{number:05d}-of-many-servers-with-long-tokens")
+    piece = redact_module._PIECE
+    for secret in ("hunter00", "token-00000-of-many-servers-with-long-tokens"):
+        for place in (piece - 5, piece):
+            text = b'"' + b"x" * place + secret.encode() + b"x" * 5 + b'"'
+            assert mask_json(text) == b'"' + b"x" * place + MASK.encode() + b"x" * 5 + b'"'
+
+
 @given(
     known=st.lists(st.text("abAB01-", min_size=4, max_size=70), min_size=1, max_size=30),
     texts=st.lists(st.text("abAB01-", max_size=60), max_size=6),
@@ -134,8 +165,11 @@ def test_searching_for_all_values_at_once_finds_what_searching_for_each_would(
     known: list[str], texts: list[str], which: st.DataObject
 ) -> None:
     with forgetting():
-        for value in known:
+        searches = which.draw(st.sets(st.integers(0, 29)))
+        for number, value in enumerate(known):
             remember(value)
+            if number in searches:
+                mask(value)
         secret = which.draw(st.sampled_from(known)).strip()
         place = which.draw(st.integers(0, len(texts)))
         text = "".join([*texts[:place], secret, *texts[place:]])

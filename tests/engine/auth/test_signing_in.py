@@ -80,7 +80,7 @@ async def test_a_sign_in_that_was_given_up_is_not_masked_for_ever(program: Progr
 
     given_up, under_way = await verifier(), await verifier()
     assert [mask(given_up), mask(under_way)] == [MASK, MASK]
-    for number in range(1_000):
+    for number in range(1_100):
         remember(f"another-{number:05d}-of-many")
         retire(f"another-{number:05d}-of-many")
     assert [mask(given_up), mask(under_way)] == [given_up, MASK]

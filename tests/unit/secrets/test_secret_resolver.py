@@ -129,7 +129,7 @@ class Renewing:
 
 def replace_many() -> None:
     """So many others that one which was replaced before them makes room."""
-    for number in range(1_000):
+    for number in range(1_100):
         remember(f"another-{number:05d}-of-many")
         retire(f"another-{number:05d}-of-many")
 
