@@ -5,6 +5,7 @@ everything a model cannot take saved and described, nothing dropped in silence. 
 Sends nothing: supervisor.py calls, this module dresses what comes back.
 """
 
+import codecs
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,8 @@ import msgspec
 
 from openclaw.content import PICTURES, Block, File, Image, Text, to_json
 from openclaw.errors import MediaError, ProtocolError, StoreError
-from openclaw.mcp.definition import Details, is_null, schema_of
+from openclaw.mcp.definition import Details, schema_of
+from openclaw.mcp.output import is_large
 from openclaw.mcp.registry import ToolEntry
 from openclaw.mcp.results import CallResult, Content, ResourceContents
 from openclaw.mcp.wording import MAX_LABEL
@@ -31,8 +33,8 @@ MAX_TEXT = 100_000
 # Of a tool's description: more than the wordiest honest ones have. Of what is said about a link in a result: a page.
 MAX_DESCRIPTION = 16_384
 MAX_NOTE = 4_096
-# Structured content that is taken apart. More would take too long to do in one go, and can be done in no other way.
-MAX_STRUCTURE = 1024 * 1024
+# Of a large structure so many bytes become text in one go: others have their turn in between.
+_PIECE = 1024 * 1024
 MAX_URI = 2_048
 # The smallest bound among vendors for one picture.
 MAX_PICTURE = 5 * 1024 * 1024
@@ -106,9 +108,9 @@ def result_of(call: CallResult, server: str, tool: str, media: MediaStore | None
         else:
             _TAKERS.get(item.type, _Answer._unknown)(answer, item)
     details: dict[str, Any] = {"externalContent": external(server, tool)}
-    if call.has_structure and size_of(call.structured_content) > MAX_STRUCTURE:
+    if call.has_structure and is_large(call):
         # As it came: making objects of it would hold up everybody, and for nothing, since a model gets the beginning only.
-        answer.say(bytes(call.structured_content).decode("utf-8", "replace"))
+        answer.say(_text_of(memoryview(call.structured_content)))
         details["structuredContent"] = call.structured_content
     elif call.has_structure:
         structure = msgspec.json.decode(call.structured_content)
@@ -116,10 +118,17 @@ def result_of(call: CallResult, server: str, tool: str, media: MediaStore | None
             answer.texts.append(to_json(structure).decode())
         if structure is not None:
             details["structuredContent"] = structure
-    blocks = answer.blocks()
+    blocks = (*((Text(call.note),) if call.note else ()), *answer.blocks())
     if not call.is_error:
         return ToolResult(blocks, details=details)
     return ToolResult((Text(_error_head(server, tool)), *blocks), is_error=True, details={"error": True, **details})
+
+
+def _text_of(structure: memoryview) -> str:
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    starts = range(0, len(structure), _PIECE)
+    pieces = [decoder.decode(bytes(structure[start : start + _PIECE])) for start in starts]
+    return "".join([*pieces, decoder.decode(b"", final=True)])
 
 
 def external(server: str, tool: str) -> dict[str, Any]:
@@ -239,14 +248,3 @@ _TAKERS: dict[str, Callable[[_Answer, Content], None]] = {
     "resource_link": _Answer._link,
     "resource": _Answer._embedded,
 }
-
-
-def output_fault(call: CallResult, check: Callable[[Any], str | None]) -> str:
-    """Why structured content does not fit the tool's output schema; empty when it does, or when there is none to check."""
-    if call.is_error or is_null(call.structured_content):
-        return ""
-    if size_of(call.structured_content) > MAX_STRUCTURE:
-        _log.warning("Structured content of more than %d bytes is not held against its output schema.", MAX_STRUCTURE)
-        return ""
-    fault = check(msgspec.json.decode(call.structured_content))
-    return f"The structured result does not fit the tool's own output schema: {fault}" if fault else ""

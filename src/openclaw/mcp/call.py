@@ -26,10 +26,11 @@ from openclaw.errors import (
     RpcError,
     SignInNeededError,
 )
-from openclaw.mcp.bridge import output_fault
 from openclaw.mcp.catalog import Catalog
 from openclaw.mcp.chatter import Chatter, Progress
 from openclaw.mcp.client import Client
+from openclaw.mcp.definition import is_null
+from openclaw.mcp.output import checked_beside, is_large, output_fault
 from openclaw.mcp.results import CallResult
 from openclaw.mcp.wording import where_to_look
 from openclaw.protocol.eras import HEADER_MISMATCH
@@ -143,7 +144,7 @@ class Call(msgspec.Struct, eq=False):
             fault = OwnWords(error) if needs_sign_in else str(error)
             return CallResult(is_error=True, fault=fault, needs_sign_in=needs_sign_in)
         else:
-            return self._checked(result)
+            return await self._fitting(result) if result.has_structure else self._known(result)
         # Surely not processed: once more, over a connection that works.
         return await self._attempt(started, again=False)
 
@@ -163,16 +164,24 @@ class Call(msgspec.Struct, eq=False):
             OwnWords("The server no longer has this tool. It was taken out of the list, which is read again.")
         )
 
-    def _checked(self, result: CallResult) -> CallResult:
+    def _known(self, result: CallResult) -> CallResult:
         if result.is_error:
             said = (result.content[0].text if result.content else None) or ""
             # A tool may well fail over tools of some other kind; one that its server lacks is named.
             return self._unknown() if self.tool in said and _UNKNOWN_TOOL.match(said) else result
-        if result.has_structure:
-            check = self.server.catalog.output_check(self.tool)
-            if check is not None and (fault := output_fault(result, check)):
-                return CallResult.refused(fault)
         return result
+
+    async def _fitting(self, result: CallResult) -> CallResult:
+        """A structured result that fits the tool's output schema, or a refusal."""
+        if result.is_error:
+            return self._known(result)
+        catalog = self.server.catalog
+        if is_large(result):
+            schema = catalog.output_schema(self.tool)
+            return result if is_null(schema) else await checked_beside(result, schema, catalog.checking)
+        check = catalog.output_check(self.tool)
+        fault = output_fault(result, check) if check is not None else ""
+        return CallResult.refused(fault) if fault else result
 
 
 async def notice_loss(client: Client) -> None:

@@ -18,7 +18,16 @@ from openclaw.config.servers import ServerSpec
 from openclaw.errors import OpenClawError, ProtocolError, UsageError
 from openclaw.mcp.cache import Cache, Pins, Remembered
 from openclaw.mcp.client import Client
-from openclaw.mcp.definition import Definition, RefusedTool, ToolReading, is_null, name_of, read_definitions, schema_of
+from openclaw.mcp.definition import (
+    NOTHING,
+    Definition,
+    RefusedTool,
+    ToolReading,
+    is_null,
+    name_of,
+    read_definitions,
+    schema_of,
+)
 from openclaw.mcp.paging import Pages
 from openclaw.mcp.pins import Change, Upgrade, digest_of, pin_of, weigh
 from openclaw.mcp.registry import Toolset
@@ -78,6 +87,8 @@ class Catalog:
         self._live: dict[str, Definition] = {}
         self._mirrors: dict[str, tuple[ParamHeader, ...]] = {}
         self._output_checks: dict[str, tuple[Definition, Checker | None]] = {}
+        # Held while a large result is checked.
+        self.checking = asyncio.Lock()
 
     @property
     def is_known(self) -> bool:
@@ -186,6 +197,11 @@ class Catalog:
         mirrors = self._mirrors.get(tool)
         return mirrored(mirrors, arguments) if mirrors else None
 
+    def output_schema(self, tool: str) -> Raw:
+        """What the tool says its structured results are like; JSON null when it does not say."""
+        live = self._live.get(tool)
+        return live.details().output_schema if live else NOTHING
+
     def output_check(self, tool: str) -> Callable[[Any], str | None] | None:
         """What holds structured results against the tool's output schema; None when it declares none."""
         live = self._live.get(tool)
@@ -193,7 +209,7 @@ class Catalog:
             return None
         known = self._output_checks.get(tool)
         if known is None or known[0] is not live:
-            schema = live.details().output_schema
+            schema = self.output_schema(tool)
             known = self._output_checks[tool] = (live, None if is_null(schema) else Checker(schema, what="results"))
         return known[1].check if known[1] else None
 

@@ -47,8 +47,8 @@ class ResourceContents(msgspec.Struct, rename="camel", omit_defaults=True):
 class CallResult(msgspec.Struct, rename="camel", omit_defaults=True):
     """The answer to a tool call. `fault` is our own sentence when there was no answer, framed for a model unless it is in `OwnWords`; it is
     then the only thing set besides `is_error`, and `needs_sign_in` when a person has to sign in for this call. `may_have_run` says that a
-    call which needs it may have been carried out all the same. `raw` is the result object as the server sent it, absent when it sent an
-    error."""
+    call which needs it may have been carried out all the same. `note` is a sentence of ours beside the answer. `raw` is
+    the result object as the server sent it, absent when it sent an error."""
 
     content: list[Content] = []
     is_error: bool = False
@@ -57,6 +57,7 @@ class CallResult(msgspec.Struct, rename="camel", omit_defaults=True):
     raw: Raw = NOTHING
     needs_sign_in: bool = False
     may_have_run: bool = False
+    note: str = ""
 
     @property
     def has_structure(self) -> bool:

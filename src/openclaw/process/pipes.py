@@ -86,7 +86,7 @@ class PipeWriter:
     def is_full(self) -> bool:
         return self.offered - self.written > HIGH_WATER
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Raises OSError when nobody reads any more; then nothing of `data` was taken."""
         if not self._open:
             raise BrokenPipeError

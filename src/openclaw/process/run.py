@@ -1,6 +1,6 @@
 """One program, run to its end: output captured within a bound, the whole group ended when time is up or the caller leaves.
 
-For the `exec` tool, secret helpers and the reader of PDFs. Servers, which live longer, use `spawn.py` itself.
+For the `exec` tool, secret helpers, the reader of PDFs and the check of large results. Servers, which live longer, use `spawn.py` itself.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ async def run(
     *,
     timeout: float,
     env: Mapping[str, str],
-    input: bytes = b"",
+    input: bytes | Sequence[memoryview] = b"",
     cwd: str | Path | None = None,
     output_limit: int = OUTPUT_LIMIT,
     merge_stderr: bool = False,
@@ -69,7 +69,8 @@ async def run(
     """Run `argv` for at most `timeout` seconds, and no longer than it goes on printing: `silence` seconds without a byte end it too.
     Raises ProcessError when it cannot be started.
 
-    `output_limit` bounds each stream; the rest is read and dropped. With `merge_stderr` both streams arrive as `stdout`, in order.
+    `input` may come in parts, written one behind the other. `output_limit` bounds each stream; the rest is read and dropped. With
+    `merge_stderr` both streams arrive as `stdout`, in order.
     """
     process = spawn(argv, env=env, cwd=cwd, stderr="stdout" if merge_stderr else "pipe")
     out, err = _Capture(output_limit), _Capture(output_limit)
@@ -79,7 +80,8 @@ async def run(
         if fd is not None
     ]
     assert process.stdin is not None  # a pipe unless asked otherwise
-    feeding = asyncio.create_task(_feed(PipeWriter(process.stdin), input))
+    parts = [memoryview(input)] if isinstance(input, bytes) else input
+    feeding = asyncio.create_task(_feed(PipeWriter(process.stdin), parts))
     verdict: _Verdict = "ended"
     try:
         verdict = await _watch(process, timeout, silence, (out, err))
@@ -117,11 +119,12 @@ def _ignore_end() -> None:
     return None
 
 
-async def _feed(writer: PipeWriter, input: bytes) -> None:
+async def _feed(writer: PipeWriter, parts: Sequence[memoryview]) -> None:
     try:
-        if input:
-            writer.write(input)
-            await writer.drained()
+        for part in parts:
+            if part.nbytes:
+                writer.write(part)
+                await writer.drained()
     except OSError:
         # A program may leave without reading its input.
         pass

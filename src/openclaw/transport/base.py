@@ -15,6 +15,11 @@ import msgspec
 
 from openclaw.errors import TransportError
 
+# A message of so many bytes takes long enough to be put together, read and used that others would notice if it were done in one go.
+LARGE = 8 << 20
+# Seconds between those steps, in which everybody who is ready has a turn.
+PAUSE = 0.001
+
 TransportKind = Literal["stdio", "streamable-http", "sse", "memory"]
 
 

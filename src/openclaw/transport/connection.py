@@ -21,7 +21,7 @@ from openclaw.protocol import jsonrpc
 from openclaw.protocol.jsonrpc import Notification, Request, RequestId
 from openclaw.protocol.peer import Answered, Peer, Progressed, Refused, Stray, Unreadable
 from openclaw.redact import knows_secrets, mask, mask_json, mask_value
-from openclaw.transport.base import Link, Outgoing, Transport
+from openclaw.transport.base import LARGE, PAUSE, Link, Outgoing, Transport
 
 _log = logging.getLogger(__name__)
 
@@ -173,6 +173,8 @@ class Connection:
         except BaseException:
             self._leave(call)
             raise
+        if len(memoryview(result)) >= LARGE:
+            await asyncio.sleep(PAUSE)
         return await _masked(result) if knows_secrets() else result
 
     async def _hand_over(self, call: _Call, message: Outgoing) -> None:

@@ -25,7 +25,7 @@ from openclaw.errors import (
 from openclaw.net.client import HttpClient
 from openclaw.net.response import Response
 from openclaw.protocol.headers import standard_headers
-from openclaw.transport.base import Outgoing, Sink, TransportKind
+from openclaw.transport.base import LARGE, PAUSE, Outgoing, Sink, TransportKind
 from openclaw.transport.endpoint import (
     GET_HEADERS,
     POST_HEADERS,
@@ -208,7 +208,10 @@ class HttpLink:
         try:
             kind = response.media_type
             if kind == "application/json":
-                self._sink.received(await response.read(self._max_message_bytes), id)
+                body = await response.read(self._max_message_bytes)
+                if len(body) >= LARGE:
+                    await asyncio.sleep(PAUSE)
+                self._sink.received(body, id)
             elif kind == EVENT_STREAM:
                 stream = self._stream(id)
                 await stream.read(response)

@@ -23,7 +23,7 @@ from openclaw.process.spawn import EXIT_GRACE, spawn
 from openclaw.protocol.framing import LineFramer, Oversized
 from openclaw.protocol.jsonrpc import Malformed, decode, recover_id
 from openclaw.redact import redact
-from openclaw.transport.base import Link, Outgoing, Sink, TransportKind
+from openclaw.transport.base import LARGE, PAUSE, Link, Outgoing, Sink, TransportKind
 
 _log = logging.getLogger(__name__)
 
@@ -43,8 +43,6 @@ GATHER_BYTES = 16 << 10
 # many seconds meanwhile, for all who have something to do. A server that takes longer is tried again after so many turns with requests.
 AWAKE = 50e-6
 AWAKE_AGAIN = 64
-# A message that takes long enough to be read that others would notice.
-LARGE = 8 << 20
 # When standard output ends, the exit code follows at once, if there is to be one: on a machine that is very busy a little later.
 _EXIT_CODE_PATIENCE = 0.25
 
@@ -250,7 +248,7 @@ class StdioLink:
                 return
             # To put a large one together took a while, and so will reading it: others have a turn in between.
             self._lines.extend(lines)
-            self._loop.call_soon(self._read_lines)
+            self._loop.call_later(PAUSE, self._read_lines)
             return
         self._lines.extend(lines)
         if not is_behind and lines:

@@ -1,0 +1,81 @@
+"""Structured results against the output schema of their tool: small ones at once, large ones in a program of its own.
+
+To make objects of megabytes and go through them takes seconds in which nothing else here could run, in a thread too. So the program
+(`output_program.py`) gets schema and value on standard input, within bounds of time and memory; where those do not suffice, the result says
+that it was not checked.
+"""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Raw, structs
+
+from openclaw.errors import ProcessError
+from openclaw.mcp.definition import is_null
+from openclaw.mcp.results import CallResult
+from openclaw.process.run import run
+from openclaw.tool import OwnWords
+from openclaw.transport.base import PAUSE
+
+# Structured content that is taken apart here, in bytes: some ten milliseconds. More would hold up everybody.
+MAX_STRUCTURE = 1024 * 1024
+# Seconds: twenty times what the largest message takes.
+PATIENCE = 30.0
+_MISFIT = "The structured result does not fit the tool's own output schema:"
+
+
+class Verdict(msgspec.Struct):
+    """What the program prints: `fault` when the value does not fit, `problem` when that could not be found out."""
+
+    fault: str = ""
+    problem: str = ""
+
+
+def is_large(call: CallResult) -> bool:
+    return len(memoryview(call.structured_content)) > MAX_STRUCTURE
+
+
+def output_fault(call: CallResult, check: Callable[[Any], str | None]) -> str:
+    """Why structured content does not fit the tool's output schema; empty when it does, or when there is none to check."""
+    if call.is_error or is_null(call.structured_content):
+        return ""
+    fault = check(msgspec.json.decode(call.structured_content))
+    return f"{_MISFIT} {fault}" if fault else ""
+
+
+async def checked_beside(call: CallResult, schema: Raw, place: asyncio.Lock) -> CallResult:
+    """A large result held against its schema: the same, or a refusal, or the same with a note that it could not be checked.
+
+    `place` lets one program of a server run at a time: each may take as much memory as all of us.
+    """
+    # To read the result took a while already: others have a turn before a program is started for it.
+    await asyncio.sleep(PAUSE)
+    async with place:
+        verdict = await _verdict(memoryview(schema), memoryview(call.structured_content))
+    if verdict.fault:
+        return CallResult.refused(f"{_MISFIT} {verdict.fault}")
+    if verdict.problem:
+        note = f"[The structured result was not held against the tool's output schema: {verdict.problem}.]"
+        return structs.replace(call, note=OwnWords(note))
+    return call
+
+
+async def _verdict(schema: memoryview, value: memoryview) -> Verdict:
+    try:
+        finished = await run(
+            [sys.executable, "-I", "-m", "openclaw.mcp.output_program", str(schema.nbytes)],
+            timeout=PATIENCE,
+            env={},
+            input=[schema, value],
+        )
+    except ProcessError as error:
+        return Verdict(problem=f"the program for that cannot be started ({error.message.rstrip('.')})")
+    if finished.timed_out:
+        return Verdict(problem=f"that takes longer than {PATIENCE:g} seconds")
+    try:
+        return msgspec.json.decode(finished.stdout, type=Verdict)
+    except msgspec.DecodeError:
+        return Verdict(problem="the program for that ended without a word")
