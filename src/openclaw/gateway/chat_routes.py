@@ -19,6 +19,7 @@ from openclaw.app import App, Reply
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.agents import agent_ids
 from openclaw.errors import OpenClawError
+from openclaw.gateway.bodies import refuse_very_many
 from openclaw.gateway.completions import (
     AnswerForm,
     CompletionForm,
@@ -32,7 +33,7 @@ from openclaw.gateway.completions import (
     models_json,
     read_completion_request,
 )
-from openclaw.gateway.http import KEEP_ALIVE, failed, failure, json_response, read_body, refuse_very_many
+from openclaw.gateway.http import KEEP_ALIVE, beside, failed, failure, json_response, read_body
 from openclaw.gateway.responses import (
     ResponseForm,
     ResponseRequest,
@@ -53,9 +54,6 @@ SESSION_HEADER = "X-OpenClaw-Session-Key"
 # Conversations named by `user`, and those nobody named.
 USER_NAMESPACE = "openai-user"
 NEW_NAMESPACE = "http"
-# Reading more than this takes longer than anybody else should wait: pictures come as megabytes of Base64.
-_SMALL_BODY = 256 * 1024
-
 _T = TypeVar("_T")
 
 
@@ -209,9 +207,11 @@ def _new_session(agent: str) -> SessionName:
 
 
 async def _read(request: web.Request, reader: Callable[[bytes], _T]) -> _T:
-    sent = await read_body(request)
-    refuse_very_many(sent)
-    return reader(sent) if len(sent) <= _SMALL_BODY else await asyncio.to_thread(reader, sent)
+    def read(sent: bytes) -> _T:
+        refuse_very_many(sent)
+        return reader(sent)
+
+    return await beside(read, await read_body(request))
 
 
 async def _stream(

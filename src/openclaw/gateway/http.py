@@ -10,7 +10,8 @@ import logging
 import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final, cast
+from functools import partial
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 from aiohttp import web
@@ -28,6 +29,7 @@ from openclaw.errors import (
     TransportError,
     UsageError,
 )
+from openclaw.gateway.bodies import refuse_very_many
 from openclaw.gateway.completions import ParameterError, UnknownModelError, error_json
 from openclaw.gateway.guard import (
     NO_TOKEN,
@@ -49,6 +51,8 @@ from openclaw.log import one_line
 from openclaw.redact import redact
 
 _log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 
 # Ten pictures of a camera fit; what is larger goes in by a file.
 MAX_BODY = 32 * 1024 * 1024
@@ -374,25 +378,16 @@ async def read_body(request: web.Request) -> bytes:
 
 async def read_object(request: web.Request, type: type[Any]) -> Any:
     """The JSON body as a struct. Raises UsageError."""
-    return object_of(await read_body(request), type)
+    return await beside(partial(object_of, type=type), await read_body(request))
 
 
-# A body may be large; one that consists of very many small parts is nothing that a person or a program sends on purpose.
-_MANY_KEYS: Final = 100_000
-_MANY_VALUES: Final = 1_000_000
+# Reading more than this takes longer than anybody else should wait: pictures come as megabytes of Base64.
+SMALL_BODY: Final = 256 * 1024
 
 
-_BLANKS: Final = b" \t\r\n"
-
-
-def refuse_very_many(body: bytes) -> None:
-    """Raises UsageError for a JSON body of very many parts; before it is read, for everybody waits while it is."""
-    if len(body) <= _MANY_KEYS:
-        return
-    # Blanks may stand between a key and its colon; a text may hold many colons.
-    many_keys = body.count(b":") > _MANY_KEYS and body.translate(None, _BLANKS).count(b'":') > _MANY_KEYS
-    if many_keys or body.count(b",") > _MANY_VALUES:
-        raise UsageError(f"The body has more than {_MANY_KEYS:,} keys or {_MANY_VALUES:,} values.")
+async def beside(read: Callable[[bytes], _T], body: bytes) -> _T:
+    """What `read` makes of a body, in a thread when that takes a while."""
+    return read(body) if len(body) <= SMALL_BODY else await asyncio.to_thread(read, body)
 
 
 def object_of(body: bytes, type: type[Any]) -> Any:

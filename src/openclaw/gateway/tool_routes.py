@@ -4,6 +4,7 @@ A call passes what every call passes: policy (that of the gateway too), the tool
 servers come framed, as a model gets them.
 """
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ from aiohttp import web
 
 from openclaw.app import App
 from openclaw.content import ToolCall, text_of, to_json
-from openclaw.gateway.http import failure_bytes, json_response, object_of, read_body
+from openclaw.gateway.http import beside, failure_bytes, json_response, object_of, read_body
 from openclaw.gateway.lane import INVOKE
 from openclaw.tool import Tool
 from openclaw.tools.invoke import unknown
@@ -49,7 +50,7 @@ class ToolRoutes:
 
     async def answer(self, body: bytes) -> tuple[int, bytes]:
         """The status and the JSON that a call gave. Raises OpenClawError."""
-        call: _Call = object_of(body, _Call)
+        call: _Call = await beside(partial(object_of, type=_Call), body)
         spec = self._app.engine.agent(call.agent)
         arguments = call.arguments or call.args
         tool = await self._app.tool(call.tool, spec.id)

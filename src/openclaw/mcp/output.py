@@ -27,7 +27,7 @@ PATIENCE = 30.0
 _MISFIT = "The structured result does not fit the tool's own output schema:"
 
 
-class Verdict(msgspec.Struct):
+class OutputVerdict(msgspec.Struct):
     """What the program prints: `fault` when the value does not fit, `problem` when that could not be found out."""
 
     fault: str = ""
@@ -63,7 +63,7 @@ async def checked_beside(call: CallResult, schema: Raw, place: asyncio.Lock) -> 
     return call
 
 
-async def _verdict(schema: memoryview, value: memoryview) -> Verdict:
+async def _verdict(schema: memoryview, value: memoryview) -> OutputVerdict:
     try:
         finished = await run(
             [sys.executable, "-I", "-m", "openclaw.mcp.output_program", str(schema.nbytes)],
@@ -72,10 +72,10 @@ async def _verdict(schema: memoryview, value: memoryview) -> Verdict:
             input=[schema, value],
         )
     except ProcessError as error:
-        return Verdict(problem=f"the program for that cannot be started ({error.message.rstrip('.')})")
+        return OutputVerdict(problem=f"the program for that cannot be started ({error.message.rstrip('.')})")
     if finished.timed_out:
-        return Verdict(problem=f"that takes longer than {PATIENCE:g} seconds")
+        return OutputVerdict(problem=f"that takes longer than {PATIENCE:g} seconds")
     try:
-        return msgspec.json.decode(finished.stdout, type=Verdict)
+        return msgspec.json.decode(finished.stdout, type=OutputVerdict)
     except msgspec.DecodeError:
-        return Verdict(problem="the program for that ended without a word")
+        return OutputVerdict(problem="the program for that ended without a word")

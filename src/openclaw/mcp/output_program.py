@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from openclaw.content import to_json
 from openclaw.schema import Checker
 
 if sys.platform != "win32":
@@ -42,4 +43,4 @@ if __name__ == "__main__":
     bound()
     # Nothing is thrown away before the end.
     gc.disable()
-    sys.stdout.buffer.write(msgspec.json.encode(verdict(sys.stdin.buffer, int(sys.argv[1]))))
+    sys.stdout.buffer.write(to_json(verdict(sys.stdin.buffer, int(sys.argv[1]))))
