@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.config.servers import ServerSpec
 from openclaw.errors import DeadlineError, RpcError, UsageError
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.pins import Upgrade, digest_of
+from openclaw.mcp.registry import STEP
 from openclaw.mcp.results import CallResult
 from openclaw.mcp.status import DefinitionsChanged, EngineEvent, StateChanged, ToolsChanged
 from openclaw.tool import Absence
@@ -467,15 +468,49 @@ async def test_a_server_that_is_followed_may_change_its_tools(site: Site, tmp_pa
         assert manager.tools()[0].description == "[MCP server: shop] Other words."
 
 
-@pytest.mark.timeout(600)
-async def test_a_hundred_thousand_tools_are_held(tmp_path: Path) -> None:
+async def test_a_long_list_is_taken_over_in_steps_between_which_others_have_a_turn(tmp_path: Path) -> None:
+    many = 5 * STEP
     async with Site("memory", tmp_path) as site:
-        site.plan(tools=[tool(f"t{n}") for n in range(100_000)], page=20_000)
-        spec = site.spec(connect_timeout=60)
-        async with Manager([spec], services=site.services, options=EngineOptions()) as manager:
-            assert manager.status()[0].tools == 100_000
-            result = await manager.call("shop__t99999", {"x": 1})
-            assert result.content[0].text == '{"x": 1}'
+        site.plan(tools=[tool("announce"), tool("zebra")])
+        async with Manager([site.spec()], services=site.services, state=tmp_path / "state") as manager:
+            seen: set[int] = set()
+
+            async def look() -> None:
+                while True:
+                    seen.add(manager.status()[0].tools)
+                    await asyncio.sleep(0)
+
+            looking = asyncio.create_task(look())
+            site.plan(tools=[tool("announce"), *(tool(f"t{n:04}") for n in range(many))])
+            event = await heard(manager, ToolsChanged, announcing(manager))
+            looking.cancel()
+            # Two at first, then one of them, and with it so many more at each step.
+            assert seen >= {2, 1, *range(STEP, many, STEP)}
+            added = [f"shop__t{n:04}" for n in range(many)]
+            assert event == ToolsChanged("shop", tuple(added), ("shop__zebra",))
+            assert names(manager) == ["shop__announce", *added]
+            assert (await manager.call("shop__t2499", {"x": 1})).content[0].text == '{"x": 1}'
+
+
+async def test_a_tool_that_goes_while_a_long_list_is_taken_over_is_gone_afterwards(tmp_path: Path) -> None:
+    many = 5 * STEP
+    async with Site("memory", tmp_path) as site:
+        site.plan(tools=[tool("announce")])
+        async with Manager([site.spec()], services=site.services) as manager:
+
+            async def forget() -> None:
+                while manager.status()[0].tools < STEP:
+                    await asyncio.sleep(0)
+                # In the middle of it.
+                site.plan(tools=[tool(f"t{n:04}") for n in range(many) if n != 1])
+                manager.server("shop").access.tool_is_unknown("t0001")
+
+            forgetting = asyncio.create_task(forget())
+            site.plan(tools=[tool(f"t{n:04}") for n in range(many)])
+            await manager.server("shop").refresh()
+            await forgetting
+            assert "shop__t0001" not in names(manager)
+            assert len(names(manager)) == many - 1
 
 
 @pytest.mark.requirement("002-3.2-events")

@@ -51,13 +51,40 @@ async def test_sixty_megabytes_of_structured_content_stop_nobody(tmp_path: Path)
     assert stalls.worst < LONGEST
 
 
-async def test_a_list_of_a_hundred_thousand_tools_stops_nobody(tmp_path: Path) -> None:
-    arguments = ("-S", str(PARTS / "many_tools.py"), "100000")
-    spec = ServerSpec("many", command=sys.executable, args=arguments, connect_timeout=100.0)
+# As many as can be held: with nothing but a name. In the second form all of them want the same one.
+BARE = """
+import json, sys
+same = sys.argv[1:] == ["same"]
+names = [chr(0x4e00 + n // 350) + chr(0x4e00 + n % 350) if same else f"t{n:06}" for n in range(100_000)]
+listed = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in names]}
+about = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "bare", "version": "1"}}
+called = {"content": [{"type": "text", "text": "done"}]}
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message:
+        results = {"initialize": about, "tools/list": listed, "ping": {}, "tools/call": called}
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": results[message["method"]]}), flush=True)
+"""
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("arguments", "held", "last"),
+    [
+        pytest.param((str(PARTS / "many_tools.py"), "100000"), 14_149, "many__tool_14148", id="described"),
+        pytest.param(("-c", BARE), 100_000, "many__t099999", id="bare"),
+        pytest.param(("-c", BARE, "same"), 100_000, "many__---100000", id="of one name"),
+    ],
+)
+async def test_a_list_of_a_hundred_thousand_tools_stops_nobody(
+    tmp_path: Path, arguments: tuple[str, ...], held: int, last: str
+) -> None:
+    spec = ServerSpec("many", command=sys.executable, args=("-S", *arguments), connect_timeout=100.0)
     async with watched() as stalls:
         async with Manager([spec], state=tmp_path) as manager:
             await manager.server("many").refresh()
-            assert manager.status()[0].tools > 1_000
+            assert manager.status()[0].tools == held
+            assert not (await manager.call(last, {"path": "x"})).is_error
     assert stalls.worst < LONGEST
 
 

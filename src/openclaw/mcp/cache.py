@@ -9,6 +9,7 @@ server. Without a directory everything is remembered in the process alone.
 import hashlib
 import logging
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -69,6 +70,27 @@ class _PinFile(msgspec.Struct):
     pins: Pins
 
 
+class _RawPins(msgspec.Struct):
+    """The same as bytes: to make very many pins at once would hold up everybody."""
+
+    tools: dict[str, Raw] = {}
+    told: list[str] = []
+    version: str = ""
+
+    def pins(self) -> Pins:
+        return Pins({name: _pin.decode(raw) for name, raw in self.tools.items()}, self.told, self.version)
+
+
+class _RawPinFile(msgspec.Struct):
+    format: int
+    pins: _RawPins
+
+
+_cache_file = msgspec.json.Decoder(_CacheFile)
+_pin_file = msgspec.json.Decoder(_RawPinFile)
+_pin = msgspec.json.Decoder(Pin)
+
+
 T = TypeVar("T")
 
 
@@ -85,7 +107,7 @@ class Cache:
         if self._directory is None:
             entry, remembered = self._remembered.get(_account(spec, ""), ("", Remembered()))
             return _of_entry(remembered, is_same=entry == _entry(spec, ""))
-        file = _read(self._file("cache", spec), _CacheFile)
+        file = _read(self._file("cache", spec), _cache_file.decode)
         if file is None or file.format != _FORMAT or file.account != _account(spec, file.salt):
             return Remembered()
         return _of_entry(file.remembered, is_same=file.entry == _entry(spec, file.salt))
@@ -102,8 +124,7 @@ class Cache:
     def pins(self, spec: ServerSpec) -> Pins:
         if self._directory is None:
             return self._pins.get(identity(spec), Pins())
-        file = _read(self._file("pins", spec), _PinFile)
-        return Pins() if file is None or file.format != _FORMAT else file.pins
+        return _read(self._file("pins", spec), _pins_in) or Pins()
 
     def pin(self, spec: ServerSpec, pins: Pins) -> None:
         if self._directory is None:
@@ -141,9 +162,15 @@ def _digest(value: object, salt: str) -> str:
     return hashlib.sha256(salt.encode() + to_json(value)).hexdigest()
 
 
-def _read(path: Path, kind: type[T]) -> T | None:
+def _pins_in(data: bytes) -> Pins:
+    file = _pin_file.decode(data)
+    return file.pins.pins() if file.format == _FORMAT else Pins()
+
+
+def _read(path: Path, decode: Callable[[bytes], T]) -> T | None:
+    """What a file holds; None when there is none, or it cannot be read."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return decode(path.read_bytes())
     except FileNotFoundError:
         return None
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

@@ -7,7 +7,7 @@ what was listed.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -95,8 +95,9 @@ class Catalog:
         """Whether this server's tools were ever listed."""
         return bool(self.revision)
 
-    async def take(self, pages: Pages, client: Client) -> Learned:
-        """Take over what the server lists now. Whether it has resources is heard later (`take_resources`)."""
+    async def take(self, pages: Pages, client: Client, take_over: Callable[[], Awaitable[None]]) -> Learned:
+        """Take over what the server lists now, and have others do so (`take_over`) if that is much. Whether it has resources is heard
+        later (`take_resources`)."""
         if pages.note:
             _log.warning("MCP server '%s': %s; the rest is left out.", self._spec.name, pages.note)
         known = self._live or {definition.name: definition for definition in self.toolset.offered}
@@ -116,6 +117,7 @@ class Catalog:
         if before == (self.toolset, self.revision, self.transport, False):
             return Learned(is_new=False)
         if len(pages.items) > _INLINE_TOOLS:
+            await take_over()
             await asyncio.to_thread(self._remember)
         else:
             self._remember()

@@ -6,7 +6,7 @@ injected resources, and subscribing to the latter. life.py runs it; what a list 
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import (
@@ -36,7 +36,8 @@ RETRY_PAUSE = 10.0
 
 
 class Discovery:
-    """`wake` is called when there is something to do before it is due; `learned` with what a list brought."""
+    """`wake` is called when there is something to do before it is due; `learned` with what a list brought, `take_over` before that when
+    it is a long one."""
 
     def __init__(
         self,
@@ -47,6 +48,7 @@ class Discovery:
         *,
         wake: Callable[[], None],
         learned: Callable[[Learned], None],
+        take_over: Callable[[], Awaitable[None]],
     ) -> None:
         self._interval = spec.discovery_interval
         self._catalog = catalog
@@ -54,6 +56,7 @@ class Discovery:
         self._chatter = chatter
         self._wake = wake
         self._learned = learned
+        self._take_over = take_over
         self._time = asyncio.get_running_loop().time
         self._tools_are_stale = True
         self._resources_are_stale = True
@@ -166,7 +169,7 @@ class Discovery:
             due = self._time() + max(pages.ttl, DISCOVERY_PAUSE)
             self._next = due if self._next is None else min(due, self._next)
         self.has_listed = True
-        self._learned(await self._catalog.take(pages, client))
+        self._learned(await self._catalog.take(pages, client, self._take_over))
         self._learned(self._catalog.take_resources(is_there=await self._has_resources(client)))
 
     async def _has_resources(self, client: Client) -> bool:

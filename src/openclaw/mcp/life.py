@@ -6,7 +6,7 @@ closes what it opened. What follows the end is decided by lifecycle.py and carri
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 
 import msgspec
@@ -143,12 +143,13 @@ class _Updated(msgspec.Struct):
 
 
 class Life:
-    """`tell` hears what becomes of the connection. `workload` are the calls on it."""
+    """`tell` hears what becomes of the connection, `take_over` that very many tools were listed. `workload` are the calls on it."""
 
     def __init__(
         self,
         spec: ServerSpec,
         tell: Tell,
+        take_over: Callable[[], Awaitable[None]],
         workload: Workload,
         catalog: Catalog,
         injection: Injection,
@@ -161,7 +162,9 @@ class Life:
         self._chatter = chatter
         self._time = asyncio.get_running_loop().time
         self._wake = asyncio.Event()
-        self.discovery = Discovery(spec, catalog, injection, chatter, wake=self._wake.set, learned=tell)
+        self.discovery = Discovery(
+            spec, catalog, injection, chatter, wake=self._wake.set, learned=tell, take_over=take_over
+        )
         self._is_over = False
         self._is_suspect = False
         # Questions in a row that were refused for lack of rights.

@@ -28,7 +28,7 @@ from openclaw.mcp.glob import matches
 from openclaw.mcp.life import Places
 from openclaw.mcp.logbook import Logbook
 from openclaw.mcp.reconcile import is_wanted, link_of
-from openclaw.mcp.registry import ToolEntry
+from openclaw.mcp.registry import Difference, ToolEntry
 from openclaw.mcp.results import CallResult
 from openclaw.mcp.roster import Roster
 from openclaw.mcp.running import Running
@@ -103,6 +103,7 @@ class Manager:
             self.logbook,
             emit=self._emit,
             tools_changed=self._tools_changed,
+            take_over=self._take_over,
             take_turns=lambda: self._roster.take_turns(),
         )
         self._roster = Roster(workshop, self._options.session_idle_ttl)
@@ -305,6 +306,25 @@ class Manager:
                     supervisor.catalog.keep_names(view.registry.unusual_names(name))
         if added or removed:
             self._emit(ToolsChanged(supervisor.spec.name, tuple(added), tuple(removed)))
+
+    async def _take_over(self, supervisor: Supervisor) -> None:
+        """The same for a server that lists very many tools, in steps."""
+        added: dict[str, None] = {}
+        removed: dict[str, None] = {}
+
+        def note(difference: Difference) -> None:
+            added.update(dict.fromkeys(difference.added))
+            removed.update(dict.fromkeys(difference.removed))
+
+        try:
+            for view in dict.fromkeys(self._views.values()):
+                for name in [name for name, held in view.supervisors.items() if held is supervisor]:
+                    await view.update_in_steps(name, note)
+                    if added and supervisor.catalog.is_known:
+                        await asyncio.to_thread(supervisor.catalog.keep_names, view.registry.unusual_names(name))
+        finally:
+            if added or removed:
+                self._emit(ToolsChanged(supervisor.spec.name, tuple(added), tuple(removed)))
 
     def _emit(self, event: EngineEvent) -> None:
         self.arrivals.noted()

@@ -7,6 +7,7 @@ two would have one name. A name is never taken apart again: registry.py maps it 
 import hashlib
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Literal
 
 from openclaw.config.servers import EngineOptions, ServerSpec
@@ -34,7 +35,7 @@ def form_for(spec: ServerSpec, options: EngineOptions) -> Form:
 
 def base_name(form: Form, prefix: str, tool: str) -> str:
     """The name before collisions are looked at: safe characters only, at most MAX_NAME of them. The same for ever for one tool."""
-    safe_prefix, safe_tool = _OUTSIDE.sub("-", prefix), _OUTSIDE.sub("-", tool)
+    safe_prefix, safe_tool = _safe(prefix), _OUTSIDE.sub("-", tool)
     name = _join(form, safe_prefix, safe_tool)
     if len(name) <= MAX_NAME:
         return name
@@ -45,6 +46,11 @@ def base_name(form: Form, prefix: str, tool: str) -> str:
     end = int(room * END_SHARE)
     digits = hashlib.sha256(f"{prefix}\0{tool}".encode("utf-8", "replace")).hexdigest()[:DIGITS]
     return _join(form, safe_prefix[:MAX_PREFIX], f"{safe_tool[: room - end]}-{digits}-{safe_tool[-end:]}")
+
+
+@lru_cache(maxsize=256)
+def _safe(prefix: str) -> str:
+    return _OUTSIDE.sub("-", prefix)
 
 
 def typed_name(server: str) -> str:
@@ -69,14 +75,19 @@ class Claims:
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._taken = {name.lower() for name in reserved}
+        # The number tried last for a base that many want, while none was given back: no number is tried once for each who has it.
+        self._last: dict[str, int] = {}
 
     def claim(self, base: str) -> str:
         """`base` when it is free, else the first free of `base-2`, `base-3`, …"""
-        name, number = base, 1
+        name, key = base, base.lower()
+        number = self._last.get(key, 1)
         while name.lower() in self._taken:
             number += 1
             suffix = f"-{number}"
             name = base[: MAX_NAME - len(suffix)] + suffix
+        if number > 1:
+            self._last[key] = number
         self._taken.add(name.lower())
         return name
 
@@ -89,3 +100,4 @@ class Claims:
 
     def release(self, name: str) -> None:
         self._taken.discard(name.lower())
+        self._last.clear()

@@ -30,7 +30,7 @@ _DIGEST = 40
 _VALUES = frozenset({"enum", "const", "examples"})
 
 
-class Pin(msgspec.Struct, frozen=True, rename="camel"):
+class Pin(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """The parts of a definition that reach a model or a policy, as they came. Pins of before titles were pinned have none."""
 
     description: str = ""

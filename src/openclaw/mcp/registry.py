@@ -4,7 +4,8 @@ A registry is made from the agent's specs and fed each server's toolset as it ch
 tool its name once (names.py) and keeps it until the tool goes, and maps a name back to server and tool. It calls nothing.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -17,8 +18,13 @@ from openclaw.mcp.wording import trust_command
 from openclaw.security.external import clean_label
 from openclaw.tool import Absence, OwnWords
 
+# Tools that are taken over in one step, a few milliseconds: everybody else has a turn in between.
+STEP = 500
 # A reason may repeat words of the server: enough of them to find the fault, no more.
 MAX_REASON = 300
+
+
+T = TypeVar("T")
 
 
 class Toolset(msgspec.Struct, frozen=True):
@@ -34,13 +40,14 @@ class Toolset(msgspec.Struct, frozen=True):
     upgrade: Upgrade | None = None
 
 
-class ToolEntry(msgspec.Struct, frozen=True):
-    """One tool under the name a model calls it by."""
+class ToolEntry(msgspec.Struct, frozen=True, gc=False):
+    """One tool under the name a model calls it by. `is_renamed` says that it is another than the usual one, which somebody else has."""
 
     name: str
     spec: ServerSpec
     definition: Definition
     is_utility: bool = False
+    is_renamed: bool = False
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -77,18 +84,29 @@ class Registry:
 
     def update(self, server: str, toolset: Toolset) -> Difference:
         """Take over a server's present toolset. Tools that stay keep their names."""
+        return together(self.updating(server, toolset))
+
+    def updating(self, server: str, toolset: Toolset) -> Iterator[Difference]:
+        """The same in steps, each with what it changed. What is offered in between is a part of what will be."""
         shelf = self._shelves[server]
         shelf.toolset = toolset
-        wanted = {d.name: (d, False) for d in toolset.offered if not filtered_by(shelf.spec, d.name)}
+        wanted: dict[str, tuple[Definition, bool]] = {}
+        for part in _steps(toolset.offered):
+            wanted |= {d.name: (d, False) for d in part if not filtered_by(shelf.spec, d.name)}
+            yield Difference()
         for utility in toolset.utilities:
             if utility.name not in wanted and not filtered_by(shelf.spec, utility.name):
                 wanted[utility.name] = (utility, True)
-        removed = tuple(self._drop(shelf, tool) for tool in [tool for tool in shelf.entries if tool not in wanted])
+        for gone in _steps([tool for tool in shelf.entries if tool not in wanted]):
+            yield Difference((), tuple(self._drop(shelf, tool) for tool in gone))
+        had_some, has_more = bool(shelf.entries), False
         # In order of their own names, so that who gets a suffix does not depend on the order a server lists its tools in.
-        added = tuple(name for tool in sorted(wanted) if (name := self._put(shelf, tool, *wanted[tool])))
-        if added:
+        for coming in _steps(sorted(wanted)):
+            added = tuple(name for tool in coming if (name := self._put(shelf, tool, *wanted[tool])))
+            has_more = has_more or bool(added)
+            yield Difference(added)
+        if had_some and has_more:
             shelf.entries = {tool: shelf.entries[tool] for tool in sorted(shelf.entries)}
-        return Difference(added, removed)
 
     def entry(self, name: str) -> ToolEntry | None:
         return self._by_name.get(name)
@@ -101,7 +119,7 @@ class Registry:
     def unusual_names(self, server: str) -> dict[str, str]:
         """Tools whose name had to differ from the usual form, to be given the same name next time."""
         shelf = self._shelves[server]
-        return {tool: entry.name for tool, entry in shelf.entries.items() if entry.name != self.base(server, tool)}
+        return {tool: entry.name for tool, entry in shelf.entries.items() if entry.is_renamed}
 
     def base(self, server: str, tool: str) -> str:
         """The usual name of a tool, before collisions."""
@@ -149,21 +167,39 @@ class Registry:
         known = shelf.entries.get(tool)
         if known is not None and known.definition == definition and known.is_utility == is_utility:
             return ""
-        entry = ToolEntry(known.name if known else self._name(shelf, tool), shelf.spec, definition, is_utility)
+        if known is not None:
+            name, is_renamed = known.name, known.is_renamed
+        else:
+            usual = self.base(shelf.spec.name, tool)
+            name = self._name(shelf, tool, usual)
+            is_renamed = name != usual
+        entry = ToolEntry(name, shelf.spec, definition, is_utility, is_renamed)
         shelf.entries[tool] = self._by_name[entry.name] = entry
         return "" if known else entry.name
 
-    def _name(self, shelf: _Shelf, tool: str) -> str:
+    def _name(self, shelf: _Shelf, tool: str, usual: str) -> str:
         remembered = shelf.usual_exceptions.get(tool)
         if remembered and self._claims.claim_exactly(remembered):
             return remembered
-        return self._claims.claim(self.base(shelf.spec.name, tool))
+        return self._claims.claim(usual)
 
     def _drop(self, shelf: _Shelf, tool: str) -> str:
         entry = shelf.entries.pop(tool)
         del self._by_name[entry.name]
         self._claims.release(entry.name)
         return entry.name
+
+
+def together(differences: Iterable[Difference]) -> Difference:
+    """What several steps changed."""
+    parts = list(differences)
+    return Difference(
+        tuple(name for part in parts for name in part.added), tuple(name for part in parts for name in part.removed)
+    )
+
+
+def _steps(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (items[start : start + STEP] for start in range(0, len(items), STEP))
 
 
 def filtered_by(spec: ServerSpec, tool: str) -> str:

@@ -11,6 +11,7 @@ import random
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -56,6 +57,8 @@ class Workshop(msgspec.Struct, frozen=True):
     # Called in the event loop, and must not raise: something happened; a server's tools are others now.
     emit: Callable[[EngineEvent], None]
     tools_changed: Callable[["Supervisor"], None]
+    # The same, in steps, when they are very many.
+    take_over: Callable[["Supervisor"], Awaitable[None]]
     # Asks for the places of servers that run to be given to those that need one.
     take_turns: Callable[[], None] = lambda: None
     jitter: Callable[[], float] = lambda: random.uniform(-1, 1)
@@ -373,7 +376,8 @@ class Supervisor:
         return after.actions
 
     def _begin_life(self) -> None:
-        life = Life(self.spec, self._told, self.workload, self.catalog, self.injection, self.chatter)
+        discovered = partial(self._workshop.take_over, self)
+        life = Life(self.spec, self._told, discovered, self.workload, self.catalog, self.injection, self.chatter)
         self.access.life = life
         self._life_is_over = False
         self._workshop.logbook.begin(self.spec)

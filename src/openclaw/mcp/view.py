@@ -4,15 +4,16 @@ Agents with equal specs share a view. A Tool is made once and stays the same obj
 prompts stay cacheable and compiled checks stay good.
 """
 
+import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from msgspec import structs
 
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.mcp.bridge import tool_of
-from openclaw.mcp.registry import Difference, Registry, ToolEntry, Toolset
+from openclaw.mcp.registry import Difference, Registry, ToolEntry, Toolset, together
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.supervisor import Supervisor
 from openclaw.mcp.wording import absence, trouble, where_to_look
@@ -22,6 +23,8 @@ from openclaw.tool import Absence, Run, Tool
 _log = logging.getLogger(__name__)
 
 _NONE = Toolset()
+# Of one server: tools whose unusual name is told in the log.
+MOST_RENAMED = 100
 
 MakeRun = Callable[["View", str], Run]
 
@@ -46,28 +49,62 @@ class View:
         self._checkers: dict[str, tuple[ToolEntry, Checker]] = {}
         self._list: list[Tool] | None = None
         self._taken: dict[str, Toolset] = {}
+        # Servers whose tools are being taken over in steps.
+        self._in_steps: set[str] = set()
+        # How many tools of each server could not have their usual name.
+        self._renamed: dict[str, int] = {}
         # Known tools first get the names they had: all of them, before a server can come up with others.
         for name in self.supervisors:
             self.update(name)
 
     def update(self, server: str) -> Difference:
-        """Take over what a server offers now."""
+        """Take over what a server offers now; nothing while that is being done in steps."""
+        return Difference() if server in self._in_steps else together(self._updating(server))
+
+    async def update_in_steps(self, server: str, note: Callable[[Difference], None]) -> None:
+        """The same for a server that offers very much: everybody else has a turn in between. What each step changed is noted."""
+        if server in self._in_steps:
+            return
+        self._in_steps.add(server)
+        try:
+            # Until what was taken over is what the server offers by then.
+            while self._taken.get(server) is not self._offered(server):
+                for difference in self._updating(server):
+                    note(difference)
+                    await asyncio.sleep(0)
+        finally:
+            self._in_steps.discard(server)
+
+    def _offered(self, server: str) -> Toolset:
         supervisor = self.supervisors[server]
-        toolset = supervisor.catalog.toolset if supervisor.standing.is_offering else _NONE
+        return supervisor.catalog.toolset if supervisor.standing.is_offering else _NONE
+
+    def _updating(self, server: str) -> Iterator[Difference]:
+        toolset = self._offered(server)
         if self._taken.get(server) is toolset:
-            return Difference()
+            return
+        for difference in self.registry.updating(server, toolset):
+            self._changed(server, difference)
+            yield difference
         self._taken[server] = toolset
-        difference = self.registry.update(server, toolset)
+
+    def _changed(self, server: str, difference: Difference) -> None:
         self._list = None
         for name in difference.removed:
             self._made.pop(name, None)
             self._checkers.pop(name, None)
         for name in difference.added:
             entry = self.registry.entry(name)
-            usual = self.registry.base(server, entry.definition.name) if entry else name
-            if entry is not None and usual != name:
-                _log.warning("MCP server '%s': the name %s is taken, its tool is offered as %s.", server, usual, name)
-        return difference
+            if entry is not None and entry.is_renamed:
+                self._tell_renamed(server, entry)
+
+    def _tell_renamed(self, server: str, entry: ToolEntry) -> None:
+        told = self._renamed[server] = self._renamed.get(server, 0) + 1
+        if told <= MOST_RENAMED:
+            usual = self.registry.base(server, entry.definition.name)
+            _log.warning("MCP server '%s': the name %s is taken, its tool is offered as %s.", server, usual, entry.name)
+        elif told == MOST_RENAMED + 1:
+            _log.warning("MCP server '%s': names of more of its tools are taken.", server)
 
     def tools(self) -> Sequence[Tool]:
         if self._list is None:

@@ -147,3 +147,10 @@ def test_the_first_matching_pattern_is_named() -> None:
 )
 def test_a_server_is_typed_as_it_is_called_unless_that_is_no_word(server: str, typed: str) -> None:
     assert typed_name(server) == typed
+
+
+def test_very_many_tools_that_want_one_name_get_numbers_without_trying_all_of_them() -> None:
+    claims = Claims()
+    assert [claims.claim("web__--") for _ in range(20_000)][-1] == "web__---20000"
+    claims.release("web__---7")
+    assert [claims.claim("web__--"), claims.claim("web__--")] == ["web__---7", "web__---20001"]
