@@ -55,6 +55,11 @@ def modules() -> list[Path]:
     return sorted(SOURCE.rglob("*.py"))
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def name_of(path: Path) -> str:
     parts = path.relative_to(SOURCE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -69,7 +74,7 @@ def part_of(module: str) -> str:
 @cache
 def imports_of(path: Path) -> list[tuple[str, int, bool]]:
     """Every imported module, its line, and whether the statement stands at the top of the file (types included)."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     inner = {
         node
         for function in ast.walk(tree)
@@ -105,14 +110,14 @@ def test_every_module_has_a_place_on_the_map() -> None:
 
 
 def test_every_module_says_in_its_docstring_what_it_owns() -> None:
-    bare = [str(path) for path in modules() if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]
+    bare = [str(path) for path in modules() if not ast.get_docstring(tree_of(path))]
     assert not bare
 
 
 def test_a_class_has_a_name_of_its_own() -> None:
     homes: dict[str, list[str]] = {}
     for path in modules():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(name_of(path))
     assert {name: found for name, found in homes.items() if len(found) > 1 and name not in SHARED_NAMES} == {}
@@ -197,7 +202,7 @@ def test_programs_are_started_in_one_place_by_whatever_name() -> None:
     wrong = [
         f"{name_of(path)}:{node.lineno} calls {node.func.attr}"
         for path in modules()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and isinstance(node.func.value, ast.Name)
@@ -227,7 +232,7 @@ def test_only_invoke_runs_a_tool() -> None:
     callers = [
         f"{name_of(path)}:{node.lineno}"
         for path in modules()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "run"
@@ -245,7 +250,7 @@ def test_json_is_written_by_one_encoder() -> None:
     writers = {
         name_of(path)
         for path in modules()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(path))
         if (
             isinstance(node, ast.Attribute)
             and ast.unparse(node.value) in ("msgspec.json", "json")

@@ -18,8 +18,6 @@ from parts.executable import python_program
 from parts.gateways import GatewayProcess, Running, home, running, sse_events, stdio_server
 from parts.processes import HANG_GUARD, handle_of, wait_until_gone
 
-CALLERS = 50
-
 
 @asynccontextmanager
 async def up(folder: Path, *ready: str, **config: Any) -> AsyncIterator[Running]:
@@ -69,7 +67,10 @@ async def test_only_the_servers_that_changed_are_touched(tmp_path: Path) -> None
         await asyncio.to_thread(wait_until_gone, handle)
 
 
-async def test_editing_under_fifty_callers_drops_no_call_of_an_unchanged_server(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("callers", "edits"), [(10, 2), pytest.param(50, 4, marks=pytest.mark.full)])
+async def test_editing_under_many_callers_drops_no_call_of_an_unchanged_server(
+    tmp_path: Path, callers: int, edits: int
+) -> None:
     async with up(tmp_path, "part", **servers(part=stdio_server())) as gateway:
         stop = asyncio.Event()
 
@@ -80,13 +81,13 @@ async def test_editing_under_fifty_callers_drops_no_call_of_an_unchanged_server(
                 outcomes.append((status, str(number) in answer["content"][0]["text"]))
             return outcomes
 
-        callers = [asyncio.create_task(keep_calling(number)) for number in range(CALLERS)]
+        calling = [asyncio.create_task(keep_calling(number)) for number in range(callers)]
         first = await pid(gateway, "part")
-        for number in range(4):
+        for number in range(edits):
             extra = {f"extra-{number}": stdio_server()}
             assert (await saved(gateway, servers(part=stdio_server(), **extra), tools={"deny": [f"x{number}"]}))["ok"]
         stop.set()
-        outcomes = [outcome for task in callers for outcome in await task]
+        outcomes = [outcome for task in calling for outcome in await task]
 
         assert set(outcomes) == {(200, True)}
         assert await pid(gateway, "part") == first

@@ -199,6 +199,7 @@ async def test_a_tool_that_runs_in_the_gateway_is_told_of_and_cancelled_with_its
             order.cancel()
 
 
+@pytest.mark.full
 async def test_an_order_of_many_megabytes_goes_to_the_gateway_too(place: Home, tmp_path: Path) -> None:
     """More than a terminal's frames may hold at once, and than was taken in the past."""
     file = {"data": base64.b64encode(b"PK\3\4".ljust(13 << 20, b"\0")).decode(), "mimeType": "application/zip"}

@@ -8,6 +8,7 @@ import ast
 import typing
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,7 @@ class Reading(ast.NodeVisitor):
         self.generic_visit(node)
 
 
+@cache
 def keys_read() -> set[tuple[str, str]]:
     """Every (type, field) that some module reads."""
     trees = [ast.parse(file.read_text("utf-8")) for file in sorted(SOURCE.rglob("*.py"))]

@@ -127,10 +127,11 @@ def test_marks_are_found_in_the_environment_only_of_living_processes() -> None:
     process.stdin.close()
 
 
-def test_a_process_is_found_in_the_middle_of_its_exec() -> None:
+@pytest.mark.parametrize("looks", [50, pytest.param(1_000, marks=pytest.mark.full)])
+def test_a_process_is_found_in_the_middle_of_its_exec(looks: int) -> None:
     """For a moment it has no environment. One look in a few hundred meets that moment."""
     mark = "a mark for this test alone"
-    for _ in range(500):
+    for _ in range(looks):
         process = subprocess.Popen(["sleep", "600"], env={"PATH": os.environ["PATH"], guardian.VARIABLE: mark})
         try:
             assert process.pid in guardian.find(mark.encode())
