@@ -16,7 +16,7 @@ from openclaw.protocol.framing import LineFramer
 from openclaw.protocol.jsonrpc import Malformed, decode
 from openclaw.protocol.sse import SseParser
 from openclaw.security.egress import OPERATOR
-from openclaw.transport.base import Transport
+from openclaw.transport.base import LARGE, Transport
 from openclaw.transport.connection import Connection
 from openclaw.transport.endpoint import Destination
 from openclaw.transport.http import HttpTransport
@@ -106,6 +106,34 @@ async def test_a_flood_of_events_on_the_old_stream_is_read_in_turn_with_others()
     async with raw_server(lambda _: SSE + endpoint + b'data: {"method":"n"}\n\n' * MESSAGES) as port:
         transport = LegacySseTransport(Destination(f"http://127.0.0.1:{port}/", ClientOptions(rules=OPERATOR)))
         assert await worst_turn(transport, nothing) < IN_ONE_TURN
+
+
+async def test_between_reading_a_large_answer_and_using_it_others_have_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To read it and to use it take tens of milliseconds each: whoever got ready in the meantime comes first."""
+    loop, turn, read_in = asyncio.get_running_loop(), 0, 0
+    received = Connection.received
+
+    def count() -> None:
+        nonlocal turn, handle
+        turn += 1
+        handle = loop.call_soon(count)
+
+    def noted(connection: Connection, data: bytes, origin: int | None) -> None:
+        nonlocal read_in
+        received(connection, data, origin)
+        read_in = turn
+
+    monkeypatch.setattr(Connection, "received", noted)
+    body = b'{"jsonrpc":"2.0","id":1,"result":{"text":"' + b"x" * LARGE + b'"}}'
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+    async with raw_server(lambda _: head + body) as port:
+        transport = HttpTransport(Destination(f"http://127.0.0.1:{port}/", ClientOptions(rules=OPERATOR)))
+        async with Connection(transport) as connection:
+            handle = loop.call_soon(count)
+            await connection.request("ping", timeout=60)
+            handle.cancel()
+    # Without a pause whoever waits for it goes on in the very next turn.
+    assert turn - read_in > 1
 
 
 def test_a_batch_of_very_many_messages_is_refused_whole() -> None:
