@@ -251,8 +251,8 @@ async def test_attachments_that_are_refused_are_an_error_and_reach_no_model(
 
 
 async def test_ten_images_take_less_memory_than_four_times_their_line(tmp_path: Path) -> None:
-    """A part of what is allowed, beside what the process takes anyway; the whole is in the full tier."""
-    image = item(png(1 << 20), "image/png")
+    """A fifth of what is allowed, beside what the process takes anyway; the whole is in the full tier."""
+    image = item(png(3 << 20), "image/png")
     async with ChatServer([Answer("small"), Answer("large")]) as chat:
         async with OrderProcess(tmp_path, config=local_model(chat.url, chat.key)) as server:
             await server.initialize()
