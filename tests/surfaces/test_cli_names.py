@@ -32,6 +32,25 @@ def test_refreshing_a_server_that_is_not_configured_is_a_mistake_in_the_command(
     )
 
 
+@pytest.mark.parametrize("word", ["refresh", "logs", "tools", "restart"])
+def test_a_command_about_a_server_that_is_not_started_says_why_and_where_in_one_sentence(
+    word: str, person: Program
+) -> None:
+    entries = {"typo": {"command": "x", "env": {"KEY": "${NOT_SET}"}}, "off": {"command": "x", "enabled": False}}
+    person.configure(json.dumps({"mcp": {"servers": entries}}))
+    typo, off = (person.run("mcp", word, name) for name in entries)
+    assert (typo.code, typo.out, typo.err.splitlines()[-1]) == (
+        2,
+        "",
+        "error: MCP server 'typo' is not started: ${NOT_SET} is not set (openclaw.json:1 mcp.servers.typo). "
+        "Correct it, then check it with `openclaw config validate`.",
+    )
+    assert (off.code, off.err.splitlines()[-1]) == (
+        2,
+        "error: MCP server 'off' is disabled. Run: openclaw mcp enable off",
+    )
+
+
 def test_a_server_with_a_blank_in_its_name_is_typed_as_in_its_tools(person: Program) -> None:
     entry = shop(person, resources={"notes://today": "buy milk"}, prompts=[{"name": "greet"}])
     person.configure(json.dumps({"mcp": {"servers": {"my shop": entry}}}))
