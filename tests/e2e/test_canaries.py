@@ -95,8 +95,8 @@ class Gossip(AuthServer):
         self.refusals = 1
 
     def heard(self) -> list[str]:
-        """Tokens, codes, verifiers, states, secrets of clients: all that was given out, and all that came."""
-        private = ("code", "code_verifier", "state", "refresh_token", "client_secret")
+        """Tokens, codes, verifiers, secrets of clients: all that was given out, and all that came."""
+        private = ("code", "code_verifier", "refresh_token", "client_secret")
         came = [seen.form[name] for seen in self.seen for name in private if name in seen.form]
         return [*dict.fromkeys([*sorted(self.secrets), *came])]
 
@@ -260,10 +260,10 @@ async def by_a_gateway(home: Home, guarded: Gossip) -> dict[str, bytes]:
         seen["chat"] = f"{typed.out}\n{typed.err}".encode()
         await run("agent", "--agent", "other", "--session-key", "o", "-m", "And now?")
         await run("sessions", "export", "agent:other:o")
-        # One that nobody ends: its state and verifier are on the disk.
+        # One that nobody ends: its verifier is on the disk.
         await home.openclaw("mcp", "auth", "guarded", "--no-browser", "--json")
         for words in (
-            *(("status",), ("gateway", "status"), ("doctor", "--probe"), ("config", "get", "mcp"), ("audit", "--json")),
+            *(("status",), ("gateway", "status"), ("doctor",), ("config", "get", "mcp"), ("audit", "--json")),
             *(("mcp", "status", "guarded", "--json"), ("mcp", "logs", "guarded"), ("mcp", "servers")),
             ("mcp", "auth", "guarded", "--logout"),
         ):

@@ -123,4 +123,5 @@ class Pending(AuthRecord, frozen=True):
 
     def once(self) -> tuple[str, ...]:
         """Those that are good for this sign-in alone."""
-        return self.question.verifier, self.question.state
+        # Not the state: it stands in the address that the person is given.
+        return (self.question.verifier,)

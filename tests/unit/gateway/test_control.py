@@ -101,7 +101,7 @@ async def calling(place: Path, *words: bytes, go: bool = True) -> AsyncIterator[
 async def test_output_goes_out_in_order_and_the_exit_code_comes_last() -> None:
     async def work(request: CommandRequest, console: Console) -> int:
         console.line(" ".join(request.words))
-        console.note("careful \udcff")
+        console.err("careful \udcff\n")
         console.out("x" * (wire.PIECE_BYTES + 1))
         return 7
 
