@@ -112,8 +112,13 @@ class App:
     ) -> None:
         await self._exit.aclose()
 
-    async def reload(self, config: Config) -> None:
-        """Take over a changed config: policy at once, then servers; agents, skills and models from their next turn on."""
+    async def reload(self, config: Config, *, instead_of: Config | None = None) -> None:
+        """Take over a changed config: policy at once, then servers; agents, skills and models from their next turn on.
+
+        It is out of date, and left alone, when another one is in use by now than `instead_of`, which it was read under.
+        """
+        if instead_of is not None and self.config is not instead_of:
+            return
         # One that is being looked for now belongs to the config before.
         self._selections = {}
         retired: Models | None = None

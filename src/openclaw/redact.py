@@ -126,9 +126,9 @@ def retire(value: str) -> None:
             for oldest in list(islice(_retired, _LEAVING)):
                 del _retired[oldest], _values[oldest]
                 _fresh.discard(oldest)
-            # In this order: a reader who has no lock finds either what was made before or something to wait for.
-            _fresh.update(_values)
-            _known = ()
+            # Made anew at once: a reader who has no lock finds what was made before, or this.
+            _known = (_searchable(frozenset(_values)),)
+            _fresh.clear()
 
 
 def _all_known() -> tuple[_Known, ...]:
@@ -136,6 +136,8 @@ def _all_known() -> tuple[_Known, ...]:
     global _known
     if _fresh:
         with _lock:
+            if not _fresh:
+                return _known
             values, parts = set(_fresh), list(_known)
             while parts and (len(parts[-1].values) <= 2 * len(values) or len(values) + len(parts[-1].values) <= _FEW):
                 values |= parts.pop().values

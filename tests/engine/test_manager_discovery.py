@@ -513,6 +513,25 @@ async def test_a_tool_that_goes_while_a_long_list_is_taken_over_is_gone_afterwar
             assert len(names(manager)) == many - 1
 
 
+async def test_a_server_that_is_stopped_while_its_long_list_is_taken_over_offers_what_a_stopped_one_does(
+    tmp_path: Path,
+) -> None:
+    many = 10 * STEP
+    async with Site("memory", tmp_path) as site:
+        site.plan(tools=[tool("announce")])
+        async with Manager([site.spec()], services=site.services) as manager:
+            server = manager.server("shop")
+            site.plan(tools=[tool(f"t{n:04}") for n in range(many)])
+            refreshing = asyncio.create_task(server.refresh())
+            while manager.status()[0].tools < STEP:
+                await asyncio.sleep(0)
+            server.stop("disconnected by hand")
+            await asyncio.gather(refreshing, return_exceptions=True)
+            while manager.status()[0].state != "stopped":
+                await asyncio.sleep(0)
+            assert names(manager) == []
+
+
 @pytest.mark.requirement("002-3.2-events")
 async def test_the_state_of_every_server_reaches_subscribers_and_streams(site: Site) -> None:
     manager = Manager([site.spec()], services=site.services)

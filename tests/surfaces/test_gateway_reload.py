@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -313,30 +312,31 @@ async def test_a_log_level_saved_before_a_command_changed_the_engines_config_is_
     assert told == [LoggingSection(level="debug")]
 
 
-# Prints its second argument; the first time it says in one pipe that it was asked, and waits for a word in the other.
-WAITS_ONCE = """import os, sys
-folder, token = sys.argv[1:]
+# Prints its second argument; the first time it waits until whoever listens at the port of the first one ends the connection.
+WAITS_ONCE = """import os, socket, sys
+port, token = sys.argv[1:]
 try:
-    os.mkdir(f"{folder}/once")
+    os.mkdir(sys.argv[0] + ".once")
 except FileExistsError:
     pass
 else:
-    open(f"{folder}/asked", "w").close()
-    open(f"{folder}/answer").close()
+    with socket.create_connection(("127.0.0.1", int(port))) as asked:
+        asked.recv(1)
 print(token)"""
 
 
 async def test_a_command_given_while_a_saved_file_is_being_read_is_not_undone_by_it(tmp_path: Path) -> None:
     off = servers(part=stdio_server(enabled=False))
-    async with up(tmp_path, **off) as gateway:
-        for name in ("asked", "answer"):
-            os.mkfifo(tmp_path / name)
+    asked: asyncio.Queue[asyncio.StreamWriter] = asyncio.Queue()
+    listener = await asyncio.start_server(lambda reader, writer: asked.put_nowait(writer), "127.0.0.1", 0)
+    async with listener, up(tmp_path, **off) as gateway:
+        port = listener.sockets[0].getsockname()[1]
         # The token is the same as before; whoever asks for it the first time has to wait.
         helper = python_program(tmp_path / "helper", WAITS_ONCE, "-IS")
         provider = {
             "source": "exec",
             "command": str(helper),
-            "args": [str(tmp_path), gateway.home.token],
+            "args": [str(port), gateway.home.token],
             "jsonOnly": False,
         }
         told = asyncio.create_task(gateway.reloaded())
@@ -347,9 +347,9 @@ async def test_a_command_given_while_a_saved_file_is_being_read_is_not_undone_by
             secrets={"providers": {"slow": provider}},
         )
         async with asyncio.timeout(HANG_GUARD):
-            await asyncio.to_thread((tmp_path / "asked").read_bytes)
+            waiting = await asked.get()
             await gateway.post("/v1/mcp/servers/part/enable")
-            await asyncio.to_thread((tmp_path / "answer").write_bytes, b"")
+            waiting.close()
             assert await told == {"ok": True, "problem": ""}
         status, answer = await call(gateway, "part__echo", text="hello")
 

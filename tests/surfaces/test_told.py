@@ -72,6 +72,15 @@ async def test_a_chat_tells_of_each_trouble_once(where: str, tmp_path: Path) -> 
     assert LINES[0] in again.stderr
 
 
+async def test_servers_that_take_turns_are_no_trouble(tmp_path: Path) -> None:
+    servers = {name: stdio_server() for name in ("one", "two", "three")}
+    with home(tmp_path) as place:
+        place.save({"mcp": {"servers": servers, "maxConcurrentServers": 1}, **place.script({"text": "Hello."})})
+        done = await asyncio.to_thread(place.run, "agent", "-m", "hi")
+    assert (done.returncode, done.stdout) == (0, "Hello.\n")
+    assert "maxConcurrentServers" not in done.stderr
+
+
 async def test_what_the_answer_says_is_not_told_again(tmp_path: Path) -> None:
     async with troubled(tmp_path, "here", {"text": f"I cannot: {LINES[1]}"}) as place:
         done = await asyncio.to_thread(place.run, "agent", "-m", "hi")

@@ -2,6 +2,8 @@
 
 import base64
 import json
+import sys
+import threading
 from collections import Counter
 from urllib.parse import quote, quote_plus
 
@@ -114,6 +116,32 @@ def test_of_values_that_were_replaced_the_oldest_make_room_and_no_other() -> Non
     assert redact("rotating-token-00000-rotating") == "rotating-token-00000-rotating"
     for kept in ("rotating-token-00500-rotating", "rotating-token-01199-rotating", "live-token-4711-of-a-server"):
         assert redact(kept) == MASK
+
+
+def test_a_live_value_is_masked_while_another_thread_makes_room() -> None:
+    live, done = "a-live-secret-0123456789", threading.Event()
+    usual = sys.getswitchinterval()
+
+    def make_room() -> None:
+        for number in range(6_000):
+            remember(f"replaced-{number:06}-value")
+            retire(f"replaced-{number:06}-value")
+        done.set()
+
+    with forgetting():
+        remember(live)
+        thread = threading.Thread(target=make_room)
+        # Threads take turns often: what may happen between two steps happens.
+        sys.setswitchinterval(1e-6)
+        try:
+            thread.start()
+            seen = set()
+            while not done.is_set():
+                seen.add(mask(live))
+        finally:
+            sys.setswitchinterval(usual)
+            thread.join()
+    assert seen <= {MASK}
 
 
 def test_a_retired_value_that_is_used_again_is_live_again() -> None:

@@ -5,6 +5,7 @@ found by the address in the config, the owner, the issuer and the resource, and 
 `bearer.py` and `login.py` do.
 """
 
+import shlex
 from collections.abc import Awaitable, Callable
 from secrets import token_urlsafe
 from time import time
@@ -180,7 +181,8 @@ class Account:
         return await self.exchange.run(flow)
 
     def sign_in_needed(self, why: str) -> SignInNeededError:
-        agent = f" --agent {self.spec.owner}" if self.spec.owner else ""
+        agent = f" --agent {shlex.quote(self.spec.owner)}" if self.spec.owner else ""
         return SignInNeededError(
-            f"The server '{self.spec.name}' {why}.", hint=f"Run `openclaw mcp auth {self.spec.name}{agent}`."
+            f"The server '{self.spec.name}' {why}.",
+            hint=f"Run `openclaw mcp auth {shlex.quote(self.spec.name)}{agent}`.",
         )

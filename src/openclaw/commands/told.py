@@ -39,7 +39,9 @@ def worth_telling(
     """One line for each fact, with what to do. `careless` is what there is to say about servers' credentials, by their names. What is wrong
     with those named in `but` was said already."""
     lines = [f"{text}." for one in found for text in careless.get(one.name, ())]
-    lines += [f"{said} {next_step(one)}".rstrip() for one in found if one.name not in but and (said := trouble(one))]
+    # One that is stopped is so by a person's word, or until it is needed.
+    troubled = [one for one in found if one.name not in but and one.state != "stopped"]
+    lines += [f"{said} {next_step(one)}".rstrip() for one in troubled if (said := trouble(one))]
     return lines + [said for one in found if (said := held_back_by(one))]
 
 

@@ -26,7 +26,7 @@ _FOREIGN = re.compile(
 # What READMEs write where a credential goes, and references of other programs that may be ordinary text anywhere else.
 _BLANK = re.compile(
     r"(?:(?:Bearer|Basic|token) )?(?:<[A-Za-z][\w .-]*>|\{\{\s*[\w.]+\s*\}\}|%[A-Z][A-Z0-9_]{2,}%|\$env:\w+|\{env:\w+\}"
-    r"|\$\{[^{}]+\}|your[-_ ](?:\w+[-_ ])*(?:key|token|secret|password|pat)(?:[-_ ]here)?)",
+    r"|\$\{[^{}]+\}|your[-_ ](?:[^\W_]+[-_ ])*(?:key|token|secret|password|pat)(?:[-_ ]here)?)",
     re.IGNORECASE,
 )
 _BARE = re.compile(r"\$([A-Z_][A-Z0-9_]*)")

@@ -60,20 +60,21 @@ class Reloader:
     async def _reload(self) -> None:
         paths, env = self._app.paths, self._app.engine.env
         try:
-            used = None
-            # A command may have changed the file after it was read here, and be ahead of us: what was read is out of date then.
-            while used is not self._app.config:
+            while True:
                 used = self._app.config
                 config = await asyncio.to_thread(load_config, paths, env)
                 if config.missing and not used.missing:
                     # Some editors take the old file away before they write the new one.
                     raise OpenClawError(f"{paths.config_file} is gone.", hint="Put it back, or stop the gateway.")
                 rules = await rules_of(config, env, paths.gateway_token_file)
+                # A command may have changed the file after it was read here, and be ahead of us: what was read is out of date then.
+                if used is self._app.config:
+                    break
         except OpenClawError as error:
             self._refuse(error)
             return
         self.problem, self._troubled = "", frozenset()
-        await self._adopt(config, rules)
+        await self._adopt(config, rules, used)
         self._observer.reloaded(self.problem)
 
     def _refuse(self, error: OpenClawError) -> None:
@@ -86,14 +87,14 @@ class Reloader:
             _log.error("%s", problem)
         self._observer.reloaded(self.problem)
 
-    async def _adopt(self, config: Config, rules: GuardRules) -> None:
+    async def _adopt(self, config: Config, rules: GuardRules, used: Config) -> None:
         self._http.change(rules)
         # Compared with what the log was made from: a command may have given the App a newer config already.
         if config.root.logging != self._logged:
             self._logged = config.root.logging
             self._log_as(self._logged)
         # Servers that have to stop may take their time; the next change of the file must not wait for them.
-        self._spawn(self._app.reload(config))
+        self._spawn(self._app.reload(config, instead_of=used))
         try:
             await self._http.move(config.root.gateway)
         except OpenClawError as error:

@@ -37,7 +37,7 @@ from openclaw.mcp.fetching import may_fetch
 from openclaw.mcp.resources import Injection
 from openclaw.mcp.status import EngineEvent, PromptsChanged, ResourceChanged, auth_of
 from openclaw.mcp.turnstile import Turnstile
-from openclaw.mcp.wording import where_to_look
+from openclaw.mcp.wording import command, where_to_look
 from openclaw.mcp.workload import Workload
 from openclaw.protocol.jsonrpc import parse
 from openclaw.protocol.lifecycle import Event
@@ -125,7 +125,7 @@ def event_of(error: OpenClawError, spec: ServerSpec) -> Event:
         case HttpStatusError(status=401) if auth_of(spec) == "headers":
             return Event("broken", "The server refused the configured Authorization header.")
         case HttpStatusError(status=401):
-            return Event("sign-in", f"The server wants a sign-in. Run `openclaw mcp auth {spec.name}`.")
+            return Event("sign-in", f"The server wants a sign-in. Run `{command('auth', spec.name, spec.owner)}`.")
         case HttpStatusError(status=403):
             return Event("broken", reason)
         case SecretError(passing=True):
@@ -233,12 +233,13 @@ class Life:
         """What it waits for before it is started; its own time begins behind that.
 
         Twelve programs that are fetched all at once get in each other's way until none is up in its time. So the first fetch of each keeps
-        its place; one that did not come up then is nobody's concern but its own.
+        its place. One that did not come up then is nobody's concern but its own, and makes room for more: where nothing can be fetched,
+        nobody waits for all of them one after the other.
         """
         if not self._spec.command:
             return nullcontext()
         if fetches and not self._catalog.was_left_fetching and not self._catalog.is_overdue:
-            return places.fetchers.place(at_most=min(self._spec.connect_timeout, FETCHER_YIELDS))
+            return places.fetchers.place(at_most=min(self._spec.connect_timeout, FETCHER_YIELDS), widens=True)
         return places.starters.place(at_most=STARTER_YIELDS)
 
     async def _attempt(

@@ -6,6 +6,7 @@ that it was not checked.
 """
 
 import asyncio
+import logging
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -20,10 +21,14 @@ from openclaw.process.run import run
 from openclaw.tool import OwnWords
 from openclaw.transport.base import PAUSE
 
+_log = logging.getLogger(__name__)
+
 # Structured content that is taken apart here, in bytes: some ten milliseconds. More would hold up everybody.
 MAX_STRUCTURE = 1024 * 1024
-# Seconds: twenty times what the largest message takes.
+# Seconds for one result, waiting for its turn included: twenty times what the largest message takes.
 PATIENCE = 30.0
+# Of what the program says before it fails.
+MAX_SAID = 500
 _MISFIT = "The structured result does not fit the tool's own output schema:"
 
 
@@ -53,8 +58,11 @@ async def checked_beside(call: CallResult, schema: Raw, place: asyncio.Lock) -> 
     """
     # To read the result took a while already: others have a turn before a program is started for it.
     await asyncio.sleep(PAUSE)
-    async with place:
-        verdict = await _verdict(memoryview(schema), memoryview(call.structured_content))
+    try:
+        async with asyncio.timeout(PATIENCE), place:
+            verdict = await _verdict(memoryview(schema), memoryview(call.structured_content))
+    except TimeoutError:
+        verdict = OutputVerdict(problem=f"that takes longer than {PATIENCE:g} seconds")
     if verdict.fault:
         return CallResult.refused(f"{_MISFIT} {verdict.fault}")
     if verdict.problem:
@@ -67,15 +75,15 @@ async def _verdict(schema: memoryview, value: memoryview) -> OutputVerdict:
     try:
         finished = await run(
             [sys.executable, "-I", "-m", "openclaw.mcp.output_program", str(schema.nbytes)],
-            timeout=PATIENCE,
+            timeout=2 * PATIENCE,
             env={},
             input=[schema, value],
         )
     except ProcessError as error:
         return OutputVerdict(problem=f"the program for that cannot be started ({error.message.rstrip('.')})")
-    if finished.timed_out:
-        return OutputVerdict(problem=f"that takes longer than {PATIENCE:g} seconds")
     try:
         return msgspec.json.decode(finished.stdout, type=OutputVerdict)
     except msgspec.DecodeError:
+        said = finished.stderr.decode("utf-8", "replace").strip()[-MAX_SAID:]
+        _log.warning("The check of a large result ended with code %d: %s", finished.returncode, said)
         return OutputVerdict(problem="the program for that ended without a word")

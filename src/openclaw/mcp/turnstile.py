@@ -76,8 +76,11 @@ class Turnstile:
                 turn.set_result(None)
 
     @asynccontextmanager
-    async def place(self, *, at_most: float) -> AsyncIterator[None]:
-        """Hold a place for the body, but never longer than `at_most` seconds: who is slow goes on without one."""
+    async def place(self, *, at_most: float, widens: bool = False) -> AsyncIterator[None]:
+        """Hold a place for the body, but never longer than `at_most` seconds: who is slow goes on without one.
+
+        With `widens` there are twice as many places from then on: many slow ones do not wait for each other in turn.
+        """
         await self.enter()
         held = True
 
@@ -87,7 +90,12 @@ class Turnstile:
                 held = False
                 self.leave()
 
-        timer = asyncio.get_running_loop().call_later(at_most, give_back)
+        def time_is_up() -> None:
+            if widens:
+                self.resize(2 * self.places)
+            give_back()
+
+        timer = asyncio.get_running_loop().call_later(at_most, time_is_up)
         try:
             yield
         finally:

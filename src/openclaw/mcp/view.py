@@ -74,6 +74,8 @@ class View:
                     await asyncio.sleep(0)
         finally:
             self._in_steps.discard(server)
+            # Also when it was cancelled half-way.
+            self.update(server)
 
     def _offered(self, server: str) -> Toolset:
         supervisor = self.supervisors[server]

@@ -166,7 +166,7 @@ class Plugins:
         self._loading: asyncio.Task[None] | None = None
         self._has_own = asyncio.Event()
         # Those that hung while they were started, with the settings they had then.
-        self._hung: dict[str, PluginSettings] = {}
+        self._hung: dict[str, tuple[PluginSettings, float]] = {}
         # Those that run and hung once: nobody waits for them any more.
         self._late: set[str] = set()
         # By agent: what was offered the last time, and what was taken of it.
@@ -329,7 +329,7 @@ class Plugins:
                 await self._stop(name)
                 status = replace(status, state="off", reason=off)
             elif running is None:
-                if self._hung.get(name) == settings:
+                if self._hung.get(name) == (settings, self._start_seconds):
                     raise PluginFault("it hung when it was started, and is not tried again until its settings change")
                 plugin = await in_thread(found.load, self._start_seconds)
                 status = _described(status, plugin)
@@ -339,7 +339,7 @@ class Plugins:
                 status = replace(status, reason=await self._change(name, running, settings))
         except PluginFault as fault:
             if isinstance(fault, PluginHung):
-                self._hung[name] = settings
+                self._hung[name] = settings, self._start_seconds
             _log.error("plugin %s is not loaded: %s", name, fault)
             status = replace(status, state="failed", reason=str(fault))
         return status

@@ -294,6 +294,7 @@ def test_a_credential_that_looks_like_a_blank_to_fill_in_is_sent_as_written_with
     "value",
     [
         "yours-truly",
+        "your_" + "a_" * 500 + "!",
         "<b>bold</b>",
         "100%",
         "%d%",

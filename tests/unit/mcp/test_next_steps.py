@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from openclaw.config.servers import ServerSpec
-from openclaw.errors import ConnectError, LinkLostError, OpenClawError
+from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, OpenClawError
 from openclaw.mcp.life import event_of
 from openclaw.mcp.status import ServerStatus, ShownState
 from openclaw.mcp.wording import CORRECT, absence, next_step, refusal, trouble
@@ -26,6 +26,12 @@ def test_the_end_of_a_program_names_the_command_that_shows_what_it_wrote(error: 
 def test_a_better_hint_stands_alone() -> None:
     late = ConnectError("The server did not answer.", hint="It needs more time.")
     assert event_of(late, LOCAL) == Event("lost", "The server did not answer. It needs more time.")
+
+
+def test_a_server_of_one_agent_that_wants_a_sign_in_names_the_whole_command() -> None:
+    spec = replace(REMOTE, name="my notes", owner="writer")
+    told = "The server wants a sign-in. Run `openclaw mcp auth 'my notes' --agent writer`."
+    assert event_of(HttpStatusError(401, "Unauthorized"), spec) == Event("sign-in", told)
 
 
 def test_a_remote_server_wrote_nothing_that_could_be_shown() -> None:

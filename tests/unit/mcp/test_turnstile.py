@@ -105,3 +105,22 @@ async def test_more_places_let_those_in_who_wait_and_fewer_put_nobody_out() -> N
         await asyncio.sleep(0)
     await visits[2]
     assert (gate.inside, gate.waiting) == (1, 0)
+
+
+async def test_who_uses_up_the_time_of_a_place_that_widens_lets_more_in_than_went() -> None:
+    gate, inside = Turnstile(1), []
+
+    async def stay(number: int) -> None:
+        async with gate.place(at_most=0.01, widens=True):
+            inside.append(number)
+            await asyncio.Event().wait()
+
+    visits = [await started(stay(number)) for number in range(4)]
+    assert inside == [0]
+    while len(inside) < 3:
+        await asyncio.sleep(0)
+    # One went and its place became two: both were taken in the same moment.
+    assert inside[:3] == [0, 1, 2]
+    for visit in visits:
+        visit.cancel()
+    await asyncio.gather(*visits, return_exceptions=True)

@@ -12,6 +12,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from openclaw.content import Text, ToolCall
 from openclaw.plugins import PluginContext, PluginHandle, ToolPlugin
@@ -597,6 +598,16 @@ async def test_a_plugin_that_hung_at_its_start_is_tried_again_only_with_other_se
     }
     shelf.module("hangs").gate.set()
     await plugins.apply(shelf.rules(changed=True))
+    assert await imported(shelf.folder / "hangs.log", 2) == 2
+    await plugins.close()
+
+
+async def test_a_plugin_that_was_given_too_little_time_is_tried_again_with_more(shelf: Shelf) -> None:
+    shelf.put("hangs", COUNTS + IN_IMPORT)
+    plugins = await shelf.load(start=BOUND)
+    assert await imported(shelf.folder / "hangs.log", 1) == 1
+    shelf.module("hangs").gate.set()
+    await plugins.apply(replace(shelf.rules(), start_seconds=HANG_GUARD))
     assert await imported(shelf.folder / "hangs.log", 2) == 2
     await plugins.close()
 
