@@ -649,3 +649,27 @@ def _cut_off(done: asyncio.Event) -> Fault:
         return await reset()(server, request, message)
 
     return fault
+
+
+async def test_a_call_that_comes_in_the_middle_of_an_attempt_which_fails_is_made_by_the_next() -> None:
+    async with HttpServer(Plan(revisions=("2025-11-25",))) as server:
+        begun, go_on = asyncio.Event(), asyncio.Event()
+
+        async def cut_off_later(server: HttpServer, request: web.Request, message: Message) -> web.StreamResponse:
+            begun.set()
+            await go_on.wait()
+            return await reset()(server, request, message)
+
+        spec = ServerSpec("shop", transport="streamable-http", url=server.url)
+        async with Manager([spec]) as manager:
+            await manager.call("shop__echo", {"text": "first"})
+            server.fault("initialize", cut_off_later)
+            await server.stop()
+            await server.start()
+            restarting = asyncio.create_task(manager.server("shop").restart())
+            await begun.wait()
+            called = asyncio.create_task(manager.call("shop__echo", {"text": "second"}))
+            await asyncio.sleep(0)
+            go_on.set()
+            assert words(await called) == "second"
+            await asyncio.gather(restarting, return_exceptions=True)

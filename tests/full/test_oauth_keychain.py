@@ -95,5 +95,6 @@ def test_a_secret_in_the_keychain_reaches_the_server_that_names_it(tmp_path: Pat
         f"{OPENCLAW} mcp call parts__environment",
         env=home.environ,
     )
-    assert "only in the keychain" in lines[-1]
-    assert not any("only in the keychain" in line for line in lines[:-1])
+    # The server repeats what it was given: it has the secret, and we show no byte of it.
+    assert '"API_TOKEN": "[REDACTED]"' in lines[-1]
+    assert not any("only in the keychain" in line for line in lines)

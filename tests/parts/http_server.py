@@ -97,6 +97,12 @@ class Stream:
             await self.changed.wait()
 
 
+def _cut_off(server: web.Server | None) -> None:
+    for connection in list(server.connections if server else ()):
+        if connection.transport is not None:
+            connection.transport.abort()
+
+
 class HttpServer:
     def __init__(self, plan: Plan | None = None, *, tls: ssl.SSLContext | None = None) -> None:
         self.plan = plan or Plan()
@@ -153,10 +159,10 @@ class HttpServer:
             # Connections that were taken but not yet handed over come in the next rounds of the loop, and would never be closed.
             for _ in range(ACCEPT_ROUNDS):
                 await asyncio.sleep(0)
-            for connection in list(self._runner.server.connections if self._runner.server else ()):
-                if connection.transport is not None:
-                    connection.transport.abort()
+            server = self._runner.server
+            _cut_off(server)
             await self._runner.cleanup()
+            _cut_off(server)
             self._runner = None
 
     @property

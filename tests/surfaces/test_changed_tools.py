@@ -86,6 +86,17 @@ def test_a_person_is_shown_what_changed_and_asked_before_it_is_accepted(shop: Sh
     assert "held back" not in person.run("mcp", "servers").out
 
 
+def test_a_conversation_at_a_terminal_waits_for_the_answer(shop: Shop) -> None:
+    person = shop.person
+    env = person.env(PROMPT_TOOLKIT_NO_CPR="1")
+    with Terminal([OPENCLAW, "chat"], cwd=person.workspace, env=env) as terminal:
+        terminal.shows(">")
+        terminal.type("/mcp trust shop\r")
+        terminal.shows("Accept 2 changed tools as shown? [y/N]")
+        terminal.type("y\r")
+        terminal.shows("Accepted: 2 changed tools.")
+
+
 def test_what_was_shown_is_accepted_by_its_digest_in_another_process_and_nothing_else_is(shop: Shop) -> None:
     person = shop.person
     found = person.run("mcp", "status", "shop", "--json").data

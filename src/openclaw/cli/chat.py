@@ -6,6 +6,7 @@ one, and from the line on at which it is gone, an App of our own does. What a li
 """
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
@@ -147,6 +148,8 @@ async def _lines(context: Context, complete: Complete) -> AsyncIterator[str]:
             continue
         except EOFError:
             return
+        # The event loop leaves it otherwise, and who asks a question now would read that nobody is there.
+        os.set_blocking(sys.stdin.fileno(), True)
         yield line
 
 

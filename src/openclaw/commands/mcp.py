@@ -65,6 +65,9 @@ async def servers(context: Context, parsed: Parsed) -> int:
     if parsed.flag("json"):
         context.console.data([status_json(status) for status in found])
     elif not found:
+        # They may stand where another program looks for them.
+        for warning in engine.config.warnings:
+            context.console.note(str(warning))
         context.console.line(
             "No MCP servers are configured. Add one: openclaw mcp connect URL, or under mcp.servers in openclaw.json."
         )

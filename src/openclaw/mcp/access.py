@@ -71,9 +71,11 @@ class Access:
     async def client(self, *, failures: int | None = None) -> Client:
         """The live client. Waits for one attempt to connect if there is none; raises UnavailableError when that fails.
 
-        It is the first attempt since there were `failures` that had failed: since now, unless given.
+        It is the first attempt since there were `failures` that had failed: since now, unless given. One that is under way now may fail of
+        what is over by now: another is made for us then.
         """
-        known = self.failures if failures is None else failures
+        is_under_way = self._standing.status.state == "starting"
+        known = self.failures + is_under_way if failures is None else failures
         tries = 0
         with self.wanted():
             while (client := self.live) is None:

@@ -92,9 +92,10 @@ class Queued(msgspec.Struct, frozen=True):
 
 
 class Over(msgspec.Struct, frozen=True):
-    """The connection has ended, and is being closed."""
+    """The connection has ended, and is being closed. `used_up` tells that its whole time to come up was."""
 
     event: Event
+    used_up: bool = False
 
 
 News = Began | Late | CameUp | Settled | Queued | Over | Learned | EngineEvent
@@ -197,14 +198,15 @@ class Life:
             self._end(Event("lost", f"An internal error: {type(error).__name__}."))
 
     def _failed(self, error: OpenClawError) -> None:
-        if self._time() >= self._due - _TICK:
+        used_up = self._time() >= self._due - _TICK
+        if used_up:
             self._catalog.mark_overdue()
-        self._end(event_of(error, self._spec))
+        self._end(event_of(error, self._spec), used_up=used_up)
 
-    def _end(self, event: Event) -> None:
+    def _end(self, event: Event, *, used_up: bool = False) -> None:
         if not self._is_over:
             self._is_over = True
-            self._tell(Over(event))
+            self._tell(Over(event, used_up))
 
     def suspect(self) -> None:
         """A call could not reach the server: look whether it is still there."""

@@ -307,8 +307,8 @@ class Supervisor:
                 self._tell_state(tell=False)
             case Learned():
                 self._learned(news)
-            case Over(event):
-                self._over(event)
+            case Over(event, used_up):
+                self._over(event, used_up=used_up)
             case _:
                 self._workshop.emit(news)
 
@@ -324,12 +324,14 @@ class Supervisor:
             _log.warning("%s", sentence)
             self._workshop.emit(DefinitionsChanged(name, learned.announce, sentence))
 
-    def _over(self, event: Event) -> None:
+    def _over(self, event: Event, *, used_up: bool) -> None:
         was_up, self.standing.client = self.standing.client is not None, None
         self._life_is_over = True
         self.post(event)
         if not was_up:
             self._fruitless = event
+            # Who came in the middle of an attempt that took all its time waits for no second one.
+            self.access.failures += used_up
         elif self.access.is_wanted:
             # Somebody asked after the link broke and before we knew.
             self.post(Event("call"))

@@ -13,7 +13,7 @@ def find_program(command: str, *, search_path: str, cwd: str | Path | None = Non
     if os.sep in command or (os.altsep and os.altsep in command):
         path = os.path.abspath(os.path.join(cwd or os.getcwd(), os.path.expanduser(command)))
         if not os.path.exists(path):
-            raise ProcessError(f"There is no program at {path}.", hint="Check `command`.")
+            raise ProcessError(f"There is no program at {path}.", hint=_split_hint(command) or "Check `command`.")
         if not _is_program(path):
             raise ProcessError(f"{path} is not an executable file.", hint="Check `command`, or make it executable.")
         return path
@@ -21,11 +21,14 @@ def find_program(command: str, *, search_path: str, cwd: str | Path | None = Non
         # An empty or relative entry would mean the current directory, which others may write to.
         if os.path.isabs(folder) and _is_program(path := os.path.join(folder, command)):
             return path
-    words = command.split()
-    hint = "Install it, or give its full path as `command`."
-    if len(words) > 1:
-        hint = f"Arguments belong in `args`: `command` is {words[0]} alone."
+    hint = _split_hint(command) or "Install it, or give its full path as `command`."
     raise ProcessError(f"There is no program '{command}' on the search path.", hint=hint)
+
+
+def _split_hint(command: str) -> str:
+    """What to do when a whole command line stands where a program's name should; empty when it is one word."""
+    words = command.split()
+    return f"Arguments belong in `args`: `command` is {words[0]} alone." if len(words) > 1 else ""
 
 
 def _is_program(path: str) -> bool:

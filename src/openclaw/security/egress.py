@@ -144,7 +144,7 @@ def _parse_address(text: str) -> Address:
 
 _HINTS: dict[Network, str] = {
     "loopback": "Only a server configured with a loopback URL may use this machine's own addresses.",
-    "private": "Set `allowPrivate: true` on the server if this address is meant.",
+    "private": "Only a configured server may use private addresses, and its sign-in with `allowPrivate: true`.",
     "link-local": "Link-local addresses, where cloud metadata lives, are not dialled.",
     "reserved": "It is not an address of a reachable host.",
     "global": "",

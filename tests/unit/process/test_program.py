@@ -28,9 +28,10 @@ def test_a_bare_name_is_never_taken_from_the_working_directory(tmp_path: Path) -
             find_program("tool", search_path=search_path, cwd=tmp_path)
 
 
-def test_a_whole_command_line_is_told_where_its_arguments_belong() -> None:
+@pytest.mark.parametrize("line", ["npx -y notes", "npx @notes/mcp@latest"])
+def test_a_whole_command_line_is_told_where_its_arguments_belong(line: str) -> None:
     with pytest.raises(ProcessError) as caught:
-        find_program("npx -y notes", search_path="")
+        find_program(line, search_path="")
     assert caught.value.hint == "Arguments belong in `args`: `command` is npx alone."
 
 
