@@ -15,7 +15,7 @@ setup: ## make .venv (done by every other target)
 demo: setup ## take the tour of two minutes, no account needed
 	@.venv/bin/openclaw demo
 
-test: lint types unit ## everything that needs pip only, about 6 minutes on two cores
+test: lint types unit ## everything that needs pip only, about 7 minutes on two cores
 
 lint: setup
 	$(PY) -m ruff check .
