@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import AuthError, SignInNeededError, TransportError
-from openclaw.mcp.access import UnavailableError
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Services
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.results import CallResult
+from openclaw.mcp.server.access import UnavailableError
 from openclaw.mcp.status import EngineEvent, StateChanged
 from openclaw.protocol.lifecycle import Event
 from parts import workshop

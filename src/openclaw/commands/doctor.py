@@ -31,8 +31,8 @@ from openclaw.config.check import PASTED
 from openclaw.config.load import load_config
 from openclaw.config.servers import ServerSpec, server_specs
 from openclaw.errors import ConfigError, OpenClawError, ProcessError
+from openclaw.mcp.server.server import Supervisor
 from openclaw.mcp.status import ServerStatus
-from openclaw.mcp.supervisor import Supervisor
 from openclaw.mcp.wording import CORRECT, changed_tools, command, trust_command, where_to_look
 from openclaw.plugins.loader import LOAD_PATHS, PluginStatus
 from openclaw.process.environment import child_environment

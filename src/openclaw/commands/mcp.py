@@ -35,8 +35,8 @@ from openclaw.mcp.pins import Change, digest_of
 from openclaw.mcp.prompts import PROMPT_TOOL, get_prompt, list_prompts
 from openclaw.mcp.resources import READ_TOOL, list_resources, list_templates
 from openclaw.mcp.results import CallResult, PromptEntry
+from openclaw.mcp.server.server import Supervisor
 from openclaw.mcp.status import ServerStatus
-from openclaw.mcp.supervisor import Supervisor
 from openclaw.mcp.wording import held_back, trouble
 from openclaw.security.external import clean_label, clean_terminal
 

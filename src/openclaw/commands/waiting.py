@@ -12,8 +12,8 @@ from openclaw.commands.dispatch import Surface
 from openclaw.commands.told import say
 from openclaw.errors import OpenClawError
 from openclaw.mcp.manager import Manager
+from openclaw.mcp.server.server import Supervisor
 from openclaw.mcp.status import Awaited, EngineEvent, LeftOut
-from openclaw.mcp.supervisor import Supervisor
 from openclaw.mcp.wording import STILL_STARTING, going_on_without
 from openclaw.security.external import clean_label
 

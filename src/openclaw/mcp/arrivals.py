@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
+from openclaw.mcp.server.server import Supervisor
 from openclaw.mcp.status import Awaited, LeftOut
-from openclaw.mcp.supervisor import Supervisor
 from openclaw.mcp.wording import STILL_STARTING, late
 
 # A person who waits this long wants to know for whom, and again whenever as much time has passed as SAY_AGAIN.

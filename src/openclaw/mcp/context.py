@@ -6,8 +6,8 @@ Names and numbers are escaped and bounded; servers' own words arrive framed.
 from collections.abc import Sequence
 from html import escape
 
+from openclaw.mcp.server.server import Supervisor
 from openclaw.mcp.status import ServerStatus
-from openclaw.mcp.supervisor import Supervisor
 from openclaw.mcp.wording import changed_tools, trust_command
 from openclaw.security.external import clean_label
 

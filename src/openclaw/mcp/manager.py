@@ -19,22 +19,22 @@ from typing import Any, Self
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.errors import UsageError
 from openclaw.mcp.arrivals import Arrivals, named_in
-from openclaw.mcp.broadcast import Broadcast
 from openclaw.mcp.cache import Cache
 from openclaw.mcp.calling import Calling
 from openclaw.mcp.connect import Services
 from openclaw.mcp.context import context_of
+from openclaw.mcp.events import Broadcast
 from openclaw.mcp.glob import matches
-from openclaw.mcp.life import Places
-from openclaw.mcp.logbook import Logbook
+from openclaw.mcp.limiter import Turnstile
+from openclaw.mcp.pool import Roster
 from openclaw.mcp.reconcile import is_wanted, link_of
 from openclaw.mcp.registry import Difference, ToolEntry
 from openclaw.mcp.results import CallResult
-from openclaw.mcp.roster import Roster
 from openclaw.mcp.running import Running
+from openclaw.mcp.server.connection import Places
+from openclaw.mcp.server.log import Logbook
+from openclaw.mcp.server.server import Supervisor, Workshop
 from openclaw.mcp.status import EngineEvent, ServerStatus, StateChanged, ToolsChanged
-from openclaw.mcp.supervisor import Supervisor, Workshop
-from openclaw.mcp.turnstile import Turnstile
 from openclaw.mcp.view import View
 from openclaw.mcp.wording import CORRECT, command, not_started
 from openclaw.media import MediaStore

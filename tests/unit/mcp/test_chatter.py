@@ -5,7 +5,7 @@ import logging
 import pytest
 from msgspec import Raw
 
-from openclaw.mcp.chatter import MAX_LINES, PERIOD, Chatter, Progress
+from openclaw.mcp.server.chatter import MAX_LINES, PERIOD, Chatter, Progress
 
 
 @pytest.fixture

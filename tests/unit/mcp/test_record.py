@@ -1,6 +1,6 @@
 """What is remembered of a server's answers and failures."""
 
-from openclaw.mcp.record import KEPT, Record
+from openclaw.mcp.server.record import KEPT, Record
 
 
 def test_a_server_that_never_answered_has_no_latency() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from openclaw.mcp.turnstile import Turnstile
+from openclaw.mcp.limiter import Turnstile
 
 
 async def started(coroutine) -> asyncio.Task:

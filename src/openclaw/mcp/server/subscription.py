@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from openclaw.errors import OpenClawError, RpcError
-from openclaw.mcp.chatter import Chatter
 from openclaw.mcp.client import Client, offers
 from openclaw.mcp.handlers import METHOD_NOT_FOUND
+from openclaw.mcp.server.chatter import Chatter
 
 # Between attempts, doubling up to the longest; a stream that lived longer than that counts as a success.
 FIRST_PAUSE = 1.0

@@ -19,13 +19,13 @@ from openclaw.errors import (
     TransportError,
 )
 from openclaw.mcp.catalog import Catalog, Learned
-from openclaw.mcp.chatter import Chatter
 from openclaw.mcp.client import Client, offers
 from openclaw.mcp.handlers import METHOD_NOT_FOUND
 from openclaw.mcp.paging import Pages
 from openclaw.mcp.resources import Injection, list_resources, list_templates
-from openclaw.mcp.subscription import Subscription
-from openclaw.mcp.workload import Workload
+from openclaw.mcp.server.chatter import Chatter
+from openclaw.mcp.server.subscription import Subscription
+from openclaw.mcp.server.workload import Workload
 
 # A server that announces changes without end is listed no more often than this.
 DISCOVERY_PAUSE = 1.0

@@ -18,24 +18,24 @@ import msgspec
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import LinkLostError, OpenClawError
-from openclaw.mcp.access import Access, UnavailableError
 from openclaw.mcp.cache import Cache
-from openclaw.mcp.call import Call, notice_loss
 from openclaw.mcp.catalog import Catalog, Learned
-from openclaw.mcp.chatter import Chatter, Progress
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Services
-from openclaw.mcp.instructions import Instructions
-from openclaw.mcp.life import Began, CameUp, Late, Life, News, Over, Places, Queued, Settled
-from openclaw.mcp.logbook import Logbook
 from openclaw.mcp.pins import Change
-from openclaw.mcp.record import Record
 from openclaw.mcp.resources import Injection
 from openclaw.mcp.results import CallResult
-from openclaw.mcp.standing import Standing
+from openclaw.mcp.server.access import Access, UnavailableError
+from openclaw.mcp.server.calls import Call, notice_loss
+from openclaw.mcp.server.chatter import Chatter, Progress
+from openclaw.mcp.server.connection import Began, CameUp, Late, Life, News, Over, Places, Queued, Settled
+from openclaw.mcp.server.instructions import Instructions
+from openclaw.mcp.server.log import Logbook
+from openclaw.mcp.server.record import Record
+from openclaw.mcp.server.state import Standing
+from openclaw.mcp.server.workload import Workload
 from openclaw.mcp.status import DefinitionsChanged, EngineEvent, ServerStatus, StateChanged
 from openclaw.mcp.wording import changed_tools, limit, report, trust_command
-from openclaw.mcp.workload import Workload
 from openclaw.protocol.lifecycle import Action, Event, RestartPolicy, step
 from openclaw.tool import OwnWords
 

@@ -9,7 +9,7 @@ A connection is not taken for dead while calls run on it, nor closed for being i
 import asyncio
 
 from openclaw.config.servers import ServerSpec
-from openclaw.mcp.turnstile import Turnstile
+from openclaw.mcp.limiter import Turnstile
 
 # Calls that may wait for a server that already runs as many as it may.
 MAX_QUEUED = 1_000

@@ -18,10 +18,10 @@ from openclaw.errors import (
     StepUpNeededError,
 )
 from openclaw.mcp.catalog import Catalog
-from openclaw.mcp.chatter import Chatter
 from openclaw.mcp.client import Client
-from openclaw.mcp.life import Life, event_of
-from openclaw.mcp.standing import Standing
+from openclaw.mcp.server.chatter import Chatter
+from openclaw.mcp.server.connection import Life, event_of
+from openclaw.mcp.server.state import Standing
 from openclaw.protocol.lifecycle import Event
 
 # A server that comes up and dies again at once is not tried for ever by one call.

@@ -29,16 +29,16 @@ from openclaw.errors import (
     UsageError,
 )
 from openclaw.mcp.catalog import Catalog, Learned
-from openclaw.mcp.chatter import Chatter
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Listener, Services, connect
-from openclaw.mcp.discovery import Discovery
 from openclaw.mcp.fetching import may_fetch
+from openclaw.mcp.limiter import Turnstile
 from openclaw.mcp.resources import Injection
+from openclaw.mcp.server.chatter import Chatter
+from openclaw.mcp.server.listing import Discovery
+from openclaw.mcp.server.workload import Workload
 from openclaw.mcp.status import EngineEvent, PromptsChanged, ResourceChanged, auth_of
-from openclaw.mcp.turnstile import Turnstile
 from openclaw.mcp.wording import command, where_to_look
-from openclaw.mcp.workload import Workload
 from openclaw.protocol.jsonrpc import parse
 from openclaw.protocol.lifecycle import Event
 from openclaw.redact import redact

@@ -10,10 +10,10 @@ from openclaw.config.servers import ServerSpec
 from openclaw.log import short_hash
 from openclaw.mcp.catalog import Catalog
 from openclaw.mcp.client import Client
-from openclaw.mcp.record import Record
+from openclaw.mcp.server.record import Record
+from openclaw.mcp.server.workload import Workload
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.wording import at_limit, late, refusal, troubled
-from openclaw.mcp.workload import Workload
 from openclaw.protocol.lifecycle import Event, Status
 from openclaw.redact import redact
 from openclaw.security.external import clean_label

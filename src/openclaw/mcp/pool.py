@@ -12,7 +12,7 @@ from msgspec import structs
 
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.reconcile import reconcile
-from openclaw.mcp.supervisor import Supervisor, Workshop
+from openclaw.mcp.server.server import Supervisor, Workshop
 
 _log = logging.getLogger(__name__)
 
