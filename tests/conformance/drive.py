@@ -26,11 +26,11 @@ from openclaw.config.servers import server_specs
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError
 from openclaw.mcp.connect import Services
-from openclaw.mcp.definition import schema_of
 from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.prompts import get_prompt, list_prompts
 from openclaw.mcp.resources import list_resources, read
+from openclaw.mcp.tools.definition import schema_of
 
 SERVER = "mock"
 # The document a server would fetch; the suite knows this address and never does.

@@ -12,7 +12,7 @@ from openclaw.config.servers import ServerSpec
 from openclaw.mcp.connect import Services
 from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.results import CallResult
+from openclaw.mcp.tools.results import CallResult
 from openclaw.redact import remember
 from parts.http_faults import json_body
 from parts.http_server import HttpServer, Message

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from openclaw.mcp import output
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.results import CallResult
+from openclaw.mcp.tools import output
+from openclaw.mcp.tools.results import CallResult
 from openclaw.tool import Invocation
 from parts.sites import Site
 from parts.workshop import tool

@@ -11,7 +11,7 @@ import pytest
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.content import File, Framed, Text
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.results import CallResult
+from openclaw.mcp.tools.results import CallResult
 from openclaw.media import MediaStore
 from openclaw.tool import Invocation
 from parts import media_server

@@ -10,10 +10,10 @@ from aiohttp import web
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import DeadlineError, RpcError, UsageError
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.pins import Upgrade, digest_of
-from openclaw.mcp.registry import STEP
-from openclaw.mcp.results import CallResult
 from openclaw.mcp.status import DefinitionsChanged, EngineEvent, StateChanged, ToolsChanged
+from openclaw.mcp.tools.pins import Upgrade, digest_of
+from openclaw.mcp.tools.registry import STEP
+from openclaw.mcp.tools.results import CallResult
 from openclaw.tool import Absence
 from parts.http_faults import hold
 from parts.http_server import HttpServer, Message

@@ -13,8 +13,8 @@ from openclaw.mcp.arrivals import named_in
 from openclaw.mcp.connect import Services
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.reconcile import link_of
-from openclaw.mcp.results import CallResult
 from openclaw.mcp.status import ServerStatus, StateChanged
+from openclaw.mcp.tools.results import CallResult
 from parts.processes import handle_of, is_alive, server_command, wait_until_gone
 from parts.sites import Site
 from parts.workshop import tool

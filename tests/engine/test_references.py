@@ -9,7 +9,7 @@ from openclaw.commands.references import Decide, argument_words, prompt_names, w
 from openclaw.content import text_of
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.results import PromptArgument, PromptEntry
+from openclaw.mcp.tools.results import PromptArgument, PromptEntry
 from openclaw.security.policy import Decision
 from parts.http_faults import hold, reset
 from parts.sites import Site

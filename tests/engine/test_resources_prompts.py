@@ -11,9 +11,9 @@ from openclaw.content import Framed, Text
 from openclaw.errors import RpcError, UsageError
 from openclaw.mcp import prompts, resources
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.results import ResourceContents
 from openclaw.mcp.server.access import UnavailableError
 from openclaw.mcp.status import PromptsChanged, ResourceChanged
+from openclaw.mcp.tools.results import ResourceContents
 from openclaw.tool import Invocation
 from parts.http_faults import hold, reset, status
 from parts.http_server import Fault, HttpServer, Message

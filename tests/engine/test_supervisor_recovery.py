@@ -16,9 +16,9 @@ from openclaw.errors import AuthError, SignInNeededError, TransportError
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Services
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.results import CallResult
 from openclaw.mcp.server.access import UnavailableError
 from openclaw.mcp.status import EngineEvent, StateChanged
+from openclaw.mcp.tools.results import CallResult
 from openclaw.protocol.lifecycle import Event
 from parts import workshop
 from parts.chaos_proxy import Chaos, ChaosProxy

@@ -23,13 +23,13 @@ from openclaw.config.wording import nearest
 from openclaw.content import File, Text, ToolCall, text_of
 from openclaw.engine import Engine
 from openclaw.errors import UsageError
-from openclaw.mcp.bridge import tool_of
 from openclaw.mcp.calling import signed_in
-from openclaw.mcp.definition import schema_of
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.registry import ToolEntry
-from openclaw.mcp.results import CallResult, as_json
 from openclaw.mcp.server.access import UnavailableError
+from openclaw.mcp.tools.bridge import tool_of
+from openclaw.mcp.tools.definition import schema_of
+from openclaw.mcp.tools.registry import ToolEntry
+from openclaw.mcp.tools.results import CallResult, as_json
 from openclaw.security.external import clean_label
 from openclaw.security.unframe import without_frames
 from openclaw.tool import AskToSignIn, Invocation, ToolResult

@@ -28,15 +28,15 @@ from openclaw.config.agents import agent as agent_spec
 from openclaw.config.wording import nearest
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, UsageError
-from openclaw.mcp.definition import schema_of
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.names import typed_name
-from openclaw.mcp.pins import Change, digest_of
 from openclaw.mcp.prompts import PROMPT_TOOL, get_prompt, list_prompts
 from openclaw.mcp.resources import READ_TOOL, list_resources, list_templates
-from openclaw.mcp.results import CallResult, PromptEntry
 from openclaw.mcp.server.server import Supervisor
 from openclaw.mcp.status import ServerStatus
+from openclaw.mcp.tools.definition import schema_of
+from openclaw.mcp.tools.names import typed_name
+from openclaw.mcp.tools.pins import Change, digest_of
+from openclaw.mcp.tools.results import CallResult, PromptEntry
 from openclaw.mcp.wording import held_back, trouble
 from openclaw.security.external import clean_label, clean_terminal
 

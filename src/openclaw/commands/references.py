@@ -17,12 +17,12 @@ from openclaw.content import Block, Text
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, ProtocolError, TransportError, UsageError
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.names import typed_name
 from openclaw.mcp.prompts import PROMPT_TOOL, complete, get_prompt, list_prompts
 from openclaw.mcp.prompts import blocks as prompt_blocks
 from openclaw.mcp.resources import READ_TOOL, list_resources, read, show
-from openclaw.mcp.results import PromptEntry, ResourceContents
 from openclaw.mcp.server.server import Supervisor
+from openclaw.mcp.tools.names import typed_name
+from openclaw.mcp.tools.results import PromptEntry, ResourceContents
 from openclaw.mcp.wording import MAX_LABEL
 from openclaw.security.external import clean_label
 from openclaw.security.policy import Decision, Named, ToolRef

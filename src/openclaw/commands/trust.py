@@ -12,8 +12,8 @@ from openclaw.commands.mcp import change_json, opened
 from openclaw.commands.parse import Parsed
 from openclaw.commands.render import change_lines
 from openclaw.errors import UsageError
-from openclaw.mcp.pins import Change, digest_of
 from openclaw.mcp.status import ServerStatus
+from openclaw.mcp.tools.pins import Change, digest_of
 from openclaw.mcp.wording import changed_tools
 from openclaw.security.external import clean_label
 

@@ -13,14 +13,14 @@ from typing import Any
 
 from openclaw.errors import OpenClawError
 from openclaw.mcp.arrivals import Arrivals
-from openclaw.mcp.bridge import has_weight, result_of, unavailable
 from openclaw.mcp.pool import Roster
-from openclaw.mcp.registry import ToolEntry
 from openclaw.mcp.resources import run_utility
-from openclaw.mcp.results import CallResult
 from openclaw.mcp.running import Running
 from openclaw.mcp.server.access import UnavailableError
 from openclaw.mcp.server.server import Supervisor
+from openclaw.mcp.tools.bridge import has_weight, result_of, unavailable
+from openclaw.mcp.tools.registry import ToolEntry
+from openclaw.mcp.tools.results import CallResult
 from openclaw.mcp.view import View
 from openclaw.media import MediaStore
 from openclaw.tool import AskToSignIn, Invocation, OwnWords, Run, ToolResult

@@ -16,7 +16,7 @@ from msgspec import Raw
 from openclaw.errors import ConnectError, ProtocolError, RpcError, SessionExpiredError, TransportError
 from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.paging import Pages
-from openclaw.mcp.results import (
+from openclaw.mcp.tools.results import (
     CallResult,
     InputRequired,
     Prompt,

@@ -28,13 +28,13 @@ from openclaw.mcp.glob import matches
 from openclaw.mcp.limiter import Turnstile
 from openclaw.mcp.pool import Roster
 from openclaw.mcp.reconcile import is_wanted, link_of
-from openclaw.mcp.registry import Difference, ToolEntry
-from openclaw.mcp.results import CallResult
 from openclaw.mcp.running import Running
 from openclaw.mcp.server.connection import Places
 from openclaw.mcp.server.log import Logbook
 from openclaw.mcp.server.server import Supervisor, Workshop
 from openclaw.mcp.status import EngineEvent, ServerStatus, StateChanged, ToolsChanged
+from openclaw.mcp.tools.registry import Difference, ToolEntry
+from openclaw.mcp.tools.results import CallResult
 from openclaw.mcp.view import View
 from openclaw.mcp.wording import CORRECT, command, not_started
 from openclaw.media import MediaStore

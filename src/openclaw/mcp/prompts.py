@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 from openclaw.content import Block
 from openclaw.errors import UsageError
-from openclaw.mcp.bridge import result_of
 from openclaw.mcp.client import Client, offers
 from openclaw.mcp.resources import entries
-from openclaw.mcp.results import CallResult, Content, Prompt, PromptEntry
+from openclaw.mcp.tools.bridge import result_of
+from openclaw.mcp.tools.results import CallResult, Content, Prompt, PromptEntry
 from openclaw.media import MediaStore
 from openclaw.security.external import clean_label
 

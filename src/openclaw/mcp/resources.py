@@ -13,10 +13,10 @@ from msgspec import Raw
 from openclaw.content import Framed, to_json
 from openclaw.errors import ProtocolError, RpcError, StepUpNeededError, TransportError
 from openclaw.mcp.client import Client, Listable
-from openclaw.mcp.definition import Definition
 from openclaw.mcp.glob import first_match, is_pattern
 from openclaw.mcp.handlers import METHOD_NOT_FOUND
-from openclaw.mcp.results import CallResult, Content, PromptEntry, ResourceContents, ResourceEntry
+from openclaw.mcp.tools.definition import Definition
+from openclaw.mcp.tools.results import CallResult, Content, PromptEntry, ResourceContents, ResourceEntry
 from openclaw.protocol.jsonrpc import parse
 from openclaw.security.external import clean_label, frame
 

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from openclaw.config.servers import ServerSpec
-from openclaw.mcp.pins import Change, Upgrade
+from openclaw.mcp.tools.pins import Change, Upgrade
 from openclaw.protocol.lifecycle import State
 from openclaw.redact import MASK, redact, tells_secret
 

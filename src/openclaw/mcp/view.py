@@ -12,10 +12,10 @@ from fnmatch import fnmatchcase
 from msgspec import structs
 
 from openclaw.config.servers import EngineOptions, ServerSpec
-from openclaw.mcp.bridge import tool_of
-from openclaw.mcp.registry import Difference, Registry, ToolEntry, Toolset, together
 from openclaw.mcp.server.server import Supervisor
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
+from openclaw.mcp.tools.bridge import tool_of
+from openclaw.mcp.tools.registry import Difference, Registry, ToolEntry, Toolset, together
 from openclaw.mcp.wording import absence, trouble, where_to_look
 from openclaw.schema import Checker
 from openclaw.tool import Absence, Run, Tool

@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Sequence
 
 from openclaw.config.servers import ServerSpec
-from openclaw.mcp.pins import Change, Upgrade
 from openclaw.mcp.status import ServerStatus
+from openclaw.mcp.tools.pins import Change, Upgrade
 from openclaw.protocol.lifecycle import TELL_AFTER_ATTEMPTS, Event, Status
 from openclaw.security.external import clean_label
 

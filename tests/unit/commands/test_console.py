@@ -13,8 +13,8 @@ from openclaw.commands.render import show_result
 from openclaw.commands.waiting import told_of_waiting
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.results import CallResult, Content
 from openclaw.mcp.status import Awaited, LeftOut
+from openclaw.mcp.tools.results import CallResult, Content
 from openclaw.media import MediaStore
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw.mcp.drift import still_admits
+from openclaw.mcp.tools.drift import still_admits
 
 
 def properties(**schemas):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.mcp.glob import first_match, matches
-from openclaw.mcp.names import Claims, base_name, form_for, may_be_of, typed_name
+from openclaw.mcp.tools.names import Claims, base_name, form_for, may_be_of, typed_name
 
 
 @pytest.mark.requirement("000-6.5-names")

@@ -5,8 +5,8 @@ import json
 import pytest
 from msgspec import Raw
 
-from openclaw.mcp.definition import Definition, read_definitions
-from openclaw.mcp.pins import Change, Pin, Verdict, digest, digest_of, pin_of, weigh
+from openclaw.mcp.tools.definition import Definition, read_definitions
+from openclaw.mcp.tools.pins import Change, Pin, Verdict, digest, digest_of, pin_of, weigh
 
 MALFORMED = "its description is malformed: The server sent a value of the wrong shape:"
 

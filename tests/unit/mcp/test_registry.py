@@ -5,9 +5,9 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from openclaw.config.servers import EngineOptions, ServerSpec
-from openclaw.mcp.definition import Definition, RefusedTool
-from openclaw.mcp.pins import Change
-from openclaw.mcp.registry import Difference, Registry, Toolset
+from openclaw.mcp.tools.definition import Definition, RefusedTool
+from openclaw.mcp.tools.pins import Change
+from openclaw.mcp.tools.registry import Difference, Registry, Toolset
 from openclaw.tool import Absence
 
 A = ServerSpec("a", section="agents", command="a", where="openclaw.json:3")

@@ -11,11 +11,11 @@ from msgspec import Raw
 from openclaw.config.servers import ServerSpec
 from openclaw.content import File, Framed, Image, Text
 from openclaw.errors import ProtocolError
-from openclaw.mcp.bridge import MAX_PICTURE, MAX_TEXT, has_weight, result_of, tool_of
-from openclaw.mcp.definition import Definition
-from openclaw.mcp.output import output_fault
-from openclaw.mcp.registry import ToolEntry
-from openclaw.mcp.results import (
+from openclaw.mcp.tools.bridge import MAX_PICTURE, MAX_TEXT, has_weight, result_of, tool_of
+from openclaw.mcp.tools.definition import Definition
+from openclaw.mcp.tools.output import output_fault
+from openclaw.mcp.tools.registry import ToolEntry
+from openclaw.mcp.tools.results import (
     CallResult,
     InputRequired,
     as_json,

@@ -17,11 +17,11 @@ from openclaw.errors import (
     SignInNeededError,
     StepUpNeededError,
 )
-from openclaw.mcp.catalog import Catalog
 from openclaw.mcp.client import Client
 from openclaw.mcp.server.chatter import Chatter
 from openclaw.mcp.server.connection import Life, event_of
 from openclaw.mcp.server.state import Standing
+from openclaw.mcp.tools.catalog import Catalog
 from openclaw.protocol.lifecycle import Event
 
 # A server that comes up and dies again at once is not tried for ever by one call.

@@ -26,12 +26,12 @@ from openclaw.errors import (
     RpcError,
     SignInNeededError,
 )
-from openclaw.mcp.catalog import Catalog
 from openclaw.mcp.client import Client
-from openclaw.mcp.definition import is_null
-from openclaw.mcp.output import checked_beside, is_large, output_fault
-from openclaw.mcp.results import CallResult
 from openclaw.mcp.server.chatter import Chatter, Progress
+from openclaw.mcp.tools.catalog import Catalog
+from openclaw.mcp.tools.definition import is_null
+from openclaw.mcp.tools.output import checked_beside, is_large, output_fault
+from openclaw.mcp.tools.results import CallResult
 from openclaw.mcp.wording import where_to_look
 from openclaw.protocol.eras import HEADER_MISMATCH
 from openclaw.tool import OwnWords

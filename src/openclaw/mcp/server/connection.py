@@ -28,7 +28,6 @@ from openclaw.errors import (
     TransportError,
     UsageError,
 )
-from openclaw.mcp.catalog import Catalog, Learned
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Listener, Services, connect
 from openclaw.mcp.fetching import may_fetch
@@ -38,6 +37,7 @@ from openclaw.mcp.server.chatter import Chatter
 from openclaw.mcp.server.listing import Discovery
 from openclaw.mcp.server.workload import Workload
 from openclaw.mcp.status import EngineEvent, PromptsChanged, ResourceChanged, auth_of
+from openclaw.mcp.tools.catalog import Catalog, Learned
 from openclaw.mcp.wording import command, where_to_look
 from openclaw.protocol.jsonrpc import parse
 from openclaw.protocol.lifecycle import Event

@@ -18,7 +18,6 @@ from openclaw.errors import (
     StepUpNeededError,
     TransportError,
 )
-from openclaw.mcp.catalog import Catalog, Learned
 from openclaw.mcp.client import Client, offers
 from openclaw.mcp.handlers import METHOD_NOT_FOUND
 from openclaw.mcp.paging import Pages
@@ -26,6 +25,7 @@ from openclaw.mcp.resources import Injection, list_resources, list_templates
 from openclaw.mcp.server.chatter import Chatter
 from openclaw.mcp.server.subscription import Subscription
 from openclaw.mcp.server.workload import Workload
+from openclaw.mcp.tools.catalog import Catalog, Learned
 
 # A server that announces changes without end is listed no more often than this.
 DISCOVERY_PAUSE = 1.0

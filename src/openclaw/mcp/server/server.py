@@ -19,12 +19,9 @@ import msgspec
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import LinkLostError, OpenClawError
 from openclaw.mcp.cache import Cache
-from openclaw.mcp.catalog import Catalog, Learned
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Services
-from openclaw.mcp.pins import Change
 from openclaw.mcp.resources import Injection
-from openclaw.mcp.results import CallResult
 from openclaw.mcp.server.access import Access, UnavailableError
 from openclaw.mcp.server.calls import Call, notice_loss
 from openclaw.mcp.server.chatter import Chatter, Progress
@@ -35,6 +32,9 @@ from openclaw.mcp.server.record import Record
 from openclaw.mcp.server.state import Standing
 from openclaw.mcp.server.workload import Workload
 from openclaw.mcp.status import DefinitionsChanged, EngineEvent, ServerStatus, StateChanged
+from openclaw.mcp.tools.catalog import Catalog, Learned
+from openclaw.mcp.tools.pins import Change
+from openclaw.mcp.tools.results import CallResult
 from openclaw.mcp.wording import changed_tools, limit, report, trust_command
 from openclaw.protocol.lifecycle import Action, Event, RestartPolicy, step
 from openclaw.tool import OwnWords

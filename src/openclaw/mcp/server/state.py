@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 from openclaw.config.servers import ServerSpec
 from openclaw.log import short_hash
-from openclaw.mcp.catalog import Catalog
 from openclaw.mcp.client import Client
 from openclaw.mcp.server.record import Record
 from openclaw.mcp.server.workload import Workload
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
+from openclaw.mcp.tools.catalog import Catalog
 from openclaw.mcp.wording import at_limit, late, refusal, troubled
 from openclaw.protocol.lifecycle import Event, Status
 from openclaw.redact import redact

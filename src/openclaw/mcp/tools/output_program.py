@@ -1,6 +1,6 @@
 """A program: a JSON Schema and right behind it a value on standard input, whether the one fits the other on standard output.
 
-    python -I -m openclaw.mcp.output_program SCHEMA_BYTES
+    python -I -m openclaw.mcp.tools.output_program SCHEMA_BYTES
 
 Both come from strangers, and a large value takes a while and much memory to take apart: it runs here, apart from everything else, with
 bounds on memory and processor time. Run by `output.py`; imported by nobody.

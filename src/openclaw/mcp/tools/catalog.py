@@ -18,7 +18,9 @@ from openclaw.config.servers import ServerSpec
 from openclaw.errors import OpenClawError, ProtocolError, UsageError
 from openclaw.mcp.cache import Cache, Pins, Remembered
 from openclaw.mcp.client import Client
-from openclaw.mcp.definition import (
+from openclaw.mcp.paging import Pages
+from openclaw.mcp.resources import UTILITIES
+from openclaw.mcp.tools.definition import (
     NOTHING,
     Definition,
     RefusedTool,
@@ -28,10 +30,8 @@ from openclaw.mcp.definition import (
     read_definitions,
     schema_of,
 )
-from openclaw.mcp.paging import Pages
-from openclaw.mcp.pins import Change, Upgrade, digest_of, pin_of, weigh
-from openclaw.mcp.registry import Toolset
-from openclaw.mcp.resources import UTILITIES
+from openclaw.mcp.tools.pins import Change, Upgrade, digest_of, pin_of, weigh
+from openclaw.mcp.tools.registry import Toolset
 from openclaw.mcp.wording import trust_command
 from openclaw.protocol.headers import ANNOTATION, ParamHeader, mirrored, param_headers
 from openclaw.redact import redact

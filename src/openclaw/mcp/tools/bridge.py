@@ -15,10 +15,10 @@ import msgspec
 
 from openclaw.content import PICTURES, Block, File, Image, Text, to_json
 from openclaw.errors import MediaError, ProtocolError, StoreError
-from openclaw.mcp.definition import Details, schema_of
-from openclaw.mcp.output import is_large
-from openclaw.mcp.registry import ToolEntry
-from openclaw.mcp.results import CallResult, Content, ResourceContents
+from openclaw.mcp.tools.definition import Details, schema_of
+from openclaw.mcp.tools.output import is_large
+from openclaw.mcp.tools.registry import ToolEntry
+from openclaw.mcp.tools.results import CallResult, Content, ResourceContents
 from openclaw.mcp.wording import MAX_LABEL
 from openclaw.media import RESULT_ITEM_BYTES, MediaStore, clean_type, decode_base64, sniff
 from openclaw.protocol.jsonrpc import parse

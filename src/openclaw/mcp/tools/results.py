@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Raw
 
 from openclaw.errors import ProtocolError
-from openclaw.mcp.definition import NOTHING, is_null
+from openclaw.mcp.tools.definition import NOTHING, is_null
 from openclaw.protocol.jsonrpc import parse
 
 INPUT_REQUIRED = "input_required"

@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Raw, structs
 
 from openclaw.errors import ProcessError
-from openclaw.mcp.definition import is_null
-from openclaw.mcp.results import CallResult
+from openclaw.mcp.tools.definition import is_null
+from openclaw.mcp.tools.results import CallResult
 from openclaw.process.run import run
 from openclaw.tool import OwnWords
 from openclaw.transport.base import PAUSE
@@ -74,7 +74,7 @@ async def checked_beside(call: CallResult, schema: Raw, place: asyncio.Lock) -> 
 async def _verdict(schema: memoryview, value: memoryview) -> OutputVerdict:
     try:
         finished = await run(
-            [sys.executable, "-I", "-m", "openclaw.mcp.output_program", str(schema.nbytes)],
+            [sys.executable, "-I", "-m", "openclaw.mcp.tools.output_program", str(schema.nbytes)],
             timeout=2 * PATIENCE,
             env={},
             input=[schema, value],

@@ -16,8 +16,8 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from openclaw.content import to_json, to_sorted_json
-from openclaw.mcp.definition import NO_ARGUMENTS, NOTHING, Definition, schema_of
-from openclaw.mcp.drift import still_admits
+from openclaw.mcp.tools.definition import NO_ARGUMENTS, NOTHING, Definition, schema_of
+from openclaw.mcp.tools.drift import still_admits
 from openclaw.plain_schema import NAMED_SCHEMAS
 
 # Enough to see what changed; whoever wants the rest asks the server.
