@@ -540,7 +540,7 @@ async def test_credentials_a_server_prints_are_masked(tmp_path: Path) -> None:
         connect_timeout=2.0,
     )
     async with Manager([spec], state=tmp_path) as manager:
-        (line,) = manager.logbook.tail(spec, 5)
+        (line,) = manager.stderr_log.tail(spec, 5)
         assert line.endswith("my token is [REDACTED]")
 
 
@@ -608,7 +608,7 @@ async def test_stderr_is_logged_and_kept_for_later(tmp_path: Path, caplog: pytes
     async with Manager([spec], state=tmp_path):
         pass
     async with Manager([], state=tmp_path) as later:
-        lines = later.logbook.tail(replace(spec), 10)
+        lines = later.stderr_log.tail(replace(spec), 10)
     assert [line.split(" ", 1)[1] for line in lines] == ["line 0", "line 1", "line 2"]
     assert "MCP server 'chatty' stderr: line 1" in caplog.text
 

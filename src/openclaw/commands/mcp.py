@@ -189,7 +189,7 @@ async def _last_words(manager: Manager, status: ServerStatus, agent: str) -> str
     except UsageError:
         # One that cannot be started as it is configured has never said a word.
         return ""
-    return await asyncio.to_thread(manager.logbook.telling, spec)
+    return await asyncio.to_thread(manager.stderr_log.telling, spec)
 
 
 async def _reached(manager: Manager, name: str, agent: str) -> None:
@@ -374,7 +374,7 @@ async def logs(context: Context, parsed: Parsed) -> int:
     count = parsed.count("lines", 0)
     async with opened(context, parsed) as (_, manager, agent):
         spec = manager.server(parsed.text("name"), agent).spec
-        book = manager.logbook
+        book = manager.stderr_log
         lines = (
             await asyncio.to_thread(book.tail, spec, count) if count else await asyncio.to_thread(book.excerpt, spec)
         )

@@ -30,7 +30,7 @@ from openclaw.mcp.pool import Roster
 from openclaw.mcp.reconcile import is_wanted, link_of
 from openclaw.mcp.running import Running
 from openclaw.mcp.server.connection import Places
-from openclaw.mcp.server.log import Logbook
+from openclaw.mcp.server.log import StderrLog
 from openclaw.mcp.server.server import Supervisor, Workshop
 from openclaw.mcp.status import EngineEvent, ServerStatus, StateChanged, ToolsChanged
 from openclaw.mcp.tools.registry import Difference, ToolEntry
@@ -77,7 +77,7 @@ class Manager:
     ) -> None:
         self.events = Broadcast()
         self.running = Running()
-        self.logbook = Logbook(state / "logs" if state else None)
+        self.stderr_log = StderrLog(state / "logs" if state else None)
         self._specs = _by_agent(specs)
         self._options = options or EngineOptions()
         self._media = media
@@ -100,7 +100,7 @@ class Manager:
             self._services,
             self._cache,
             self._places,
-            self.logbook,
+            self.stderr_log,
             emit=self._emit,
             tools_changed=self._tools_changed,
             take_over=self._take_over,

@@ -18,8 +18,8 @@ from openclaw.errors import (
     StepUpNeededError,
 )
 from openclaw.mcp.client import Client
-from openclaw.mcp.server.chatter import Chatter
 from openclaw.mcp.server.connection import Life, event_of
+from openclaw.mcp.server.log import ServerLog
 from openclaw.mcp.server.state import Standing
 from openclaw.mcp.tools.catalog import Catalog
 from openclaw.protocol.lifecycle import Event
@@ -39,7 +39,7 @@ class Access:
         self,
         spec: ServerSpec,
         catalog: Catalog,
-        chatter: Chatter,
+        log: ServerLog,
         standing: Standing,
         *,
         post: Callable[[Event], None],
@@ -47,7 +47,7 @@ class Access:
     ) -> None:
         self.spec = spec
         self.catalog = catalog
-        self.chatter = chatter
+        self.log = log
         # The connection that is being opened, used or closed.
         self.life: Life | None = None
         # Attempts that brought no connection. Counted when the state tells why: who finds that an attempt failed says so.
@@ -104,7 +104,7 @@ class Access:
         with self.wanted():
             await self.client(failures=failures)
             if self.life is not None:
-                await self.life.discovery.refresh()
+                await self.life.listing.refresh()
 
     def troubled(self, error: OpenClawError) -> None:
         """A request failed in a way that says something about the server itself."""
@@ -122,7 +122,7 @@ class Access:
         if self.catalog.forget(tool):
             self._tools_changed()
         if self.life is not None:
-            self.life.discovery.tools_changed()
+            self.life.listing.tools_changed()
 
 
 def _is_unauthorized(error: OpenClawError) -> bool:

@@ -27,7 +27,7 @@ from openclaw.errors import (
     SignInNeededError,
 )
 from openclaw.mcp.client import Client
-from openclaw.mcp.server.chatter import Chatter, Progress
+from openclaw.mcp.server.log import Progress, ServerLog
 from openclaw.mcp.tools.catalog import Catalog
 from openclaw.mcp.tools.definition import is_null
 from openclaw.mcp.tools.output import checked_beside, is_large, output_fault
@@ -53,7 +53,7 @@ class CalledServer(Protocol):
 
     spec: ServerSpec
     catalog: Catalog
-    chatter: Chatter
+    log: ServerLog
 
     @property
     def live(self) -> Client | None: ...

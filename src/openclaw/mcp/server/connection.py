@@ -1,4 +1,4 @@
-"""One connection of a server, from open to close: connect, keep up to date (discovery.py), notice the end.
+"""One connection of a server, from open to close: connect, keep up to date (listing.py), notice the end.
 
 Owns what happens while a server is up: probes of a quiet link, what the server says unasked, stopping when idle. One task runs it and
 closes what it opened. What follows the end is decided by lifecycle.py and carried out by supervisor.py, which is told the news.
@@ -33,8 +33,8 @@ from openclaw.mcp.connect import Listener, Services, connect
 from openclaw.mcp.fetching import may_fetch
 from openclaw.mcp.limiter import Turnstile
 from openclaw.mcp.resources import Injection
-from openclaw.mcp.server.chatter import Chatter
-from openclaw.mcp.server.listing import Discovery
+from openclaw.mcp.server.listing import Listing
+from openclaw.mcp.server.log import ServerLog
 from openclaw.mcp.server.workload import Workload
 from openclaw.mcp.status import EngineEvent, PromptsChanged, ResourceChanged, auth_of
 from openclaw.mcp.tools.catalog import Catalog, Learned
@@ -154,18 +154,16 @@ class Life:
         workload: Workload,
         catalog: Catalog,
         injection: Injection,
-        chatter: Chatter,
+        log: ServerLog,
     ) -> None:
         self._spec = spec
         self._tell = tell
         self._workload = workload
         self._catalog = catalog
-        self._chatter = chatter
+        self._log = log
         self._time = asyncio.get_running_loop().time
         self._wake = asyncio.Event()
-        self.discovery = Discovery(
-            spec, catalog, injection, chatter, wake=self._wake.set, learned=tell, take_over=take_over
-        )
+        self.listing = Listing(spec, catalog, injection, log, wake=self._wake.set, learned=tell, take_over=take_over)
         self._is_over = False
         self._is_suspect = False
         # Questions in a row that were refused for lack of rights.
@@ -185,8 +183,8 @@ class Life:
             _log.exception("MCP server '%s' could not be closed properly.", self._spec.name)
         finally:
             self._disarm()
-            self.discovery.end()
-            self._chatter.catch_up()
+            self.listing.end()
+            self._log.flush()
 
     async def _until_over(self, stack: AsyncExitStack, services: Services, places: Places, on_stderr: OnStderr) -> None:
         try:
@@ -251,7 +249,7 @@ class Life:
         self._tell(Began(fetches))
         if fetches:
             self._arm()
-        listener = Listener(self._heard, self._dropped, on_stderr, self.discovery.renewed)
+        listener = Listener(self._heard, self._dropped, on_stderr, self.listing.renewed)
         known: dict[str, str] = {"revision": self._catalog.revision, "kind": self._catalog.transport}
         leaves = fetches and services.lets_fetch and not self._catalog.was_left_fetching
         try:
@@ -278,7 +276,7 @@ class Life:
         kept = asyncio.create_task(self._keep(client))
         others: list[asyncio.Task[None]] = []
         if client.agreement.modern:
-            others.append(asyncio.create_task(self.discovery.listener(client).run()))
+            others.append(asyncio.create_task(self.listing.listener(client).run()))
         try:
             await asyncio.wait((lost, kept), return_when=asyncio.FIRST_COMPLETED)
             if kept.done():
@@ -309,12 +307,12 @@ class Life:
     async def _look_after(self, client: Client) -> Event | None:
         """List what is due, and wait until something else is. An event ends the connection."""
         try:
-            await self.discovery.freshen(client, self._workload)
+            await self.listing.freshen(client, self._workload)
         except OpenClawError as error:
             if not self._may_pass(error):
                 raise
             await asyncio.sleep(REFUSAL_PAUSE)
-            self.discovery.tools_changed()
+            self.listing.tools_changed()
             return None
         self._refusals = 0
         self._disarm()
@@ -332,7 +330,7 @@ class Life:
         return None
 
     async def _wait(self, client: Client) -> None:
-        dues = [self._probe_at(client), self._idle_at(), self.discovery.due()]
+        dues = [self._probe_at(client), self._idle_at(), self.listing.due()]
         due = min((moment for moment in dues if moment is not None and moment != _NEVER), default=None)
         try:
             async with asyncio.timeout_at(due):
@@ -341,7 +339,7 @@ class Life:
             return
         self._wake.clear()
         if not self._is_suspect:
-            await self.discovery.pace()
+            await self.listing.pace()
 
     def _probe_at(self, client: Client) -> float:
         interval = self._spec.health_interval
@@ -393,7 +391,7 @@ class Life:
         One who has no credentials at all, or never got anything with them, has to act in any case.
         """
         status = isinstance(error, HttpStatusError) and error.status in (401, 403)
-        is_new = isinstance(error, SignInNeededError) and not self.discovery.has_listed
+        is_new = isinstance(error, SignInNeededError) and not self.listing.has_listed
         if is_new or not (status or isinstance(error, AuthError)):
             return False
         self._refusals += 1
@@ -405,7 +403,7 @@ class Life:
         name = self._spec.name
         match method:
             case "notifications/tools/list_changed":
-                self.discovery.tools_changed()
+                self.listing.tools_changed()
             case "notifications/resources/list_changed":
                 self._resources_changed(ResourceChanged(name))
             case "notifications/resources/updated":
@@ -414,17 +412,17 @@ class Life:
                 except ProtocolError as error:
                     self._dropped(f"a notice that cannot be read: {error}")
             case "notifications/subscriptions/acknowledged":
-                self.discovery.subscribed()
+                self.listing.subscribed()
             case "notifications/prompts/list_changed":
                 self._tell(PromptsChanged(name))
             case "notifications/message":
-                self._chatter.log_message(params)
+                self._log.log_message(params)
             case _:
-                self._chatter.note(logging.DEBUG, f"a notice nobody here waits for: {method}")
+                self._log.note(logging.DEBUG, f"a notice nobody here waits for: {method}")
 
     def _resources_changed(self, event: ResourceChanged) -> None:
         self._tell(event)
-        self.discovery.resources_changed(is_list=not event.uri)
+        self.listing.resources_changed(is_list=not event.uri)
 
     def _dropped(self, reason: str) -> None:
-        self._chatter.note(logging.DEBUG, f"dropped {reason}")
+        self._log.note(logging.DEBUG, f"dropped {reason}")

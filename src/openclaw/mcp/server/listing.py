@@ -6,7 +6,8 @@ injected resources, and subscribing to the latter. life.py runs it; what a list 
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import (
@@ -22,8 +23,7 @@ from openclaw.mcp.client import Client, offers
 from openclaw.mcp.handlers import METHOD_NOT_FOUND
 from openclaw.mcp.paging import Pages
 from openclaw.mcp.resources import Injection, list_resources, list_templates
-from openclaw.mcp.server.chatter import Chatter
-from openclaw.mcp.server.subscription import Subscription
+from openclaw.mcp.server.log import ServerLog
 from openclaw.mcp.server.workload import Workload
 from openclaw.mcp.tools.catalog import Catalog, Learned
 
@@ -33,9 +33,81 @@ DISCOVERY_PAUSE = 1.0
 RESOURCES_PATIENCE = 5.0
 # When a list did not come while the server was busy with calls.
 RETRY_PAUSE = 10.0
+# Between attempts to subscribe, doubling up to the longest; a stream that lived longer than that counts as a success.
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 60.0
 
 
-class Discovery:
+class Subscription:
+    """Holds the stream of the newest revision open for as long as a connection lives: how such servers tell of changes.
+
+    `uris` are the resources wanted now; `missed` is called when something may have changed unheard."""
+
+    def __init__(
+        self, client: Client, log: ServerLog, uris: Callable[[], tuple[str, ...]], missed: Callable[[], None]
+    ) -> None:
+        self._client = client
+        self._log = log
+        self._uris = uris
+        self._missed = missed
+        self._changed = asyncio.Event()
+        self._time = asyncio.get_running_loop().time
+
+    def change(self) -> None:
+        """Other resources are wanted now."""
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Listen until cancelled, or until the server turns out not to know how."""
+        pause = FIRST_PAUSE
+        while True:
+            wanted = self._wanted()
+            if not wanted:
+                await self._changed.wait()
+            self._changed.clear()
+            if not wanted:
+                continue
+            started = self._time()
+            try:
+                if await self._listen(wanted):
+                    continue
+            except OpenClawError as error:
+                if isinstance(error, RpcError) and error.code == METHOD_NOT_FOUND:
+                    return
+                self._log.note(logging.DEBUG, f"its subscription ended: {error}")
+            if self._time() - started > LONGEST_PAUSE:
+                pause = FIRST_PAUSE
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+            self._missed()
+
+    async def _listen(self, wanted: Mapping[str, Any]) -> bool:
+        """True when it ended because something else is wanted now."""
+        stream = asyncio.create_task(self._client.listen(wanted))
+        other = asyncio.create_task(self._changed.wait())
+        try:
+            await asyncio.wait((stream, other), return_when=asyncio.FIRST_COMPLETED)
+            if stream.done():
+                stream.result()
+            return other.done()
+        finally:
+            stream.cancel()
+            other.cancel()
+            await asyncio.gather(stream, other, return_exceptions=True)
+
+    def _wanted(self) -> dict[str, Any]:
+        agreement = self._client.agreement
+        wanted: dict[str, Any] = {
+            f"{kind}ListChanged": True
+            for kind in ("tools", "resources", "prompts")
+            if offers(agreement, kind, "listChanged")
+        }
+        if (uris := self._uris()) and offers(agreement, "resources", "subscribe"):
+            wanted["resourceSubscriptions"] = list(uris)
+        return wanted
+
+
+class Listing:
     """`wake` is called when there is something to do before it is due; `learned` with what a list brought, `take_over` before that when
     it is a long one."""
 
@@ -44,7 +116,7 @@ class Discovery:
         spec: ServerSpec,
         catalog: Catalog,
         injection: Injection,
-        chatter: Chatter,
+        log: ServerLog,
         *,
         wake: Callable[[], None],
         learned: Callable[[Learned], None],
@@ -53,7 +125,7 @@ class Discovery:
         self._interval = spec.discovery_interval
         self._catalog = catalog
         self._injection = injection
-        self._chatter = chatter
+        self._log = log
         self._wake = wake
         self._learned = learned
         self._take_over = take_over
@@ -72,7 +144,7 @@ class Discovery:
 
     def listener(self, client: Client) -> Subscription:
         """What holds the stream of the newest revision open; to be run for as long as the connection lives."""
-        self._subscription = Subscription(client, self._chatter, lambda: self._injection.uris, self.tools_changed)
+        self._subscription = Subscription(client, self._log, lambda: self._injection.uris, self.tools_changed)
         return self._subscription
 
     def refresh(self) -> asyncio.Future[None]:
@@ -142,7 +214,7 @@ class Discovery:
                 if not workload.is_busy or _is_refused(error):
                     raise
                 self._next = self._time() + RETRY_PAUSE
-            self._chatter.note(logging.WARNING, f"its lists cannot be read: {error}")
+            self._log.note(logging.WARNING, f"its lists cannot be read: {error}")
         except BaseException as error:
             _fail(waiters, error if isinstance(error, OpenClawError) else _ended())
             raise
@@ -181,7 +253,7 @@ class Discovery:
                 return bool(await list_resources(client) or await list_templates(client))
         except (ProtocolError, TransportError, StepUpNeededError, TimeoutError) as error:
             # It may have some, and nobody can say: a model that looks learns why.
-            self._chatter.note(logging.DEBUG, f"its resources cannot be listed: {error}")
+            self._log.note(logging.DEBUG, f"its resources cannot be listed: {error}")
             return True
 
     async def _inject(self, client: Client) -> None:
@@ -201,7 +273,7 @@ class Discovery:
         try:
             await client.subscribe(uri)
         except (RpcError, StepUpNeededError) as error:
-            self._chatter.note(logging.DEBUG, f"will not tell of changes to {uri}: {error}")
+            self._log.note(logging.DEBUG, f"will not tell of changes to {uri}: {error}")
 
 
 async def _tools(client: Client) -> Pages:

@@ -1,8 +1,12 @@
-"""What servers write to standard error, kept for `openclaw mcp logs` in this process and the next.
+"""What one server says beside its answers: log messages and progress, and what its program writes to standard error.
 
-One file a server, appended line by line, and the one before it: a file that is full is put aside, which costs no more than a name
-however long it is. The first lines since the last start have a small file of their own: they mostly say what a server is and lacks, and a
-flood must not wash them away. Lines arrive clean and masked. A file that cannot be written costs one warning and nothing else.
+`ServerLog` writes messages and progress to our log, never to a model, and bounds how much: a server may flood us, and the log must stay
+readable. Text is cleaned and masked by the log itself.
+
+`StderrLog` keeps standard error for `openclaw mcp logs`, in this process and the next: one file a server, appended line by line, and the
+one before it. A full file is put aside, which costs no more than a rename however long it is. The first lines since the last start have a
+small file of their own: they mostly say what a server is and lacks, and a flood must not wash them away. Lines arrive clean and masked. A
+file that cannot be written costs one warning and nothing else.
 """
 
 import logging
@@ -10,15 +14,123 @@ import os
 import re
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Raw
 
 from openclaw.config.servers import ServerSpec
-from openclaw.errors import StoreError
+from openclaw.content import to_json
+from openclaw.errors import ProtocolError, StoreError
 from openclaw.files import make_directory
 from openclaw.mcp.cache import identity
+from openclaw.protocol.jsonrpc import parse
+from openclaw.security.external import clean_label
 
 _log = logging.getLogger(__name__)
+
+# Enough to follow an honest server; a flood is counted instead of written, and so is a line that is said again and again.
+MAX_MESSAGES = 50
+PERIOD = 10.0
+MAX_TEXT = 2_000
+
+_LEVELS = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "notice": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+    "critical": logging.ERROR,
+    "alert": logging.ERROR,
+    "emergency": logging.ERROR,
+}
+
+
+class _LogMessage(msgspec.Struct):
+    level: str = "info"
+    logger: str | None = None
+    data: Any = ""
+
+
+class ServerLog:
+    """The log messages and progress of one server, as lines of our log."""
+
+    def __init__(self, server: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._server = server
+        self._clock = clock
+        self._period_ends = 0.0
+        self._written = 0
+        self._left_out = 0
+        # The last line that was written, and how often it was said again since.
+        self._last: tuple[int, str] | None = None
+        self._repeated = 0
+
+    def log_message(self, params: Raw) -> None:
+        """One `notifications/message`."""
+        try:
+            message = parse(params, _LogMessage)
+        except ProtocolError as error:
+            self.note(logging.DEBUG, f"a log message that cannot be read: {error}")
+            return
+        data = message.data if isinstance(message.data, str) else to_json(message.data).decode()
+        origin = f"{message.logger}: " if message.logger else ""
+        self.note(_LEVELS.get(message.level, logging.INFO), f"{origin}{data}")
+
+    def note(self, level: int, text: str) -> None:
+        """Write one line about the server, unless it is the last one again or too many were written lately."""
+        now = self._clock()
+        if now >= self._period_ends:
+            self.flush()
+            self._period_ends, self._written = now + PERIOD, 0
+        elif (level, text) == self._last:
+            self._repeated += 1
+            return
+        else:
+            self._tell_repeated()
+        if self._written >= MAX_MESSAGES:
+            self._left_out += 1
+            return
+        self._last = (level, text)
+        self._write(level, text[:MAX_TEXT])
+
+    def flush(self) -> None:
+        """Say how much was not written: after a while, and when the connection ends."""
+        self._tell_repeated()
+        if self._left_out:
+            _log.warning("MCP server '%s': %d more messages were not written.", self._server, self._left_out)
+        self._left_out, self._last = 0, None
+
+    def _tell_repeated(self) -> None:
+        repeated, self._repeated = self._repeated, 0
+        if repeated and self._last is not None:
+            if self._written < MAX_MESSAGES:
+                self._write(self._last[0], f"… {repeated} more like it")
+            else:
+                self._left_out += repeated
+
+    def _write(self, level: int, text: str) -> None:
+        self._written += 1
+        _log.log(level, "MCP server '%s': %s", self._server, text)
+
+
+class Progress(msgspec.Struct, eq=False):
+    """The progress of one call: to the log, and in clean words to whoever waits. `seen` tells whether there was any."""
+
+    log: ServerLog
+    tool: str
+    show: Callable[[str], None] | None
+    seen: bool = False
+
+    def __call__(self, progress: float, total: float | None, message: str) -> None:
+        self.seen = True
+        amount = f"{progress:g}" if total is None else f"{progress:g} of {total:g}"
+        words = clean_label(f"{message} ({amount})" if message else amount, MAX_TEXT)
+        self.log.note(logging.DEBUG, f"{self.tool}: {words}")
+        if self.show is not None:
+            self.show(words)
+
 
 # Of each of the two files of a server: together enough for days of an honest one.
 MAX_BYTES = 512 * 1024
@@ -29,7 +141,9 @@ FIRST_LINES = 20
 LAST_LINES = 80
 
 
-class Logbook:
+class StderrLog:
+    """What the programs of all servers write to standard error. Without a directory it is kept in memory."""
+
     def __init__(self, directory: Path | None = None) -> None:
         self._directory = directory
         self._lines: dict[str, deque[str]] = {}
@@ -57,7 +171,7 @@ class Logbook:
                     self._append(self._directory / f"{name}.first", stamped, anew=len(first) == 1)
             except (OSError, StoreError) as error:
                 self._is_broken = True
-                _log.warning("Servers' own words are not kept in %s: %s", self._directory, error)
+                _log.warning("What servers write to standard error is not kept in %s: %s", self._directory, error)
 
     def tail(self, spec: ServerSpec, count: int) -> list[str]:
         """The last `count` lines, oldest first."""
@@ -109,7 +223,7 @@ _ERROR = re.compile(
     r"\b(?:error|fatal|panic(?:ked)?|failed|failure|cannot|could not|not found|missing|required)\b", re.IGNORECASE
 )
 # News of the package manager, places in the code, and what runtimes write after an exception.
-_ASIDE = re.compile(
+_BESIDE_THE_POINT = re.compile(
     r"\s*(?:npm (?:notice|warn)\b|Node\.js v|at \S|File \"|node:|\^|\}|\{|A complete log of this run|npm error A complete log|$)",
     re.IGNORECASE,
 )
@@ -118,7 +232,7 @@ _ASIDE = re.compile(
 def telling_line(stamped: Sequence[str]) -> str:
     """Which of these lines says what is wrong: the last exception, else the last that speaks of an error, else the last of any weight."""
     lines = [(line, line.partition(" ")[2]) for line in stamped]
-    told = [(line, words) for line, words in lines if not _ASIDE.match(words)]
+    told = [(line, words) for line, words in lines if not _BESIDE_THE_POINT.match(words)]
     for kind in (_EXCEPTION.match, _ERROR.search):
         for line, words in reversed(told):
             if kind(words):

@@ -24,10 +24,9 @@ from openclaw.mcp.connect import Services
 from openclaw.mcp.resources import Injection
 from openclaw.mcp.server.access import Access, UnavailableError
 from openclaw.mcp.server.calls import Call, notice_loss
-from openclaw.mcp.server.chatter import Chatter, Progress
 from openclaw.mcp.server.connection import Began, CameUp, Late, Life, News, Over, Places, Queued, Settled
 from openclaw.mcp.server.instructions import Instructions
-from openclaw.mcp.server.log import Logbook
+from openclaw.mcp.server.log import Progress, ServerLog, StderrLog
 from openclaw.mcp.server.record import Record
 from openclaw.mcp.server.state import Standing
 from openclaw.mcp.server.workload import Workload
@@ -53,7 +52,7 @@ class Workshop(msgspec.Struct, frozen=True):
     services: Services
     cache: Cache
     places: Places
-    logbook: Logbook
+    stderr_log: StderrLog
     # Called in the event loop, and must not raise: something happened; a server's tools are others now.
     emit: Callable[[EngineEvent], None]
     tools_changed: Callable[["Supervisor"], None]
@@ -81,14 +80,14 @@ class Supervisor:
         self.spec = spec
         self.catalog = catalog or Catalog(spec, workshop.cache)
         self.injection = Injection(spec.name, spec.inject_resources, spec.resources_max_bytes)
-        self.chatter = Chatter(spec.name)
+        self.log = ServerLog(spec.name)
         self.instructions = Instructions(spec.name)
         self.workload = Workload(spec)
         self.standing = Standing(spec, lambda: limit(workshop.places.servers.places))
         self.access = Access(
             spec,
             self.catalog,
-            self.chatter,
+            self.log,
             self.standing,
             post=self.post,
             tools_changed=lambda: workshop.tools_changed(self),
@@ -127,7 +126,7 @@ class Supervisor:
             return CallResult.failed(OwnWords(fault))
         began = self._loop.time()
         try:
-            progress = Progress(self.chatter, name, show_progress)
+            progress = Progress(self.log, name, show_progress)
             result = await Call(self.access, name, arguments, timeout, max_total, progress).make()
         except OpenClawError as error:
             waits = self.standing.status.state == "needs-auth"
@@ -379,10 +378,10 @@ class Supervisor:
 
     def _begin_life(self) -> None:
         discovered = partial(self._workshop.take_over, self)
-        life = Life(self.spec, self._told, discovered, self.workload, self.catalog, self.injection, self.chatter)
+        life = Life(self.spec, self._told, discovered, self.workload, self.catalog, self.injection, self.log)
         self.access.life = life
         self._life_is_over = False
-        self._workshop.logbook.begin(self.spec)
+        self._workshop.stderr_log.begin(self.spec)
         self._tried_at = time.time()
         self._child = self._loop.create_task(self._live(life), name=f"mcp-{self.spec.name}")
 
@@ -415,7 +414,7 @@ class Supervisor:
 
     def _stderr(self, line: str) -> None:
         _log.warning("MCP server '%s' stderr: %s", self.spec.name, line)
-        self._workshop.logbook.add(self.spec, line)
+        self._workshop.stderr_log.add(self.spec, line)
 
     def _tell_state(self, *, tell: bool) -> None:
         shown = self.describe()

@@ -5,22 +5,22 @@ from pathlib import Path
 import pytest
 
 from openclaw.config.servers import ServerSpec
-from openclaw.mcp.server.log import FIRST_LINES, LAST_LINES, MAX_BYTES, MAX_LINES, Logbook, telling_line
+from openclaw.mcp.server.log import FIRST_LINES, LAST_LINES, MAX_BYTES, MAX_LINES, StderrLog, telling_line
 
 SPEC = ServerSpec("a", command="a")
 OTHER = ServerSpec("b", command="b")
 
 
-def said(book: Logbook, spec: ServerSpec, count: int = 10) -> list[str]:
+def said(book: StderrLog, spec: ServerSpec, count: int = 10) -> list[str]:
     return [line.split(" ", 1)[1] for line in book.tail(spec, count)]
 
 
 @pytest.fixture(params=["files", "memory"])
-def book(request: pytest.FixtureRequest, tmp_path: Path) -> Logbook:
-    return Logbook(tmp_path / "logs" if request.param == "files" else None)
+def book(request: pytest.FixtureRequest, tmp_path: Path) -> StderrLog:
+    return StderrLog(tmp_path / "logs" if request.param == "files" else None)
 
 
-def test_the_last_lines_of_each_server_are_kept_apart(book: Logbook) -> None:
+def test_the_last_lines_of_each_server_are_kept_apart(book: StderrLog) -> None:
     for number in range(5):
         book.add(SPEC, f"line {number}")
     book.add(OTHER, "another")
@@ -29,7 +29,7 @@ def test_the_last_lines_of_each_server_are_kept_apart(book: Logbook) -> None:
 
 
 def test_a_full_file_is_put_aside_whole_and_still_read_from(tmp_path: Path) -> None:
-    book = Logbook(tmp_path)
+    book = StderrLog(tmp_path)
     filler = "x" * 10_000
     lines = [f"{number} {filler}" for number in range(3 * MAX_BYTES // len(filler))]
     book.add(SPEC, lines[0])
@@ -49,7 +49,7 @@ def test_a_full_file_is_put_aside_whole_and_still_read_from(tmp_path: Path) -> N
     assert (kept, len(kept) > MAX_BYTES // len(filler)) == (lines[-len(kept) :], True)
 
 
-def test_an_excerpt_of_a_flood_begins_with_what_was_said_at_the_start(book: Logbook) -> None:
+def test_an_excerpt_of_a_flood_begins_with_what_was_said_at_the_start(book: StderrLog) -> None:
     most = FIRST_LINES + LAST_LINES
     for round in ("before", "now"):
         book.begin(SPEC)
@@ -65,19 +65,19 @@ def test_an_excerpt_of_a_flood_begins_with_what_was_said_at_the_start(book: Logb
 
 
 def test_the_first_lines_outlive_the_file_they_were_written_to_and_the_process(tmp_path: Path) -> None:
-    book = Logbook(tmp_path)
+    book = StderrLog(tmp_path)
     book.begin(SPEC)
     for number in range(FIRST_LINES):
         book.add(SPEC, f"early {number}")
     for _ in range(3 * MAX_BYTES // 10_000):
         book.add(SPEC, "x" * 10_000)
-    shown = [line.split(" ", 1)[1] for line in Logbook(tmp_path).excerpt(SPEC)]
+    shown = [line.split(" ", 1)[1] for line in StderrLog(tmp_path).excerpt(SPEC)]
     assert shown[: FIRST_LINES + 1] == [*(f"early {number}" for number in range(FIRST_LINES)), "lines left out"]
     assert len(shown) <= FIRST_LINES + 1 + LAST_LINES
 
 
 def test_without_a_directory_only_so_many_lines_are_kept() -> None:
-    book = Logbook()
+    book = StderrLog()
     for number in range(MAX_LINES + 3):
         book.add(SPEC, str(number))
     assert said(book, SPEC, 10_000) == [str(number) for number in range(3, MAX_LINES + 3)]
@@ -85,7 +85,7 @@ def test_without_a_directory_only_so_many_lines_are_kept() -> None:
 
 def test_a_directory_that_cannot_be_written_costs_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("in the way")
-    book = Logbook(tmp_path / "file")
+    book = StderrLog(tmp_path / "file")
     book.add(SPEC, "one")
     book.add(SPEC, "two")
     assert len(caplog.messages) == 1
