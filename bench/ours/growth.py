@@ -29,7 +29,7 @@ async def main() -> None:
     offered = ours.manager.tools(ours.agent)
     listed = time.perf_counter() - started
     if len(offered) != servers * tools:
-        states = (ours.manager.server(f"s{number}", ours.agent).describe() for number in range(servers))
+        states = (ours.manager.server(f"s{number}", ours.agent).status() for number in range(servers))
         bad = [f"{status.name} is {status.state}: {status.reason}" for status in states if status.state != "ready"]
         sys.exit(f"{len(offered)} of {servers * tools} tools are known; {'; '.join(bad)}")
     ours.offer()

@@ -9,7 +9,9 @@ from aiohttp import web
 from msgspec.structs import replace
 
 from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.mcp.cache import Cache, Remembered
 from openclaw.mcp.manager import Manager
+from openclaw.mcp.reconcile import link_of
 from openclaw.mcp.status import Awaited, LeftOut
 from parts.http_server import HttpServer, Message
 from parts.processes import server_command
@@ -84,23 +86,23 @@ async def test_a_server_that_hangs_costs_its_connect_timeout_once_and_is_named_a
 async def test_a_server_whose_entry_changed_is_waited_for_again(tmp_path: Path) -> None:
     late = replace(HANGING, connect_timeout=0.2)
     async with Manager([late], state=tmp_path) as manager:
-        assert manager.server("hanging").catalog.is_overdue
+        assert manager.server("hanging").is_overdue
     async with Manager([replace(late, where="another line of the file")], state=tmp_path, patience=0) as manager:
-        assert manager.server("hanging").catalog.is_overdue
+        assert manager.server("hanging").is_overdue
     for changed in (replace(late, connect_timeout=0.3), replace(late, env=(("A", "b"),))):
         async with Manager([changed], state=tmp_path, patience=0) as manager:
-            assert not manager.server("hanging").catalog.is_overdue
+            assert not manager.server("hanging").is_overdue
 
 
 async def test_a_late_server_that_comes_up_after_all_is_waited_for_again(tmp_path: Path) -> None:
     async with Site("stdio", tmp_path) as site:
+        Cache(tmp_path / "state").remember(link_of(site.spec()), Remembered(overdue=True))
         async with Manager([site.spec()], state=tmp_path / "state", patience=0) as manager:
-            manager.server("shop").catalog.mark_overdue()
             await manager.settle("", FOREVER)
-            assert manager.server("shop").catalog.is_overdue
+            assert manager.server("shop").is_overdue
             await manager.arrivals.started("")
         async with Manager([site.spec()], state=tmp_path / "state", patience=0) as manager:
-            assert not manager.server("shop").catalog.is_overdue
+            assert not manager.server("shop").is_overdue
 
 
 async def test_a_server_that_says_hello_and_never_lists_its_tools_is_late_too(tmp_path: Path) -> None:
@@ -113,7 +115,7 @@ async def test_a_server_that_says_hello_and_never_lists_its_tools_is_late_too(tm
         site.http.fault("tools/list", mute)
         async with Manager([site.spec(connect_timeout=0.5)], patience=0) as manager:
             await manager.settle("", FOREVER)
-            assert manager.server("slow").catalog.is_overdue
+            assert manager.server("slow").is_overdue
 
 
 async def test_a_turn_of_the_gateway_waits_no_longer_than_it_was_told_and_the_next_one_waits_again() -> None:
@@ -123,7 +125,7 @@ async def test_a_turn_of_the_gateway_waits_no_longer_than_it_was_told_and_the_ne
             await manager.settle("", 0.01)
             manager.arrivals.left_behind("")
         assert told == [LeftOut("", "hanging", "it is still starting")] * 2
-        assert not manager.server("hanging").catalog.is_overdue
+        assert not manager.server("hanging").is_overdue
 
 
 async def test_a_person_may_go_on_without_the_servers_that_are_awaited() -> None:

@@ -503,7 +503,7 @@ async def test_a_tool_that_goes_while_a_long_list_is_taken_over_is_gone_afterwar
                     await asyncio.sleep(0)
                 # In the middle of it.
                 site.plan(tools=[tool(f"t{n:04}") for n in range(many) if n != 1])
-                manager.server("shop").access.tool_is_unknown("t0001")
+                manager.server("shop").tool_is_unknown("t0001")
 
             forgetting = asyncio.create_task(forget())
             site.plan(tools=[tool(f"t{n:04}") for n in range(many)])

@@ -11,7 +11,7 @@ from openclaw.content import Framed, Text
 from openclaw.errors import RpcError, UsageError
 from openclaw.mcp import prompts, resources
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.server.access import UnavailableError
+from openclaw.mcp.server.state import UnavailableError
 from openclaw.mcp.status import PromptsChanged, ResourceChanged
 from openclaw.mcp.tools.results import ResourceContents
 from openclaw.tool import Invocation

@@ -25,7 +25,7 @@ from openclaw.engine import Engine
 from openclaw.errors import UsageError
 from openclaw.mcp.calling import signed_in
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.server.access import UnavailableError
+from openclaw.mcp.server.state import UnavailableError
 from openclaw.mcp.tools.bridge import tool_of
 from openclaw.mcp.tools.definition import schema_of
 from openclaw.mcp.tools.registry import ToolEntry

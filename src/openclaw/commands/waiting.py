@@ -12,7 +12,7 @@ from openclaw.commands.dispatch import Surface
 from openclaw.commands.told import say
 from openclaw.errors import OpenClawError
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.server.server import Supervisor
+from openclaw.mcp.server.server import Server
 from openclaw.mcp.status import Awaited, EngineEvent, LeftOut
 from openclaw.mcp.wording import STILL_STARTING, going_on_without
 from openclaw.security.external import clean_label
@@ -21,14 +21,14 @@ from openclaw.security.external import clean_label
 UNFINISHED = f"{STILL_STARTING[:1].upper()}{STILL_STARTING[1:]}."
 
 
-async def tried(manager: Manager, agent: str, servers: Iterable[Supervisor]) -> dict[str, str]:
+async def tried(manager: Manager, agent: str, servers: Iterable[Server]) -> dict[str, str]:
     """Start servers that do not run and ask each what it offers now, no more at a time than may run. Gives what went wrong, by their names.
 
     One that a person stopped stays so. For one that hangs this takes as long as it may take to connect.
     """
     places = asyncio.Semaphore(manager.places)
 
-    async def one(server: Supervisor) -> str:
+    async def one(server: Server) -> str:
         async with places:
             try:
                 await server.refresh()

@@ -1,8 +1,8 @@
 """Waiting for servers to come up: all that a turn or a list is about, or one.
 
 Owns for whom somebody waits, and saying so. A server whose tools are not known yet is waited for until it is up, has failed, or has used up
-its connect timeout, which counts from its start (life.py). A turn does not wait again for one that used it up before, and names it at every
-turn until it came up or its entry changed. Nothing is guessed from what a process does. Starts nothing.
+its connect timeout, which counts from its start (server/connection.py). A turn does not wait again for one that used it up before, and
+names it at every turn until it came up or its entry changed. Nothing is guessed from what a process does. Starts nothing.
 """
 
 import asyncio
@@ -11,17 +11,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from openclaw.mcp.server.server import Supervisor
+from openclaw.mcp.server.server import Server
 from openclaw.mcp.status import Awaited, LeftOut
-from openclaw.mcp.wording import STILL_STARTING, late
 
 # A person who waits this long wants to know for whom, and again whenever as much time has passed as SAY_AGAIN.
 SAY_AFTER = 1.0
 SAY_AGAIN = 10.0
 _NEVER = float("inf")
 
-ServersOf = Callable[[str], Mapping[str, Supervisor]]
-IsAwaited = Callable[[Supervisor], bool]
+ServersOf = Callable[[str], Mapping[str, Server]]
+IsAwaited = Callable[[Server], bool]
 
 
 class Arrivals:
@@ -51,34 +50,34 @@ class Arrivals:
     async def settle(self, agent: str, patience: float) -> None:
         """What a turn waits for: the tools of the agent's servers, at most `patience` seconds."""
         servers = self._servers_of(agent).values()
-        await self._wait(agent, [one for one in servers if not one.catalog.is_overdue], is_settling, patience)
+        await self._wait(agent, [one for one in servers if not one.is_overdue], _is_settling, patience)
 
     def left_behind(self, agent: str) -> None:
         """A turn goes on now, with the tools that are known: say without which servers."""
         for one in self._servers_of(agent).values():
-            if not one.catalog.is_known and (reason := _left_out(one)):
+            if reason := one.why_left_out:
                 self._tell(LeftOut(agent, one.spec.name, reason))
 
     async def met(self, agent: str, *, text: str | None = None) -> None:
         """What a list of tools waits for: also one that was late before. With `text`, the servers it names alone."""
         servers = self._servers_of(agent)
         names = servers if text is None else named_in(text, servers)
-        await self._wait(agent, [servers[name] for name in names], is_settling)
+        await self._wait(agent, [servers[name] for name in names], _is_settling)
 
     async def started(self, agent: str, name: str | None = None) -> None:
         """Wait until no server of an agent is starting: each is up, or is known not to be. With `name`, that one alone."""
         servers = self._servers_of(agent)
         awaited = list(servers.values()) if name is None else [servers[name]] if name in servers else []
-        await self._wait(agent, awaited, lambda one: one.is_starting or (one.lacks_list and one.standing.is_queued))
+        await self._wait(agent, awaited, lambda one: one.is_coming)
 
-    async def tried(self, agent: str, attempts: "Mapping[Supervisor, asyncio.Task[Any]]") -> None:
+    async def tried(self, agent: str, attempts: "Mapping[Server, asyncio.Task[Any]]") -> None:
         """Wait for attempts to reach servers that somebody makes, or until a person goes on without the rest."""
         for attempt in attempts.values():
             attempt.add_done_callback(lambda _: self.noted())
         await self._wait(agent, attempts, lambda one: not attempts[one].done())
 
     async def _wait(
-        self, agent: str, servers: Collection[Supervisor], is_awaited: IsAwaited, patience: float = _NEVER
+        self, agent: str, servers: Collection[Server], is_awaited: IsAwaited, patience: float = _NEVER
     ) -> None:
         now, went_on = asyncio.get_running_loop().time, self._went_on[agent]
         ends, say_at, was_said = now() + patience, now() + SAY_AFTER, False
@@ -103,18 +102,8 @@ class Arrivals:
             return
 
 
-def is_settling(one: Supervisor) -> bool:
-    """Whether the first list of a server's tools, or what it puts into the context, may still come soon."""
-    return (one.lacks_list or one.catalog.awaits_resources) and (one.is_starting or one.standing.is_queued)
-
-
-def _left_out(one: Supervisor) -> str:
-    """Why a turn goes on without a server that is on its way; empty when it is not, which its state tells."""
-    if one.standing.is_queued:
-        return one.standing.limit
-    if one.catalog.is_overdue or one.standing.is_late:
-        return late(one.spec.connect_timeout)
-    return STILL_STARTING if one.is_starting else ""
+def _is_settling(server: Server) -> bool:
+    return server.is_settling
 
 
 def named_in(text: str, names: Iterable[str]) -> set[str]:

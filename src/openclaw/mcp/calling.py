@@ -13,11 +13,11 @@ from typing import Any
 
 from openclaw.errors import OpenClawError
 from openclaw.mcp.arrivals import Arrivals
-from openclaw.mcp.pool import Roster
+from openclaw.mcp.pool import ServerPool
 from openclaw.mcp.resources import run_utility
 from openclaw.mcp.running import Running
-from openclaw.mcp.server.access import UnavailableError
-from openclaw.mcp.server.server import Supervisor
+from openclaw.mcp.server.server import Server
+from openclaw.mcp.server.state import UnavailableError
 from openclaw.mcp.tools.bridge import has_weight, result_of, unavailable
 from openclaw.mcp.tools.registry import ToolEntry
 from openclaw.mcp.tools.results import CallResult
@@ -30,8 +30,8 @@ MOST_SIGN_INS = 2
 
 
 class Calling:
-    def __init__(self, roster: Roster, arrivals: Arrivals, running: Running, media: MediaStore | None) -> None:
-        self._roster = roster
+    def __init__(self, pool: ServerPool, arrivals: Arrivals, running: Running, media: MediaStore | None) -> None:
+        self._pool = pool
         self._arrivals = arrivals
         self._running = running
         self._media = media
@@ -40,18 +40,18 @@ class Calling:
         """A tool by its name. One that is not known yet is asked for: its server may be starting, away, or have it since last time."""
         if entry := view.registry.entry(name):
             return entry
-        servers = view.supervisors.items()
-        likely = [one for server, one in servers if not one.catalog.was_listed and view.registry.may_have(server, name)]
+        servers = view.servers.items()
+        likely = [one for server, one in servers if not one.was_listed and view.registry.may_have(server, name)]
         await asyncio.gather(*map(self._ask, likely))
         return view.registry.entry(name)
 
-    async def _ask(self, supervisor: Supervisor) -> None:
+    async def _ask(self, server: Server) -> None:
         """Have a server list its tools, connecting at once if need be. When it does not, its status says why."""
         with contextlib.suppress(UnavailableError):
             # One that fell silent is given up with its list, and started again by who wants it.
-            await self._arrivals.until(lambda: not supervisor.is_listing_late)
-            await supervisor.client()
-            await self._arrivals.until(lambda: not supervisor.is_starting)
+            await self._arrivals.until(lambda: not server.is_listing_late)
+            await server.client()
+            await self._arrivals.until(lambda: not server.is_starting)
 
     def run_of(self, view: View, name: str) -> Run:
         """What a Tool does when it is called."""
@@ -77,14 +77,14 @@ class Calling:
         show_progress: Callable[[str], None] | None,
     ) -> CallResult:
         spec = entry.spec
-        supervisor = view.supervisors[spec.name]
+        server = view.servers[spec.name]
         if spec.isolation == "session" and session:
-            supervisor = await self._roster.private(supervisor, session)
+            server = await self._pool.private(server, session)
         call = self._running.begin(agent, entry.name)
         try:
             if entry.is_utility:
-                return await _utility(supervisor, entry, arguments)
-            return await supervisor.call_tool(
+                return await _utility(server, entry, arguments)
+            return await server.call_tool(
                 entry.definition.name,
                 arguments,
                 timeout=spec.call_timeout,
@@ -111,10 +111,10 @@ async def signed_in(call: Callable[[], Awaitable[CallResult]], server: str, ask:
     return await call()
 
 
-async def _utility(supervisor: Supervisor, entry: ToolEntry, arguments: Mapping[str, Any]) -> CallResult:
+async def _utility(server: Server, entry: ToolEntry, arguments: Mapping[str, Any]) -> CallResult:
     timeout = entry.spec.call_timeout
     try:
-        return await supervisor.use(
+        return await server.use(
             lambda client: run_utility(client, entry.definition.name, arguments, timeout=timeout), timeout=timeout
         )
     except UnavailableError as error:

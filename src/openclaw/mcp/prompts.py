@@ -1,7 +1,7 @@
 """Prompts of a server: listed, filled in, completed. `/server:prompt key=value` in chat comes here.
 
 A prompt's text is the server's, not the user's: it is framed like any other answer before a model sees it. Every function takes a live
-client; `Supervisor.use` gives one.
+client; `Server.use` gives one.
 """
 
 from collections.abc import Mapping

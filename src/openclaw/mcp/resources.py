@@ -2,7 +2,7 @@
 
 Owns the two tools that let a model look for itself (`resources_list`, `resources_read`), the resources a spec wants in the system context
 (`inject`), and how their contents are shown: framed, bounded, described where they are not text. Every function takes a live client;
-`Supervisor.use` gives one.
+`Server.use` gives one.
 """
 
 from collections.abc import Mapping, Sequence

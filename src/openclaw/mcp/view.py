@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from msgspec import structs
 
 from openclaw.config.servers import EngineOptions, ServerSpec
-from openclaw.mcp.server.server import Supervisor
+from openclaw.mcp.server.server import Server
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.tools.bridge import tool_of
 from openclaw.mcp.tools.registry import Difference, Registry, ToolEntry, Toolset, together
@@ -22,7 +22,6 @@ from openclaw.tool import Absence, Run, Tool
 
 _log = logging.getLogger(__name__)
 
-_NONE = Toolset()
 # Of one server: tools whose unusual name is told in the log.
 MOST_RENAMED = 100
 
@@ -30,19 +29,19 @@ MakeRun = Callable[["View", str], Run]
 
 
 class View:
-    """`supervisors` maps the name of each server that is to run to what runs it."""
+    """`servers` are those of its specs that are to run, by their names."""
 
     def __init__(
         self,
         specs: Sequence[ServerSpec],
-        supervisors: Mapping[str, Supervisor],
+        servers: Mapping[str, Server],
         options: EngineOptions,
         reserved: Iterable[str],
         make_run: MakeRun,
     ) -> None:
         self.specs = {spec.name: spec for spec in specs}
-        self.supervisors = dict(supervisors)
-        remembered = {name: supervisor.catalog.names for name, supervisor in supervisors.items()}
+        self.servers = dict(servers)
+        remembered = {name: server.unusual_names for name, server in servers.items()}
         self.registry = Registry(specs, options, reserved=reserved, remembered=remembered)
         self._make_run = make_run
         self._made: dict[str, tuple[ToolEntry, Tool]] = {}
@@ -54,7 +53,7 @@ class View:
         # How many tools of each server could not have their usual name.
         self._renamed: dict[str, int] = {}
         # Known tools first get the names they had: all of them, before a server can come up with others.
-        for name in self.supervisors:
+        for name in self.servers:
             self.update(name)
 
     def update(self, server: str) -> Difference:
@@ -68,7 +67,7 @@ class View:
         self._in_steps.add(server)
         try:
             # Until what was taken over is what the server offers by then.
-            while self._taken.get(server) is not self._offered(server):
+            while self._taken.get(server) is not self.servers[server].offered:
                 for difference in self._updating(server):
                     note(difference)
                     await asyncio.sleep(0)
@@ -77,12 +76,8 @@ class View:
             # Also when it was cancelled half-way.
             self.update(server)
 
-    def _offered(self, server: str) -> Toolset:
-        supervisor = self.supervisors[server]
-        return supervisor.catalog.toolset if supervisor.standing.is_offering else _NONE
-
     def _updating(self, server: str) -> Iterator[Difference]:
-        toolset = self._offered(server)
+        toolset = self.servers[server].offered
         if self._taken.get(server) is toolset:
             return
         for difference in self.registry.updating(server, toolset):
@@ -122,8 +117,8 @@ class View:
 
     def status(self, spec: ServerSpec) -> ServerStatus:
         """How one of its servers is doing, with what belongs to the agent."""
-        supervisor = self.supervisors.get(spec.name)
-        if supervisor is None:
+        server = self.servers.get(spec.name)
+        if server is None:
             return ServerStatus(
                 name=spec.name,
                 state="failed" if spec.enabled else "disabled",
@@ -135,13 +130,13 @@ class View:
                 where=spec.where,
                 is_refused=spec.enabled,
             )
-        shown = supervisor.describe()
+        shown = server.status()
         return structs.replace(
             shown,
             # Who shares it does not know whose it is, and a command about it names the agent.
-            reason=shown.reason.replace(where_to_look(supervisor.spec), where_to_look(spec)),
+            reason=shown.reason.replace(where_to_look(server.spec), where_to_look(spec)),
             tools=len(self.registry.entries(spec.name)),
-            unusable=tuple(self.registry.base(spec.name, one.name) for one in supervisor.catalog.toolset.refusals),
+            unusable=tuple(self.registry.base(spec.name, tool) for tool in server.unusable_tools),
             owner=spec.owner,
             where=spec.where,
         )
@@ -149,28 +144,27 @@ class View:
     def absences(self) -> list[Absence]:
         absent: list[Absence] = []
         for name, spec in self.specs.items():
-            supervisor = self.supervisors.get(name)
-            if supervisor is not None and supervisor.standing.is_offering:
+            server, shown = self.servers.get(name), self.status(spec)
+            if server is not None and server.is_offering:
                 absent += self.registry.absences(name)
-            if reason := self._missing(spec, supervisor):
-                waits = supervisor is not None and supervisor.standing.status.state == "needs-auth"
-                pattern = f"{self.registry.base(name, '')}*"
-                absent.append(Absence(pattern, reason, spec.where, sign_in=name if waits else ""))
+            if reason := _missing(server, shown):
+                sign_in = name if shown.state == "needs-auth" else ""
+                absent.append(Absence(f"{self.registry.base(name, '')}*", reason, spec.where, sign_in=sign_in))
         return absent
 
     def absence(self, tool: str) -> Absence | None:
         """Why a tool that was offered is not there any more; None when nobody knows."""
         return next((absence for absence in self.absences() if fnmatchcase(tool, absence.name)), None)
 
-    def _missing(self, spec: ServerSpec, supervisor: Supervisor | None) -> str:
-        """Why a server's tools are missing as a whole; empty when they are there, or would be."""
-        shown = self.status(spec)
-        if supervisor is not None and supervisor.standing.is_offering and supervisor.catalog.is_known:
-            return trouble(shown) if shown.state == "ready" else ""
-        return absence(shown)
-
     def _tool(self, entry: ToolEntry) -> Tool:
         made = self._made.get(entry.name)
         if made is None or made[0] is not entry:
             made = self._made[entry.name] = (entry, tool_of(entry, self._make_run(self, entry.name)))
         return made[1]
+
+
+def _missing(server: Server | None, shown: ServerStatus) -> str:
+    """Why a server's tools are missing as a whole; empty when they are there, or would be."""
+    if server is not None and server.is_offering and server.is_known:
+        return trouble(shown) if shown.state == "ready" else ""
+    return absence(shown)

@@ -1,7 +1,7 @@
-"""One tool call, from a live client to a result: at most once, with every failure a value.
+"""The calls of one server: a slot for each, at most once, with every failure a value.
 
 Owns which failures may be sent again (those that surely were not processed), what an unknown tool and mismatched headers lead to, and
-the words of each error. supervisor.py makes one for each call.
+the words of each error. server.py keeps the server alive meanwhile, and gives the client.
 """
 
 import asyncio
@@ -9,8 +9,8 @@ import contextlib
 import logging
 import re
 import time
-from collections.abc import Coroutine, Mapping
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -28,6 +28,7 @@ from openclaw.errors import (
 )
 from openclaw.mcp.client import Client
 from openclaw.mcp.server.log import Progress, ServerLog
+from openclaw.mcp.server.state import ServerState, UnavailableError
 from openclaw.mcp.tools.catalog import Catalog
 from openclaw.mcp.tools.definition import is_null
 from openclaw.mcp.tools.output import checked_beside, is_large, output_fault
@@ -48,15 +49,13 @@ _UNKNOWN_TOOL = re.compile(
 )
 
 
+T = TypeVar("T")
+
+
 class CalledServer(Protocol):
-    """What a call needs of its server (access.py)."""
+    """What a call needs of its server (server.py)."""
 
     spec: ServerSpec
-    catalog: Catalog
-    log: ServerLog
-
-    @property
-    def live(self) -> Client | None: ...
 
     async def client(self) -> Client: ...
 
@@ -64,13 +63,76 @@ class CalledServer(Protocol):
 
     def tool_is_unknown(self, tool: str) -> None: ...
 
-    async def refresh(self) -> None: ...
+    async def list_again(self) -> None: ...
 
 
-class Call(msgspec.Struct, eq=False):
-    """`timeout` and `max_total` are in seconds: without a sign of life, and in all."""
+class Calls:
+    def __init__(self, server: CalledServer, state: ServerState, catalog: Catalog, log: ServerLog) -> None:
+        self._server = server
+        self._state = state
+        self._catalog = catalog
+        self._log = log
+        self._time = asyncio.get_running_loop().time
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        timeout: float,
+        max_total: float,
+        show_progress: Callable[[str], None] | None = None,
+    ) -> CallResult:
+        """Call a tool by its own name. Never raises but CancelledError. `timeout` and `max_total` are in seconds: without a sign of life,
+        and in all."""
+        state = self._state
+        if not state.try_begin_call(timeout) and (fault := await state.begin_call(timeout, "Tool call")):
+            return CallResult.failed(OwnWords(fault))
+        began = self._time()
+        try:
+            progress = Progress(self._log, name, show_progress)
+            call = _Call(self._server, state, self._catalog, name, arguments, timeout, max_total, progress)
+            result = await call.make()
+        except OpenClawError as error:
+            result = CallResult(is_error=True, fault=str(error), needs_sign_in=state.name == "needs-auth")
+        except Exception as error:
+            _log.exception("The engine's own fault in a call to MCP server '%s'.", self._server.spec.name)
+            result = CallResult.failed(OwnWords(f"An internal error: {type(error).__name__}."))
+        finally:
+            ended = state.end_call()
+        if result.fault:
+            state.failed(result.fault, ended)
+        else:
+            state.answered(ended - began)
+        return result
+
+    async def use(self, act: Callable[[Client], Awaitable[T]], *, timeout: float) -> T:
+        """Do something else with a live client, in a slot like the calls. Raises OpenClawError."""
+        state, server = self._state, self._server
+        if not state.try_begin_call(timeout) and (fault := await state.begin_call(timeout, "The request")):
+            raise UnavailableError(fault)
+        try:
+            client = await server.client()
+            try:
+                return await act(client)
+            except LinkLostError as error:
+                if error.maybe_sent:
+                    raise
+                await _notice_loss(client)
+                return await act(await server.client())
+            except OpenClawError as error:
+                server.troubled(error)
+                raise
+        finally:
+            state.end_call()
+
+
+class _Call(msgspec.Struct, eq=False):
+    """One tool call, from a live client to a result."""
 
     server: CalledServer
+    state: ServerState
+    catalog: Catalog
     tool: str
     arguments: Mapping[str, Any]
     timeout: float
@@ -92,7 +154,7 @@ class Call(msgspec.Struct, eq=False):
 
     async def _attempt(self, started: float, *, again: bool) -> CallResult:
         server = self.server
-        client = server.live or await server.client()
+        client = self.state.live or await server.client()
         try:
             result = await client.call_tool(
                 self.tool,
@@ -100,7 +162,7 @@ class Call(msgspec.Struct, eq=False):
                 timeout=self.timeout,
                 max_total=self.max_total,
                 on_progress=self.progress,
-                headers=server.catalog.headers(self.tool, self.arguments) if client.mirrors else None,
+                headers=self.catalog.headers(self.tool, self.arguments) if client.mirrors else None,
             )
         except DeadlineError:
             return self._late(started)
@@ -108,7 +170,7 @@ class Call(msgspec.Struct, eq=False):
             if error.code != HEADER_MISMATCH:
                 return self._refused(error)
             # Our idea of the tool is out of date.
-            await server.refresh()
+            await server.list_again()
             if error.addressed or not again:
                 return CallResult.refused(f"{error.message} The server's list was read again: the next call may work.")
             # Refused without an answer to our request: nothing was done.
@@ -124,7 +186,7 @@ class Call(msgspec.Struct, eq=False):
                 return CallResult.failed(OwnWords(sentences) if server.spec.command else sentences)
             if not again:
                 return CallResult.failed(f"{error.message} The call was not carried out.")
-            await notice_loss(client)
+            await _notice_loss(client)
         except ConnectError as error:
             server.troubled(error)
             if not again:
@@ -175,7 +237,7 @@ class Call(msgspec.Struct, eq=False):
         """A structured result that fits the tool's output schema, or a refusal."""
         if result.is_error:
             return self._known(result)
-        catalog = self.server.catalog
+        catalog = self.catalog
         if is_large(result):
             schema = catalog.output_schema(self.tool)
             return result if is_null(schema) else await checked_beside(result, schema, catalog.checking)
@@ -184,7 +246,7 @@ class Call(msgspec.Struct, eq=False):
         return CallResult.refused(fault) if fault else result
 
 
-async def notice_loss(client: Client) -> None:
+async def _notice_loss(client: Client) -> None:
     """Wait until a link that just failed is known to be lost, so that the next attempt takes another. HTTP has no such link."""
     if client.connection.link.kind == "streamable-http":
         return

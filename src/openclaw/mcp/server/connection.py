@@ -1,7 +1,7 @@
 """One connection of a server, from open to close: connect, keep up to date (listing.py), notice the end.
 
 Owns what happens while a server is up: probes of a quiet link, what the server says unasked, stopping when idle. One task runs it and
-closes what it opened. What follows the end is decided by lifecycle.py and carried out by supervisor.py, which is told the news.
+closes what it opened. What follows the end is decided by lifecycle.py and carried out by server.py, which is told what happens.
 """
 
 import asyncio
@@ -31,11 +31,11 @@ from openclaw.errors import (
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Listener, Services, connect
 from openclaw.mcp.fetching import may_fetch
-from openclaw.mcp.limiter import Turnstile
+from openclaw.mcp.limiter import Limiter
 from openclaw.mcp.resources import Injection
 from openclaw.mcp.server.listing import Listing
 from openclaw.mcp.server.log import ServerLog
-from openclaw.mcp.server.workload import Workload
+from openclaw.mcp.server.state import ServerState
 from openclaw.mcp.status import EngineEvent, PromptsChanged, ResourceChanged, auth_of
 from openclaw.mcp.tools.catalog import Catalog, Learned
 from openclaw.mcp.wording import command, where_to_look
@@ -65,8 +65,8 @@ _TICK = 0.01
 OnStderr = Callable[[str], None]
 
 
-class Began(msgspec.Struct, frozen=True):
-    """Its turn to start has come. It may have to fetch its program first: then the attempt outlasts the connect timeout."""
+class Starting(msgspec.Struct, frozen=True):
+    """It is being started now. It may have to fetch its program first: then the attempt outlasts the connect timeout."""
 
     fetches: bool = False
 
@@ -75,13 +75,13 @@ class Late(msgspec.Struct, frozen=True):
     """It has not listed its tools within the connect timeout, and the attempt goes on: it may still come."""
 
 
-class CameUp(msgspec.Struct, frozen=True):
+class Connected(msgspec.Struct, frozen=True):
     """Connected, and a revision agreed: calls may go."""
 
     client: Client
 
 
-class Settled(msgspec.Struct, frozen=True):
+class Listed(msgspec.Struct, frozen=True):
     """The tools were listed, or cannot be: the server is as ready as it gets."""
 
 
@@ -91,25 +91,23 @@ class Queued(msgspec.Struct, frozen=True):
     waits: bool
 
 
-class Over(msgspec.Struct, frozen=True):
+class Ended(msgspec.Struct, frozen=True):
     """The connection has ended, and is being closed. `used_up` tells that its whole time to come up was."""
 
     event: Event
     used_up: bool = False
 
 
-News = Began | Late | CameUp | Settled | Queued | Over | Learned | EngineEvent
+ConnectionEvent = Starting | Late | Connected | Listed | Queued | Ended | Learned | EngineEvent
+Tell = Callable[[ConnectionEvent], None]
 
 
-Tell = Callable[[News], None]
-
-
-class Places(msgspec.Struct, frozen=True):
+class Limiters(msgspec.Struct, frozen=True):
     """Bounds shared by all servers: how many run, how many start at a time, and how many of those fetch their program first."""
 
-    servers: Turnstile
-    starters: Turnstile
-    fetchers: Turnstile
+    servers: Limiter
+    starters: Limiter
+    fetchers: Limiter
 
 
 def event_of(error: OpenClawError, spec: ServerSpec) -> Event:
@@ -143,27 +141,30 @@ class _Updated(msgspec.Struct):
     uri: str = ""
 
 
-class Life:
-    """`tell` hears what becomes of the connection, `take_over` that very many tools were listed. `workload` are the calls on it."""
+class ServerConnection:
+    """`tell` hears what becomes of the connection, `take_over` that very many tools were listed."""
 
     def __init__(
         self,
         spec: ServerSpec,
-        tell: Tell,
-        take_over: Callable[[], Awaitable[None]],
-        workload: Workload,
+        state: ServerState,
         catalog: Catalog,
         injection: Injection,
         log: ServerLog,
+        *,
+        tell: Tell,
+        take_over: Callable[[], Awaitable[None]],
     ) -> None:
         self._spec = spec
+        self._state = state
         self._tell = tell
-        self._workload = workload
         self._catalog = catalog
         self._log = log
         self._time = asyncio.get_running_loop().time
         self._wake = asyncio.Event()
-        self.listing = Listing(spec, catalog, injection, log, wake=self._wake.set, learned=tell, take_over=take_over)
+        self._listing = Listing(
+            spec, state, catalog, injection, log, wake=self._wake.set, learned=tell, take_over=take_over
+        )
         self._is_over = False
         self._is_suspect = False
         # Questions in a row that were refused for lack of rights.
@@ -174,21 +175,23 @@ class Life:
         self._due = _NEVER
         self._alarm: asyncio.TimerHandle | None = None
 
-    async def run(self, services: Services, places: Places, on_stderr: OnStderr) -> None:
+    async def run(self, services: Services, limiters: Limiters, on_stderr: OnStderr) -> None:
         """The whole of it. Never raises but CancelledError; tells how it ended, before it closes what was opened."""
         try:
-            async with self._place(places), AsyncExitStack() as stack:
-                await self._until_over(stack, services, places, on_stderr)
+            async with self._slot(limiters), AsyncExitStack() as stack:
+                await self._until_over(stack, services, limiters, on_stderr)
         except Exception:
             _log.exception("MCP server '%s' could not be closed properly.", self._spec.name)
         finally:
             self._disarm()
-            self.listing.end()
+            self._listing.end()
             self._log.flush()
 
-    async def _until_over(self, stack: AsyncExitStack, services: Services, places: Places, on_stderr: OnStderr) -> None:
+    async def _until_over(
+        self, stack: AsyncExitStack, services: Services, limiters: Limiters, on_stderr: OnStderr
+    ) -> None:
         try:
-            await self._live(await self._connect(stack, services, places, on_stderr))
+            await self._live(await self._connect(stack, services, limiters, on_stderr))
         except OpenClawError as error:
             self._failed(error)
         except Exception as error:
@@ -204,7 +207,15 @@ class Life:
     def _end(self, event: Event, *, used_up: bool = False) -> None:
         if not self._is_over:
             self._is_over = True
-            self._tell(Over(event, used_up))
+            self._tell(Ended(event, used_up))
+
+    def list_again(self) -> Awaitable[None]:
+        """List everything again; done when that has happened."""
+        return self._listing.refresh()
+
+    def tools_changed(self) -> None:
+        """The list of tools is out of date."""
+        self._listing.tools_changed()
 
     def suspect(self) -> None:
         """A call could not reach the server: look whether it is still there."""
@@ -214,42 +225,44 @@ class Life:
     # Coming up
 
     @asynccontextmanager
-    async def _place(self, places: Places) -> AsyncIterator[None]:
-        if not places.servers.try_enter():
+    async def _slot(self, limiters: Limiters) -> AsyncIterator[None]:
+        if not limiters.servers.try_acquire():
             self._tell(Queued(True))
-            await places.servers.enter()
+            await limiters.servers.acquire()
             self._tell(Queued(False))
         try:
             yield
         finally:
-            places.servers.leave()
+            limiters.servers.release()
 
-    async def _connect(self, stack: AsyncExitStack, services: Services, places: Places, on_stderr: OnStderr) -> Client:
+    async def _connect(
+        self, stack: AsyncExitStack, services: Services, limiters: Limiters, on_stderr: OnStderr
+    ) -> Client:
         fetches = not self._catalog.is_known and may_fetch(self._spec.command, self._spec.args)
-        async with self._start_place(places, fetches=fetches):
+        async with self._start_slot(limiters, fetches=fetches):
             return await self._attempt(stack, services, on_stderr, fetches=fetches)
 
-    def _start_place(self, places: Places, *, fetches: bool) -> AbstractAsyncContextManager[None]:
+    def _start_slot(self, limiters: Limiters, *, fetches: bool) -> AbstractAsyncContextManager[None]:
         """What it waits for before it is started; its own time begins behind that.
 
         Twelve programs that are fetched all at once get in each other's way until none is up in its time. So the first fetch of each keeps
-        its place. One that did not come up then is nobody's concern but its own, and makes room for more: where nothing can be fetched,
+        its slot. One that did not come up then is nobody's concern but its own, and makes room for more: where nothing can be fetched,
         nobody waits for all of them one after the other.
         """
         if not self._spec.command:
             return nullcontext()
         if fetches and not self._catalog.was_left_fetching and not self._catalog.is_overdue:
-            return places.fetchers.place(at_most=min(self._spec.connect_timeout, FETCHER_YIELDS), widens=True)
-        return places.starters.place(at_most=STARTER_YIELDS)
+            return limiters.fetchers.hold(at_most=min(self._spec.connect_timeout, FETCHER_YIELDS), widens=True)
+        return limiters.starters.hold(at_most=STARTER_YIELDS)
 
     async def _attempt(
         self, stack: AsyncExitStack, services: Services, on_stderr: OnStderr, *, fetches: bool
     ) -> Client:
         self._due = self._time() + self._spec.connect_timeout
-        self._tell(Began(fetches))
+        self._tell(Starting(fetches))
         if fetches:
             self._arm()
-        listener = Listener(self._heard, self._dropped, on_stderr, self.listing.renewed)
+        listener = Listener(self._heard, self._dropped, on_stderr, self._listing.renewed)
         known: dict[str, str] = {"revision": self._catalog.revision, "kind": self._catalog.transport}
         leaves = fetches and services.lets_fetch and not self._catalog.was_left_fetching
         try:
@@ -270,13 +283,13 @@ class Life:
 
     async def _live(self, client: Client) -> None:
         """Until the link breaks or the server is found to be gone, or idle."""
-        self._tell(CameUp(client))
+        self._tell(Connected(client))
         self._arm()
         lost = asyncio.create_task(client.connection.wait_lost())
         kept = asyncio.create_task(self._keep(client))
         others: list[asyncio.Task[None]] = []
         if client.agreement.modern:
-            others.append(asyncio.create_task(self.listing.listener(client).run()))
+            others.append(asyncio.create_task(self._listing.listener(client).run()))
         try:
             await asyncio.wait((lost, kept), return_when=asyncio.FIRST_COMPLETED)
             if kept.done():
@@ -307,16 +320,16 @@ class Life:
     async def _look_after(self, client: Client) -> Event | None:
         """List what is due, and wait until something else is. An event ends the connection."""
         try:
-            await self.listing.freshen(client, self._workload)
+            await self._listing.freshen(client)
         except OpenClawError as error:
             if not self._may_pass(error):
                 raise
             await asyncio.sleep(REFUSAL_PAUSE)
-            self.listing.tools_changed()
+            self._listing.tools_changed()
             return None
         self._refusals = 0
         self._disarm()
-        self._tell(Settled())
+        self._tell(Listed())
         return await self._rest(client)
 
     async def _rest(self, client: Client) -> Event | None:
@@ -330,7 +343,7 @@ class Life:
         return None
 
     async def _wait(self, client: Client) -> None:
-        dues = [self._probe_at(client), self._idle_at(), self.listing.due()]
+        dues = [self._probe_at(client), self._idle_at(), self._listing.due()]
         due = min((moment for moment in dues if moment is not None and moment != _NEVER), default=None)
         try:
             async with asyncio.timeout_at(due):
@@ -339,7 +352,7 @@ class Life:
             return
         self._wake.clear()
         if not self._is_suspect:
-            await self.listing.pace()
+            await self._listing.pace()
 
     def _probe_at(self, client: Client) -> float:
         interval = self._spec.health_interval
@@ -347,9 +360,9 @@ class Life:
 
     def _idle_at(self) -> float:
         timeout = self._spec.idle_timeout if self._spec.command else None
-        if not timeout or self._workload.is_busy:
+        if not timeout or self._state.is_busy:
             return _NEVER
-        return self._workload.last_call + timeout
+        return self._state.last_call + timeout
 
     async def _probe(self, client: Client) -> Event | None:
         """Whether a quiet or suspect server still answers. While calls run, silence is no verdict: it may be busy with them.
@@ -366,12 +379,12 @@ class Life:
             event = event_of(error, self._spec)
             if client.connection.last_heard > self._silent_since:
                 self._silent_since = asked
-            is_dead = self._time() - self._silent_since > self._workload.longest_call
+            is_dead = self._time() - self._silent_since > self._state.longest_call
             if self._may_pass(error):
                 self._is_suspect = True
                 await asyncio.sleep(REFUSAL_PAUSE)
                 return None
-            if event.name != "lost" or is_dead or not self._workload.is_busy:
+            if event.name != "lost" or is_dead or not self._state.is_busy:
                 return event
             await asyncio.sleep(SUSPICION_PAUSE)
             return None
@@ -391,7 +404,7 @@ class Life:
         One who has no credentials at all, or never got anything with them, has to act in any case.
         """
         status = isinstance(error, HttpStatusError) and error.status in (401, 403)
-        is_new = isinstance(error, SignInNeededError) and not self.listing.has_listed
+        is_new = isinstance(error, SignInNeededError) and not self._listing.has_listed
         if is_new or not (status or isinstance(error, AuthError)):
             return False
         self._refusals += 1
@@ -403,7 +416,7 @@ class Life:
         name = self._spec.name
         match method:
             case "notifications/tools/list_changed":
-                self.listing.tools_changed()
+                self._listing.tools_changed()
             case "notifications/resources/list_changed":
                 self._resources_changed(ResourceChanged(name))
             case "notifications/resources/updated":
@@ -412,7 +425,7 @@ class Life:
                 except ProtocolError as error:
                     self._dropped(f"a notice that cannot be read: {error}")
             case "notifications/subscriptions/acknowledged":
-                self.listing.subscribed()
+                self._listing.subscribed()
             case "notifications/prompts/list_changed":
                 self._tell(PromptsChanged(name))
             case "notifications/message":
@@ -422,7 +435,7 @@ class Life:
 
     def _resources_changed(self, event: ResourceChanged) -> None:
         self._tell(event)
-        self.listing.resources_changed(is_list=not event.uri)
+        self._listing.resources_changed(is_list=not event.uri)
 
     def _dropped(self, reason: str) -> None:
         self._log.note(logging.DEBUG, f"dropped {reason}")

@@ -1,7 +1,7 @@
 """What a server offers, kept up to date over one connection: listed at first, when it says so, when time has passed, when somebody asks.
 
 Owns what is out of date and when to look again (never more often than DISCOVERY_PAUSE, whatever the server announces), reading tools and
-injected resources, and subscribing to the latter. life.py runs it; what a list means is catalog.py's and resources.py's business.
+injected resources, and subscribing to the latter. connection.py runs it; what a list means is catalog.py's and resources.py's business.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from openclaw.mcp.handlers import METHOD_NOT_FOUND
 from openclaw.mcp.paging import Pages
 from openclaw.mcp.resources import Injection, list_resources, list_templates
 from openclaw.mcp.server.log import ServerLog
-from openclaw.mcp.server.workload import Workload
+from openclaw.mcp.server.state import ServerState
 from openclaw.mcp.tools.catalog import Catalog, Learned
 
 # A server that announces changes without end is listed no more often than this.
@@ -114,6 +114,7 @@ class Listing:
     def __init__(
         self,
         spec: ServerSpec,
+        state: ServerState,
         catalog: Catalog,
         injection: Injection,
         log: ServerLog,
@@ -123,6 +124,7 @@ class Listing:
         take_over: Callable[[], Awaitable[None]],
     ) -> None:
         self._interval = spec.discovery_interval
+        self._state = state
         self._catalog = catalog
         self._injection = injection
         self._log = log
@@ -192,7 +194,7 @@ class Listing:
         if self._not_before > self._time():
             await asyncio.sleep(self._not_before - self._time())
 
-    async def freshen(self, client: Client, workload: Workload) -> None:
+    async def freshen(self, client: Client) -> None:
         """Read what is out of date. Raises OpenClawError when the server does not answer though it has nothing else to do."""
         if self._next is not None and self._next <= self._time():
             self._tools_are_stale = True
@@ -211,7 +213,7 @@ class Listing:
             # An old list is better than none, and calls that run must not end with the request for one; but a list that does not come
             # at all, from a server with nothing else to do, is no server.
             if isinstance(error, TransportError):
-                if not workload.is_busy or _is_refused(error):
+                if not self._state.is_busy or _is_refused(error):
                     raise
                 self._next = self._time() + RETRY_PAUSE
             self._log.note(logging.WARNING, f"its lists cannot be read: {error}")

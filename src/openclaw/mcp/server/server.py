@@ -1,8 +1,9 @@
-"""What keeps one server alive, and the way to call it.
+"""What keeps one server alive, and the one object through which others use it.
 
-One task (`run`) decides, by lifecycle.py, when to connect, wait and give up; a child task of it (life.py) owns each connection from open to
-close. Calls come from any task. `call_tool` never raises: it returns a result or an error result; a call while the server is down
-connects at once (access.py); a call that may have reached the server is never sent again.
+One task (`run`) decides, by protocol/lifecycle.py, when to connect, wait and give up; a child task of it (connection.py) owns each
+connection from open to close. What is known of the server is in state.py. Calls come from any task (calls.py): `call_tool` never raises, it
+returns a result or an error result; a call while the server is down connects at once; a call that may have reached the server is never sent
+again.
 """
 
 import asyncio
@@ -10,61 +11,80 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import msgspec
 
 from openclaw.config.servers import ServerSpec
-from openclaw.errors import LinkLostError, OpenClawError
+from openclaw.errors import (
+    ConnectError,
+    HttpStatusError,
+    LinkLostError,
+    OpenClawError,
+    SignInNeededError,
+    StepUpNeededError,
+)
 from openclaw.mcp.cache import Cache
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Services
 from openclaw.mcp.resources import Injection
-from openclaw.mcp.server.access import Access, UnavailableError
-from openclaw.mcp.server.calls import Call, notice_loss
-from openclaw.mcp.server.connection import Began, CameUp, Late, Life, News, Over, Places, Queued, Settled
+from openclaw.mcp.server.calls import Calls
+from openclaw.mcp.server.connection import (
+    Connected,
+    ConnectionEvent,
+    Ended,
+    Late,
+    Limiters,
+    Listed,
+    Queued,
+    ServerConnection,
+    Starting,
+    event_of,
+)
 from openclaw.mcp.server.instructions import Instructions
-from openclaw.mcp.server.log import Progress, ServerLog, StderrLog
-from openclaw.mcp.server.record import Record
-from openclaw.mcp.server.state import Standing
-from openclaw.mcp.server.workload import Workload
+from openclaw.mcp.server.log import ServerLog, StderrLog
+from openclaw.mcp.server.state import ServerState, UnavailableError
 from openclaw.mcp.status import DefinitionsChanged, EngineEvent, ServerStatus, StateChanged
 from openclaw.mcp.tools.catalog import Catalog, Learned
 from openclaw.mcp.tools.pins import Change
+from openclaw.mcp.tools.registry import Toolset
 from openclaw.mcp.tools.results import CallResult
-from openclaw.mcp.wording import changed_tools, limit, report, trust_command
+from openclaw.mcp.wording import STILL_STARTING, changed_tools, late, limit, report, trust_command
 from openclaw.protocol.lifecycle import Action, Event, RestartPolicy, step
-from openclaw.tool import OwnWords
 
 _log = logging.getLogger(__name__)
 
-# Events of a server's life that tell of something wrong.
+# Lifecycle events that tell of something wrong.
 _FAILURES = frozenset({"lost", "away", "broken", "sign-in"})
+# A server that comes up and dies again at once is not tried for ever by one call.
+MAX_TRIES = 3
+_NO_TOOLS = Toolset()
 
 T = TypeVar("T")
 
 
-class Workshop(msgspec.Struct, frozen=True):
-    """What all supervisors share."""
+class Dependencies(msgspec.Struct, frozen=True):
+    """What every server is given by whoever manages them all."""
 
     services: Services
     cache: Cache
-    places: Places
+    limiters: Limiters
     stderr_log: StderrLog
     # Called in the event loop, and must not raise: something happened; a server's tools are others now.
     emit: Callable[[EngineEvent], None]
-    tools_changed: Callable[["Supervisor"], None]
+    tools_changed: Callable[["Server"], None]
     # The same, in steps, when they are very many.
-    take_over: Callable[["Supervisor"], Awaitable[None]]
-    # Asks for the places of servers that run to be given to those that need one.
-    take_turns: Callable[[], None] = lambda: None
+    tools_changed_in_steps: Callable[["Server"], Awaitable[None]]
+    # Asks for the slots of servers that run to be given to those that need one.
+    share_slots: Callable[[], None] = lambda: None
     jitter: Callable[[], float] = lambda: random.uniform(-1, 1)
 
 
-class Supervisor:
-    """Make it, then run `run` in a task of its own. `spec` is the link half of a spec (reconcile.py).
+class Server:
+    """Make it, then run `run` in a task of its own. `spec` is the half of a spec that agents share (reconcile.py).
 
     `after` are the tasks of those whose place it takes: it does not connect before they have ended.
     """
@@ -72,46 +92,41 @@ class Supervisor:
     def __init__(
         self,
         spec: ServerSpec,
-        workshop: Workshop,
+        dependencies: Dependencies,
         *,
         catalog: Catalog | None = None,
         after: Collection[asyncio.Task[None]] = (),
     ) -> None:
         self.spec = spec
-        self.catalog = catalog or Catalog(spec, workshop.cache)
-        self.injection = Injection(spec.name, spec.inject_resources, spec.resources_max_bytes)
-        self.log = ServerLog(spec.name)
-        self.instructions = Instructions(spec.name)
-        self.workload = Workload(spec)
-        self.standing = Standing(spec, lambda: limit(workshop.places.servers.places))
-        self.access = Access(
-            spec,
-            self.catalog,
-            self.log,
-            self.standing,
-            post=self.post,
-            tools_changed=lambda: workshop.tools_changed(self),
-        )
-        self._workshop = workshop
+        self._dependencies = dependencies
+        self._catalog = catalog or Catalog(spec, dependencies.cache)
+        self._injection = Injection(spec.name, spec.inject_resources, spec.resources_max_bytes)
+        self._instructions = Instructions(spec.name)
+        self._server_log = ServerLog(spec.name)
+        self._state = ServerState(spec, self._catalog, lambda: limit(dependencies.limiters.servers.slots))
+        self._calls = Calls(self, self._state, self._catalog, self._server_log)
         self._after = after
         self._policy = RestartPolicy(bool(spec.command), spec.restart_on_crash, spec.max_restarts)
         self._loop = asyncio.get_running_loop()
-        # What runs on our behalf: a life, or the wait for a sign-in.
+        # The connection that is being opened, used or closed.
+        self._connection: ServerConnection | None = None
+        # What runs on our behalf: a connection, or the wait for a sign-in.
         self._child: asyncio.Task[None] | None = None
-        self._life_is_over = False
+        self._connection_has_ended = False
         # When the last attempt to connect began, by the clock on the wall.
         self._tried_at = 0.0
         self._inbox: deque[Event] = deque()
         self._wake = asyncio.Event()
         # The end of an attempt that brought no connection, until it is acted on.
-        self._fruitless: Event | None = None
-        self._record = Record()
-        # From when it was asked to make room until it has.
-        self.is_giving_way = False
+        self._failed_attempt: Event | None = None
+
+    def for_one_session(self, dependencies: Dependencies) -> Self:
+        """Another server of the same spec, for one conversation alone: what is known of the tools is shared."""
+        return type(self)(self.spec, dependencies, catalog=self._catalog)
 
     # For callers
 
-    async def call_tool(
+    def call_tool(
         self,
         name: str,
         arguments: Mapping[str, Any],
@@ -119,281 +134,422 @@ class Supervisor:
         timeout: float,
         max_total: float,
         show_progress: Callable[[str], None] | None = None,
-    ) -> CallResult:
+    ) -> Coroutine[Any, Any, CallResult]:
         """Call a tool by its own name. Never raises but CancelledError."""
-        workload = self.workload
-        if not workload.try_enter(timeout) and (fault := await workload.enter(timeout, "Tool call")):
-            return CallResult.failed(OwnWords(fault))
-        began = self._loop.time()
-        try:
-            progress = Progress(self.log, name, show_progress)
-            result = await Call(self.access, name, arguments, timeout, max_total, progress).make()
-        except OpenClawError as error:
-            waits = self.standing.status.state == "needs-auth"
-            result = CallResult(is_error=True, fault=str(error), needs_sign_in=waits)
-        except Exception as error:
-            _log.exception("The engine's own fault in a call to MCP server '%s'.", self.spec.name)
-            result = CallResult.failed(OwnWords(f"An internal error: {type(error).__name__}."))
-        finally:
-            ended = workload.leave()
-        if result.fault:
-            self._record.failed(result.fault, ended)
-        else:
-            self._record.answered(ended - began)
-        return result
+        return self._calls.call_tool(name, arguments, timeout=timeout, max_total=max_total, show_progress=show_progress)
 
     async def use(self, act: Callable[[Client], Awaitable[T]], *, timeout: float | None = None) -> T:
-        """Do something with a live client, in turn with the calls, connecting first if need be. Raises OpenClawError.
+        """Do something with a live client, in a slot like the calls, connecting first if need be. Raises OpenClawError.
 
-        `timeout` is how long it may wait for its turn, in seconds. `act` must not wait for another call of this server: it holds a place.
+        `timeout` is how long it may wait for its slot, in seconds. `act` must not wait for another call of this server: it holds a slot.
         """
-        patience = self.spec.call_timeout if timeout is None else timeout
-        if not self.workload.try_enter(patience) and (fault := await self.workload.enter(patience, "The request")):
-            raise UnavailableError(fault)
-        try:
-            client = await self.access.client()
-            try:
-                return await act(client)
-            except LinkLostError as error:
-                if error.maybe_sent:
-                    raise
-                await notice_loss(client)
-                return await act(await self.access.client())
-            except OpenClawError as error:
-                self.access.troubled(error)
-                raise
-        finally:
-            self.workload.leave()
+        return await self._calls.use(act, timeout=self.spec.call_timeout if timeout is None else timeout)
 
-    async def client(self) -> Client:
-        """The live client. Waits for one attempt to connect if there is none; raises UnavailableError when that fails."""
-        return await self.access.client()
+    @property
+    def has_client(self) -> bool:
+        """Whether there is a client that works as far as we know."""
+        return self._state.live is not None
+
+    async def client(self, *, since: int | None = None) -> Client:
+        """The live client. Waits for one attempt to connect if there is none; raises UnavailableError when that fails.
+
+        It is the first attempt since there were `since` attempts that had failed: since now, unless given. One that is under way now may fail
+        of what is over by now: another is made for us then.
+        """
+        state = self._state
+        is_under_way = state.name == "starting"
+        known = state.failed_attempts + is_under_way if since is None else since
+        tries = 0
+        with self._wanted():
+            while (client := state.live) is None:
+                if reason := state.refusal(tried=state.failed_attempts > known or tries > MAX_TRIES):
+                    raise UnavailableError(reason)
+                # What happens while it is starting is one try.
+                tries += state.name != "starting"
+                self.post(Event("call"))
+                await state.change()
+            return client
+
+    @contextmanager
+    def _wanted(self) -> Iterator[None]:
+        """Meanwhile somebody needs the server: it gets a slot if there is one to be had, and does not give its own away."""
+        state = self._state
+        state.begin_waiting()
+        try:
+            yield
+        finally:
+            state.end_waiting()
+            if not state.is_wanted and state.waits_for_slot and self._catalog.is_known:
+                # Nobody does any more: it must not keep a slot from others.
+                self.post(Event("stop", state.limit))
+
+    async def list_again(self, *, since: int | None = None) -> None:
+        """List what the server offers, connecting first if need be. Raises OpenClawError when that fails."""
+        with self._wanted():
+            await self.client(since=since)
+            if self._connection is not None:
+                await self._connection.list_again()
+
+    def troubled(self, error: OpenClawError) -> None:
+        """A request failed in a way that says something about the server itself."""
+        if isinstance(error, StepUpNeededError):
+            # It wants more rights for this request alone: everything else goes on.
+            return
+        if isinstance(error, SignInNeededError):
+            self.post(event_of(error, self.spec))
+        elif self._connection is not None and (
+            isinstance(error, ConnectError | LinkLostError) or _is_unauthorized(error)
+        ):
+            # One 401 may pass. Whether the server wants nothing more to do with us is found out by asking it.
+            self._connection.suspect()
+
+    def tool_is_unknown(self, tool: str) -> None:
+        """The server says it has no such tool: take it out and look again."""
+        if self._catalog.forget(tool):
+            self._dependencies.tools_changed(self)
+        if self._connection is not None:
+            self._connection.tools_changed()
 
     # For whoever manages servers
 
     async def run(self) -> None:
         """Keep the server as it should be until `close`. Only one task may run it."""
         try:
-            while not self.standing.is_closing:
+            while not self._state.is_closing:
                 await self._sleep()
-                while self._inbox and not self.standing.is_closing:
+                while self._inbox and not self._state.is_closing:
                     await self._advance(self._inbox.popleft())
         finally:
-            self.standing.is_closing = True
-            self.standing.client = None
-            self.standing.announce()
+            self._state.ended()
             await self._end_child()
 
     def post(self, event: Event) -> None:
+        """Have `run` act on an event."""
         self._inbox.append(event)
         self._wake.set()
 
+    def start(self) -> None:
+        """Start it, unless it runs; one that is lazy and whose tools are known waits for its first call."""
+        if not (self.spec.lazy and self._catalog.is_known):
+            self.post(Event("start"))
+
+    def retry(self) -> None:
+        """Try it anew if it is down."""
+        if self._state.name in ("restarting", "unreachable", "failed"):
+            self.post(Event("restart" if self._state.name == "failed" else "call"))
+
     def close(self) -> None:
         """End `run`, and the server with it."""
-        self.standing.is_closing = True
+        self._state.close()
         self._wake.set()
 
     async def refresh(self) -> None:
         """List again what the server offers, starting it if it is down. Raises OpenClawError when that fails."""
-        self.standing.is_parked = False
-        failures = self.access.failures
-        with self.access.wanted():
-            if self.standing.status.state in ("failed", "needs-auth", "stopped"):
+        state = self._state
+        state.start_by_hand()
+        since = state.failed_attempts
+        with self._wanted():
+            if state.name in ("failed", "needs-auth", "stopped"):
                 self.post(Event("restart"))
-                standing = self.standing
-                while standing.client is None and self.access.failures == failures and not standing.is_out_of_reach:
-                    await standing.change()
-            await self.access.refresh(failures=failures)
+                while state.client is None and state.failed_attempts == since and not state.is_out_of_reach:
+                    await state.change()
+            await self.list_again(since=since)
 
     async def restart(self) -> None:
         """End the server and start it again. Raises OpenClawError when it does not come back."""
-        before, self.standing.is_parked = self.standing.client, False
+        state = self._state
+        state.start_by_hand()
+        before = state.client
         self.post(Event("restart"))
-        while before is not None and self.standing.client is before and not self.standing.is_closing:
-            await self.standing.change()
-        await self.access.client()
+        while before is not None and state.client is before and not state.is_closing:
+            await state.change()
+        await self.client()
 
     def stop(self, reason: str) -> None:
         """Stop the server until somebody starts it again."""
-        self.standing.is_parked = True
+        self._state.stop_by_hand()
         self.post(Event("stop", reason))
 
-    def trust(self, shown: str) -> tuple[Change, ...]:
-        """Accept the changes of its tools that were shown, named by their digest. Raises UsageError when they are others by now."""
-        accepted = self.catalog.trust(shown)
-        self._workshop.tools_changed(self)
-        return accepted
+    # What is known of it
+
+    def status(self) -> ServerStatus:
+        """How the server is doing. Whoever knows the agent fills in its tools, its owner and where it is configured."""
+        return self._state.status()
 
     @property
-    def is_listing_late(self) -> bool:
-        """Whether it is up and has used up its time, and its first list may still come, or fail at last."""
-        return self.standing.is_late and self.access.live is not None and not self.catalog.was_listed
+    def is_ready(self) -> bool:
+        return self._state.name == "ready"
+
+    @property
+    def is_stopped_by_hand(self) -> bool:
+        return self._state.is_stopped_by_hand
 
     @property
     def is_starting(self) -> bool:
         """Whether it is being started, or is about to be. One that is late may come, but nobody should count on it."""
-        standing = self.standing
-        if standing.is_out_of_reach or standing.is_late:
+        state = self._state
+        if state.is_out_of_reach or state.is_late:
             return False
         is_asked_for = any(event.name in ("start", "restart", "call") for event in self._inbox)
-        return standing.status.state == "starting" or (
-            is_asked_for and standing.status.state != "ready" and not standing.is_parked
-        )
+        return state.name == "starting" or (is_asked_for and state.name != "ready" and not state.is_stopped_by_hand)
 
     @property
-    def lacks_list(self) -> bool:
-        """Whether nothing is known yet of its tools, or of what it puts into the context."""
-        return not self.catalog.is_known or (self.injection.is_wanted and not self.injection.was_read)
-
-    # When there is not a place for every server
+    def is_coming(self) -> bool:
+        """Whether it is starting, or waits for the slot in which to be listed for the first time."""
+        return self.is_starting or (self._lacks_list and self._state.waits_for_slot)
 
     @property
-    def needs_place(self) -> bool:
-        """Whether it waits for a place that somebody needs it to have: to be listed for once, or to be called."""
-        return self.standing.is_queued and (self.lacks_list or self.access.is_wanted)
+    def is_settling(self) -> bool:
+        """Whether the first list of its tools, or what it puts into the context, may still come soon."""
+        lacks = self._lacks_list or self._catalog.awaits_resources
+        return lacks and (self.is_starting or self._state.waits_for_slot)
 
     @property
-    def may_give_way(self) -> bool:
-        """Whether its place can be given to another: nobody uses it, and what it offers is known, or does not come."""
-        if self.workload.is_busy or self.access.is_wanted or self.is_giving_way:
+    def is_late(self) -> bool:
+        """Whether the attempt to connect that goes on has used up the connect timeout."""
+        return self._state.is_late
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether it used up its connect timeout, now or in an earlier run, and has not listed its tools since."""
+        return self._catalog.is_overdue
+
+    @property
+    def is_listing_late(self) -> bool:
+        """Whether it is up and has used up its time, and its first list may still come, or fail at last."""
+        return self._state.is_late and self.has_client and not self._catalog.was_listed
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its tools were ever listed."""
+        return self._catalog.is_known
+
+    @property
+    def was_listed(self) -> bool:
+        """Whether its tools were listed in this run."""
+        return self._catalog.was_listed
+
+    @property
+    def why_left_out(self) -> str:
+        """Why a turn goes on without it while it is on its way; empty when its tools are known, or its state says why they are not."""
+        if self._catalog.is_known:
+            return ""
+        if self._state.waits_for_slot:
+            return self._state.limit
+        if self._catalog.is_overdue or self._state.is_late:
+            return late(self.spec.connect_timeout)
+        return STILL_STARTING if self.is_starting else ""
+
+    # What it offers
+
+    @property
+    def is_offering(self) -> bool:
+        """Whether its tools may be offered."""
+        return self._state.is_offering
+
+    @property
+    def offered(self) -> Toolset:
+        """What is known of its tools; nothing while they may not be offered. The same object until it changes."""
+        return self._catalog.toolset if self._state.is_offering else _NO_TOOLS
+
+    @property
+    def unusable_tools(self) -> list[str]:
+        """Tools that it lists in a way that cannot be offered, by its own names for them."""
+        return [refusal.name for refusal in self._catalog.toolset.refusals]
+
+    @property
+    def context(self) -> list[str]:
+        """What it wants to stand in the system prompt, framed: its instructions, and injected resources."""
+        return [text for text in (self._instructions.text, self._injection.text) if text]
+
+    @property
+    def unusual_names(self) -> Mapping[str, str]:
+        """Tools that could not have their usual name when last seen."""
+        return self._catalog.names
+
+    def keep_names(self, unusual: dict[str, str]) -> None:
+        """Remember which tools could not have their usual name. Blocking, but small."""
+        if self._catalog.is_known:
+            self._catalog.keep_names(unusual)
+
+    def trust(self, shown: str) -> tuple[Change, ...]:
+        """Accept the changes of its tools that were shown, named by their digest. Raises UsageError when they are others by now."""
+        accepted = self._catalog.trust(shown)
+        self._dependencies.tools_changed(self)
+        return accepted
+
+    # When there is not a slot for every server
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether anybody waits for an answer of it."""
+        return self._state.is_busy
+
+    @property
+    def last_call(self) -> float:
+        """Loop time of the end of its last call, or of coming up."""
+        return self._state.last_call
+
+    @property
+    def needs_slot(self) -> bool:
+        """Whether it waits for a slot that somebody needs it to have: to be listed for once, or to be called."""
+        return self._state.waits_for_slot and (self._lacks_list or self._state.is_wanted)
+
+    @property
+    def is_giving_up_slot(self) -> bool:
+        return self._state.is_giving_up_slot
+
+    @property
+    def may_give_up_slot(self) -> bool:
+        """Whether its slot can be given to another: nobody uses it, and what it offers is known, or does not come."""
+        state = self._state
+        if state.is_busy or state.is_wanted or state.is_giving_up_slot:
             return False
-        return self.standing.is_late or (self.standing.status.state == "ready" and not self.lacks_list)
+        return state.is_late or (state.name == "ready" and not self._lacks_list)
 
-    def give_way(self) -> None:
-        """Stop, so that another has the place; the next call starts it again."""
-        self.is_giving_way = True
-        self.post(Event("stop", self.standing.limit))
+    def give_up_slot(self) -> None:
+        """Stop, so that another has the slot; the next call starts it again."""
+        self._state.give_up_slot()
+        self.post(Event("stop", self._state.limit))
 
-    def describe(self) -> ServerStatus:
-        """How the server is doing. Whoever knows the agent fills in its tools, owner and place."""
-        return self.standing.describe(self.catalog, self.workload, self._record)
+    def promise_slot(self, *, is_promised: bool) -> None:
+        """Another is about to give up its slot for it, or none is."""
+        self._state.promise_slot(is_promised=is_promised)
+
+    @property
+    def _lacks_list(self) -> bool:
+        """Whether nothing is known yet of its tools, or of what it puts into the context."""
+        return not self._catalog.is_known or (self._injection.is_wanted and not self._injection.was_read)
 
     # What a connection tells
 
-    def _told(self, news: News) -> None:
-        match news:
-            case Began(fetches):
-                self.standing.is_late, self.standing.is_fetching = False, fetches
+    def _told(self, event: ConnectionEvent) -> None:
+        state = self._state
+        match event:
+            case Starting(fetches):
+                state.attempt_began(fetches=fetches)
             case Late():
                 # A launcher's first fetch says nothing about the server: the next command waits for it as for a new one.
-                is_first_fetch = self.standing.is_fetching and not self.catalog.was_left_fetching
-                if not self.catalog.is_known and not is_first_fetch:
-                    self.catalog.mark_overdue()
-                self.standing.is_late = True
-                self.access.failures += 1
-                self.standing.announce()
-                self._workshop.take_turns()
+                is_first_fetch = state.is_fetching and not self._catalog.was_left_fetching
+                if not self._catalog.is_known and not is_first_fetch:
+                    self._catalog.mark_overdue()
+                state.attempt_is_late()
+                self._dependencies.share_slots()
                 self._tell_state(tell=False)
-            case CameUp(client):
-                self.standing.client = client
-                self.workload.last_call = self._loop.time()
-                self.instructions.take(client.agreement.instructions)
-                self.standing.announce()
-            case Settled():
-                self.standing.is_late = False
-                if self.standing.status.state == "starting":
+            case Connected(client):
+                self._instructions.take(client.agreement.instructions)
+                state.connected(client)
+            case Listed():
+                state.listed()
+                if state.name == "starting":
                     self._step(Event("ready"))
                     # The decider sleeps until some other time than the one that counts now.
                     self._wake.set()
-                self._workshop.take_turns()
+                self._dependencies.share_slots()
             case Queued(waits):
-                self.standing.is_queued, self.standing.is_promised_place = waits, False
-                self._workshop.take_turns()
-                if waits and not self.needs_place:
+                state.queue_for_slot(waits=waits)
+                self._dependencies.share_slots()
+                if waits and not self.needs_slot:
                     # What it offers is known: it comes up when it is called.
-                    self.post(Event("stop", self.standing.limit))
-                self.standing.announce()
+                    self.post(Event("stop", state.limit))
+                state.announce()
                 self._tell_state(tell=False)
             case Learned():
-                self._learned(news)
-            case Over(event, used_up):
-                self._over(event, used_up=used_up)
+                self._learned(event)
+            case Ended(why, used_up):
+                self._ended(why, used_up=used_up)
             case _:
-                self._workshop.emit(news)
+                self._dependencies.emit(event)
 
     def _learned(self, learned: Learned) -> None:
         if learned.trouble:
-            self._record.failed(learned.trouble, self._loop.time())
+            self._state.failed(learned.trouble, self._loop.time())
         if learned.is_new:
-            self._workshop.tools_changed(self)
+            self._dependencies.tools_changed(self)
         if learned.announce:
-            name, upgrade = self.spec.name, self.catalog.toolset.upgrade
+            name, upgrade = self.spec.name, self._catalog.toolset.upgrade
             said = changed_tools(learned.announce, upgrade)
             sentence = f"MCP server '{name}': {said}; see and accept it: {trust_command(name, self.spec.owner)}"
             _log.warning("%s", sentence)
-            self._workshop.emit(DefinitionsChanged(name, learned.announce, sentence))
+            self._dependencies.emit(DefinitionsChanged(name, learned.announce, sentence))
 
-    def _over(self, event: Event, *, used_up: bool) -> None:
-        was_up, self.standing.client = self.standing.client is not None, None
-        self._life_is_over = True
-        self.post(event)
+    def _ended(self, why: Event, *, used_up: bool) -> None:
+        was_up = self._state.disconnected()
+        self._connection_has_ended = True
+        self.post(why)
         if not was_up:
-            self._fruitless = event
-            # Who came in the middle of an attempt that took all its time waits for no second one.
-            self.access.failures += used_up
-        elif self.access.is_wanted:
+            self._failed_attempt = why
+            if used_up:
+                # Who came in the middle of an attempt that took all its time waits for no second one.
+                self._state.attempt_failed()
+        elif self._state.is_wanted:
             # Somebody asked after the link broke and before we knew.
             self.post(Event("call"))
 
     # Deciding
 
     async def _sleep(self) -> None:
-        if not self._inbox and not self.standing.is_closing:
+        if not self._inbox and not self._state.is_closing:
             try:
-                async with asyncio.timeout_at(self.standing.due):
+                async with asyncio.timeout_at(self._state.due):
                     await self._wake.wait()
             except TimeoutError:
-                self.standing.due = None
-                self._inbox.append(Event("healthy" if self.standing.status.state == "ready" else "due"))
+                self._inbox.append(self._state.come_due())
         self._wake.clear()
 
     async def _advance(self, event: Event) -> None:
-        """One step of the server's life, and what it asks for."""
-        if event.name in ("call", "start") and self.standing.is_parked:
+        """One step of the lifecycle, and what it asks for."""
+        if event.name in ("call", "start") and self._state.is_stopped_by_hand:
             # Who stopped it by hand starts it by hand.
             return
         actions = self._step(event)
         if "disconnect" in actions or "connect" in actions:
             await self._end_child()
         if "connect" in actions:
-            self._begin_life()
-        elif actions and self.standing.status.state == "needs-auth":
+            self._begin_connection()
+        elif actions and self._state.name == "needs-auth":
             self._child = self._loop.create_task(self._wait_for_sign_in(), name=f"mcp-sign-in-{self.spec.name}")
 
     def _step(self, event: Event) -> tuple[Action, ...]:
         """Take the next state, and tell everybody. What is left to do."""
-        before = self.standing.status
-        after = step(self._policy, before, event, jitter=self._workshop.jitter())
-        if event is self._fruitless:
-            self.access.failures += 1
+        state = self._state
+        before = state.lifecycle
+        after = step(self._policy, before, event, jitter=self._dependencies.jitter())
+        if event is self._failed_attempt:
+            state.attempt_failed()
         if event.name in _FAILURES and event.reason:
-            self._record.failed(event.reason, self._loop.time())
-        if not after.actions and after.state == before.state:
-            self.standing.status = after
+            state.failed(event.reason, self._loop.time())
+        if not state.enter(after, event):
             return ()
-        self.standing.enter(after, event)
         report(self.spec.name, before, after, event)
         self._tell_state(tell="tell" in after.actions)
         return after.actions
 
-    def _begin_life(self) -> None:
-        discovered = partial(self._workshop.take_over, self)
-        life = Life(self.spec, self._told, discovered, self.workload, self.catalog, self.injection, self.log)
-        self.access.life = life
-        self._life_is_over = False
-        self._workshop.stderr_log.begin(self.spec)
+    def _begin_connection(self) -> None:
+        connection = ServerConnection(
+            self.spec,
+            self._state,
+            self._catalog,
+            self._injection,
+            self._server_log,
+            tell=self._told,
+            take_over=partial(self._dependencies.tools_changed_in_steps, self),
+        )
+        self._connection = connection
+        self._connection_has_ended = False
+        self._dependencies.stderr_log.begin(self.spec)
         self._tried_at = time.time()
-        self._child = self._loop.create_task(self._live(life), name=f"mcp-{self.spec.name}")
+        self._child = self._loop.create_task(self._run_connection(connection), name=f"mcp-{self.spec.name}")
 
-    async def _live(self, life: Life) -> None:
+    async def _run_connection(self, connection: ServerConnection) -> None:
         if self._after:
             await asyncio.wait(self._after)
             self._after = ()
-        await life.run(self._workshop.services, self._workshop.places, self._stderr)
+        await connection.run(self._dependencies.services, self._dependencies.limiters, self._stderr)
 
     async def _wait_for_sign_in(self) -> None:
         """Until somebody signs in, here or in another process. A sign-in while we still tried counts: it may have come too late for us."""
-        signed_in = self._workshop.services.signed_in
+        signed_in = self._dependencies.services.signed_in
         if signed_in is not None:
             try:
                 await signed_in(self.spec, self._tried_at)
@@ -403,20 +559,25 @@ class Supervisor:
                 self.post(Event("signed-in"))
 
     async def _end_child(self) -> None:
-        task, self._child, self.access.life = self._child, None, None
-        self.standing.is_queued = self.standing.is_promised_place = self.standing.is_late = False
+        task, self._child, self._connection = self._child, None, None
+        self._state.connection_closing()
         if task is not None:
-            if not self._life_is_over:
+            if not self._connection_has_ended:
                 task.cancel()
-            # A life that is over is closing what it opened, which takes as long as it takes.
+            # A connection that has ended is closing what it opened, which takes as long as it takes.
             await asyncio.gather(task, return_exceptions=True)
-        self._life_is_over = self.is_giving_way = False
+        self._connection_has_ended = False
+        self._state.connection_closed()
 
     def _stderr(self, line: str) -> None:
         _log.warning("MCP server '%s' stderr: %s", self.spec.name, line)
-        self._workshop.stderr_log.add(self.spec, line)
+        self._dependencies.stderr_log.add(self.spec, line)
 
     def _tell_state(self, *, tell: bool) -> None:
-        shown = self.describe()
-        self._workshop.emit(StateChanged(shown.name, shown.state, shown.reason, shown.next_attempt, tell))
-        self._workshop.tools_changed(self)
+        shown = self.status()
+        self._dependencies.emit(StateChanged(shown.name, shown.state, shown.reason, shown.next_attempt, tell))
+        self._dependencies.tools_changed(self)
+
+
+def _is_unauthorized(error: OpenClawError) -> bool:
+    return isinstance(error, HttpStatusError) and error.status == 401

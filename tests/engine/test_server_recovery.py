@@ -16,7 +16,7 @@ from openclaw.errors import AuthError, SignInNeededError, TransportError
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Services
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.server.access import UnavailableError
+from openclaw.mcp.server.state import UnavailableError
 from openclaw.mcp.status import EngineEvent, StateChanged
 from openclaw.mcp.tools.results import CallResult
 from openclaw.protocol.lifecycle import Event
@@ -347,7 +347,7 @@ async def test_a_server_busy_with_a_long_call_is_not_taken_for_dead() -> None:
         supervisor = manager.server("busy")
         call = asyncio.ensure_future(manager.call("busy__slow", {"seconds": 0.5}))
         assert words(await call) == "slowly"
-        assert supervisor.standing.status.state == "ready"
+        assert supervisor.status().state == "ready"
 
 
 @pytest.mark.parametrize("kind", ["streamable-http", "sse"])
@@ -414,9 +414,9 @@ async def test_a_server_that_is_used_is_neither_idle_nor_dead(tmp_path: Path) ->
         server = manager.server("shop")
 
         async def look(client: Client) -> bool:
-            return server.workload.is_busy
+            return server.is_busy
 
-        assert (server.workload.is_busy, await server.use(look), server.workload.is_busy) == (False, True, False)
+        assert (server.is_busy, await server.use(look), server.is_busy) == (False, True, False)
 
 
 @pytest.mark.requirement("002-3.3-closed")
@@ -623,7 +623,7 @@ async def test_after_three_failed_attempts_the_agents_context_says_so(kind: str)
         for attempts in (2, 3):
             # Its time has come, without the wait.
             supervisor.post(Event("due"))
-            await manager.arrivals.until(lambda wanted=attempts: supervisor.standing.status.attempts == wanted)
+            await manager.arrivals.until(lambda wanted=attempts: supervisor.status().restarts == wanted)
         said = 'note="at least 3 attempts to reach it failed; it is tried again by itself"'
         assert said in manager.context("")
 
