@@ -233,7 +233,7 @@ class App:
                 today=date.today,
                 contexts=(plugins,),
                 skills=skills.prompt,
-                running=(await self.engine.manager()).running,
+                running=self.engine.running,
             ),
         )
 
@@ -378,7 +378,7 @@ class App:
             checker_cache=self._checkers,
             audit=self.engine.audit,
             clock=time.monotonic,
-            running=(await self.engine.manager()).running,
+            running=self.engine.running,
         )
 
     async def tool(self, name: str, agent: str = "", *, workspace: Path | None = None) -> Tool | None:

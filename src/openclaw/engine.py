@@ -27,6 +27,7 @@ from openclaw.protocol.authorizer import Authorizer
 from openclaw.redact import SECRET_SCHEME
 from openclaw.security.audit import AuditLog
 from openclaw.security.policy import Decision, Named, Policy, PolicyLayer, ToolRef, layer_of
+from openclaw.tools.running import RunningCalls
 
 if TYPE_CHECKING:
     from openclaw.auth.credentials import Credentials
@@ -48,6 +49,8 @@ class Engine:
         self.paths = paths
         self.env = dict(os.environ) if env is None else env
         self._through_gateway = through_gateway
+        # Calls of tools under way, whatever their kind: for whoever calls one, and for taking tools away.
+        self.running = RunningCalls()
         self._manager: Manager | None = None
         self._opening = asyncio.Lock()
         self._changing = asyncio.Lock()
@@ -86,6 +89,7 @@ class Engine:
             state=self.paths.data_dir / "mcp",
             media=self.media,
             reserved=NATIVE_NAMES,
+            revoke=self.running.revoke,
             # A gateway starts its servers at once and waits for none; a command starts those it needs.
             eager=self._through_gateway,
             patience=0.0,
@@ -128,7 +132,7 @@ class Engine:
 
     async def _follow(self) -> None:
         if self._manager is not None:
-            self._manager.running.revoke(self._is_denied)
+            self.running.revoke(self._is_denied)
             await self._manager.reconcile(self._specs(), engine_options(self.config))
 
     def _is_denied(self, agent: str, name: str) -> bool:

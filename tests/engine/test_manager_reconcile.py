@@ -3,11 +3,14 @@
 import asyncio
 import sys
 from pathlib import Path
+from time import monotonic
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from openclaw.config.servers import AuthSpec, EngineOptions, ServerSpec
+from openclaw.content import ToolCall, text_of
 from openclaw.errors import SecretError, UsageError
 from openclaw.mcp.arrivals import named_in
 from openclaw.mcp.connect import Services
@@ -15,8 +18,13 @@ from openclaw.mcp.manager import Manager
 from openclaw.mcp.reconcile import link_of
 from openclaw.mcp.status import ServerStatus, StateChanged
 from openclaw.mcp.tools.results import CallResult
+from openclaw.security.audit import AuditLog
+from openclaw.tool import Invocation, ToolResult
+from openclaw.tools.invoke import CheckerCache, invoke
+from openclaw.tools.running import RunningCalls
 from parts.processes import handle_of, is_alive, server_command, wait_until_gone
 from parts.sites import Site
+from parts.stage import ALLOWED
 from parts.workshop import tool
 
 
@@ -238,18 +246,40 @@ async def test_a_server_replaced_twice_in_a_row_runs_as_configured_last(tmp_path
             assert manager.server("shop").spec == link_of(specs[2])
 
 
+async def invoked(
+    manager: Manager, calls: tuple[RunningCalls, AuditLog], name: str, arguments: dict[str, Any], agent: str = ""
+) -> ToolResult:
+    """A call as agents make it."""
+    return await invoke(
+        next(tool for tool in manager.tools(agent) if tool.name == name),
+        ToolCall("c", name, arguments),
+        Invocation(agent, "", Path(), "c"),
+        policy_decide=lambda tool, agent: ALLOWED,
+        checker_cache=CheckerCache(),
+        audit=calls[1],
+        clock=monotonic,
+        running=calls[0],
+    )
+
+
 async def test_a_new_filter_needs_no_restart_and_ends_the_calls_it_denies_and_no_others(tmp_path: Path) -> None:
-    async with Site("stdio", tmp_path) as site, Manager([site.spec()]) as manager:
+    running = RunningCalls()
+    async with Site("stdio", tmp_path) as site, Manager([site.spec()], revoke=running.revoke) as manager:
         pid = manager.status()[0].pid
         assert pid is not None
         handle = handle_of(pid)
-        denied = asyncio.ensure_future(manager.call("shop__stall", {"key": "denied"}))
+        denied = asyncio.ensure_future(
+            invoked(manager, (running, AuditLog(tmp_path / "audit")), "shop__stall", {"key": "denied"})
+        )
         await site.logged("stall denied")
-        fine = asyncio.ensure_future(manager.call("shop__echo", {"text": "fine"}))
+        fine = asyncio.ensure_future(
+            invoked(manager, (running, AuditLog(tmp_path / "audit")), "shop__echo", {"text": "fine"})
+        )
         await manager.reconcile([site.spec(tool_exclude=("stall",))])
-        assert (await denied) == CallResult.failed("The tool was taken away while it ran; the call was cancelled.")
+        taken = "shop__stall was taken away while it ran; the call was cancelled."
+        assert (await denied) == ToolResult.error(taken)
         await site.told_of_cancellation()
-        assert words(await fine) == "fine"
+        assert "fine" in text_of((await fine).content)
         assert "shop__stall" not in names(manager)
         assert is_alive(handle)
         assert manager.status()[0].pid == pid
@@ -257,15 +287,18 @@ async def test_a_new_filter_needs_no_restart_and_ends_the_calls_it_denies_and_no
         wait_until_gone(handle)
 
 
-async def test_a_denied_agents_calls_are_ended_and_another_agents_go_on(site: Site) -> None:
+async def test_a_denied_agents_calls_are_ended_and_another_agents_go_on(site: Site, tmp_path: Path) -> None:
+    running = RunningCalls()
     async with Manager([site.spec()], services=site.services) as manager:
         calls = {
-            agent: asyncio.ensure_future(manager.call("shop__stall", {"key": agent}, agent=agent))
+            agent: asyncio.ensure_future(
+                invoked(manager, (running, AuditLog(tmp_path / "audit")), "shop__stall", {"key": agent}, agent)
+            )
             for agent in ("a", "b")
         }
         await site.logged("stall a")
         await site.logged("stall b")
-        assert manager.running.revoke(lambda agent, name: agent == "a") == 1
+        assert running.revoke(lambda agent, name: agent == "a") == 1
         assert (await calls["a"]).is_error
         assert not calls["b"].done()
         calls["b"].cancel()

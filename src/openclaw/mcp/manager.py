@@ -20,7 +20,6 @@ from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.errors import UsageError
 from openclaw.mcp.arrivals import Arrivals, named_in
 from openclaw.mcp.cache import Cache
-from openclaw.mcp.calling import Calling
 from openclaw.mcp.connect import Services
 from openclaw.mcp.context import context_of
 from openclaw.mcp.events import Broadcast
@@ -28,7 +27,6 @@ from openclaw.mcp.glob import matches
 from openclaw.mcp.limiter import Limiter
 from openclaw.mcp.pool import ServerPool
 from openclaw.mcp.reconcile import is_wanted, link_of
-from openclaw.mcp.running import Running
 from openclaw.mcp.server.connection import Limiters
 from openclaw.mcp.server.log import StderrLog
 from openclaw.mcp.server.server import Dependencies, Server
@@ -52,6 +50,8 @@ ANY_AGENT = ""
 
 # One list for everybody, or one for each agent (`""` for agents that are not named).
 Specs = Sequence[ServerSpec] | Mapping[str, Sequence[ServerSpec]]
+# Ends the calls under way whose agent and tool the function it is given names.
+Revoke = Callable[[Callable[[str, str], bool]], object]
 
 
 class Manager:
@@ -59,7 +59,8 @@ class Manager:
 
     `reserved` are names of other tools, which servers' tools must not take. `eager` starts servers at once; without it each starts
     when it is first needed. `patience` is how many seconds entering the context waits for servers never seen before (as long as
-    they may take to connect, unless given; a gateway gives 0).
+    they may take to connect, unless given; a gateway gives 0). `revoke` ends the calls under way of tools that are gone: it is given what
+    tells so of an agent and a name.
     """
 
     def __init__(
@@ -73,9 +74,9 @@ class Manager:
         reserved: Iterable[str] = (),
         eager: bool = True,
         patience: float = float("inf"),
+        revoke: Revoke = lambda is_gone: None,
     ) -> None:
         self.events = Broadcast()
-        self.running = Running()
         self.stderr_log = StderrLog(state / "logs" if state else None)
         self._specs = _by_agent(specs)
         self._options = options or EngineOptions()
@@ -83,13 +84,13 @@ class Manager:
         self._reserved = frozenset(reserved)
         self.is_eager = eager
         self._patience = patience
+        self._revoke = revoke
         self._services = services or Services()
         self._cache = Cache(state)
         cores = os.cpu_count() or 1
         starters, fetchers = Limiter(STARTERS_PER_CORE * cores), Limiter(max(cores, FEWEST_FETCHERS))
         self._limiters = Limiters(Limiter(self._options.max_concurrent_servers), starters, fetchers)
         self._pool: ServerPool
-        self._calling: Calling
         self._views: dict[str, View] = {}
         self.arrivals = Arrivals(self._emit, lambda agent: self._view(agent).servers)
         self._said_started = False
@@ -106,7 +107,6 @@ class Manager:
             share_slots=lambda: self._pool.share_slots(),
         )
         self._pool = ServerPool(dependencies, self._options.session_idle_ttl)
-        self._calling = Calling(self._pool, self.arrivals, self.running, self._media)
         if self._options.debug:
             _log_as(self._options)
         for spec in _all(self._specs):
@@ -177,13 +177,13 @@ class Manager:
     ) -> CallResult:
         """Call a tool by the name agents know, starting its server if need be. Never raises but CancelledError."""
         view = self._view(agent)
-        entry = await self._calling.find(view, name)
+        entry = await view.find(name)
         if entry is None:
             absence = next((a for a in view.absences() if matches(a.name, name)), None)
             return CallResult.failed(absence.reason if absence else f"There is no tool named {name}.")
         if fault := view.check(entry, arguments):
             return CallResult.failed(fault)
-        return await self._calling.call(view, entry, arguments, agent, session, show_progress)
+        return await view.call(entry, arguments, session=session, show_progress=show_progress)
 
     def entries(self, agent: str = ANY_AGENT) -> list[ToolEntry]:
         """The tools an agent is offered, each with its server and its definition."""
@@ -191,7 +191,7 @@ class Manager:
 
     async def find(self, name: str, agent: str = ANY_AGENT) -> ToolEntry | None:
         """A tool by the name agents know, starting servers whose tools are not known yet if it may be theirs."""
-        return await self._calling.find(self._view(agent), name)
+        return await self._view(agent).find(name)
 
     def tool_name(self, server: str, tool: str, agent: str = ANY_AGENT) -> str:
         """What a server's tool is called where rules are written, whether it is listed or not."""
@@ -247,9 +247,7 @@ class Manager:
         self.arrivals.noted()
         left = {agent: {_origin(entry) for entry in self.entries(agent)} for agent in offered}
         # Only what was ours and is gone: calls of native and plugin tools run beside ours, and a new name is no other tool.
-        self.running.revoke(
-            lambda agent, name: name in offered.get(agent, ()) and offered[agent][name] not in left[agent]
-        )
+        self._revoke(lambda agent, name: name in offered.get(agent, ()) and offered[agent][name] not in left[agent])
         await self._pool.end(ended)
 
     def _adopt(self, options: EngineOptions) -> None:
@@ -281,7 +279,9 @@ class Manager:
 
     def _make_view(self, specs: Sequence[ServerSpec]) -> View:
         servers = {spec.name: self._pool.shared[link_of(spec)] for spec in specs if is_wanted(spec)}
-        return View(specs, servers, self._options, self._reserved, self._calling.run_of)
+        return View(
+            specs, servers, self._options, self._reserved, pool=self._pool, arrivals=self.arrivals, media=self._media
+        )
 
     # What agents see
 

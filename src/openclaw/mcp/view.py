@@ -1,31 +1,39 @@
-"""The servers as one agent sees them: its specs, its registry of tools, and the Tools made from it.
+"""The servers as one agent sees them: its specs, its registry of tools, the Tools made from it, and the way from a name to a call.
 
-Agents with equal specs share a view. A Tool is made once and stays the same object for as long as its definition does, so that
-prompts stay cacheable and compiled checks stay good.
+Agents with equal specs share a view. A call of a name goes to the server that has the tool, the shared one or a conversation's own. Policy,
+arguments, revocation and the audit line come before it (tools/invoke.py), at-most-once after it (server/calls.py). A Tool is made once and
+stays the same object for as long as its definition does, so that prompts stay cacheable and compiled checks stay good.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any
 
 from msgspec import structs
 
 from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.mcp.arrivals import Arrivals
+from openclaw.mcp.pool import ServerPool
+from openclaw.mcp.server.calls import with_sign_in
 from openclaw.mcp.server.server import Server
+from openclaw.mcp.server.state import UnavailableError
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
-from openclaw.mcp.tools.bridge import tool_of
+from openclaw.mcp.tools.bridge import has_weight, result_of, tool_of, unavailable
 from openclaw.mcp.tools.registry import Difference, Registry, ToolEntry, Toolset, together
+from openclaw.mcp.tools.results import CallResult
 from openclaw.mcp.wording import absence, trouble, where_to_look
+from openclaw.media import MediaStore
 from openclaw.schema import Checker
-from openclaw.tool import Absence, Run, Tool
+from openclaw.tool import Absence, Invocation, Tool, ToolResult
 
 _log = logging.getLogger(__name__)
 
 # Of one server: tools whose unusual name is told in the log.
 MOST_RENAMED = 100
-
-MakeRun = Callable[["View", str], Run]
 
 
 class View:
@@ -37,13 +45,18 @@ class View:
         servers: Mapping[str, Server],
         options: EngineOptions,
         reserved: Iterable[str],
-        make_run: MakeRun,
+        *,
+        pool: ServerPool,
+        arrivals: Arrivals,
+        media: MediaStore | None,
     ) -> None:
         self.specs = {spec.name: spec for spec in specs}
         self.servers = dict(servers)
         remembered = {name: server.unusual_names for name, server in servers.items()}
         self.registry = Registry(specs, options, reserved=reserved, remembered=remembered)
-        self._make_run = make_run
+        self._pool = pool
+        self._arrivals = arrivals
+        self._media = media
         self._made: dict[str, tuple[ToolEntry, Tool]] = {}
         self._checkers: dict[str, tuple[ToolEntry, Checker]] = {}
         self._list: list[Tool] | None = None
@@ -108,6 +121,61 @@ class View:
             self._list = [self._tool(entry) for entry in self.registry.entries()]
         return self._list
 
+    # From a name to a call
+
+    async def find(self, name: str) -> ToolEntry | None:
+        """A tool by its name. One that is not known yet is asked for: its server may be starting, away, or have it since last time."""
+        if entry := self.registry.entry(name):
+            return entry
+        likely = [
+            one for server, one in self.servers.items() if not one.was_listed and self.registry.may_have(server, name)
+        ]
+        await asyncio.gather(*map(self._ask, likely))
+        return self.registry.entry(name)
+
+    async def _ask(self, server: Server) -> None:
+        """Have a server list its tools, connecting at once if need be. When it does not, its status says why."""
+        with contextlib.suppress(UnavailableError):
+            # One that fell silent is given up with its list, and started again by who wants it.
+            await self._arrivals.until(lambda: not server.is_listing_late)
+            await server.client()
+            await self._arrivals.until(lambda: not server.is_starting)
+
+    async def call(
+        self,
+        entry: ToolEntry,
+        arguments: Mapping[str, Any],
+        *,
+        session: str = "",
+        show_progress: Callable[[str], None] | None = None,
+    ) -> CallResult:
+        """Call a tool of a server, the shared one or the conversation's own. Never raises but CancelledError."""
+        spec = entry.spec
+        server = self.servers[spec.name]
+        if spec.isolation == "session" and session:
+            server = await self._pool.private(server, session)
+        if entry.is_utility:
+            return await server.call_utility(entry.definition.name, arguments, timeout=spec.call_timeout)
+        return await server.call_tool(
+            entry.definition.name,
+            arguments,
+            timeout=spec.call_timeout,
+            max_total=spec.max_total_timeout,
+            show_progress=show_progress,
+        )
+
+    async def _run(self, name: str, arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        """What a Tool does when it is called."""
+        entry = self.registry.entry(name)
+        if entry is None:
+            return unavailable(name, self.absence(name))
+        call = partial(self.call, entry, arguments, session=invocation.session, show_progress=invocation.progress)
+        ask = invocation.sign_in
+        result = await (call() if ask is None else with_sign_in(call, entry.spec.name, ask))
+        given = result, entry.spec.name, entry.definition.name, self._media
+        # Megabytes to decode and to keep on a disk are nothing that other calls should wait for.
+        return await asyncio.to_thread(result_of, *given) if has_weight(result) else result_of(*given)
+
     def check(self, entry: ToolEntry, arguments: object) -> str | None:
         """What is wrong with the arguments of a call; None when nothing is."""
         known = self._checkers.get(entry.name)
@@ -159,7 +227,7 @@ class View:
     def _tool(self, entry: ToolEntry) -> Tool:
         made = self._made.get(entry.name)
         if made is None or made[0] is not entry:
-            made = self._made[entry.name] = (entry, tool_of(entry, self._make_run(self, entry.name)))
+            made = self._made[entry.name] = (entry, tool_of(entry, partial(self._run, entry.name)))
         return made[1]
 
 

@@ -27,6 +27,7 @@ from openclaw.errors import (
     SignInNeededError,
 )
 from openclaw.mcp.client import Client
+from openclaw.mcp.resources import run_utility
 from openclaw.mcp.server.log import Progress, ServerLog
 from openclaw.mcp.server.state import ServerState, UnavailableError
 from openclaw.mcp.tools.catalog import Catalog
@@ -35,10 +36,12 @@ from openclaw.mcp.tools.output import checked_beside, is_large, output_fault
 from openclaw.mcp.tools.results import CallResult
 from openclaw.mcp.wording import where_to_look
 from openclaw.protocol.eras import HEADER_MISMATCH
-from openclaw.tool import OwnWords
+from openclaw.tool import AskToSignIn, OwnWords
 
 _log = logging.getLogger(__name__)
 
+# How often one call may ask for a sign-in: for the server, and for rights that the tool turned out to want.
+MOST_SIGN_INS = 2
 # A broken pipe is noticed before the exit of the process at its other end is.
 LOSS_PATIENCE = 1.0
 _MAYBE = "The call may or may not have been carried out; it is not repeated."
@@ -105,6 +108,16 @@ class Calls:
         else:
             state.answered(ended - began)
         return result
+
+    async def call_utility(self, name: str, arguments: Mapping[str, Any], *, timeout: float) -> CallResult:
+        """Serve one of the tools of ours that look at the server's resources. Never raises but CancelledError."""
+        try:
+            return await self.use(lambda client: run_utility(client, name, arguments, timeout=timeout), timeout=timeout)
+        except UnavailableError as error:
+            return CallResult.failed(str(error))
+        except OpenClawError as error:
+            # May repeat the server's own words.
+            return CallResult.refused(str(error))
 
     async def use(self, act: Callable[[Client], Awaitable[T]], *, timeout: float) -> T:
         """Do something else with a live client, in a slot like the calls. Raises OpenClawError."""
@@ -253,3 +266,14 @@ async def _notice_loss(client: Client) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(LOSS_PATIENCE):
             await client.connection.wait_lost()
+
+
+async def with_sign_in(call: Callable[[], Awaitable[CallResult]], server: str, ask: AskToSignIn) -> CallResult:
+    """Make a call, and once more after each sign-in that it turned out to need. A server that asked for one has done nothing yet, unless
+    it answered the call as well: then the sign-in serves the calls to come."""
+    for _ in range(MOST_SIGN_INS):
+        began = time.monotonic()
+        result = await call()
+        if not result.needs_sign_in or not await ask(server, began) or result.may_have_run:
+            return result
+    return await call()

@@ -138,6 +138,12 @@ class Server:
         """Call a tool by its own name. Never raises but CancelledError."""
         return self._calls.call_tool(name, arguments, timeout=timeout, max_total=max_total, show_progress=show_progress)
 
+    def call_utility(
+        self, name: str, arguments: Mapping[str, Any], *, timeout: float
+    ) -> Coroutine[Any, Any, CallResult]:
+        """Serve one of the tools of ours that look at the server's resources. Never raises but CancelledError."""
+        return self._calls.call_utility(name, arguments, timeout=timeout)
+
     async def use(self, act: Callable[[Client], Awaitable[T]], *, timeout: float | None = None) -> T:
         """Do something with a live client, in a slot like the calls, connecting first if need be. Raises OpenClawError.
 

@@ -1,4 +1,7 @@
-"""Calls under way, by agent and tool, so that those of a tool that is denied now can be ended, and no others."""
+"""Calls under way, by agent and tool, of every kind of tool, so that those of a tool that is denied now can be ended, and no others.
+
+invoke.py enters each call; whoever takes a tool away (a changed rule, a server that is gone) revokes.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -17,7 +20,7 @@ class RunningCall(msgspec.Struct, eq=False):
         return self.is_revoked and self.task is not None and self.task.uncancel() == 0
 
 
-class Running:
+class RunningCalls:
     def __init__(self) -> None:
         self._calls: set[RunningCall] = set()
         # Where all of them run: to ask which it is for every call would be a call of the system each.
