@@ -23,7 +23,7 @@ async def main() -> None:
     ours = Ours()
     started = time.perf_counter()
     await ours.start({f"s{number}": stdio_server("--tools", str(tools)) for number in range(servers)})
-    await ours.manager.arrivals.started(ours.agent)
+    await ours.manager.readiness.started(ours.agent)
     known = time.perf_counter() - started
     started = time.perf_counter()
     offered = ours.manager.tools(ours.agent)

@@ -193,7 +193,7 @@ class App:
                     sign_in=sign_in,
                     patience=float("inf") if patience is None else patience,
                     label=label,
-                    settled=lambda: manager.arrivals.left_behind(spec.id),
+                    settled=lambda: manager.readiness.tell_left_out(spec.id),
                 )
             finally:
                 discard(sent)
@@ -346,9 +346,9 @@ class App:
         manager = await self.engine.manager()
         manager.start(one.settings.id, first=tool)
         manager.retry(one.settings.id)
-        await manager.arrivals.met(one.settings.id, text=tool or None)
+        await manager.readiness.listed(one.settings.id, text=tool or None)
         await asyncio.gather(*(source.settle(one.settings.id, float("inf")) for source in one.parts.sources))
-        manager.arrivals.left_behind(one.settings.id)
+        manager.readiness.tell_left_out(one.settings.id)
         return one
 
     async def call(

@@ -128,7 +128,7 @@ async def everything(manager: Manager) -> None:
 
 
 async def given_calls(manager: Manager) -> None:
-    """Exactly as they are given: one passes null for a boolean, which the manager refuses and a supervisor sends."""
+    """Exactly as they are given: one passes null for a boolean, which the manager refuses and a server is sent."""
     server = manager.server(SERVER)
     for wanted in CONTEXT["toolCalls"]:
         result = await server.call_tool(wanted["name"], wanted["arguments"], timeout=30.0, max_total=30.0)

@@ -9,8 +9,8 @@ from aiohttp import web
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import DeadlineError, RpcError, UsageError
+from openclaw.mcp.events import DefinitionsChanged, EngineEvent, StateChanged, ToolsChanged
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.status import DefinitionsChanged, EngineEvent, StateChanged, ToolsChanged
 from openclaw.mcp.tools.pins import Upgrade, digest_of
 from openclaw.mcp.tools.registry import STEP
 from openclaw.mcp.tools.results import CallResult

@@ -12,11 +12,12 @@ from msgspec.structs import replace
 from openclaw.config.servers import AuthSpec, EngineOptions, ServerSpec
 from openclaw.content import ToolCall, text_of
 from openclaw.errors import SecretError, UsageError
-from openclaw.mcp.arrivals import named_in
 from openclaw.mcp.connect import Services
+from openclaw.mcp.events import StateChanged
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.reconcile import link_of
-from openclaw.mcp.status import ServerStatus, StateChanged
+from openclaw.mcp.readiness import named_in
+from openclaw.mcp.reconcile import shared_spec
+from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.results import CallResult
 from openclaw.security.audit import AuditLog
 from openclaw.tool import Invocation, ToolResult
@@ -86,10 +87,10 @@ async def test_settling_waits_only_as_long_as_asked(tmp_path: Path) -> None:
 async def test_who_looks_for_a_tool_waits_for_the_servers_that_its_name_tells_of_alone(tmp_path: Path) -> None:
     hanging = replace(HANGING, connect_timeout=1.0)
     async with Site("stdio", tmp_path) as site, Manager([hanging, site.spec()], patience=0) as manager:
-        await manager.arrivals.met("", text="shop__hangingly")
+        await manager.readiness.listed("", text="shop__hangingly")
         assert [status.state for status in manager.status()] == ["starting", "ready"]
         assert not manager.server("hanging").is_late
-        await manager.arrivals.met("", text="hanging__echo")
+        await manager.readiness.listed("", text="hanging__echo")
         assert manager.server("hanging").is_overdue
 
 
@@ -243,7 +244,7 @@ async def test_a_server_replaced_twice_in_a_row_runs_as_configured_last(tmp_path
         async with Manager([specs[0]], options=EngineOptions(max_concurrent_servers=1)) as manager:
             await asyncio.gather(*(manager.reconcile([spec]) for spec in specs[1:]))
             assert words(await manager.call("shop__echo", {"text": "last"})) == "last"
-            assert manager.server("shop").spec == link_of(specs[2])
+            assert manager.server("shop").spec == shared_spec(specs[2])
 
 
 async def invoked(

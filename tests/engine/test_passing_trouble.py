@@ -11,8 +11,8 @@ from aiohttp import web
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import SecretError
 from openclaw.mcp.connect import Services
+from openclaw.mcp.events import StateChanged
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.status import StateChanged
 from parts.http_faults import status
 from parts.http_server import HttpServer, Message, Plan, Stream
 from parts.loops import ShiftedLoop, own_clock

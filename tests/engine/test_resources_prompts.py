@@ -10,9 +10,9 @@ from aiohttp import web
 from openclaw.content import Framed, Text
 from openclaw.errors import RpcError, UsageError
 from openclaw.mcp import prompts, resources
+from openclaw.mcp.events import PromptsChanged, ResourceChanged
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.server.state import UnavailableError
-from openclaw.mcp.status import PromptsChanged, ResourceChanged
 from openclaw.mcp.tools.results import ResourceContents
 from openclaw.tool import Invocation
 from parts.http_faults import hold, reset, status
@@ -270,4 +270,4 @@ async def test_the_first_resource_of_a_server_brings_the_tools_for_it(tmp_path: 
         async with Manager([site.spec()]) as manager:
             site.plan(tools=[tool("announce")], capabilities=declared, resources={"a://b": "x"})
             await manager.call("shop__announce", {"method": "notifications/resources/list_changed"})
-            await manager.arrivals.until(lambda: len(manager.entries()) == 3)
+            await manager.readiness.until(lambda: len(manager.entries()) == 3)

@@ -15,9 +15,9 @@ from openclaw.config.servers import ServerSpec
 from openclaw.errors import AuthError, SignInNeededError, TransportError
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Services
+from openclaw.mcp.events import EngineEvent, StateChanged
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.server.state import UnavailableError
-from openclaw.mcp.status import EngineEvent, StateChanged
 from openclaw.mcp.tools.results import CallResult
 from openclaw.protocol.lifecycle import Event
 from parts import workshop
@@ -344,10 +344,10 @@ async def test_a_quiet_server_that_stopped_answering_is_found_out() -> None:
 async def test_a_server_busy_with_a_long_call_is_not_taken_for_dead() -> None:
     # While it sleeps in the call, this server reads nothing, pings included.
     async with Manager([stdio("busy", health_interval=0.05)]) as manager:
-        supervisor = manager.server("busy")
+        server = manager.server("busy")
         call = asyncio.ensure_future(manager.call("busy__slow", {"seconds": 0.5}))
         assert words(await call) == "slowly"
-        assert supervisor.status().state == "ready"
+        assert server.status().state == "ready"
 
 
 @pytest.mark.parametrize("kind", ["streamable-http", "sse"])
@@ -619,11 +619,11 @@ async def test_after_three_failed_attempts_the_agents_context_says_so(kind: str)
     remote = ServerSpec("shop", transport="streamable-http", url="http://127.0.0.1:9/mcp")
     async with Manager([program if kind == "stdio" else remote]) as manager:
         assert "note=" not in manager.context("")
-        supervisor = manager.server("shop")
+        server = manager.server("shop")
         for attempts in (2, 3):
             # Its time has come, without the wait.
-            supervisor.post(Event("due"))
-            await manager.arrivals.until(lambda wanted=attempts: supervisor.status().restarts == wanted)
+            server.post(Event("due"))
+            await manager.readiness.until(lambda wanted=attempts: server.status().restarts == wanted)
         said = 'note="at least 3 attempts to reach it failed; it is tried again by itself"'
         assert said in manager.context("")
 

@@ -224,7 +224,7 @@ async def restart(context: Context, parsed: Parsed) -> int:
         manager = await engine.manager()
         agent = agent_spec(engine.config, parsed.text("agent")).id
         await manager.server(name, agent).restart()
-        await manager.arrivals.started(agent, name)
+        await manager.readiness.started(agent, name)
         status = _status(manager, name, agent)
     if parsed.flag("json"):
         context.console.data(status_json(status))

@@ -60,7 +60,7 @@ async def servers(context: Context, parsed: Parsed) -> int:
         if not manager.is_eager:
             manager.start(agent)
         manager.retry(agent)
-        await manager.arrivals.started(agent)
+        await manager.readiness.started(agent)
         found = await with_sign_ins(engine, manager.status(agent))
     if parsed.flag("json"):
         context.console.data([status_json(status) for status in found])
@@ -189,7 +189,7 @@ async def _last_words(manager: Manager, status: ServerStatus, agent: str) -> str
     except UsageError:
         # One that cannot be started as it is configured has never said a word.
         return ""
-    return await asyncio.to_thread(manager.stderr_log.telling, spec)
+    return await asyncio.to_thread(manager.stderr_log.error_line, spec)
 
 
 async def _reached(manager: Manager, name: str, agent: str) -> None:
@@ -202,7 +202,7 @@ async def _reached(manager: Manager, name: str, agent: str) -> None:
     except OpenClawError:
         # Its status says why.
         pass
-    await manager.arrivals.started(agent, name)
+    await manager.readiness.started(agent, name)
 
 
 async def refresh(context: Context, parsed: Parsed) -> int:
@@ -231,15 +231,15 @@ async def refresh(context: Context, parsed: Parsed) -> int:
     return 0 if all(row["ok"] for row in rows) else 1
 
 
-def _in_turns(manager: Manager, jobs: Sequence[Awaitable[T]]) -> list[Awaitable[T]]:
+def _bounded(manager: Manager, jobs: Sequence[Awaitable[T]]) -> list[Awaitable[T]]:
     """The same jobs, no more of them at a time than servers may run."""
-    places = asyncio.Semaphore(manager.places)
+    slots = asyncio.Semaphore(manager.max_servers)
 
-    async def turn(job: Awaitable[T]) -> T:
-        async with places:
+    async def in_slot(job: Awaitable[T]) -> T:
+        async with slots:
             return await job
 
-    return [turn(job) for job in jobs]
+    return [in_slot(job) for job in jobs]
 
 
 def _listed(status: ServerStatus) -> str:
@@ -358,7 +358,7 @@ async def _from_each(
         if status.state == "failed":
             context.console.note(clean_terminal(trouble(status)))
     names = [status.name for status in listed if status.state not in ("disabled", "failed")]
-    asked = _in_turns(manager, [rows_of(one, manager.server(one, agent)) for one in names])
+    asked = _bounded(manager, [rows_of(one, manager.server(one, agent)) for one in names])
     rows: list[dict[str, Any]] = []
     for one, outcome in zip(names, await asyncio.gather(*asked, return_exceptions=True), strict=True):
         if isinstance(outcome, OpenClawError):

@@ -11,9 +11,9 @@ from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Surface
 from openclaw.commands.told import say
 from openclaw.errors import OpenClawError
+from openclaw.mcp.events import Awaited, EngineEvent, LeftOut
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.server.server import Server
-from openclaw.mcp.status import Awaited, EngineEvent, LeftOut
 from openclaw.mcp.wording import STILL_STARTING, going_on_without
 from openclaw.security.external import clean_label
 
@@ -26,10 +26,10 @@ async def tried(manager: Manager, agent: str, servers: Iterable[Server]) -> dict
 
     One that a person stopped stays so. For one that hangs this takes as long as it may take to connect.
     """
-    places = asyncio.Semaphore(manager.places)
+    slots = asyncio.Semaphore(manager.max_servers)
 
     async def one(server: Server) -> str:
-        async with places:
+        async with slots:
             try:
                 await server.refresh()
             except OpenClawError as error:
@@ -38,7 +38,7 @@ async def tried(manager: Manager, agent: str, servers: Iterable[Server]) -> dict
 
     attempts = {server: asyncio.create_task(one(server)) for server in servers}
     try:
-        await manager.arrivals.tried(agent, attempts)
+        await manager.readiness.attempted(agent, attempts)
     finally:
         for attempt in attempts.values():
             attempt.cancel()
@@ -60,7 +60,7 @@ async def told_of_waiting(
     async def skip() -> None:
         while True:
             await console.enter()
-            manager.arrivals.go_on(agent)
+            manager.readiness.go_on(agent)
 
     def tell(event: EngineEvent) -> None:
         nonlocal pressed

@@ -19,8 +19,8 @@ from openclaw.demo.sdk_client import NO_SDK
 from openclaw.demo.stage import Stage
 from openclaw.demo.tour import AGENT, Step, Tour, TourError
 from openclaw.mcp.connect import Services
+from openclaw.mcp.events import EngineEvent, StateChanged
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.status import EngineEvent, StateChanged
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.process.run import run
 from openclaw.security.egress import Rules

@@ -1,8 +1,8 @@
 """From a spec to a client: secrets resolved, transport opened, revision agreed.
 
 Owns which transport a spec means, the fall back between the two HTTP ones, and that connecting as a whole ends in time. Knows no secret
-store and no sign-in: both are callables given from outside. What it opens is put on the caller's exit stack. life.py decides when to
-connect and when to close.
+store and no sign-in: both are callables given from outside. What it opens is put on the caller's exit stack. server/connection.py decides
+when to connect and when to close.
 """
 
 import asyncio
@@ -167,7 +167,7 @@ class _Attempt:
     def _client(self, connection: Connection, agreement: Agreement) -> Client:
         spec = self._spec
         if agreement.modern and "logging" in agreement.capabilities:
-            connection.meta = {**connection.meta, _LOG_LEVEL: "info"}
+            connection.use_meta({**connection.meta, _LOG_LEVEL: "info"})
 
         async def renew() -> Agreement:
             plan = self._plan(connection.link.kind, agreement.version)

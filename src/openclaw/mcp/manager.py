@@ -18,19 +18,19 @@ from typing import Any, Self
 
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.errors import UsageError
-from openclaw.mcp.arrivals import Arrivals, named_in
 from openclaw.mcp.cache import Cache
 from openclaw.mcp.connect import Services
 from openclaw.mcp.context import context_of
-from openclaw.mcp.events import Broadcast
+from openclaw.mcp.events import Broadcast, EngineEvent, StateChanged, ToolsChanged
 from openclaw.mcp.glob import matches
 from openclaw.mcp.limiter import Limiter
 from openclaw.mcp.pool import ServerPool
-from openclaw.mcp.reconcile import is_wanted, link_of
+from openclaw.mcp.readiness import Readiness, named_in
+from openclaw.mcp.reconcile import is_wanted, shared_spec
 from openclaw.mcp.server.connection import Limiters
 from openclaw.mcp.server.log import StderrLog
 from openclaw.mcp.server.server import Dependencies, Server
-from openclaw.mcp.status import EngineEvent, ServerStatus, StateChanged, ToolsChanged
+from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.registry import Difference, ToolEntry
 from openclaw.mcp.tools.results import CallResult
 from openclaw.mcp.view import View
@@ -92,7 +92,7 @@ class Manager:
         self._limiters = Limiters(Limiter(self._options.max_concurrent_servers), starters, fetchers)
         self._pool: ServerPool
         self._views: dict[str, View] = {}
-        self.arrivals = Arrivals(self._emit, lambda agent: self._view(agent).servers)
+        self.readiness = Readiness(self._emit, lambda agent: self._view(agent).servers)
         self._said_started = False
 
     async def __aenter__(self) -> Self:
@@ -121,7 +121,7 @@ class Manager:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if self._patience == float("inf") else self._patience):
                 for agent in self._specs:
-                    await self.arrivals.settle(agent, float("inf"))
+                    await self.readiness.settle(agent, float("inf"))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -137,8 +137,8 @@ class Manager:
         return self._view(agent).absences()
 
     async def settle(self, agent: str, patience: float) -> None:
-        """Wait for servers whose tools are not known yet; for no others, and only once for one that hangs (arrivals.py)."""
-        await self.arrivals.settle(agent, patience)
+        """Wait for servers whose tools are not known yet; for no others, and only once for one that hangs (readiness.py)."""
+        await self.readiness.settle(agent, patience)
 
     def context(self, agent: str) -> str:
         view = self._view(agent)
@@ -149,7 +149,7 @@ class Manager:
     def start(self, agent: str = ANY_AGENT, *, first: str = "") -> None:
         """Start the servers of one agent that do not run yet; lazy ones whose tools are known stay as they are.
 
-        Those that the text `first` names, themselves or a tool of them, come before the others: there may not be a place for all.
+        Those that the text `first` names, themselves or a tool of them, come before the others: there may not be a slot for all.
         """
         servers = self._view(agent).servers
         named = named_in(first, servers) if first else ()
@@ -157,7 +157,7 @@ class Manager:
             server.start()
 
     @property
-    def places(self) -> int:
+    def max_servers(self) -> int:
         """How many servers may run at a time."""
         return self._options.max_concurrent_servers
 
@@ -244,7 +244,7 @@ class Manager:
         # Who waits for one that ends now waits no longer.
         for server in ended:
             server.close()
-        self.arrivals.noted()
+        self.readiness.changed()
         left = {agent: {_origin(entry) for entry in self.entries(agent)} for agent in offered}
         # Only what was ours and is gone: calls of native and plugin tools run beside ours, and a new name is no other tool.
         self._revoke(lambda agent, name: name in offered.get(agent, ()) and offered[agent][name] not in left[agent])
@@ -278,9 +278,9 @@ class Manager:
         return ended
 
     def _make_view(self, specs: Sequence[ServerSpec]) -> View:
-        servers = {spec.name: self._pool.shared[link_of(spec)] for spec in specs if is_wanted(spec)}
+        servers = {spec.name: self._pool.shared[shared_spec(spec)] for spec in specs if is_wanted(spec)}
         return View(
-            specs, servers, self._options, self._reserved, pool=self._pool, arrivals=self.arrivals, media=self._media
+            specs, servers, self._options, self._reserved, pool=self._pool, readiness=self.readiness, media=self._media
         )
 
     # What agents see
@@ -324,7 +324,7 @@ class Manager:
                 self._emit(ToolsChanged(server.spec.name, tuple(added), tuple(removed)))
 
     def _emit(self, event: EngineEvent) -> None:
-        self.arrivals.noted()
+        self.readiness.changed()
         self.events.send(event)
         if isinstance(event, StateChanged) and not self._said_started and self.is_eager:
             servers = self._pool.shared.values()

@@ -37,16 +37,16 @@ class ServerPool:
     def apply(self, desired: Iterable[ServerSpec]) -> tuple[list[Server], list[Server]]:
         """Make what runs fit the specs. Those that are new, and those that the caller is to `end`.
 
-        One that replaces another of its name begins when that one has ended: they may want the same port or file, and the same place.
+        One that replaces another of its name begins when that one has ended: they may want the same port or file, and the same slot.
         """
         plan = reconcile(desired, self.shared)
         stopped = set(plan.stop)
-        ended = [self.shared.pop(link) for link in plan.stop]
+        ended = [self.shared.pop(spec) for spec in plan.stop]
         ended += [self._private.pop(key) for key in [key for key in self._private if key[0] in stopped]]
         leaving = [*self._ending, *((server.spec.name, self._tasks[server]) for server in ended)]
         started = [
-            self._run(Server(link, self._dependencies, after=[task for name, task in leaving if name == link.name]))
-            for link in plan.start
+            self._run(Server(spec, self._dependencies, after=[task for name, task in leaving if name == spec.name]))
+            for spec in plan.start
         ]
         self.shared.update((server.spec, server) for server in started)
         return started, ended

@@ -131,7 +131,7 @@ def _words(held: ResourceContents) -> str:
     return f"[resource {where}: binary, {mime}, {size:,} bytes]"
 
 
-class Injection:
+class InjectedResources:
     """The resources of one server that stand in the system context. `text` is empty until they were read."""
 
     def __init__(self, server: str, patterns: Sequence[str], max_bytes: int) -> None:

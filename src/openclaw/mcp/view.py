@@ -16,13 +16,13 @@ from typing import Any
 from msgspec import structs
 
 from openclaw.config.servers import EngineOptions, ServerSpec
-from openclaw.mcp.arrivals import Arrivals
 from openclaw.mcp.pool import ServerPool
+from openclaw.mcp.readiness import Readiness
 from openclaw.mcp.server.calls import with_sign_in
 from openclaw.mcp.server.server import Server
 from openclaw.mcp.server.state import UnavailableError
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
-from openclaw.mcp.tools.bridge import has_weight, result_of, tool_of, unavailable
+from openclaw.mcp.tools.bridge import is_heavy, result_of, tool_of, unavailable
 from openclaw.mcp.tools.registry import Difference, Registry, ToolEntry, Toolset, together
 from openclaw.mcp.tools.results import CallResult
 from openclaw.mcp.wording import absence, trouble, where_to_look
@@ -47,7 +47,7 @@ class View:
         reserved: Iterable[str],
         *,
         pool: ServerPool,
-        arrivals: Arrivals,
+        readiness: Readiness,
         media: MediaStore | None,
     ) -> None:
         self.specs = {spec.name: spec for spec in specs}
@@ -55,7 +55,7 @@ class View:
         remembered = {name: server.unusual_names for name, server in servers.items()}
         self.registry = Registry(specs, options, reserved=reserved, remembered=remembered)
         self._pool = pool
-        self._arrivals = arrivals
+        self._readiness = readiness
         self._media = media
         self._made: dict[str, tuple[ToolEntry, Tool]] = {}
         self._checkers: dict[str, tuple[ToolEntry, Checker]] = {}
@@ -74,7 +74,7 @@ class View:
         return Difference() if server in self._in_steps else together(self._updating(server))
 
     async def update_in_steps(self, server: str, note: Callable[[Difference], None]) -> None:
-        """The same for a server that offers very much: everybody else has a turn in between. What each step changed is noted."""
+        """The same for a server that offers very much: others run in between. What each step changed is noted."""
         if server in self._in_steps:
             return
         self._in_steps.add(server)
@@ -137,9 +137,9 @@ class View:
         """Have a server list its tools, connecting at once if need be. When it does not, its status says why."""
         with contextlib.suppress(UnavailableError):
             # One that fell silent is given up with its list, and started again by who wants it.
-            await self._arrivals.until(lambda: not server.is_listing_late)
+            await self._readiness.until(lambda: not server.is_listing_late)
             await server.client()
-            await self._arrivals.until(lambda: not server.is_starting)
+            await self._readiness.until(lambda: not server.is_starting)
 
     async def call(
         self,
@@ -174,7 +174,7 @@ class View:
         result = await (call() if ask is None else with_sign_in(call, entry.spec.name, ask))
         given = result, entry.spec.name, entry.definition.name, self._media
         # Megabytes to decode and to keep on a disk are nothing that other calls should wait for.
-        return await asyncio.to_thread(result_of, *given) if has_weight(result) else result_of(*given)
+        return await asyncio.to_thread(result_of, *given) if is_heavy(result) else result_of(*given)
 
     def check(self, entry: ToolEntry, arguments: object) -> str | None:
         """What is wrong with the arguments of a call; None when nothing is."""

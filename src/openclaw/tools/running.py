@@ -15,6 +15,12 @@ class RunningCall(msgspec.Struct, eq=False):
     task: "asyncio.Task[object] | None"
     is_revoked: bool = False
 
+    def revoke(self) -> None:
+        """Cancel it."""
+        self.is_revoked = True
+        if self.task is not None:
+            self.task.cancel()
+
     def was_revoked(self) -> bool:
         """Whether a cancellation that just arrived is ours alone; it is then taken back."""
         return self.is_revoked and self.task is not None and self.task.uncancel() == 0
@@ -43,7 +49,5 @@ class RunningCalls:
         """Cancel the calls whose agent and tool `is_denied` names. How many there were."""
         denied = [call for call in self._calls if not call.is_revoked and is_denied(call.agent, call.name)]
         for call in denied:
-            call.is_revoked = True
-            if call.task is not None:
-                call.task.cancel()
+            call.revoke()
         return len(denied)

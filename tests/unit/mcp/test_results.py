@@ -11,7 +11,7 @@ from msgspec import Raw
 from openclaw.config.servers import ServerSpec
 from openclaw.content import File, Framed, Image, Text
 from openclaw.errors import ProtocolError
-from openclaw.mcp.tools.bridge import MAX_PICTURE, MAX_TEXT, has_weight, result_of, tool_of
+from openclaw.mcp.tools.bridge import MAX_PICTURE, MAX_TEXT, is_heavy, result_of, tool_of
 from openclaw.mcp.tools.definition import Definition
 from openclaw.mcp.tools.output import output_fault
 from openclaw.mcp.tools.registry import ToolEntry
@@ -327,7 +327,7 @@ def test_large_structured_content_is_shown_as_it_came_and_not_taken_apart(tmp_pa
     structure = b'{"rows":[' + b",".join(b"[1,2,3]" for _ in range(200_000)) + b"]}"
     call = CallResult(structured_content=Raw(structure))
     result = result_of(call, "shop", "rows", MediaStore(tmp_path))
-    assert has_weight(call)
+    assert is_heavy(call)
     assert result.details["structuredContent"] is call.structured_content
     (kept,) = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert kept.read_bytes() == structure

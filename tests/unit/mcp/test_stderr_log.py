@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.config.servers import ServerSpec
-from openclaw.mcp.server.log import FIRST_LINES, LAST_LINES, MAX_BYTES, MAX_LINES, StderrLog, telling_line
+from openclaw.mcp.server.log import FIRST_LINES, LAST_LINES, MAX_BYTES, MAX_LINES, StderrLog, error_line_of
 
 SPEC = ServerSpec("a", command="a")
 OTHER = ServerSpec("b", command="b")
@@ -120,8 +120,8 @@ def test_a_directory_that_cannot_be_written_costs_one_warning(tmp_path: Path, ca
 def test_of_a_servers_last_lines_the_one_that_says_what_is_wrong_is_found(lines: list[str]) -> None:
     stamp = "2026-01-01T00:00:00Z "
     (wanted,) = [line[1:] for line in lines if line.startswith("!")]
-    assert telling_line([stamp + line.removeprefix("!") for line in lines]) == stamp + wanted
+    assert error_line_of([stamp + line.removeprefix("!") for line in lines]) == stamp + wanted
 
 
 def test_of_no_lines_none_says_anything() -> None:
-    assert telling_line([]) == ""
+    assert error_line_of([]) == ""

@@ -32,7 +32,7 @@ from openclaw.mcp.server.log import Progress, ServerLog
 from openclaw.mcp.server.state import ServerState, UnavailableError
 from openclaw.mcp.tools.catalog import Catalog
 from openclaw.mcp.tools.definition import is_null
-from openclaw.mcp.tools.output import checked_beside, is_large, output_fault
+from openclaw.mcp.tools.output import checked_by_program, is_large, output_fault
 from openclaw.mcp.tools.results import CallResult
 from openclaw.mcp.wording import where_to_look
 from openclaw.protocol.eras import HEADER_MISMATCH
@@ -62,7 +62,7 @@ class CalledServer(Protocol):
 
     async def client(self) -> Client: ...
 
-    def troubled(self, error: OpenClawError) -> None: ...
+    def request_failed(self, error: OpenClawError) -> None: ...
 
     def tool_is_unknown(self, tool: str) -> None: ...
 
@@ -134,7 +134,7 @@ class Calls:
                 await _notice_loss(client)
                 return await act(await server.client())
             except OpenClawError as error:
-                server.troubled(error)
+                server.request_failed(error)
                 raise
         finally:
             state.end_call()
@@ -193,7 +193,7 @@ class _Call(msgspec.Struct, eq=False):
             return CallResult.refused(str(error))
         except LinkLostError as error:
             if error.maybe_sent:
-                server.troubled(error)
+                server.request_failed(error)
                 sentences = " ".join(filter(None, (error.message, where_to_look(server.spec), _MAYBE)))
                 # How a program ended is said in our words; why a connection did, perhaps in those of the other side.
                 return CallResult.failed(OwnWords(sentences) if server.spec.command else sentences)
@@ -201,15 +201,15 @@ class _Call(msgspec.Struct, eq=False):
                 return CallResult.failed(f"{error.message} The call was not carried out.")
             await _notice_loss(client)
         except ConnectError as error:
-            server.troubled(error)
+            server.request_failed(error)
             if not again:
                 return CallResult.failed(f"{error} The next call tries again.")
         except HttpStatusError as error:
-            server.troubled(error)
+            server.request_failed(error)
             # With the server's own words, where it has any.
             return CallResult.refused(f"{error} It said: {error.said}") if error.said else CallResult.failed(str(error))
         except OpenClawError as error:
-            server.troubled(error)
+            server.request_failed(error)
             needs_sign_in = isinstance(error, SignInNeededError)
             if isinstance(error, AuthError) and error.answer is not None:
                 said = f"It said: {error.answer.said}" if error.answer.said else ""
@@ -253,7 +253,7 @@ class _Call(msgspec.Struct, eq=False):
         catalog = self.catalog
         if is_large(result):
             schema = catalog.output_schema(self.tool)
-            return result if is_null(schema) else await checked_beside(result, schema, catalog.checking)
+            return result if is_null(schema) else await checked_by_program(result, schema, catalog.checking)
         check = catalog.output_check(self.tool)
         fault = output_fault(result, check) if check is not None else ""
         return CallResult.refused(fault) if fault else result

@@ -1,6 +1,6 @@
 """One connection of a server, from open to close: connect, keep up to date (listing.py), notice the end.
 
-Owns what happens while a server is up: probes of a quiet link, what the server says unasked, stopping when idle. One task runs it and
+Owns what happens while a server is up: probes of a quiet connection, what the server says unasked, stopping when idle. One task runs it and
 closes what it opened. What follows the end is decided by lifecycle.py and carried out by server.py, which is told what happens.
 """
 
@@ -30,13 +30,14 @@ from openclaw.errors import (
 )
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Listener, Services, connect
+from openclaw.mcp.events import EngineEvent, PromptsChanged, ResourceChanged
 from openclaw.mcp.fetching import may_fetch
 from openclaw.mcp.limiter import Limiter
-from openclaw.mcp.resources import Injection
+from openclaw.mcp.resources import InjectedResources
 from openclaw.mcp.server.listing import Listing
 from openclaw.mcp.server.log import ServerLog
 from openclaw.mcp.server.state import ServerState
-from openclaw.mcp.status import EngineEvent, PromptsChanged, ResourceChanged, auth_of
+from openclaw.mcp.status import auth_of
 from openclaw.mcp.tools.catalog import Catalog, Learned
 from openclaw.mcp.wording import command, where_to_look
 from openclaw.protocol.jsonrpc import parse
@@ -111,7 +112,7 @@ class Limiters(msgspec.Struct, frozen=True):
 
 
 def event_of(error: OpenClawError, spec: ServerSpec) -> Event:
-    """What a failure means for the life of a server: a person has to act, it cannot work as configured, or it may pass."""
+    """What a failure means for the lifecycle of a server: a person has to act, it cannot work as configured, or it may pass."""
     # The reason may repeat words of the server, and they a secret it was given: masked before it is cut, so that no half of one stays.
     # What a lost link hints at is one request, which is not what this is about.
     told = error.message if isinstance(error, LinkLostError) else str(error)
@@ -149,7 +150,7 @@ class ServerConnection:
         spec: ServerSpec,
         state: ServerState,
         catalog: Catalog,
-        injection: Injection,
+        injection: InjectedResources,
         log: ServerLog,
         *,
         tell: Tell,

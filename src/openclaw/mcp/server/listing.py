@@ -22,7 +22,7 @@ from openclaw.errors import (
 from openclaw.mcp.client import Client, offers
 from openclaw.mcp.handlers import METHOD_NOT_FOUND
 from openclaw.mcp.paging import Pages
-from openclaw.mcp.resources import Injection, list_resources, list_templates
+from openclaw.mcp.resources import InjectedResources, list_resources, list_templates
 from openclaw.mcp.server.log import ServerLog
 from openclaw.mcp.server.state import ServerState
 from openclaw.mcp.tools.catalog import Catalog, Learned
@@ -116,7 +116,7 @@ class Listing:
         spec: ServerSpec,
         state: ServerState,
         catalog: Catalog,
-        injection: Injection,
+        injection: InjectedResources,
         log: ServerLog,
         *,
         wake: Callable[[], None],

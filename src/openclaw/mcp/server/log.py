@@ -177,9 +177,9 @@ class StderrLog:
         """The last `count` lines, oldest first."""
         return self._kept(identity(spec), count)[-count:]
 
-    def telling(self, spec: ServerSpec) -> str:
+    def error_line(self, spec: ServerSpec) -> str:
         """Of the last lines the one that says what is wrong; empty when there are none."""
-        return telling_line(self.tail(spec, LAST_LINES))
+        return error_line_of(self.tail(spec, LAST_LINES))
 
     def excerpt(self, spec: ServerSpec) -> list[str]:
         """The last lines; where the server has said more since it was started, after the first ones and a word about the rest."""
@@ -229,7 +229,7 @@ _BESIDE_THE_POINT = re.compile(
 )
 
 
-def telling_line(stamped: Sequence[str]) -> str:
+def error_line_of(stamped: Sequence[str]) -> str:
     """Which of these lines says what is wrong: the last exception, else the last that speaks of an error, else the last of any weight."""
     lines = [(line, line.partition(" ")[2]) for line in stamped]
     told = [(line, words) for line, words in lines if not _BESIDE_THE_POINT.match(words)]

@@ -30,7 +30,8 @@ from openclaw.errors import (
 from openclaw.mcp.cache import Cache
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Services
-from openclaw.mcp.resources import Injection
+from openclaw.mcp.events import DefinitionsChanged, EngineEvent, StateChanged
+from openclaw.mcp.resources import InjectedResources
 from openclaw.mcp.server.calls import Calls
 from openclaw.mcp.server.connection import (
     Connected,
@@ -47,7 +48,7 @@ from openclaw.mcp.server.connection import (
 from openclaw.mcp.server.instructions import Instructions
 from openclaw.mcp.server.log import ServerLog, StderrLog
 from openclaw.mcp.server.state import ServerState, UnavailableError
-from openclaw.mcp.status import DefinitionsChanged, EngineEvent, ServerStatus, StateChanged
+from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.catalog import Catalog, Learned
 from openclaw.mcp.tools.pins import Change
 from openclaw.mcp.tools.registry import Toolset
@@ -86,7 +87,7 @@ class Dependencies(msgspec.Struct, frozen=True):
 class Server:
     """Make it, then run `run` in a task of its own. `spec` is the half of a spec that agents share (reconcile.py).
 
-    `after` are the tasks of those whose place it takes: it does not connect before they have ended.
+    `after` are the tasks of those it replaces: it does not connect before they have ended.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class Server:
         self.spec = spec
         self._dependencies = dependencies
         self._catalog = catalog or Catalog(spec, dependencies.cache)
-        self._injection = Injection(spec.name, spec.inject_resources, spec.resources_max_bytes)
+        self._injection = InjectedResources(spec.name, spec.inject_resources, spec.resources_max_bytes)
         self._instructions = Instructions(spec.name)
         self._server_log = ServerLog(spec.name)
         self._state = ServerState(spec, self._catalog, lambda: limit(dependencies.limiters.servers.slots))
@@ -159,8 +160,8 @@ class Server:
     async def client(self, *, since: int | None = None) -> Client:
         """The live client. Waits for one attempt to connect if there is none; raises UnavailableError when that fails.
 
-        It is the first attempt since there were `since` attempts that had failed: since now, unless given. One that is under way now may fail
-        of what is over by now: another is made for us then.
+        It is the first attempt since there were `since` attempts that had failed: since now, unless given. One that is under way now may
+        fail of what is over by now: another is made for us then.
         """
         state = self._state
         is_under_way = state.name == "starting"
@@ -196,7 +197,7 @@ class Server:
             if self._connection is not None:
                 await self._connection.list_again()
 
-    def troubled(self, error: OpenClawError) -> None:
+    def request_failed(self, error: OpenClawError) -> None:
         """A request failed in a way that says something about the server itself."""
         if isinstance(error, StepUpNeededError):
             # It wants more rights for this request alone: everything else goes on.

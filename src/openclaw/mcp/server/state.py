@@ -16,7 +16,7 @@ from openclaw.mcp.client import Client
 from openclaw.mcp.limiter import Limiter
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.tools.catalog import Catalog
-from openclaw.mcp.wording import at_limit, late, refusal, troubled
+from openclaw.mcp.wording import at_limit, away_for_long, late, refusal
 from openclaw.protocol.lifecycle import Event, State, Status
 from openclaw.redact import redact
 from openclaw.security.external import clean_label
@@ -320,7 +320,7 @@ class ServerState:
     def _note(self) -> str:
         if self.name == "ready":
             return ""
-        return late(self._spec.connect_timeout) if self._catalog.is_overdue else troubled(self.lifecycle)
+        return late(self._spec.connect_timeout) if self._catalog.is_overdue else away_for_long(self.lifecycle)
 
 
 def _percentile(seconds: deque[float], share: float) -> float | None:

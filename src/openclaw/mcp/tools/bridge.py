@@ -2,7 +2,7 @@
 
 Owns the label, the marked description, and the shape of results: all text of an answer in one untrusted frame, pictures as pictures,
 everything a model cannot take saved and described, nothing dropped in silence. Every text passes `security/external.py` here.
-Sends nothing: supervisor.py calls, this module dresses what comes back.
+Sends nothing: server/calls.py calls, this module shapes what comes back.
 """
 
 import codecs
@@ -33,7 +33,7 @@ MAX_TEXT = 100_000
 # Of a tool's description: more than the wordiest honest ones have. Of what is said about a link in a result: a page.
 MAX_DESCRIPTION = 16_384
 MAX_NOTE = 4_096
-# Of a large structure so many bytes become text in one go: others have their turn in between.
+# Of a large structure so many bytes become text in one go: others run in between.
 _PIECE = 1024 * 1024
 MAX_URI = 2_048
 # The smallest bound among vendors for one picture.
@@ -83,7 +83,7 @@ def unavailable(name: str, absence: Absence | None) -> ToolResult:
     return ToolResult((Text(f"{name} is not available:"), said), is_error=True, details={"error": True})
 
 
-def has_weight(call: CallResult) -> bool:
+def is_heavy(call: CallResult) -> bool:
     """Whether `result_of` may take a while: it decodes what is not text, and keeps it and long texts on the disk."""
     length = size_of(call.structured_content)
     for item in call.content:
@@ -136,7 +136,7 @@ def external(server: str, tool: str) -> dict[str, Any]:
 
 
 class _Answer(msgspec.Struct, eq=False):
-    """One answer being dressed: the texts in order, and the blocks that go beside them. `store` keeps what models cannot take."""
+    """One answer being put together: the texts in order, and the blocks that go beside them. `store` keeps what models cannot take."""
 
     server: str
     tool: str

@@ -1,7 +1,7 @@
 """What is known of one server's tools, across connections and runs.
 
 Owns the present toolset, the checks a listed tool passes on its way there (definition.py, pins.py, mirrored headers), and remembering
-it all (cache.py), so that a known server's tools can be offered before it is connected. Asks the server nothing: supervisor.py hands in
+it all (cache.py), so that a known server's tools can be offered before it is connected. Asks the server nothing: server/listing.py hands in
 what was listed.
 """
 
@@ -226,20 +226,18 @@ class Catalog:
     ) -> "_Found":
         """Everything about a list that takes time. May run in a thread: changes nothing but the pins on disk."""
         reading = _with_few_refusals(read_definitions(items, known))
-        found = _Found({}, {}, Toolset(), (), reading.repeated)
+        params: dict[str, tuple[ParamHeader, ...]] = {}
         if mirrors:
-            reading, found.mirrors = _with_mirrors(reading)
-        found.live = {definition.name: definition for definition in reading.definitions}
+            reading, params = _with_mirrors(reading)
+        live = {definition.name: definition for definition in reading.definitions}
         if self._spec.trust == "follow":
-            found.toolset = Toolset(reading.definitions, reading.refusals, (), utilities)
-            return found
+            toolset = Toolset(reading.definitions, reading.refusals, (), utilities)
+            return _Found(live, params, toolset, (), reading.repeated)
         pins = self._cache.pins(self._spec)
         verdict = weigh(reading.definitions, pins.tools)
         # Nothing is known of the version at which older pins were made.
         upgraded = bool(verdict.changes and pins.version) and version != pins.version
         upgrade = Upgrade(pins.version, version) if upgraded else None
-        found.toolset = Toolset(verdict.offered, reading.refusals, verdict.changes, utilities, upgrade)
-        found.announce = tuple(change for change in verdict.changes if change.form not in pins.told)
         after = Pins(
             {**pins.tools, **verdict.added},
             [change.form for change in verdict.changes],
@@ -247,7 +245,9 @@ class Catalog:
         )
         if after != pins:
             self._cache.pin(self._spec, after)
-        return found
+        toolset = Toolset(verdict.offered, reading.refusals, verdict.changes, utilities, upgrade)
+        announce = tuple(change for change in verdict.changes if change.form not in pins.told)
+        return _Found(live, params, toolset, announce, reading.repeated)
 
     def _remember(self) -> None:
         toolset = self.toolset
@@ -268,7 +268,7 @@ class Catalog:
         )
 
 
-class _Found(msgspec.Struct):
+class _Found(msgspec.Struct, frozen=True):
     """What an examination of a list brought."""
 
     live: dict[str, Definition]

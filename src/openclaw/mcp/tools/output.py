@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 # Structured content that is taken apart here, in bytes: some ten milliseconds. More would hold up everybody.
 MAX_STRUCTURE = 1024 * 1024
-# Seconds for one result, waiting for its turn included: twenty times what the largest message takes.
+# Seconds for one result, waiting for the lock included: twenty times what the largest message takes.
 PATIENCE = 30.0
 # Of what the program says before it fails.
 MAX_SAID = 500
@@ -51,15 +51,15 @@ def output_fault(call: CallResult, check: Callable[[Any], str | None]) -> str:
     return f"{_MISFIT} {fault}" if fault else ""
 
 
-async def checked_beside(call: CallResult, schema: Raw, place: asyncio.Lock) -> CallResult:
+async def checked_by_program(call: CallResult, schema: Raw, lock: asyncio.Lock) -> CallResult:
     """A large result held against its schema: the same, or a refusal, or the same with a note that it could not be checked.
 
-    `place` lets one program of a server run at a time: each may take as much memory as all of us.
+    `lock` lets one program of a server run at a time: each may take as much memory as all of us.
     """
-    # To read the result took a while already: others have a turn before a program is started for it.
+    # To read the result took a while already: others run before a program is started for it.
     await asyncio.sleep(PAUSE)
     try:
-        async with asyncio.timeout(PATIENCE), place:
+        async with asyncio.timeout(PATIENCE), lock:
             verdict = await _verdict(memoryview(schema), memoryview(call.structured_content))
     except TimeoutError:
         verdict = OutputVerdict(problem=f"that takes longer than {PATIENCE:g} seconds")

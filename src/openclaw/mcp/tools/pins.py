@@ -3,7 +3,7 @@
 A server may change its tools after they were trusted. The model keeps the definition first seen (the pin): a change of text is
 invisible to it, and a tool is held back only when a call valid under the pin may no longer be valid (drift.py). A default may differ
 at every start (a path, a date): that alone is no change, and the model keeps the first one. `mcp trust` replaces the pins by what it
-showed. cache.py stores them; supervisor.py decides when to look.
+showed. cache.py stores them; catalog.py looks when a list came.
 """
 
 import difflib

@@ -18,7 +18,7 @@ from openclaw.mcp.wording import trust_command
 from openclaw.security.external import clean_label
 from openclaw.tool import Absence, OwnWords
 
-# Tools that are taken over in one step, a few milliseconds: everybody else has a turn in between.
+# Tools that are taken over in one step, a few milliseconds: others run in between.
 STEP = 500
 # A reason may repeat words of the server: enough of them to find the fault, no more.
 MAX_REASON = 300
@@ -57,7 +57,7 @@ class Difference(msgspec.Struct, frozen=True):
     removed: tuple[str, ...] = ()
 
 
-class _Shelf(msgspec.Struct):
+class _ServerTools(msgspec.Struct):
     """What one server contributes."""
 
     spec: ServerSpec
@@ -65,6 +65,13 @@ class _Shelf(msgspec.Struct):
     usual_exceptions: Mapping[str, str]
     toolset: Toolset = msgspec.field(default_factory=Toolset)
     entries: dict[str, ToolEntry] = msgspec.field(default_factory=dict)
+
+    def take(self, toolset: Toolset) -> None:
+        self.toolset = toolset
+
+    def sort(self) -> None:
+        """Put the entries in the order of the tools' own names."""
+        self.entries = {tool: self.entries[tool] for tool in sorted(self.entries)}
 
 
 class Registry:
@@ -79,7 +86,7 @@ class Registry:
         """`reserved` are names of native and plugin tools; `remembered` the unusual names of last time, by server."""
         self._options = options
         self._claims = Claims(reserved)
-        self._shelves = {spec.name: _Shelf(spec, (remembered or {}).get(spec.name, {})) for spec in specs}
+        self._by_server = {spec.name: _ServerTools(spec, (remembered or {}).get(spec.name, {})) for spec in specs}
         self._by_name: dict[str, ToolEntry] = {}
 
     def update(self, server: str, toolset: Toolset) -> Difference:
@@ -88,53 +95,53 @@ class Registry:
 
     def updating(self, server: str, toolset: Toolset) -> Iterator[Difference]:
         """The same in steps, each with what it changed. What is offered in between is a part of what will be."""
-        shelf = self._shelves[server]
-        shelf.toolset = toolset
+        group = self._by_server[server]
+        group.take(toolset)
         wanted: dict[str, tuple[Definition, bool]] = {}
         for part in _steps(toolset.offered):
-            wanted |= {d.name: (d, False) for d in part if not filtered_by(shelf.spec, d.name)}
+            wanted |= {d.name: (d, False) for d in part if not filtered_by(group.spec, d.name)}
             yield Difference()
         for utility in toolset.utilities:
-            if utility.name not in wanted and not filtered_by(shelf.spec, utility.name):
+            if utility.name not in wanted and not filtered_by(group.spec, utility.name):
                 wanted[utility.name] = (utility, True)
-        for gone in _steps([tool for tool in shelf.entries if tool not in wanted]):
-            yield Difference((), tuple(self._drop(shelf, tool) for tool in gone))
-        had_some, has_more = bool(shelf.entries), False
+        for gone in _steps([tool for tool in group.entries if tool not in wanted]):
+            yield Difference((), tuple(self._drop(group, tool) for tool in gone))
+        had_some, has_more = bool(group.entries), False
         # In order of their own names, so that who gets a suffix does not depend on the order a server lists its tools in.
         for coming in _steps(sorted(wanted)):
-            added = tuple(name for tool in coming if (name := self._put(shelf, tool, *wanted[tool])))
+            added = tuple(name for tool in coming if (name := self._put(group, tool, *wanted[tool])))
             has_more = has_more or bool(added)
             yield Difference(added)
         if had_some and has_more:
-            shelf.entries = {tool: shelf.entries[tool] for tool in sorted(shelf.entries)}
+            group.sort()
 
     def entry(self, name: str) -> ToolEntry | None:
         return self._by_name.get(name)
 
     def entries(self, server: str | None = None) -> list[ToolEntry]:
         """In the order servers are configured, then by tool."""
-        shelves = self._shelves.values() if server is None else [self._shelves[server]]
-        return [entry for shelf in shelves for entry in shelf.entries.values()]
+        groups = self._by_server.values() if server is None else [self._by_server[server]]
+        return [entry for group in groups for entry in group.entries.values()]
 
     def unusual_names(self, server: str) -> dict[str, str]:
         """Tools whose name had to differ from the usual form, to be given the same name next time."""
-        shelf = self._shelves[server]
-        return {tool: entry.name for tool, entry in shelf.entries.items() if entry.is_renamed}
+        group = self._by_server[server]
+        return {tool: entry.name for tool, entry in group.entries.items() if entry.is_renamed}
 
     def base(self, server: str, tool: str) -> str:
         """The usual name of a tool, before collisions."""
-        spec = self._shelves[server].spec
+        spec = self._by_server[server].spec
         return base_name(form_for(spec, self._options), spec.tool_prefix or spec.name, tool)
 
     def may_have(self, server: str, name: str) -> bool:
         """Whether a name that nobody has may be one of this server's tools."""
-        spec = self._shelves[server].spec
+        spec = self._by_server[server].spec
         return may_be_of(form_for(spec, self._options), spec.tool_prefix or spec.name, name)
 
     def absences(self, server: str) -> list[Absence]:
         """Every tool of a server that is known and not offered."""
-        shelf = self._shelves[server]
-        spec, toolset = shelf.spec, shelf.toolset
+        group = self._by_server[server]
+        spec, toolset = group.spec, group.toolset
         absent = [
             Absence(self.base(server, d.name), OwnWords(f"The tool is left out: {reason}."), spec.where)
             for d in (*toolset.offered, *toolset.utilities)
@@ -162,29 +169,29 @@ class Registry:
         ]
         return absent
 
-    def _put(self, shelf: _Shelf, tool: str, definition: Definition, is_utility: bool) -> str:
+    def _put(self, group: _ServerTools, tool: str, definition: Definition, is_utility: bool) -> str:
         """Enter one tool; its name when it is new here. One that did not change stays the same object, and what was made from it good."""
-        known = shelf.entries.get(tool)
+        known = group.entries.get(tool)
         if known is not None and known.definition == definition and known.is_utility == is_utility:
             return ""
         if known is not None:
             name, is_renamed = known.name, known.is_renamed
         else:
-            usual = self.base(shelf.spec.name, tool)
-            name = self._name(shelf, tool, usual)
+            usual = self.base(group.spec.name, tool)
+            name = self._name(group, tool, usual)
             is_renamed = name != usual
-        entry = ToolEntry(name, shelf.spec, definition, is_utility, is_renamed)
-        shelf.entries[tool] = self._by_name[entry.name] = entry
+        entry = ToolEntry(name, group.spec, definition, is_utility, is_renamed)
+        group.entries[tool] = self._by_name[entry.name] = entry
         return "" if known else entry.name
 
-    def _name(self, shelf: _Shelf, tool: str, usual: str) -> str:
-        remembered = shelf.usual_exceptions.get(tool)
+    def _name(self, group: _ServerTools, tool: str, usual: str) -> str:
+        remembered = group.usual_exceptions.get(tool)
         if remembered and self._claims.claim_exactly(remembered):
             return remembered
         return self._claims.claim(usual)
 
-    def _drop(self, shelf: _Shelf, tool: str) -> str:
-        entry = shelf.entries.pop(tool)
+    def _drop(self, group: _ServerTools, tool: str) -> str:
+        entry = group.entries.pop(tool)
         del self._by_name[entry.name]
         self._claims.release(entry.name)
         return entry.name

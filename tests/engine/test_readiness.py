@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.mcp.cache import Cache, Remembered
+from openclaw.mcp.events import Awaited, LeftOut
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.reconcile import link_of
-from openclaw.mcp.status import Awaited, LeftOut
+from openclaw.mcp.reconcile import shared_spec
 from parts.http_server import HttpServer, Message
 from parts.processes import server_command
 from parts.sites import Site
@@ -46,7 +46,7 @@ async def test_a_turn_has_the_tools_of_twenty_four_servers_that_sit_idle_while_t
         told = told_by(manager)
         manager.start()
         await manager.settle("", FOREVER)
-        manager.arrivals.left_behind("")
+        manager.readiness.tell_left_out("")
         assert {entry.spec.name for entry in manager.entries()} == {spec.name for spec in specs}
         assert [event for event in told if isinstance(event, LeftOut)] == []
 
@@ -74,7 +74,7 @@ async def test_a_server_that_hangs_costs_its_connect_timeout_once_and_is_named_a
             told = told_by(manager)
             manager.start()
             await manager.settle("", FOREVER)
-            manager.arrivals.left_behind("")
+            manager.readiness.tell_left_out("")
             # The first turn waited for the end of its attempt; the others leave it to go on.
             assert (states(manager)["hanging"] == "restarting") == (turn == 0)
             assert LeftOut("", "hanging", LATE) in told
@@ -96,11 +96,11 @@ async def test_a_server_whose_entry_changed_is_waited_for_again(tmp_path: Path) 
 
 async def test_a_late_server_that_comes_up_after_all_is_waited_for_again(tmp_path: Path) -> None:
     async with Site("stdio", tmp_path) as site:
-        Cache(tmp_path / "state").remember(link_of(site.spec()), Remembered(overdue=True))
+        Cache(tmp_path / "state").remember(shared_spec(site.spec()), Remembered(overdue=True))
         async with Manager([site.spec()], state=tmp_path / "state", patience=0) as manager:
             await manager.settle("", FOREVER)
             assert manager.server("shop").is_overdue
-            await manager.arrivals.started("")
+            await manager.readiness.started("")
         async with Manager([site.spec()], state=tmp_path / "state", patience=0) as manager:
             assert not manager.server("shop").is_overdue
 
@@ -123,7 +123,7 @@ async def test_a_turn_of_the_gateway_waits_no_longer_than_it_was_told_and_the_ne
         told = told_by(manager)
         for _ in range(2):
             await manager.settle("", 0.01)
-            manager.arrivals.left_behind("")
+            manager.readiness.tell_left_out("")
         assert told == [LeftOut("", "hanging", "it is still starting")] * 2
         assert not manager.server("hanging").is_overdue
 
@@ -131,9 +131,9 @@ async def test_a_turn_of_the_gateway_waits_no_longer_than_it_was_told_and_the_ne
 async def test_a_person_may_go_on_without_the_servers_that_are_awaited() -> None:
     async with Manager([HANGING], patience=0) as manager:
         told = told_by(manager)
-        manager.events.subscribe(lambda event: manager.arrivals.go_on("") if isinstance(event, Awaited) else None)
+        manager.events.subscribe(lambda event: manager.readiness.go_on("") if isinstance(event, Awaited) else None)
         await manager.settle("", FOREVER)
-        manager.arrivals.left_behind("")
+        manager.readiness.tell_left_out("")
         assert told == [Awaited("", ("hanging",)), Awaited("", ()), LeftOut("", "hanging", "it is still starting")]
 
 
@@ -145,10 +145,10 @@ async def test_who_asks_how_servers_are_doing_tries_a_late_one_anew(tmp_path: Pa
         "shop", command=sys.executable, args=("-S", "-E", "-c", text), connect_timeout=1.0, max_restarts=0
     )
     async with Manager([spec]) as manager:
-        await manager.arrivals.until(lambda: states(manager) == {"shop": "failed"})
+        await manager.readiness.until(lambda: states(manager) == {"shop": "failed"})
         mended.touch()
         manager.retry()
-        await manager.arrivals.started("")
+        await manager.readiness.started("")
         assert states(manager) == {"shop": "ready"}
 
 
@@ -163,13 +163,13 @@ async def test_the_time_of_a_server_counts_from_its_start_and_not_from_queueing(
 async def test_who_waits_for_one_server_waits_for_no_other_that_hangs(tmp_path: Path) -> None:
     async with Site("stdio", tmp_path) as site:
         async with Manager([HANGING, site.spec()], patience=0) as manager:
-            await manager.arrivals.started("", "shop")
+            await manager.readiness.started("", "shop")
             assert states(manager) == {"hanging": "starting", "shop": "ready"}
 
 
 async def test_who_waits_for_a_server_that_is_taken_out_waits_no_longer() -> None:
     async with Manager([HANGING], patience=0) as manager:
-        waiting = asyncio.create_task(manager.arrivals.started(""))
+        waiting = asyncio.create_task(manager.readiness.started(""))
         await asyncio.sleep(0)
         await manager.reconcile([])
         await waiting
@@ -219,7 +219,7 @@ async def test_a_server_that_a_text_names_gets_its_place_before_the_others(tmp_p
         pass
     async with Manager([one.spec(), two.spec()], options=options, state=state, eager=False) as manager:
         manager.start(first="run two__echo")
-        await manager.arrivals.started("")
+        await manager.readiness.started("")
         assert states(manager) == {"one": "stopped", "two": "ready"}
 
 

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
+from openclaw.mcp.events import Awaited, LeftOut
 from openclaw.mcp.server.server import Server
-from openclaw.mcp.status import Awaited, LeftOut
 
 # A person who waits this long wants to know for whom, and again whenever as much time has passed as SAY_AGAIN.
 SAY_AFTER = 1.0
@@ -23,7 +23,7 @@ ServersOf = Callable[[str], Mapping[str, Server]]
 IsAwaited = Callable[[Server], bool]
 
 
-class Arrivals:
+class Readiness:
     """`tell` hears of waiting, and of going on without a server. `servers_of` gives the servers of an agent that are to run."""
 
     def __init__(self, tell: Callable[[Awaited | LeftOut], None], servers_of: ServersOf) -> None:
@@ -33,14 +33,14 @@ class Arrivals:
         # How often somebody asked, for an agent, to wait no longer.
         self._went_on: Counter[str] = Counter()
 
-    def noted(self) -> None:
-        """Something happened to a server."""
+    def changed(self) -> None:
+        """Something happened to a server: whoever waits looks again."""
         self._changed.set()
 
     def go_on(self, agent: str) -> None:
         """Whoever waits for servers of this agent now goes on without them."""
         self._went_on[agent] += 1
-        self.noted()
+        self.changed()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         while not is_so():
@@ -52,13 +52,13 @@ class Arrivals:
         servers = self._servers_of(agent).values()
         await self._wait(agent, [one for one in servers if not one.is_overdue], _is_settling, patience)
 
-    def left_behind(self, agent: str) -> None:
+    def tell_left_out(self, agent: str) -> None:
         """A turn goes on now, with the tools that are known: say without which servers."""
         for one in self._servers_of(agent).values():
             if reason := one.why_left_out:
                 self._tell(LeftOut(agent, one.spec.name, reason))
 
-    async def met(self, agent: str, *, text: str | None = None) -> None:
+    async def listed(self, agent: str, *, text: str | None = None) -> None:
         """What a list of tools waits for: also one that was late before. With `text`, the servers it names alone."""
         servers = self._servers_of(agent)
         names = servers if text is None else named_in(text, servers)
@@ -70,10 +70,10 @@ class Arrivals:
         awaited = list(servers.values()) if name is None else [servers[name]] if name in servers else []
         await self._wait(agent, awaited, lambda one: one.is_coming)
 
-    async def tried(self, agent: str, attempts: "Mapping[Server, asyncio.Task[Any]]") -> None:
+    async def attempted(self, agent: str, attempts: "Mapping[Server, asyncio.Task[Any]]") -> None:
         """Wait for attempts to reach servers that somebody makes, or until a person goes on without the rest."""
         for attempt in attempts.values():
-            attempt.add_done_callback(lambda _: self.noted())
+            attempt.add_done_callback(lambda _: self.changed())
         await self._wait(agent, attempts, lambda one: not attempts[one].done())
 
     async def _wait(
