@@ -20,7 +20,7 @@ from openclaw.config.agents import agent as agent_spec
 from openclaw.config.load import Config
 from openclaw.config.paths import Paths
 from openclaw.config.servers import ServerSpec, engine_options, secret_text, server_specs
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.manager import Manager
 from openclaw.media import MediaStore
 from openclaw.protocol.authorizer import Authorizer
@@ -79,7 +79,7 @@ class Engine:
         return Manager(
             self._specs(),
             options=engine_options(self.config),
-            services=Services(
+            dependencies=Dependencies(
                 lets_fetch=not self._through_gateway,
                 resolve=self.resolve,
                 authorize=self._authorizer,

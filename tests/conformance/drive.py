@@ -25,7 +25,7 @@ from openclaw.config.paths import Paths
 from openclaw.config.servers import server_specs
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.prompts import get_prompt, list_prompts
@@ -254,9 +254,9 @@ async def main(url: str) -> None:
                 await signed_in_use(engine)
         else:
             # The Python API, since only that lets a program answer for a person.
-            services = Services(environ=env, handlers=Handlers(elicitation=accept))
+            dependencies = Dependencies(environ=env, handlers=Handlers(elicitation=accept))
             specs = server_specs(config, agent(config, "").id)
-            async with Manager(specs, services=services, state=paths.data_dir / "mcp") as manager:
+            async with Manager(specs, dependencies=dependencies, state=paths.data_dir / "mcp") as manager:
                 await SCENARIOS[SCENARIO](manager)
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from openclaw.config.servers import AuthSpec, EngineOptions, ServerSpec
 from openclaw.content import ToolCall, text_of
 from openclaw.errors import SecretError, UsageError
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.events import StateChanged
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.readiness import named_in
@@ -150,7 +150,7 @@ async def test_disabled_and_faulty_servers_are_shown_and_not_started(caplog: pyt
 async def test_the_log_says_how_many_servers_came_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     site = Site("memory", tmp_path)
-    async with Manager([site.spec(), ServerSpec("missing", command="no-such-program")], services=site.services):
+    async with Manager([site.spec(), ServerSpec("missing", command="no-such-program")], dependencies=site.dependencies):
         pass
     assert "MCP manager started: 1/2 servers ready" in caplog.messages
 
@@ -248,7 +248,7 @@ async def test_a_server_replaced_twice_in_a_row_runs_as_configured_last(tmp_path
 
 
 async def invoked(
-    manager: Manager, calls: tuple[RunningCalls, AuditLog], name: str, arguments: dict[str, Any], agent: str = ""
+    manager: Manager, running: RunningCalls, audit: Path, name: str, arguments: dict[str, Any], agent: str = ""
 ) -> ToolResult:
     """A call as agents make it."""
     return await invoke(
@@ -257,9 +257,9 @@ async def invoked(
         Invocation(agent, "", Path(), "c"),
         policy_decide=lambda tool, agent: ALLOWED,
         checker_cache=CheckerCache(),
-        audit=calls[1],
+        audit=AuditLog(audit),
         clock=monotonic,
-        running=calls[0],
+        running=running,
     )
 
 
@@ -269,13 +269,9 @@ async def test_a_new_filter_needs_no_restart_and_ends_the_calls_it_denies_and_no
         pid = manager.status()[0].pid
         assert pid is not None
         handle = handle_of(pid)
-        denied = asyncio.ensure_future(
-            invoked(manager, (running, AuditLog(tmp_path / "audit")), "shop__stall", {"key": "denied"})
-        )
+        denied = asyncio.ensure_future(invoked(manager, running, tmp_path / "audit", "shop__stall", {"key": "denied"}))
         await site.logged("stall denied")
-        fine = asyncio.ensure_future(
-            invoked(manager, (running, AuditLog(tmp_path / "audit")), "shop__echo", {"text": "fine"})
-        )
+        fine = asyncio.ensure_future(invoked(manager, running, tmp_path / "audit", "shop__echo", {"text": "fine"}))
         await manager.reconcile([site.spec(tool_exclude=("stall",))])
         taken = "shop__stall was taken away while it ran; the call was cancelled."
         assert (await denied) == ToolResult.error(taken)
@@ -290,10 +286,10 @@ async def test_a_new_filter_needs_no_restart_and_ends_the_calls_it_denies_and_no
 
 async def test_a_denied_agents_calls_are_ended_and_another_agents_go_on(site: Site, tmp_path: Path) -> None:
     running = RunningCalls()
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         calls = {
             agent: asyncio.ensure_future(
-                invoked(manager, (running, AuditLog(tmp_path / "audit")), "shop__stall", {"key": agent}, agent)
+                invoked(manager, running, tmp_path / "audit", "shop__stall", {"key": agent}, agent)
             )
             for agent in ("a", "b")
         }
@@ -320,7 +316,7 @@ async def test_secrets_are_resolved_when_the_server_starts_and_shown_nowhere(tmp
 
     command, *args = server_command()
     spec = ServerSpec("env", command=command, args=tuple(args), env=(("TOKEN", "secret://env/TOKEN"), ("PLAIN", "p")))
-    async with Manager([spec], services=Services(resolve=resolve)) as manager:
+    async with Manager([spec], dependencies=Dependencies(resolve=resolve)) as manager:
         seen = words(await manager.call("env__environment", {}))
         assert '"TOKEN": "[REDACTED]"' in seen
         assert asked == ["secret://env/TOKEN"]
@@ -336,8 +332,8 @@ async def test_a_secret_that_cannot_be_resolved_stops_its_server_alone(tmp_path:
 
     site = Site("memory", tmp_path)
     bad = ServerSpec("bad", command="x", env=(("E", "secret://gcp/linkedin-email"),))
-    services = Services(resolve=resolve, make_transport=site.services.make_transport)
-    async with Manager([bad, site.spec()], services=services) as manager:
+    dependencies = Dependencies(resolve=resolve, make_transport=site.dependencies.make_transport)
+    async with Manager([bad, site.spec()], dependencies=dependencies) as manager:
         assert [(s.name, s.state) for s in manager.status()] == [("bad", "failed"), ("shop", "ready")]
         assert manager.status()[0].reason == "The secret 'linkedin-email' does not exist. Create it."
 
@@ -354,8 +350,8 @@ async def test_who_signs_in_gets_the_address_resolved_and_its_own_secrets_to_loo
 
         auth = AuthSpec(client_id="id", client_secret="secret://x/client")
         seen: list[ServerSpec] = []
-        services = Services(resolve=resolve, authorize=seen.append)
-        async with Manager([site.spec(url="secret://x/address", auth=auth)], services=services) as manager:
+        dependencies = Dependencies(resolve=resolve, authorize=seen.append)
+        async with Manager([site.spec(url="secret://x/address", auth=auth)], dependencies=dependencies) as manager:
             assert manager.status()[0].state == "ready"
         assert [(spec.url, spec.auth) for spec in seen] == [(address, auth)]
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import AuthError, SignInNeededError, TransportError
 from openclaw.mcp.client import Client
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.events import EngineEvent, StateChanged
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.server.state import UnavailableError
@@ -57,7 +57,7 @@ def stdio(name: str, *options: str, **fields) -> ServerSpec:
 @pytest.mark.requirement("001-FR-6-meanwhile")
 @pytest.mark.requirement("002-3.3-not-ready")
 async def test_the_next_call_after_a_crash_works(site: Site) -> None:
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         await manager.call("shop__echo", {"text": "before"})
         await site.crash(manager.status()[0].pid)
         if site.kind == "memory":
@@ -232,10 +232,10 @@ async def test_a_call_by_name_starts_a_program_at_once_that_never_came_up(tmp_pa
 async def test_a_tool_a_known_server_has_since_last_time_is_found_by_asking_it(site: Site, tmp_path: Path) -> None:
     site.plan(tools=[workshop.tool("pid")])
     state = tmp_path / "state"
-    async with Manager([site.spec()], services=site.services, state=state):
+    async with Manager([site.spec()], dependencies=site.dependencies, state=state):
         pass
     site.plan(tools=[workshop.tool("pid"), workshop.tool("echo")])
-    async with Manager([site.spec()], services=site.services, state=state, eager=False) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies, state=state, eager=False) as manager:
         assert [tool.name for tool in manager.tools()] == ["shop__pid"]
         assert words(await manager.call("shop__echo", {"text": "new"})) == "new"
 
@@ -421,7 +421,7 @@ async def test_a_server_that_is_used_is_neither_idle_nor_dead(tmp_path: Path) ->
 
 @pytest.mark.requirement("002-3.3-closed")
 async def test_a_stopped_server_offers_nothing_until_it_is_started_again(site: Site) -> None:
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         manager.server("shop").stop("disconnected")
         await until(manager, "stopped")
         assert manager.tools() == []
@@ -461,7 +461,7 @@ async def test_the_newest_revision_is_spoken_where_the_server_knows_it(site: Sit
         site.plan(revisions=["2024-11-05"])
     else:
         site.plan(revisions=["2025-11-25", MODERN])
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         assert manager.status()[0].revision == ("2024-11-05" if site.kind == "sse" else MODERN)
         assert words(await manager.call("shop__echo", {"text": "hi"})) == "hi"
 
@@ -523,7 +523,7 @@ async def test_a_refused_authorization_header_is_reported_as_one(tmp_path: Path)
         assert site.http
         site.http.fault("server/discover", status(401))
         spec = site.spec(headers=(("Authorization", "Basic dXNlcjpwYXNz"),))
-        async with Manager([spec], services=Services(authorize=lambda spec: _Gate())) as manager:
+        async with Manager([spec], dependencies=Dependencies(authorize=lambda spec: _Gate())) as manager:
             (status_,) = manager.status()
             assert (status_.state, status_.auth) == ("failed", "headers")
             assert status_.reason == "The server refused the configured Authorization header."
@@ -565,7 +565,7 @@ async def test_a_server_that_wants_a_sign_in_waits_for_a_person_and_goes_on_afte
     async with Site("streamable-http", tmp_path) as site:
         assert site.http
         site.http.fault("server/discover", status(401))
-        async with Manager([site.spec()], services=Services(authorize=lambda spec: gate)) as manager:
+        async with Manager([site.spec()], dependencies=Dependencies(authorize=lambda spec: gate)) as manager:
             (status_,) = manager.status()
             assert (status_.state, status_.reason) == ("needs-auth", "Sign in first. Run `openclaw mcp auth shop`.")
             assert 'status="needs-auth"' in manager.context("")

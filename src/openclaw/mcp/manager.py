@@ -19,7 +19,7 @@ from typing import Any, Self
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.errors import UsageError
 from openclaw.mcp.cache import Cache
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.context import context_of
 from openclaw.mcp.events import Broadcast, EngineEvent, StateChanged, ToolsChanged
 from openclaw.mcp.glob import matches
@@ -29,7 +29,7 @@ from openclaw.mcp.readiness import Readiness, named_in
 from openclaw.mcp.reconcile import is_wanted, shared_spec
 from openclaw.mcp.server.connection import Limiters
 from openclaw.mcp.server.log import StderrLog
-from openclaw.mcp.server.server import Dependencies, Server
+from openclaw.mcp.server.server import Server, ServerDependencies
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.registry import Difference, ToolEntry
 from openclaw.mcp.tools.results import CallResult
@@ -68,7 +68,7 @@ class Manager:
         specs: Specs,
         *,
         options: EngineOptions | None = None,
-        services: Services | None = None,
+        dependencies: Dependencies | None = None,
         state: Path | None = None,
         media: MediaStore | None = None,
         reserved: Iterable[str] = (),
@@ -85,7 +85,7 @@ class Manager:
         self.is_eager = eager
         self._patience = patience
         self._revoke = revoke
-        self._services = services or Services()
+        self._dependencies = dependencies or Dependencies()
         self._cache = Cache(state)
         cores = os.cpu_count() or 1
         starters, fetchers = Limiter(STARTERS_PER_CORE * cores), Limiter(max(cores, FEWEST_FETCHERS))
@@ -96,8 +96,8 @@ class Manager:
         self._said_started = False
 
     async def __aenter__(self) -> Self:
-        dependencies = Dependencies(
-            self._services,
+        given = ServerDependencies(
+            self._dependencies,
             self._cache,
             self._limiters,
             self.stderr_log,
@@ -106,7 +106,7 @@ class Manager:
             tools_changed_in_steps=self._tools_changed_in_steps,
             share_slots=lambda: self._pool.share_slots(),
         )
-        self._pool = ServerPool(dependencies, self._options.session_idle_ttl)
+        self._pool = ServerPool(given, self._options.session_idle_ttl)
         if self._options.debug:
             _log_as(self._options)
         for spec in _all(self._specs):

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.reconcile import reconcile
-from openclaw.mcp.server.server import Dependencies, Server
+from openclaw.mcp.server.server import Server, ServerDependencies
 
 _log = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ class ServerPool:
     `idle_ttl` is how many seconds a conversation keeps servers of its own that it does not use; None for ever.
     """
 
-    def __init__(self, dependencies: Dependencies, idle_ttl: float | None) -> None:
+    def __init__(self, dependencies: ServerDependencies, idle_ttl: float | None) -> None:
         self.shared: dict[ServerSpec, Server] = {}
         self._dependencies = dependencies
         self._private: dict[tuple[ServerSpec, str], Server] = {}

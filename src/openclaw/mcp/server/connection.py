@@ -29,7 +29,7 @@ from openclaw.errors import (
     UsageError,
 )
 from openclaw.mcp.client import Client
-from openclaw.mcp.connect import Listener, Services, connect
+from openclaw.mcp.connect import Dependencies, Listener, connect
 from openclaw.mcp.events import EngineEvent, PromptsChanged, ResourceChanged
 from openclaw.mcp.fetching import may_fetch
 from openclaw.mcp.limiter import Limiter
@@ -176,11 +176,11 @@ class ServerConnection:
         self._due = _NEVER
         self._alarm: asyncio.TimerHandle | None = None
 
-    async def run(self, services: Services, limiters: Limiters, on_stderr: OnStderr) -> None:
+    async def run(self, dependencies: Dependencies, limiters: Limiters, on_stderr: OnStderr) -> None:
         """The whole of it. Never raises but CancelledError; tells how it ended, before it closes what was opened."""
         try:
             async with self._slot(limiters), AsyncExitStack() as stack:
-                await self._until_over(stack, services, limiters, on_stderr)
+                await self._until_over(stack, dependencies, limiters, on_stderr)
         except Exception:
             _log.exception("MCP server '%s' could not be closed properly.", self._spec.name)
         finally:
@@ -189,10 +189,10 @@ class ServerConnection:
             self._log.flush()
 
     async def _until_over(
-        self, stack: AsyncExitStack, services: Services, limiters: Limiters, on_stderr: OnStderr
+        self, stack: AsyncExitStack, dependencies: Dependencies, limiters: Limiters, on_stderr: OnStderr
     ) -> None:
         try:
-            await self._live(await self._connect(stack, services, limiters, on_stderr))
+            await self._live(await self._connect(stack, dependencies, limiters, on_stderr))
         except OpenClawError as error:
             self._failed(error)
         except Exception as error:
@@ -237,11 +237,11 @@ class ServerConnection:
             limiters.servers.release()
 
     async def _connect(
-        self, stack: AsyncExitStack, services: Services, limiters: Limiters, on_stderr: OnStderr
+        self, stack: AsyncExitStack, dependencies: Dependencies, limiters: Limiters, on_stderr: OnStderr
     ) -> Client:
         fetches = not self._catalog.is_known and may_fetch(self._spec.command, self._spec.args)
         async with self._start_slot(limiters, fetches=fetches):
-            return await self._attempt(stack, services, on_stderr, fetches=fetches)
+            return await self._attempt(stack, dependencies, on_stderr, fetches=fetches)
 
     def _start_slot(self, limiters: Limiters, *, fetches: bool) -> AbstractAsyncContextManager[None]:
         """What it waits for before it is started; its own time begins behind that.
@@ -257,7 +257,7 @@ class ServerConnection:
         return limiters.starters.hold(at_most=STARTER_YIELDS)
 
     async def _attempt(
-        self, stack: AsyncExitStack, services: Services, on_stderr: OnStderr, *, fetches: bool
+        self, stack: AsyncExitStack, dependencies: Dependencies, on_stderr: OnStderr, *, fetches: bool
     ) -> Client:
         self._due = self._time() + self._spec.connect_timeout
         self._tell(Starting(fetches))
@@ -265,9 +265,9 @@ class ServerConnection:
             self._arm()
         listener = Listener(self._heard, self._dropped, on_stderr, self._listing.renewed)
         known: dict[str, str] = {"revision": self._catalog.revision, "kind": self._catalog.transport}
-        leaves = fetches and services.lets_fetch and not self._catalog.was_left_fetching
+        leaves = fetches and dependencies.lets_fetch and not self._catalog.was_left_fetching
         try:
-            return await connect(stack, self._spec, services, listener, fetches=fetches, leaves=leaves, **known)
+            return await connect(stack, self._spec, dependencies, listener, fetches=fetches, leaves=leaves, **known)
         except asyncio.CancelledError:
             if leaves:
                 self._catalog.mark_left_fetching()

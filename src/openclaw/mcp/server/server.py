@@ -29,7 +29,7 @@ from openclaw.errors import (
 )
 from openclaw.mcp.cache import Cache
 from openclaw.mcp.client import Client
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.events import DefinitionsChanged, EngineEvent, StateChanged
 from openclaw.mcp.resources import InjectedResources
 from openclaw.mcp.server.calls import Calls
@@ -67,10 +67,10 @@ _NO_TOOLS = Toolset()
 T = TypeVar("T")
 
 
-class Dependencies(msgspec.Struct, frozen=True):
+class ServerDependencies(msgspec.Struct, frozen=True):
     """What every server is given by whoever manages them all."""
 
-    services: Services
+    connect: Dependencies
     cache: Cache
     limiters: Limiters
     stderr_log: StderrLog
@@ -93,7 +93,7 @@ class Server:
     def __init__(
         self,
         spec: ServerSpec,
-        dependencies: Dependencies,
+        dependencies: ServerDependencies,
         *,
         catalog: Catalog | None = None,
         after: Collection[asyncio.Task[None]] = (),
@@ -121,7 +121,7 @@ class Server:
         # The end of an attempt that brought no connection, until it is acted on.
         self._failed_attempt: Event | None = None
 
-    def for_one_session(self, dependencies: Dependencies) -> Self:
+    def for_one_session(self, dependencies: ServerDependencies) -> Self:
         """Another server of the same spec, for one conversation alone: what is known of the tools is shared."""
         return type(self)(self.spec, dependencies, catalog=self._catalog)
 
@@ -552,11 +552,11 @@ class Server:
         if self._after:
             await asyncio.wait(self._after)
             self._after = ()
-        await connection.run(self._dependencies.services, self._dependencies.limiters, self._stderr)
+        await connection.run(self._dependencies.connect, self._dependencies.limiters, self._stderr)
 
     async def _wait_for_sign_in(self) -> None:
         """Until somebody signs in, here or in another process. A sign-in while we still tried counts: it may have come too late for us."""
-        signed_in = self._dependencies.services.signed_in
+        signed_in = self._dependencies.connect.signed_in
         if signed_in is not None:
             try:
                 await signed_in(self.spec, self._tried_at)
