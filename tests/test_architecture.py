@@ -267,6 +267,20 @@ def test_one_server_is_one_object_to_everybody_else() -> None:
     assert not wrong
 
 
+def test_only_who_manages_servers_knows_what_keeps_one_alive() -> None:
+    above = {f"openclaw.mcp.{name}" for name in ("pool", "readiness", "view", "context", "manager")}
+    wrong = [
+        f"{module}:{line} imports {target}"
+        for path in modules()
+        if part_of(module := name_of(path)) == "mcp"
+        and not module.startswith("openclaw.mcp.server.")
+        and module not in above
+        for target, line, _ in imports_of(path)
+        if target.startswith("openclaw.mcp.server.")
+    ]
+    assert not wrong
+
+
 def test_in_the_mcp_client_nobody_sets_a_field_of_another_object() -> None:
     wrong = [
         f"{name_of(path)}:{node.lineno} sets {ast.unparse(node)}"

@@ -100,7 +100,7 @@ def absence(status: ServerStatus) -> str:
         return not_started(status.name, status.reason)
     if status.state == "ready":
         return trouble(status)
-    said = f"MCP server '{status.name}' {_is(status)}"
+    said = f"MCP server '{status.name}' {_state_words(status)}"
     return _sentence(f"{said}: {status.reason}" if status.reason else said) + _when(status.next_attempt)
 
 
@@ -116,7 +116,7 @@ def trouble(status: ServerStatus) -> str:
         return _sentence(reason)
     if status.state == "ready":
         return _sentence(f"MCP server '{name}' is up, but {reason[:1].lower()}{reason[1:]}")
-    return _sentence(f"MCP server '{name}' {_is(status)}: {reason}")
+    return _sentence(f"MCP server '{name}' {_state_words(status)}: {reason}")
 
 
 def next_step(status: ServerStatus) -> str:
@@ -187,7 +187,7 @@ def named(tools: Sequence[str]) -> str:
     return ", ".join(clean_label(tool, MAX_LABEL) for tool in tools[:NAMED]) + (", …" if len(tools) > NAMED else "")
 
 
-def _is(status: ServerStatus) -> str:
+def _state_words(status: ServerStatus) -> str:
     match status.state:
         case "failed":
             return "has failed"

@@ -99,7 +99,7 @@ class Calls:
         except OpenClawError as error:
             result = CallResult(is_error=True, fault=str(error), needs_sign_in=state.name == "needs-auth")
         except Exception as error:
-            _log.exception("The engine's own fault in a call to MCP server '%s'.", self._server.spec.name)
+            _log.exception("An internal error in a call to MCP server '%s'.", self._server.spec.name)
             result = CallResult.failed(OwnWords(f"An internal error: {type(error).__name__}."))
         finally:
             ended = state.end_call()

@@ -153,11 +153,17 @@ class ServerConnection:
         injection: InjectedResources,
         log: ServerLog,
         *,
+        dependencies: Dependencies,
+        limiters: Limiters,
+        on_stderr: OnStderr,
         tell: Tell,
         take_over: Callable[[], Awaitable[None]],
     ) -> None:
         self._spec = spec
         self._state = state
+        self._dependencies = dependencies
+        self._limiters = limiters
+        self._on_stderr = on_stderr
         self._tell = tell
         self._catalog = catalog
         self._log = log
@@ -176,11 +182,11 @@ class ServerConnection:
         self._due = _NEVER
         self._alarm: asyncio.TimerHandle | None = None
 
-    async def run(self, dependencies: Dependencies, limiters: Limiters, on_stderr: OnStderr) -> None:
+    async def run(self) -> None:
         """The whole of it. Never raises but CancelledError; tells how it ended, before it closes what was opened."""
         try:
-            async with self._slot(limiters), AsyncExitStack() as stack:
-                await self._until_over(stack, dependencies, limiters, on_stderr)
+            async with self._slot(), AsyncExitStack() as stack:
+                await self._until_over(stack)
         except Exception:
             _log.exception("MCP server '%s' could not be closed properly.", self._spec.name)
         finally:
@@ -188,15 +194,13 @@ class ServerConnection:
             self._listing.end()
             self._log.flush()
 
-    async def _until_over(
-        self, stack: AsyncExitStack, dependencies: Dependencies, limiters: Limiters, on_stderr: OnStderr
-    ) -> None:
+    async def _until_over(self, stack: AsyncExitStack) -> None:
         try:
-            await self._live(await self._connect(stack, dependencies, limiters, on_stderr))
+            await self._live(await self._connect(stack))
         except OpenClawError as error:
             self._failed(error)
         except Exception as error:
-            _log.exception("The engine's own fault with MCP server '%s'.", self._spec.name)
+            _log.exception("An internal error with MCP server '%s'.", self._spec.name)
             self._end(Event("lost", f"An internal error: {type(error).__name__}."))
 
     def _failed(self, error: OpenClawError) -> None:
@@ -226,24 +230,23 @@ class ServerConnection:
     # Coming up
 
     @asynccontextmanager
-    async def _slot(self, limiters: Limiters) -> AsyncIterator[None]:
-        if not limiters.servers.try_acquire():
+    async def _slot(self) -> AsyncIterator[None]:
+        slots = self._limiters.servers
+        if not slots.try_acquire():
             self._tell(Queued(True))
-            await limiters.servers.acquire()
+            await slots.acquire()
             self._tell(Queued(False))
         try:
             yield
         finally:
-            limiters.servers.release()
+            slots.release()
 
-    async def _connect(
-        self, stack: AsyncExitStack, dependencies: Dependencies, limiters: Limiters, on_stderr: OnStderr
-    ) -> Client:
+    async def _connect(self, stack: AsyncExitStack) -> Client:
         fetches = not self._catalog.is_known and may_fetch(self._spec.command, self._spec.args)
-        async with self._start_slot(limiters, fetches=fetches):
-            return await self._attempt(stack, dependencies, on_stderr, fetches=fetches)
+        async with self._start_slot(fetches=fetches):
+            return await self._attempt(stack, fetches=fetches)
 
-    def _start_slot(self, limiters: Limiters, *, fetches: bool) -> AbstractAsyncContextManager[None]:
+    def _start_slot(self, *, fetches: bool) -> AbstractAsyncContextManager[None]:
         """What it waits for before it is started; its own time begins behind that.
 
         Twelve programs that are fetched all at once get in each other's way until none is up in its time. So the first fetch of each keeps
@@ -253,17 +256,16 @@ class ServerConnection:
         if not self._spec.command:
             return nullcontext()
         if fetches and not self._catalog.was_left_fetching and not self._catalog.is_overdue:
-            return limiters.fetchers.hold(at_most=min(self._spec.connect_timeout, FETCHER_YIELDS), widens=True)
-        return limiters.starters.hold(at_most=STARTER_YIELDS)
+            return self._limiters.fetchers.hold(at_most=min(self._spec.connect_timeout, FETCHER_YIELDS), widens=True)
+        return self._limiters.starters.hold(at_most=STARTER_YIELDS)
 
-    async def _attempt(
-        self, stack: AsyncExitStack, dependencies: Dependencies, on_stderr: OnStderr, *, fetches: bool
-    ) -> Client:
+    async def _attempt(self, stack: AsyncExitStack, *, fetches: bool) -> Client:
+        dependencies = self._dependencies
         self._due = self._time() + self._spec.connect_timeout
         self._tell(Starting(fetches))
         if fetches:
             self._arm()
-        listener = Listener(self._heard, self._dropped, on_stderr, self._listing.renewed)
+        listener = Listener(self._heard, self._dropped, self._on_stderr, self._listing.renewed)
         known: dict[str, str] = {"revision": self._catalog.revision, "kind": self._catalog.transport}
         leaves = fetches and dependencies.lets_fetch and not self._catalog.was_left_fetching
         try:

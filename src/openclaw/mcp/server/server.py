@@ -430,7 +430,7 @@ class Server:
 
     # What a connection tells
 
-    def _told(self, event: ConnectionEvent) -> None:
+    def _on_connection_event(self, event: ConnectionEvent) -> None:
         state = self._state
         match event:
             case Starting(fetches):
@@ -539,7 +539,10 @@ class Server:
             self._catalog,
             self._injection,
             self._server_log,
-            tell=self._told,
+            dependencies=self._dependencies.connect,
+            limiters=self._dependencies.limiters,
+            on_stderr=self._stderr,
+            tell=self._on_connection_event,
             take_over=partial(self._dependencies.tools_changed_in_steps, self),
         )
         self._connection = connection
@@ -552,7 +555,7 @@ class Server:
         if self._after:
             await asyncio.wait(self._after)
             self._after = ()
-        await connection.run(self._dependencies.connect, self._dependencies.limiters, self._stderr)
+        await connection.run()
 
     async def _wait_for_sign_in(self) -> None:
         """Until somebody signs in, here or in another process. A sign-in while we still tried counts: it may have come too late for us."""
