@@ -22,7 +22,7 @@ from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Argument, Command, Option, Parsed, usage
 from openclaw.commands.table import ROOT
 from openclaw.config.schema import Field, Table, tables
-from openclaw.mcp import status
+from openclaw.mcp import events as server_events
 
 HERE = Path(__file__).parent.parent
 DOCS = HERE / "docs"
@@ -187,7 +187,7 @@ def run_events() -> str:
 
 
 def engine_events() -> str:
-    return _events(get_args(status.EngineEvent))
+    return _events(get_args(server_events.EngineEvent))
 
 
 def _events(kinds: Sequence[type]) -> str:
@@ -223,8 +223,8 @@ ACTORS = (
     "model",
     "agent/loop",
     "tools/invoke",
-    "mcp/manager",
-    "mcp/supervisor",
+    "mcp/view",
+    "mcp/server/server",
     "transport/connection",
     "server",
 )
@@ -240,7 +240,7 @@ CALL = (
     (6, 5, "answer"),
     (5, 4, "answer"),
     (4, 3, "result or fault"),
-    (3, 3, "mcp/bridge: clean, frame, keep media"),
+    (3, 3, "mcp/tools/bridge: clean, frame, keep media"),
     (3, 2, "ToolResult"),
     (2, 2, "audit line"),
     (2, 1, "ToolResult"),

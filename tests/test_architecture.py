@@ -45,10 +45,6 @@ FENCES: dict[str, set[str]] = {
 }
 STANDARD_FENCES: dict[str, set[str]] = {"subprocess": {"process"}, "ssl": {"net"}, "urllib.request": set()}
 
-# Names of two classes each, because both sides of a contract call it so: what a model streams and what a run tells of it, and the
-# calls under way as the engine keeps them and as the caller of tools knows them.
-SHARED_NAMES = {"Notice", "ReasoningDelta", "TextDelta", "Running", "RunningCall"}
-
 
 @cache
 def modules() -> list[Path]:
@@ -112,15 +108,6 @@ def test_every_module_has_a_place_on_the_map() -> None:
 def test_every_module_says_in_its_docstring_what_it_owns() -> None:
     bare = [str(path) for path in modules() if not ast.get_docstring(tree_of(path))]
     assert not bare
-
-
-def test_a_class_has_a_name_of_its_own() -> None:
-    homes: dict[str, list[str]] = {}
-    for path in modules():
-        for node in tree_of(path).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                homes.setdefault(node.name, []).append(name_of(path))
-    assert {name: found for name, found in homes.items() if len(found) > 1 and name not in SHARED_NAMES} == {}
 
 
 def test_imports_go_down_only() -> None:
@@ -259,3 +246,49 @@ def test_json_is_written_by_one_encoder() -> None:
         or (isinstance(node, ast.ImportFrom) and node.module == "msgspec.json")
     }
     assert writers == {"openclaw.content"}
+
+
+_PARTS_OF_A_SERVER = {"state", "connection", "listing", "calls", "log", "instructions"}
+# What whoever manages servers needs of these modules besides the server itself.
+_HANDED_IN = {"UnavailableError", "Limiters", "StderrLog", "with_sign_in"}
+
+
+def test_one_server_is_one_object_to_everybody_else() -> None:
+    """Outside mcp/server/ nobody asks for the parts of a Server."""
+    wrong = [
+        f"{name_of(path)}:{node.lineno} imports {alias.name}"
+        for path in modules()
+        if not name_of(path).startswith("openclaw.mcp.server")
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("openclaw.mcp.server.")
+        for alias in node.names
+        if (node.module or "").rpartition(".")[2] in _PARTS_OF_A_SERVER and alias.name not in _HANDED_IN
+    ]
+    assert not wrong
+
+
+def test_only_who_manages_servers_knows_what_keeps_one_alive() -> None:
+    above = {f"openclaw.mcp.{name}" for name in ("pool", "readiness", "view", "context", "manager")}
+    wrong = [
+        f"{module}:{line} imports {target}"
+        for path in modules()
+        if part_of(module := name_of(path)) == "mcp"
+        and not module.startswith("openclaw.mcp.server.")
+        and module not in above
+        for target, line, _ in imports_of(path)
+        if target.startswith("openclaw.mcp.server.")
+    ]
+    assert not wrong
+
+
+def test_in_the_mcp_client_nobody_sets_a_field_of_another_object() -> None:
+    wrong = [
+        f"{name_of(path)}:{node.lineno} sets {ast.unparse(node)}"
+        for path in modules()
+        if part_of(name_of(path)) == "mcp"
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and not (isinstance(node.value, ast.Name) and node.value.id == "self")
+    ]
+    assert not wrong

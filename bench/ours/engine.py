@@ -47,7 +47,7 @@ class Ours:
 
     async def open(self, servers: dict[str, Target], **options: Any) -> None:
         await self.start(servers, **options)
-        await self.manager.arrivals.started(self.agent)
+        await self.manager.readiness.started(self.agent)
         self.offer()
 
     async def start(self, servers: dict[str, Target], **options: Any) -> None:

@@ -23,13 +23,13 @@ async def main() -> None:
     ours = Ours()
     started = time.perf_counter()
     await ours.start({f"s{number}": stdio_server("--tools", str(tools)) for number in range(servers)})
-    await ours.manager.arrivals.started(ours.agent)
+    await ours.manager.readiness.started(ours.agent)
     known = time.perf_counter() - started
     started = time.perf_counter()
     offered = ours.manager.tools(ours.agent)
     listed = time.perf_counter() - started
     if len(offered) != servers * tools:
-        states = (ours.manager.server(f"s{number}", ours.agent).describe() for number in range(servers))
+        states = (ours.manager.server(f"s{number}", ours.agent).status() for number in range(servers))
         bad = [f"{status.name} is {status.state}: {status.reason}" for status in states if status.state != "ready"]
         sys.exit(f"{len(offered)} of {servers * tools} tools are known; {'; '.join(bad)}")
     ours.offer()

@@ -35,22 +35,22 @@ async def main() -> None:
 async def kill(ours: Ours, name: str) -> tuple[float, float]:
     """Seconds to the last caller's error, and to a server that answers again, less the wait before the first attempt."""
     callers = [asyncio.ensure_future(ours.call(name, "never", {})) for _ in range(CALLERS)]
-    supervisor = ours.manager.server(name, ours.agent)
-    while supervisor.describe().in_flight < CALLERS:
+    server = ours.manager.server(name, ours.agent)
+    while server.status().in_flight < CALLERS:
         await asyncio.sleep(0)
     # Answered after they have arrived: a call that surely never did would be sent again, to a server that never answers it.
     await ours.call(name, "echo", {"text": "behind them"})
-    pid = supervisor.describe().pid
+    pid = server.status().pid
     assert pid is not None
     killed = time.perf_counter()
     os.kill(pid, signal.SIGKILL)
     ended = await asyncio.gather(*callers, return_exceptions=True)
     error = time.perf_counter() - killed
     assert all(isinstance(one, RuntimeError) for one in ended), ended
-    while (wait := supervisor.describe().next_attempt) is None:
+    while (wait := server.status().next_attempt) is None:
         await asyncio.sleep(0)
     wait += time.perf_counter() - killed
-    while supervisor.describe().state != "ready":
+    while server.status().state != "ready":
         await asyncio.sleep(0.001)
     back = time.perf_counter() - killed
     await ours.call(name, "echo", {"text": "again"})

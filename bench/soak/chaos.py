@@ -7,7 +7,7 @@ from typing import TextIO
 
 from bench.drivers import memory
 from bench.soak.scene import STDIO, Scene
-from openclaw.mcp.results import CallResult
+from openclaw.mcp.tools.results import CallResult
 
 CALLERS = 30
 # Between the calls of one caller: a few hundred calls a second in all leave the machine room for everything else.

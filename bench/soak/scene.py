@@ -106,7 +106,7 @@ class Scene:
     async def kill(self, name: str) -> None:
         """-9, when it runs; returns when it is dead."""
         try:
-            pid = self.manager.server(name).describe().pid
+            pid = self.manager.server(name).status().pid
         except OpenClawError:
             return
         if pid is None:

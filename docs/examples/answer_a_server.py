@@ -8,7 +8,7 @@ from typing import Any
 
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp import Manager
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.handlers import Handlers
 from openclaw.security.external import clean_label
 
@@ -28,8 +28,8 @@ async def name_folders(server: str, params: Mapping[str, Any]) -> Mapping[str, A
 
 
 async def main() -> None:
-    services = Services(handlers=Handlers(elicitation=ask_person, roots=name_folders))
-    async with Manager([TABLE], services=services) as manager:
+    dependencies = Dependencies(handlers=Handlers(elicitation=ask_person, roots=name_folders))
+    async with Manager([TABLE], dependencies=dependencies) as manager:
         result = await manager.call("table__book", {})
         print(result.content[0].text)
 

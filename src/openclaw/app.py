@@ -193,7 +193,7 @@ class App:
                     sign_in=sign_in,
                     patience=float("inf") if patience is None else patience,
                     label=label,
-                    settled=lambda: manager.arrivals.left_behind(spec.id),
+                    settled=lambda: manager.readiness.tell_left_out(spec.id),
                 )
             finally:
                 discard(sent)
@@ -233,7 +233,7 @@ class App:
                 today=date.today,
                 contexts=(plugins,),
                 skills=skills.prompt,
-                running=(await self.engine.manager()).running,
+                running=self.engine.running,
             ),
         )
 
@@ -346,9 +346,9 @@ class App:
         manager = await self.engine.manager()
         manager.start(one.settings.id, first=tool)
         manager.retry(one.settings.id)
-        await manager.arrivals.met(one.settings.id, text=tool or None)
+        await manager.readiness.listed(one.settings.id, text=tool or None)
         await asyncio.gather(*(source.settle(one.settings.id, float("inf")) for source in one.parts.sources))
-        manager.arrivals.left_behind(one.settings.id)
+        manager.readiness.tell_left_out(one.settings.id)
         return one
 
     async def call(
@@ -378,7 +378,7 @@ class App:
             checker_cache=self._checkers,
             audit=self.engine.audit,
             clock=time.monotonic,
-            running=(await self.engine.manager()).running,
+            running=self.engine.running,
         )
 
     async def tool(self, name: str, agent: str = "", *, workspace: Path | None = None) -> Tool | None:

@@ -20,13 +20,14 @@ from openclaw.config.agents import agent as agent_spec
 from openclaw.config.load import Config
 from openclaw.config.paths import Paths
 from openclaw.config.servers import ServerSpec, engine_options, secret_text, server_specs
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.manager import Manager
 from openclaw.media import MediaStore
 from openclaw.protocol.authorizer import Authorizer
 from openclaw.redact import SECRET_SCHEME
 from openclaw.security.audit import AuditLog
 from openclaw.security.policy import Decision, Named, Policy, PolicyLayer, ToolRef, layer_of
+from openclaw.tools.running import RunningCalls
 
 if TYPE_CHECKING:
     from openclaw.auth.credentials import Credentials
@@ -48,6 +49,8 @@ class Engine:
         self.paths = paths
         self.env = dict(os.environ) if env is None else env
         self._through_gateway = through_gateway
+        # Calls of tools under way, whatever their kind: for whoever calls one, and for taking tools away.
+        self.running = RunningCalls()
         self._manager: Manager | None = None
         self._opening = asyncio.Lock()
         self._changing = asyncio.Lock()
@@ -76,7 +79,7 @@ class Engine:
         return Manager(
             self._specs(),
             options=engine_options(self.config),
-            services=Services(
+            dependencies=Dependencies(
                 lets_fetch=not self._through_gateway,
                 resolve=self.resolve,
                 authorize=self._authorizer,
@@ -86,6 +89,7 @@ class Engine:
             state=self.paths.data_dir / "mcp",
             media=self.media,
             reserved=NATIVE_NAMES,
+            revoke=self.running.revoke,
             # A gateway starts its servers at once and waits for none; a command starts those it needs.
             eager=self._through_gateway,
             patience=0.0,
@@ -128,7 +132,7 @@ class Engine:
 
     async def _follow(self) -> None:
         if self._manager is not None:
-            self._manager.running.revoke(self._is_denied)
+            self.running.revoke(self._is_denied)
             await self._manager.reconcile(self._specs(), engine_options(self.config))
 
     def _is_denied(self, agent: str, name: str) -> bool:

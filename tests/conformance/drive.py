@@ -25,12 +25,12 @@ from openclaw.config.paths import Paths
 from openclaw.config.servers import server_specs
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError
-from openclaw.mcp.connect import Services
-from openclaw.mcp.definition import schema_of
+from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.prompts import get_prompt, list_prompts
 from openclaw.mcp.resources import list_resources, read
+from openclaw.mcp.tools.definition import schema_of
 
 SERVER = "mock"
 # The document a server would fetch; the suite knows this address and never does.
@@ -128,7 +128,7 @@ async def everything(manager: Manager) -> None:
 
 
 async def given_calls(manager: Manager) -> None:
-    """Exactly as they are given: one passes null for a boolean, which the manager refuses and a supervisor sends."""
+    """Exactly as they are given: one passes null for a boolean, which the manager refuses and a server is sent."""
     server = manager.server(SERVER)
     for wanted in CONTEXT["toolCalls"]:
         result = await server.call_tool(wanted["name"], wanted["arguments"], timeout=30.0, max_total=30.0)
@@ -254,9 +254,9 @@ async def main(url: str) -> None:
                 await signed_in_use(engine)
         else:
             # The Python API, since only that lets a program answer for a person.
-            services = Services(environ=env, handlers=Handlers(elicitation=accept))
+            dependencies = Dependencies(environ=env, handlers=Handlers(elicitation=accept))
             specs = server_specs(config, agent(config, "").id)
-            async with Manager(specs, services=services, state=paths.data_dir / "mcp") as manager:
+            async with Manager(specs, dependencies=dependencies, state=paths.data_dir / "mcp") as manager:
                 await SCENARIOS[SCENARIO](manager)
 
 

@@ -14,7 +14,7 @@ import pytest
 from aiohttp import web
 
 from openclaw.config.servers import ServerSpec
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.manager import Manager
 from openclaw.process.run import run
 from openclaw.transport.base import Link, Sink, Transport
@@ -183,10 +183,10 @@ async def test_a_server_that_fails_while_it_is_ended_is_logged_and_the_others_en
     bad, good = Site("memory", tmp_path, "bad"), Site("stdio", tmp_path, "good")
 
     def transport(spec: ServerSpec) -> Transport | None:
-        inner = bad.services.make_transport(spec)
+        inner = bad.dependencies.make_transport(spec)
         return Unwilling(inner) if inner else None
 
-    async with Manager([bad.spec(), good.spec()], services=Services(make_transport=transport)) as manager:
+    async with Manager([bad.spec(), good.spec()], dependencies=Dependencies(make_transport=transport)) as manager:
         pid = manager.status()[1].pid
         assert pid is not None
         handle = handle_of(pid)

@@ -7,7 +7,7 @@ import pytest
 
 from openclaw.config.servers import ServerSpec
 from openclaw.content import Text
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.manager import Manager
 from openclaw.tool import Invocation, ToolResult
 from parts.refusing_server import WHOSE, Refusal, RefusingServer, Renewing, SignedOut, Whose, survive
@@ -38,7 +38,7 @@ async def test_a_call_refused_in_any_way_runs_at_most_once(seed: int) -> None:
 async def test_an_answer_to_the_call_is_shown_and_the_call_not_sent_again(refusal: Refusal) -> None:
     async with RefusingServer() as server:
         server.refusals["k"] = refusal
-        async with Manager([spec(server)], services=Services(authorize=lambda spec: Renewing())) as manager:
+        async with Manager([spec(server)], dependencies=Dependencies(authorize=lambda spec: Renewing())) as manager:
             result = await manager.call("shop__run", {"key": "k"})
             (said,) = [block.text or "" for block in result.content]
             assert (server.runs["k"], result.is_error, refusal.words in said) == (1, True, True)
@@ -48,7 +48,7 @@ async def test_an_answer_to_the_call_is_shown_and_the_call_not_sent_again(refusa
 
 async def called_by_an_agent(server: RefusingServer, credentials: SignedOut) -> tuple[ToolResult, str]:
     """The result of a call whose person signs in when asked, and all of its text."""
-    async with Manager([spec(server)], services=Services(authorize=lambda spec: credentials)) as manager:
+    async with Manager([spec(server)], dependencies=Dependencies(authorize=lambda spec: credentials)) as manager:
         assert await manager.call("shop__run", {"key": "first"})
         (tool,) = manager.tools()
         invocation = Invocation("main", "s", Path(), sign_in=credentials.ask)

@@ -9,10 +9,10 @@ import pytest
 from aiohttp import web
 
 from openclaw.config.servers import ServerSpec
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.results import CallResult
+from openclaw.mcp.tools.results import CallResult
 from openclaw.redact import remember
 from parts.http_faults import json_body
 from parts.http_server import HttpServer, Message
@@ -32,8 +32,8 @@ def answer(result: CallResult) -> Any:
     return json.loads(result.content[0].text or "")
 
 
-def asking(handlers: Handlers, site: Site) -> Services:
-    return Services(make_transport=site.services.make_transport, handlers=handlers)
+def asking(handlers: Handlers, site: Site) -> Dependencies:
+    return Dependencies(make_transport=site.dependencies.make_transport, handlers=handlers)
 
 
 @pytest.fixture(params=["memory", "stdio", "streamable-http"])
@@ -44,8 +44,8 @@ async def modern(request, tmp_path: Path):
 
 
 async def test_a_question_is_answered_and_the_state_goes_back_as_it_came(modern: Site) -> None:
-    services = asking(Handlers(elicitation=accept), modern)
-    async with Manager([modern.spec()], services=services) as manager:
+    dependencies = asking(Handlers(elicitation=accept), modern)
+    async with Manager([modern.spec()], dependencies=dependencies) as manager:
         state = 'opaque "\\ \u00fc'
         result = await manager.call("shop__ask", {"requests": {"k": FORM}, "state": state})
         assert answer(result) == {
@@ -55,7 +55,7 @@ async def test_a_question_is_answered_and_the_state_goes_back_as_it_came(modern:
 
 
 async def test_a_state_without_questions_is_simply_sent_back(modern: Site) -> None:
-    async with Manager([modern.spec()], services=modern.services) as manager:
+    async with Manager([modern.spec()], dependencies=modern.dependencies) as manager:
         assert answer(await manager.call("shop__ask", {})) == {"inputResponses": None, "requestState": "s"}
 
 
@@ -66,7 +66,7 @@ async def test_reading_a_resource_and_filling_in_a_prompt_may_ask_back_too(moder
         prompts=[{"name": "greet"}],
         asks=["resources/read", "prompts/get"],
     )
-    async with Manager([modern.spec()], services=modern.services) as manager:
+    async with Manager([modern.spec()], dependencies=modern.dependencies) as manager:
         server = manager.server("shop")
         contents = await server.use(lambda client: client.read_resource("note://1"))
         assert [content.text for content in contents] == ["words"]
@@ -75,7 +75,7 @@ async def test_reading_a_resource_and_filling_in_a_prompt_may_ask_back_too(moder
 
 
 async def test_a_question_nobody_can_answer_ends_the_call(modern: Site) -> None:
-    async with Manager([modern.spec()], services=modern.services) as manager:
+    async with Manager([modern.spec()], dependencies=modern.dependencies) as manager:
         result = await manager.call("shop__ask", {"requests": {"k": FORM}})
         assert result.is_error
         assert result.content[0].text == (
@@ -85,7 +85,7 @@ async def test_a_question_nobody_can_answer_ends_the_call(modern: Site) -> None:
 
 
 async def test_a_server_that_never_stops_asking_is_given_up(modern: Site) -> None:
-    async with Manager([modern.spec()], services=modern.services) as manager:
+    async with Manager([modern.spec()], dependencies=modern.dependencies) as manager:
         result = await manager.call("shop__ask", {"forever": True})
         assert result.is_error
         assert result.content[0].text == "The server still asked for input after 10 rounds."
@@ -98,7 +98,7 @@ def stdio(*options: str) -> ServerSpec:
 
 
 async def test_requests_of_an_old_server_are_answered_by_the_same_handlers() -> None:
-    async with Manager([stdio()], services=Services(handlers=Handlers(elicitation=accept))) as manager:
+    async with Manager([stdio()], dependencies=Dependencies(handlers=Handlers(elicitation=accept))) as manager:
         result = await manager.call("part__ask", FORM)
         assert answer(result)["result"] == {"action": "accept", "content": {"from": "part", "asked": "Your name?"}}
 
@@ -122,7 +122,7 @@ async def test_only_what_has_a_handler_is_declared(tmp_path: Path) -> None:
             (Handlers(sampling=accept, roots=accept), {"sampling": {}, "roots": {}}),
         ):
             site.http.seen.clear()
-            async with Manager([site.spec()], services=Services(handlers=handlers)):
+            async with Manager([site.spec()], dependencies=Dependencies(handlers=handlers)):
                 (first,) = [seen.message for seen in site.http.seen if seen.method == "initialize"]
                 assert first["params"]["capabilities"] == declared
 

@@ -399,7 +399,7 @@ async def test_an_unreadable_answer_fails_its_caller_at_once() -> None:
 
 async def test_the_meta_of_the_conversation_goes_into_every_request() -> None:
     async with connected() as (connection, far):
-        connection.meta = {"v": "2026-07-28"}
+        connection.use_meta({"v": "2026-07-28"})
         task = asyncio.create_task(
             connection.request("x", {"a": 1, "_meta": {"trace": "t"}}, timeout=LONG, max_total=LONG)
         )

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from openclaw.mcp.bridge import result_of
 from openclaw.mcp.manager import Manager
+from openclaw.mcp.tools.bridge import result_of
 from parts.http_server import HttpServer, Message
 from parts.sites import Site
 

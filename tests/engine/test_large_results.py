@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from openclaw.mcp import output
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.results import CallResult
+from openclaw.mcp.tools import output
+from openclaw.mcp.tools.results import CallResult
 from openclaw.tool import Invocation
 from parts.sites import Site
 from parts.workshop import tool
@@ -23,7 +23,7 @@ SHAPE = {
 async def called(tmp_path: Path, structure: dict[str, Any], **schema: Any) -> CallResult:
     async with Site("memory", tmp_path) as site:
         site.plan(tools=[tool("rows", **schema)])
-        async with Manager([site.spec()], services=site.services) as manager:
+        async with Manager([site.spec()], dependencies=site.dependencies) as manager:
             return await manager.call("shop__rows", {"answer": {"content": [], "structuredContent": structure}})
 
 
@@ -51,7 +51,7 @@ async def test_a_large_structured_result_that_could_not_be_checked_says_so(
     monkeypatch.setattr(output, "PATIENCE", 0.001)
     async with Site("memory", tmp_path) as site:
         site.plan(tools=[tool("rows", outputSchema=SHAPE)])
-        async with Manager([site.spec()], services=site.services) as manager:
+        async with Manager([site.spec()], dependencies=site.dependencies) as manager:
             (rows,) = manager.tools()
             arguments = {"answer": {"content": [], "structuredContent": {"rows": ROWS}}}
             result = await rows.run(arguments, Invocation("main", "s", tmp_path))

@@ -11,7 +11,7 @@ import pytest
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.content import File, Framed, Text
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.results import CallResult
+from openclaw.mcp.tools.results import CallResult
 from openclaw.media import MediaStore
 from openclaw.tool import Invocation
 from parts import media_server
@@ -30,7 +30,7 @@ def words(result: CallResult) -> str:
 @pytest.mark.requirement("001-NFR-4-integration")
 @pytest.mark.requirement("002-3.7-tools")
 async def test_a_servers_tools_are_listed_and_called(site: Site) -> None:
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         assert [t.name for t in manager.tools()][:3] == ["shop__announce", "shop__count", "shop__die"]
         result = await manager.call("shop__echo", {"text": "Grüße 🦞"})
         assert (words(result), result.is_error) == ("Grüße 🦞", False)
@@ -41,7 +41,7 @@ async def test_a_servers_tools_are_listed_and_called(site: Site) -> None:
 @pytest.mark.requirement("001-US-5-framed")
 @pytest.mark.requirement("002-3.5-label")
 async def test_a_bridged_tool_gives_a_framed_result(site: Site) -> None:
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         (echo,) = [t for t in manager.tools() if t.name == "shop__echo"]
         result = await echo.run({"text": "hello"}, Invocation("main", "s", Path()))
         assert (echo.label, echo.description) == ("MCP: shop/echo", "[MCP server: shop] The echo tool.")
@@ -79,7 +79,7 @@ async def test_a_slow_disk_that_keeps_a_result_holds_up_nobody_else(tmp_path: Pa
 
 
 async def test_calls_run_side_by_side(site: Site) -> None:
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         stalled = [asyncio.ensure_future(manager.call("shop__stall", {"key": str(n)})) for n in range(5)]
         for number in range(5):
             await site.logged(f"stall {number}")
@@ -94,7 +94,7 @@ async def test_calls_run_side_by_side(site: Site) -> None:
 @pytest.mark.requirement("002-6-principle")
 async def test_a_failed_result_and_a_refusal_are_error_results(site: Site) -> None:
     site.plan(tools=[tool("fail"), tool("odd")])
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         failed = await manager.call("shop__fail", {})
         assert (words(failed), failed.is_error) == ("It went wrong.", True)
         invalid = await manager.call("shop__odd", {"answer": {"content": "not a list"}})
@@ -106,7 +106,7 @@ async def test_a_failed_result_and_a_refusal_are_error_results(site: Site) -> No
 @pytest.mark.requirement("001-FR-6-timeout")
 @pytest.mark.requirement("002-6-timeout")
 async def test_a_deadline_ends_the_call_names_the_milliseconds_and_tells_the_server(site: Site) -> None:
-    async with Manager([site.spec(call_timeout=0.2)], services=site.services) as manager:
+    async with Manager([site.spec(call_timeout=0.2)], dependencies=site.dependencies) as manager:
         result = await manager.call("shop__stall", {"key": "late"})
         assert result == CallResult.failed("Tool call timed out after 200ms")
         await site.told_of_cancellation()
@@ -114,7 +114,7 @@ async def test_a_deadline_ends_the_call_names_the_milliseconds_and_tells_the_ser
 
 async def test_progress_extends_a_call_and_is_shown_in_clean_words(site: Site) -> None:
     shown: list[str] = []
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         if site.http:
             site.http.plan.answers = "sse"
         result = await manager.call("shop__steps", {"n": 2}, show_progress=shown.append)
@@ -125,26 +125,26 @@ async def test_progress_extends_a_call_and_is_shown_in_clean_words(site: Site) -
 async def test_a_call_that_makes_progress_ends_at_the_limit_on_all_of_it_and_names_that_limit(tmp_path: Path) -> None:
     async with Site("stdio", tmp_path) as site:
         spec = site.spec(call_timeout=30.0, max_total_timeout=0.3)
-        async with Manager([spec], services=site.services) as manager:
+        async with Manager([spec], dependencies=site.dependencies) as manager:
             result = await manager.call("shop__steps", {"n": 1, "stop": True})
             assert result == CallResult.failed("Tool call timed out after 300ms")
 
 
 async def test_a_cancelled_call_is_cancelled_at_the_server(site: Site) -> None:
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         call = asyncio.ensure_future(manager.call("shop__stall", {"key": "x"}))
         await site.logged("stall x")
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
         await site.told_of_cancellation()
-        assert len(manager.running) == 0
+        assert not manager.server("shop").is_busy
 
 
 async def test_arguments_that_do_not_fit_are_refused_before_anything_is_sent(site: Site) -> None:
     schema = {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]}
     site.plan(tools=[tool("count", inputSchema=schema)])
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         result = await manager.call("shop__count", {})
         assert result.is_error
         assert "key" in result.fault
@@ -154,7 +154,7 @@ async def test_arguments_that_do_not_fit_are_refused_before_anything_is_sent(sit
 async def test_structured_content_is_checked_against_the_output_schema(site: Site) -> None:
     shape = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     site.plan(tools=[tool("shape", outputSchema=shape)])
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         good = await manager.call("shop__shape", {"value": {"n": 1}})
         bad = await manager.call("shop__shape", {"value": {"n": "one"}})
         assert (bytes(good.structured_content).replace(b" ", b""), good.is_error) == (b'{"n":1}', False)
@@ -163,7 +163,7 @@ async def test_structured_content_is_checked_against_the_output_schema(site: Sit
 
 
 async def test_a_server_takes_so_many_calls_at_a_time_and_the_rest_wait(site: Site) -> None:
-    async with Manager([site.spec(max_in_flight=2)], services=site.services) as manager:
+    async with Manager([site.spec(max_in_flight=2)], dependencies=site.dependencies) as manager:
         stalled = [asyncio.ensure_future(manager.call("shop__stall", {"key": str(n)})) for n in range(3)]
         await site.logged("stall 0")
         await site.logged("stall 1")
@@ -178,7 +178,7 @@ async def test_a_server_takes_so_many_calls_at_a_time_and_the_rest_wait(site: Si
 
 
 async def test_one_at_a_time_when_the_server_wants_no_parallel_calls(site: Site) -> None:
-    async with Manager([site.spec(parallel_calls=False, call_timeout=0.2)], services=site.services) as manager:
+    async with Manager([site.spec(parallel_calls=False, call_timeout=0.2)], dependencies=site.dependencies) as manager:
         first = asyncio.ensure_future(manager.call("shop__stall", {"key": "0"}))
         await site.logged("stall 0")
         second = await manager.call("shop__echo", {"text": "x"})
@@ -187,7 +187,7 @@ async def test_one_at_a_time_when_the_server_wants_no_parallel_calls(site: Site)
 
 
 async def test_a_full_queue_is_an_error_that_says_so(site: Site) -> None:
-    async with Manager([site.spec(max_in_flight=1)], services=site.services) as manager:
+    async with Manager([site.spec(max_in_flight=1)], dependencies=site.dependencies) as manager:
         calls = [asyncio.ensure_future(manager.call("shop__stall", {"key": str(n)})) for n in range(1001)]
         await site.logged("stall 0")
         refused = await manager.call("shop__echo", {"text": "no room"})
@@ -199,7 +199,7 @@ async def test_a_full_queue_is_an_error_that_says_so(site: Site) -> None:
 
 @pytest.mark.requirement("001-FR-4-chatter")
 async def test_servers_words_go_to_the_log_and_to_nobody_else(site: Site, caplog: pytest.LogCaptureFixture) -> None:
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         said = asyncio.Event()
 
         class Ears(logging.Handler):
@@ -219,13 +219,13 @@ async def test_servers_words_go_to_the_log_and_to_nobody_else(site: Site, caplog
 
 
 async def test_a_tool_that_does_not_exist_is_one_clear_sentence(site: Site) -> None:
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         assert await manager.call("shop__nothing", {}) == CallResult.failed("There is no tool named shop__nothing.")
 
 
 async def test_a_name_that_fits_no_server_starts_none(tmp_path: Path) -> None:
     site = Site("memory", tmp_path)
-    async with Manager([site.spec()], services=site.services, eager=False) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies, eager=False) as manager:
         result = await manager.call("shpo__echo", {})
         assert result == CallResult.failed("There is no tool named shpo__echo.")
         assert manager.status()[0].state == "stopped"
@@ -235,7 +235,7 @@ async def test_a_name_that_fits_no_server_starts_none(tmp_path: Path) -> None:
 async def test_an_isolated_server_gives_every_conversation_its_own_connection(tmp_path: Path) -> None:
     async with (
         Site("stdio", tmp_path) as site,
-        Manager([site.spec(isolation="session")], services=site.services) as manager,
+        Manager([site.spec(isolation="session")], dependencies=site.dependencies) as manager,
     ):
 
         async def pid(session: str) -> str:
@@ -298,7 +298,7 @@ async def test_a_conversation_in_the_middle_of_a_call_keeps_its_place(tmp_path: 
 
 async def test_calls_are_logged_with_their_time_at_debug_level(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "openclaw.mcp")
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         await manager.call("shop__echo", {"text": "x"})
         await manager.call("shop__fail", {})
     lines = [line for line in caplog.messages if " called " in line]

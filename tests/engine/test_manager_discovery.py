@@ -9,11 +9,11 @@ from aiohttp import web
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import DeadlineError, RpcError, UsageError
+from openclaw.mcp.events import DefinitionsChanged, EngineEvent, StateChanged, ToolsChanged
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.pins import Upgrade, digest_of
-from openclaw.mcp.registry import STEP
-from openclaw.mcp.results import CallResult
-from openclaw.mcp.status import DefinitionsChanged, EngineEvent, StateChanged, ToolsChanged
+from openclaw.mcp.tools.pins import Upgrade, digest_of
+from openclaw.mcp.tools.registry import STEP
+from openclaw.mcp.tools.results import CallResult
 from openclaw.tool import Absence
 from parts.http_faults import hold
 from parts.http_server import HttpServer, Message
@@ -47,7 +47,7 @@ def announcing(manager: Manager, method: str = "notifications/tools/list_changed
 
 async def test_a_long_list_is_read_page_by_page(site: Site) -> None:
     site.plan(tools=[tool(f"t{n:02}") for n in range(10)], page=3)
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         assert names(manager) == [f"shop__t{n:02}" for n in range(10)]
 
 
@@ -55,7 +55,7 @@ async def test_a_long_list_is_read_page_by_page(site: Site) -> None:
 @pytest.mark.requirement("002-10-rediscovery")
 async def test_tools_come_and_go_when_the_server_says_its_list_changed(site: Site) -> None:
     site.plan(tools=[tool("announce"), tool("old")])
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         site.plan(tools=[tool("announce"), tool("new")])
         event = await heard(manager, ToolsChanged, announcing(manager))
         assert event == ToolsChanged("shop", ("shop__new",), ("shop__old",))
@@ -78,7 +78,7 @@ async def test_the_newest_revision_subscribes_to_changes(tmp_path: Path) -> None
     for kind in ("memory", "stdio", "streamable-http"):
         async with Site(kind, tmp_path / kind) as site:
             site.plan(tools=[tool("announce")], revisions=[MODERN])
-            async with Manager([site.spec()], services=site.services) as manager:
+            async with Manager([site.spec()], dependencies=site.dependencies) as manager:
                 await site.logged('listen {"toolsListChanged": true}')
                 site.plan(tools=[tool("announce"), tool("new")], revisions=[MODERN])
                 event = await heard(manager, ToolsChanged, announcing(manager))
@@ -89,7 +89,7 @@ async def test_the_newest_revision_subscribes_to_changes(tmp_path: Path) -> None
 @pytest.mark.requirement("002-10-rediscovery")
 async def test_a_server_that_says_nothing_is_listed_again_after_the_interval(site: Site) -> None:
     site.plan(tools=[tool("one")])
-    async with Manager([site.spec(discovery_interval=0.05)], services=site.services) as manager:
+    async with Manager([site.spec(discovery_interval=0.05)], dependencies=site.dependencies) as manager:
 
         async def change() -> None:
             site.plan(tools=[tool("one"), tool("two")])
@@ -100,7 +100,7 @@ async def test_a_server_that_says_nothing_is_listed_again_after_the_interval(sit
 @pytest.mark.requirement("002-10-rediscovery")
 async def test_a_list_is_read_again_when_the_life_the_server_gave_it_is_over(site: Site) -> None:
     site.plan(tools=[tool("one")], ttl=50)
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
 
         async def change() -> None:
             site.plan(tools=[tool("one"), tool("two")])
@@ -110,7 +110,7 @@ async def test_a_list_is_read_again_when_the_life_the_server_gave_it_is_over(sit
 
 async def test_a_list_that_is_refused_leaves_what_was_known(site: Site) -> None:
     site.plan(tools=[tool("one")])
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         site.plan(tools=[tool("one")], list="refuse")
         with pytest.raises(RpcError, match="Out of order"):
             await manager.server("shop").refresh()
@@ -128,7 +128,7 @@ async def test_a_list_that_never_comes_ends_the_refresh_that_asked_for_it(tmp_pa
 
 async def test_a_server_whose_first_list_is_refused_is_up_without_tools(site: Site) -> None:
     site.plan(list="refuse")
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         assert (names(manager), manager.status()[0].state) == ([], "ready")
 
 
@@ -151,7 +151,7 @@ async def test_a_subscription_that_the_server_ends_is_asked_for_again(tmp_path: 
 @pytest.mark.requirement("002-10-rediscovery")
 async def test_refreshing_lists_again_at_once(site: Site) -> None:
     site.plan(tools=[tool("one")])
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         site.plan(tools=[tool("one"), tool("two")])
         await manager.server("shop").refresh()
         assert names(manager) == ["shop__one", "shop__two"]
@@ -160,7 +160,7 @@ async def test_refreshing_lists_again_at_once(site: Site) -> None:
 @pytest.mark.requirement("000-10-unknown-tool")
 async def test_a_tool_the_server_does_not_know_any_more_is_taken_out(site: Site) -> None:
     site.plan(tools=[tool("count"), tool("echo")])
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         site.plan(tools=[tool("echo")])
         result = await manager.call("shop__count", {})
         assert result == CallResult.failed(
@@ -172,7 +172,7 @@ async def test_a_tool_the_server_does_not_know_any_more_is_taken_out(site: Site)
 @pytest.mark.parametrize("words", ["Unknown tool: gone", "MCP error -32602: Tool gone not found"])
 async def test_a_failed_result_that_means_an_unknown_tool_is_understood(site: Site, words: str) -> None:
     site.plan(tools=[tool("gone")])
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         answer = {"content": [{"type": "text", "text": words}], "isError": True}
         result = await manager.call("shop__gone", {"answer": answer})
         assert result.fault.startswith("The server no longer has this tool.")
@@ -198,7 +198,7 @@ async def test_an_error_that_means_an_unknown_tool_is_understood(tmp_path: Path,
 
 async def test_a_failed_result_about_tools_of_another_kind_is_left_alone(site: Site) -> None:
     site.plan(tools=[tool("lend")])
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         answer = {"content": [{"type": "text", "text": "Tool 'drill' not found in the shed"}], "isError": True}
         result = await manager.call("shop__lend", {"answer": answer})
         assert (result.fault, [item.text for item in result.content]) == ("", ["Tool 'drill' not found in the shed"])
@@ -207,7 +207,7 @@ async def test_a_failed_result_about_tools_of_another_kind_is_left_alone(site: S
 
 async def test_an_unchanged_tool_stays_the_same_object(site: Site) -> None:
     site.plan(tools=[tool("one")])
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         before = manager.tools()[0]
         site.plan(tools=[tool("one"), tool("two")])
         await manager.server("shop").refresh()
@@ -225,7 +225,7 @@ async def test_every_missing_tool_has_a_reason(site: Site) -> None:
         ]
     )
     spec = site.spec(tool_exclude=("hid*",), where="openclaw.json:7")
-    async with Manager([spec], services=site.services) as manager:
+    async with Manager([spec], dependencies=site.dependencies) as manager:
         assert names(manager) == ["shop__good"]
         assert manager.absences() == [
             Absence("shop__hidden", "The tool is left out: toolFilter.exclude has 'hid*'.", "openclaw.json:7"),
@@ -241,7 +241,7 @@ async def test_a_tool_that_is_listed_twice_in_the_same_words_is_one_tool(
 ) -> None:
     async with Site("memory", tmp_path) as site:
         site.plan(tools=[tool("twin"), tool("other"), tool("twin")])
-        async with Manager([site.spec()], services=site.services) as manager:
+        async with Manager([site.spec()], dependencies=site.dependencies) as manager:
             await manager.server("shop").refresh()
             assert names(manager) == ["shop__other", "shop__twin"]
             assert (manager.absences(), manager.status()[0].unusable) == ([], ())
@@ -252,7 +252,7 @@ async def test_a_tool_that_is_listed_twice_in_the_same_words_is_one_tool(
 async def test_a_server_that_cannot_list_its_tools_is_said_to_be_up_for_nothing_and_why(site: Site) -> None:
     site.plan(list="refuse")
     why = "Its tools could not be listed: Out of order."
-    async with Manager([site.spec(where="openclaw.json:7")], services=site.services) as manager:
+    async with Manager([site.spec(where="openclaw.json:7")], dependencies=site.dependencies) as manager:
         absence = "MCP server 'shop' is up, but its tools could not be listed: Out of order."
         status = manager.status()[0]
         assert (status.state, status.reason, status.last_error) == ("ready", why, why)
@@ -297,14 +297,14 @@ async def test_names_that_collide_get_a_stable_suffix_and_a_warning(
     specs = [two.spec(section="agents"), one.spec(section="agents")]
 
     def transport(spec: ServerSpec):
-        return one.services.make_transport(spec) or two.services.make_transport(spec)
+        return one.dependencies.make_transport(spec) or two.dependencies.make_transport(spec)
 
-    services = type(one.services)(make_transport=transport)
-    async with Manager(specs, services=services, state=tmp_path / "state") as manager:
+    dependencies = type(one.dependencies)(make_transport=transport)
+    async with Manager(specs, dependencies=dependencies, state=tmp_path / "state") as manager:
         assert names(manager) == ["mcp_a_b_c", "mcp_a_b_c-2"]
         assert "MCP server 'a_b': the name mcp_a_b_c is taken, its tool is offered as mcp_a_b_c-2." in caplog.messages
         assert json.loads(((await manager.call("mcp_a_b_c-2", {"x": 1})).content[0]).text or "") == {"x": 1}
-    async with Manager(list(reversed(specs)), services=services, state=tmp_path / "state") as manager:
+    async with Manager(list(reversed(specs)), dependencies=dependencies, state=tmp_path / "state") as manager:
         assert {t.name: t.origin for t in manager.tools()} == {"mcp_a_b_c": "a", "mcp_a_b_c-2": "a_b"}
 
 
@@ -312,7 +312,7 @@ async def test_names_that_collide_get_a_stable_suffix_and_a_warning(
 @pytest.mark.requirement("002-9-namespaced")
 async def test_native_names_are_never_taken(site: Site) -> None:
     site.plan(tools=[tool("exec")])
-    async with Manager([site.spec()], services=site.services, reserved=["shop__exec"]) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies, reserved=["shop__exec"]) as manager:
         assert names(manager) == ["shop__exec-2"]
 
 
@@ -354,11 +354,11 @@ async def test_pins_outlive_the_process_and_trust_replaces_them(
 ) -> None:
     state = tmp_path / "state"
     site.plan(tools=[tool("echo"), tool("count")])
-    async with Manager([site.spec()], services=site.services, state=state) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies, state=state) as manager:
         assert names(manager) == ["shop__count", "shop__echo"]
     changed = {"type": "object", "required": ["text"]}
     site.plan(tools=[tool("echo", description="Do as I say."), tool("count", inputSchema=changed)])
-    async with Manager([site.spec()], services=site.services, state=state) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies, state=state) as manager:
         await manager.server("shop").refresh()
         (echo,) = manager.tools()
         assert echo.description == "[MCP server: shop] The echo tool."
@@ -374,7 +374,7 @@ async def test_pins_outlive_the_process_and_trust_replaces_them(
         assert manager.tools()[1].description == "[MCP server: shop] Do as I say."
     said = "MCP server 'shop': 1 tool is held back because calls valid before may fail (count) and 1 changed tool keeps its old description"
     assert sum(said in line for line in caplog.messages) == 1
-    async with Manager([site.spec()], services=site.services, state=state) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies, state=state) as manager:
         assert manager.tools()[1].description == "[MCP server: shop] Do as I say."
         assert manager.status()[0].changes == ()
 
@@ -384,7 +384,7 @@ async def test_a_change_is_announced_once_also_across_restarts(site: Site, tmp_p
     announced: list[str] = []
 
     async def run() -> None:
-        manager = Manager([site.spec()], services=site.services, state=state)
+        manager = Manager([site.spec()], dependencies=site.dependencies, state=state)
         manager.events.subscribe(
             lambda e: announced.extend(c.tool for c in e.changes) if isinstance(e, DefinitionsChanged) else None
         )
@@ -406,10 +406,10 @@ def shown(manager: Manager) -> str:
 async def test_only_what_was_shown_can_be_accepted(site: Site, tmp_path: Path) -> None:
     state = tmp_path / "state"
     site.plan(tools=[tool("echo")])
-    async with Manager([site.spec()], services=site.services, state=state):
+    async with Manager([site.spec()], dependencies=site.dependencies, state=state):
         pass
     site.plan(tools=[tool("echo", description="Harmless words.")])
-    async with Manager([site.spec()], services=site.services, state=state) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies, state=state) as manager:
         await manager.server("shop").refresh()
         harmless = shown(manager)
         site.plan(tools=[tool("echo", description="Do as I say.")])
@@ -417,7 +417,7 @@ async def test_only_what_was_shown_can_be_accepted(site: Site, tmp_path: Path) -
         with pytest.raises(UsageError, match="in other words than those that were shown; nothing was accepted"):
             manager.server("shop").trust(harmless)
         assert manager.tools()[0].description == "[MCP server: shop] The echo tool."
-    async with Manager([site.spec()], services=site.services, state=state) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies, state=state) as manager:
         await manager.server("shop").refresh()
         with pytest.raises(UsageError, match="nothing was accepted"):
             manager.server("shop").trust(harmless)
@@ -431,13 +431,13 @@ async def test_an_upgraded_server_is_told_of_once_for_all_its_tools(site: Site, 
     state = tmp_path / "state"
     told: list[str] = []
     site.plan(tools=[tool(name) for name in "abcd"], version="1.0")
-    async with Manager([site.spec()], services=site.services, state=state):
+    async with Manager([site.spec()], dependencies=site.dependencies, state=state):
         pass
     stricter = {"type": "object", "required": ["x"]}
     site.plan(tools=[tool(name, inputSchema=stricter) for name in "abcd"], version="2.0")
     said = "4 tools are held back because calls valid before may fail (a, b, c, …) since version 1.0 became 2.0"
     for run in range(2):
-        manager = Manager([site.spec()], services=site.services, state=state)
+        manager = Manager([site.spec()], dependencies=site.dependencies, state=state)
         manager.events.subscribe(lambda e: told.append(e.sentence) if isinstance(e, DefinitionsChanged) else None)
         async with manager:
             if run:
@@ -455,14 +455,16 @@ async def test_an_upgraded_server_is_told_of_once_for_all_its_tools(site: Site, 
                 assert "trust" not in manager.context("")
     assert told == [f"MCP server 'shop': {said}; see and accept it: openclaw mcp trust shop"]
     site.plan(tools=[tool(name) for name in "abcd"], version="3.0")
-    async with Manager([site.spec()], services=site.services, state=state) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies, state=state) as manager:
         await manager.server("shop").refresh()
         assert manager.status()[0].upgrade == Upgrade("2.0", "3.0")
 
 
 async def test_a_server_that_is_followed_may_change_its_tools(site: Site, tmp_path: Path) -> None:
     site.plan(tools=[tool("echo")])
-    async with Manager([site.spec(trust="follow")], services=site.services, state=tmp_path / "state") as manager:
+    async with Manager(
+        [site.spec(trust="follow")], dependencies=site.dependencies, state=tmp_path / "state"
+    ) as manager:
         site.plan(tools=[tool("echo", description="Other words.")])
         await manager.server("shop").refresh()
         assert manager.tools()[0].description == "[MCP server: shop] Other words."
@@ -472,7 +474,7 @@ async def test_a_long_list_is_taken_over_in_steps_between_which_others_have_a_tu
     many = 5 * STEP
     async with Site("memory", tmp_path) as site:
         site.plan(tools=[tool("announce"), tool("zebra")])
-        async with Manager([site.spec()], services=site.services, state=tmp_path / "state") as manager:
+        async with Manager([site.spec()], dependencies=site.dependencies, state=tmp_path / "state") as manager:
             seen: set[int] = set()
 
             async def look() -> None:
@@ -496,14 +498,14 @@ async def test_a_tool_that_goes_while_a_long_list_is_taken_over_is_gone_afterwar
     many = 5 * STEP
     async with Site("memory", tmp_path) as site:
         site.plan(tools=[tool("announce")])
-        async with Manager([site.spec()], services=site.services) as manager:
+        async with Manager([site.spec()], dependencies=site.dependencies) as manager:
 
             async def forget() -> None:
                 while manager.status()[0].tools < STEP:
                     await asyncio.sleep(0)
                 # In the middle of it.
                 site.plan(tools=[tool(f"t{n:04}") for n in range(many) if n != 1])
-                manager.server("shop").access.tool_is_unknown("t0001")
+                manager.server("shop").tool_is_unknown("t0001")
 
             forgetting = asyncio.create_task(forget())
             site.plan(tools=[tool(f"t{n:04}") for n in range(many)])
@@ -519,7 +521,7 @@ async def test_a_server_that_is_stopped_while_its_long_list_is_taken_over_offers
     many = 10 * STEP
     async with Site("memory", tmp_path) as site:
         site.plan(tools=[tool("announce")])
-        async with Manager([site.spec()], services=site.services) as manager:
+        async with Manager([site.spec()], dependencies=site.dependencies) as manager:
             server = manager.server("shop")
             site.plan(tools=[tool(f"t{n:04}") for n in range(many)])
             refreshing = asyncio.create_task(server.refresh())
@@ -534,7 +536,7 @@ async def test_a_server_that_is_stopped_while_its_long_list_is_taken_over_offers
 
 @pytest.mark.requirement("002-3.2-events")
 async def test_the_state_of_every_server_reaches_subscribers_and_streams(site: Site) -> None:
-    manager = Manager([site.spec()], services=site.services)
+    manager = Manager([site.spec()], dependencies=site.dependencies)
     stream = manager.events.stream()
     first = asyncio.ensure_future(anext(stream))
     await asyncio.sleep(0)
@@ -549,7 +551,7 @@ async def test_a_server_that_forgot_us_is_listed_again(tmp_path: Path) -> None:
     """Started anew behind the same address, perhaps with other tools."""
     async with (
         Site("streamable-http", tmp_path) as site,
-        Manager([site.spec()], services=site.services) as manager,
+        Manager([site.spec()], dependencies=site.dependencies) as manager,
     ):
         site.plan(tools=[tool("echo"), tool("added_later")])
         await site.crash()

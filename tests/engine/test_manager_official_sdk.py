@@ -12,7 +12,7 @@ import pytest
 from openclaw.config.servers import ServerSpec
 from openclaw.content import Image
 from openclaw.mcp import prompts, resources
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.manager import Manager
 from openclaw.tool import Invocation
@@ -43,8 +43,8 @@ async def introduce(server: str, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def test_everything_an_official_server_offers_arrives(spec: ServerSpec) -> None:
-    services = Services(handlers=Handlers(elicitation=introduce))
-    async with Manager([spec], services=services) as manager:
+    dependencies = Dependencies(handlers=Handlers(elicitation=introduce))
+    async with Manager([spec], dependencies=dependencies) as manager:
         (status,) = manager.status()
         assert status.revision == ("2025-11-25" if spec.transport == "sse" else "2026-07-28")
         assert "Ask nicely." in manager.context("")

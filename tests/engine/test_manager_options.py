@@ -6,7 +6,7 @@ from pathlib import Path
 
 from openclaw.config.servers import EngineOptions
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.results import CallResult
+from openclaw.mcp.tools.results import CallResult
 from parts.processes import handle_of, wait_until_gone
 from parts.sites import Site
 

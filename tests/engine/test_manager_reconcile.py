@@ -3,20 +3,29 @@
 import asyncio
 import sys
 from pathlib import Path
+from time import monotonic
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from openclaw.config.servers import AuthSpec, EngineOptions, ServerSpec
+from openclaw.content import ToolCall, text_of
 from openclaw.errors import SecretError, UsageError
-from openclaw.mcp.arrivals import named_in
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
+from openclaw.mcp.events import StateChanged
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.reconcile import link_of
-from openclaw.mcp.results import CallResult
-from openclaw.mcp.status import ServerStatus, StateChanged
+from openclaw.mcp.readiness import named_in
+from openclaw.mcp.reconcile import shared_spec
+from openclaw.mcp.status import ServerStatus
+from openclaw.mcp.tools.results import CallResult
+from openclaw.security.audit import AuditLog
+from openclaw.tool import Invocation, ToolResult
+from openclaw.tools.invoke import CheckerCache, invoke
+from openclaw.tools.running import RunningCalls
 from parts.processes import handle_of, is_alive, server_command, wait_until_gone
 from parts.sites import Site
+from parts.stage import ALLOWED
 from parts.workshop import tool
 
 
@@ -78,11 +87,11 @@ async def test_settling_waits_only_as_long_as_asked(tmp_path: Path) -> None:
 async def test_who_looks_for_a_tool_waits_for_the_servers_that_its_name_tells_of_alone(tmp_path: Path) -> None:
     hanging = replace(HANGING, connect_timeout=1.0)
     async with Site("stdio", tmp_path) as site, Manager([hanging, site.spec()], patience=0) as manager:
-        await manager.arrivals.met("", text="shop__hangingly")
+        await manager.readiness.listed("", text="shop__hangingly")
         assert [status.state for status in manager.status()] == ["starting", "ready"]
-        assert not manager.server("hanging").standing.is_late
-        await manager.arrivals.met("", text="hanging__echo")
-        assert manager.server("hanging").catalog.is_overdue
+        assert not manager.server("hanging").is_late
+        await manager.readiness.listed("", text="hanging__echo")
+        assert manager.server("hanging").is_overdue
 
 
 @pytest.mark.parametrize(
@@ -141,7 +150,7 @@ async def test_disabled_and_faulty_servers_are_shown_and_not_started(caplog: pyt
 async def test_the_log_says_how_many_servers_came_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     site = Site("memory", tmp_path)
-    async with Manager([site.spec(), ServerSpec("missing", command="no-such-program")], services=site.services):
+    async with Manager([site.spec(), ServerSpec("missing", command="no-such-program")], dependencies=site.dependencies):
         pass
     assert "MCP manager started: 1/2 servers ready" in caplog.messages
 
@@ -235,21 +244,39 @@ async def test_a_server_replaced_twice_in_a_row_runs_as_configured_last(tmp_path
         async with Manager([specs[0]], options=EngineOptions(max_concurrent_servers=1)) as manager:
             await asyncio.gather(*(manager.reconcile([spec]) for spec in specs[1:]))
             assert words(await manager.call("shop__echo", {"text": "last"})) == "last"
-            assert manager.server("shop").spec == link_of(specs[2])
+            assert manager.server("shop").spec == shared_spec(specs[2])
+
+
+async def invoked(
+    manager: Manager, running: RunningCalls, audit: Path, name: str, arguments: dict[str, Any], agent: str = ""
+) -> ToolResult:
+    """A call as agents make it."""
+    return await invoke(
+        next(tool for tool in manager.tools(agent) if tool.name == name),
+        ToolCall("c", name, arguments),
+        Invocation(agent, "", Path(), "c"),
+        policy_decide=lambda tool, agent: ALLOWED,
+        checker_cache=CheckerCache(),
+        audit=AuditLog(audit),
+        clock=monotonic,
+        running=running,
+    )
 
 
 async def test_a_new_filter_needs_no_restart_and_ends_the_calls_it_denies_and_no_others(tmp_path: Path) -> None:
-    async with Site("stdio", tmp_path) as site, Manager([site.spec()]) as manager:
+    running = RunningCalls()
+    async with Site("stdio", tmp_path) as site, Manager([site.spec()], revoke=running.revoke) as manager:
         pid = manager.status()[0].pid
         assert pid is not None
         handle = handle_of(pid)
-        denied = asyncio.ensure_future(manager.call("shop__stall", {"key": "denied"}))
+        denied = asyncio.ensure_future(invoked(manager, running, tmp_path / "audit", "shop__stall", {"key": "denied"}))
         await site.logged("stall denied")
-        fine = asyncio.ensure_future(manager.call("shop__echo", {"text": "fine"}))
+        fine = asyncio.ensure_future(invoked(manager, running, tmp_path / "audit", "shop__echo", {"text": "fine"}))
         await manager.reconcile([site.spec(tool_exclude=("stall",))])
-        assert (await denied) == CallResult.failed("The tool was taken away while it ran; the call was cancelled.")
+        taken = "shop__stall was taken away while it ran; the call was cancelled."
+        assert (await denied) == ToolResult.error(taken)
         await site.told_of_cancellation()
-        assert words(await fine) == "fine"
+        assert "fine" in text_of((await fine).content)
         assert "shop__stall" not in names(manager)
         assert is_alive(handle)
         assert manager.status()[0].pid == pid
@@ -257,15 +284,18 @@ async def test_a_new_filter_needs_no_restart_and_ends_the_calls_it_denies_and_no
         wait_until_gone(handle)
 
 
-async def test_a_denied_agents_calls_are_ended_and_another_agents_go_on(site: Site) -> None:
-    async with Manager([site.spec()], services=site.services) as manager:
+async def test_a_denied_agents_calls_are_ended_and_another_agents_go_on(site: Site, tmp_path: Path) -> None:
+    running = RunningCalls()
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         calls = {
-            agent: asyncio.ensure_future(manager.call("shop__stall", {"key": agent}, agent=agent))
+            agent: asyncio.ensure_future(
+                invoked(manager, running, tmp_path / "audit", "shop__stall", {"key": agent}, agent)
+            )
             for agent in ("a", "b")
         }
         await site.logged("stall a")
         await site.logged("stall b")
-        assert manager.running.revoke(lambda agent, name: agent == "a") == 1
+        assert running.revoke(lambda agent, name: agent == "a") == 1
         assert (await calls["a"]).is_error
         assert not calls["b"].done()
         calls["b"].cancel()
@@ -286,7 +316,7 @@ async def test_secrets_are_resolved_when_the_server_starts_and_shown_nowhere(tmp
 
     command, *args = server_command()
     spec = ServerSpec("env", command=command, args=tuple(args), env=(("TOKEN", "secret://env/TOKEN"), ("PLAIN", "p")))
-    async with Manager([spec], services=Services(resolve=resolve)) as manager:
+    async with Manager([spec], dependencies=Dependencies(resolve=resolve)) as manager:
         seen = words(await manager.call("env__environment", {}))
         assert '"TOKEN": "[REDACTED]"' in seen
         assert asked == ["secret://env/TOKEN"]
@@ -302,8 +332,8 @@ async def test_a_secret_that_cannot_be_resolved_stops_its_server_alone(tmp_path:
 
     site = Site("memory", tmp_path)
     bad = ServerSpec("bad", command="x", env=(("E", "secret://gcp/linkedin-email"),))
-    services = Services(resolve=resolve, make_transport=site.services.make_transport)
-    async with Manager([bad, site.spec()], services=services) as manager:
+    dependencies = Dependencies(resolve=resolve, make_transport=site.dependencies.make_transport)
+    async with Manager([bad, site.spec()], dependencies=dependencies) as manager:
         assert [(s.name, s.state) for s in manager.status()] == [("bad", "failed"), ("shop", "ready")]
         assert manager.status()[0].reason == "The secret 'linkedin-email' does not exist. Create it."
 
@@ -320,8 +350,8 @@ async def test_who_signs_in_gets_the_address_resolved_and_its_own_secrets_to_loo
 
         auth = AuthSpec(client_id="id", client_secret="secret://x/client")
         seen: list[ServerSpec] = []
-        services = Services(resolve=resolve, authorize=seen.append)
-        async with Manager([site.spec(url="secret://x/address", auth=auth)], services=services) as manager:
+        dependencies = Dependencies(resolve=resolve, authorize=seen.append)
+        async with Manager([site.spec(url="secret://x/address", auth=auth)], dependencies=dependencies) as manager:
             assert manager.status()[0].state == "ready"
         assert [(spec.url, spec.auth) for spec in seen] == [(address, auth)]
 

@@ -11,7 +11,7 @@ import pytest
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import RpcError
 from openclaw.mcp.client import Client
-from openclaw.mcp.connect import Listener, Services, connect
+from openclaw.mcp.connect import Dependencies, Listener, connect
 from openclaw.mcp.manager import Manager
 from openclaw.redact import MASK, redact
 
@@ -67,7 +67,7 @@ async def parrot(stack: AsyncExitStack, folder: Path, heard: Heard) -> Client:
         lambda reason: None,
         lambda line: None,
     )
-    return await connect(stack, spec, Services(), listener)
+    return await connect(stack, spec, Dependencies(), listener)
 
 
 @pytest.mark.parametrize("size", [0, 3_000_000])
@@ -167,7 +167,7 @@ async def test_a_word_that_is_surely_secret_is_masked_in_what_a_server_says_and_
         return value.replace("secret://env/DB", "postgres")
 
     spec = database(tmp_path, DB="secret://env/DB")
-    async with Manager([spec], services=Services(resolve=resolve)) as manager:
+    async with Manager([spec], dependencies=Dependencies(resolve=resolve)) as manager:
         assert [tool.name for tool in manager.tools()] == ["db__postgres_query"]
         result = await manager.call("db__postgres_query", {"name": "postgres"})
         assert [block.text for block in result.content] == [f"{MASK}_query asked {MASK} for its {MASK}"]

@@ -10,9 +10,9 @@ from aiohttp import web
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import SecretError
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
+from openclaw.mcp.events import StateChanged
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.status import StateChanged
 from parts.http_faults import status
 from parts.http_server import HttpServer, Message, Plan, Stream
 from parts.loops import ShiftedLoop, own_clock
@@ -79,7 +79,7 @@ async def test_a_program_whose_secret_cannot_be_looked_up_for_a_while_comes_up_b
         "shop", command=command, args=tuple(args), env=(("K", "secret://vault/shop#key"),), max_restarts=0
     )
     seen: list[str] = []
-    manager = Manager([spec], services=Services(resolve=resolve))
+    manager = Manager([spec], dependencies=Dependencies(resolve=resolve))
     manager.events.subscribe(lambda event: seen.append(event.state) if isinstance(event, StateChanged) else None)
     async with manager:
         await until_state(manager, "ready", "failed")

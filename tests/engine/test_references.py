@@ -9,7 +9,7 @@ from openclaw.commands.references import Decide, argument_words, prompt_names, w
 from openclaw.content import text_of
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.results import PromptArgument, PromptEntry
+from openclaw.mcp.tools.results import PromptArgument, PromptEntry
 from openclaw.security.policy import Decision
 from parts.http_faults import hold, reset
 from parts.sites import Site
@@ -20,7 +20,7 @@ GREET = {"name": "greet", "arguments": [{"name": "who", "required": True}, {"nam
 
 async def test_the_arguments_of_a_prompt_are_completed_and_their_values_by_its_server(site: Site) -> None:
     site.plan(prompts=[GREET])
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         assert await prompt_names(manager, "") == ["shop:greet"]
         assert await argument_words(manager, "", "shop:greet", "") == ["who=", "tone="]
         assert await argument_words(manager, "", "shop:greet", "who=Ann t") == ["tone="]
@@ -45,7 +45,7 @@ async def test_a_server_that_does_not_name_its_prompts_keeps_nobody_elses_from_b
 
 async def test_marks_that_end_a_sentence_are_no_part_of_a_reference_unless_they_are_listed_so(site: Site) -> None:
     site.plan(resources={"mem://a/1": "first", "mem://a/2?": "second", "mem://a/(3)": "third"})
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         message = "See @shop:mem://a/1, (@shop:mem://a/1). What is @shop:mem://a/2?? And @shop:mem://a/(3). Ask @shop:!"
         said = await with_resources(manager, ALL_ALLOWED, "", message)
         assert site.log == [f"read mem://a/{name}" for name in ("1", "1", "2?", "(3)")]
@@ -56,7 +56,7 @@ async def test_marks_that_end_a_sentence_are_no_part_of_a_reference_unless_they_
 
 async def test_a_reference_that_cannot_be_read_is_named_with_its_server(site: Site) -> None:
     site.plan(resources={"mem://a/1": "first"})
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         with pytest.raises(OpenClawError) as caught:
             await with_resources(manager, ALL_ALLOWED, "", "See @shop:mem://b.")
         sentence = "The resource mem://b of MCP server 'shop' cannot be read: No such resource: mem://b"

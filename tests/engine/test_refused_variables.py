@@ -4,7 +4,7 @@ import pytest
 
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.results import CallResult
+from openclaw.mcp.tools.results import CallResult
 from parts.processes import server_command
 
 

@@ -10,10 +10,10 @@ from aiohttp import web
 from openclaw.content import Framed, Text
 from openclaw.errors import RpcError, UsageError
 from openclaw.mcp import prompts, resources
-from openclaw.mcp.access import UnavailableError
+from openclaw.mcp.events import PromptsChanged, ResourceChanged
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.results import ResourceContents
-from openclaw.mcp.status import PromptsChanged, ResourceChanged
+from openclaw.mcp.server.state import UnavailableError
+from openclaw.mcp.tools.results import ResourceContents
 from openclaw.tool import Invocation
 from parts.http_faults import hold, reset, status
 from parts.http_server import Fault, HttpServer, Message
@@ -32,7 +32,7 @@ async def until(condition) -> None:
 
 async def test_a_server_with_resources_brings_two_tools_to_look_at_them(site: Site) -> None:
     site.plan(tools=[tool("echo")], resources=DOCS, templates=TEMPLATES)
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         tools = {t.name: t for t in manager.tools()}
         assert sorted(tools) == ["shop__echo", "shop__resources_list", "shop__resources_read"]
         assert tools["shop__resources_list"].read_only
@@ -61,7 +61,7 @@ async def test_reading_a_resource_takes_no_longer_than_a_call_may(tmp_path: Path
 
 async def test_reading_waits_for_its_turn_among_the_calls(site: Site) -> None:
     site.plan(tools=[tool("stall")], resources=DOCS)
-    async with Manager([site.spec(max_in_flight=1)], services=site.services) as manager:
+    async with Manager([site.spec(max_in_flight=1)], dependencies=site.dependencies) as manager:
         stalled = asyncio.ensure_future(manager.call("shop__stall", {"key": "0"}))
         await site.logged("stall 0")
         reading = asyncio.ensure_future(manager.call("shop__resources_read", {"uri": "file:///other.txt"}))
@@ -76,7 +76,7 @@ async def test_reading_waits_for_its_turn_among_the_calls(site: Site) -> None:
 
 async def test_reading_is_refused_when_its_turn_does_not_come(site: Site) -> None:
     site.plan(tools=[tool("stall")], resources=DOCS)
-    async with Manager([site.spec(max_in_flight=1)], services=site.services) as manager:
+    async with Manager([site.spec(max_in_flight=1)], dependencies=site.dependencies) as manager:
         stalled = asyncio.ensure_future(manager.call("shop__stall", {"key": "0"}))
         await site.logged("stall 0")
         with pytest.raises(UnavailableError, match=r"The request timed out after 50ms waiting for its turn\."):
@@ -87,13 +87,13 @@ async def test_reading_is_refused_when_its_turn_does_not_come(site: Site) -> Non
 
 async def test_the_filter_covers_our_own_tools_too(site: Site) -> None:
     site.plan(tools=[tool("echo")], resources=DOCS)
-    async with Manager([site.spec(tool_exclude=("resources_*",))], services=site.services) as manager:
+    async with Manager([site.spec(tool_exclude=("resources_*",))], dependencies=site.dependencies) as manager:
         assert [t.name for t in manager.tools()] == ["shop__echo"]
 
 
 async def test_resources_are_listed_and_read_by_programs(site: Site) -> None:
     site.plan(resources=DOCS, templates=TEMPLATES)
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         server = manager.server("shop")
         assert [entry.uri for entry in await server.use(resources.list_resources)] == list(DOCS)
         assert [entry.uri_template for entry in await server.use(resources.list_templates)] == [
@@ -135,7 +135,7 @@ async def test_an_injected_resource_that_cannot_be_had_costs_nothing_else(tmp_pa
 async def test_chosen_resources_stand_in_the_context_framed_and_bounded(site: Site) -> None:
     site.plan(resources={**DOCS, "file:///docs/long.md": "x" * 500})
     spec = site.spec(inject_resources=("file:///other.txt", "file:///docs/*", "file:///gone"), resources_max_bytes=300)
-    async with Manager([spec], services=site.services) as manager:
+    async with Manager([spec], dependencies=site.dependencies) as manager:
         context = manager.context("")
         assert context.startswith("<available-mcp-servers>")
         assert "[resource file:///other.txt]\nOther\n" in context
@@ -154,7 +154,7 @@ async def test_injected_resources_are_read_again_when_they_change(tmp_path: Path
         async with Site(kind, tmp_path / kind) as site:
             plan = {"tools": [tool("announce")], "revisions": [revision]}
             site.plan(resources={"file:///a": "old"}, **plan)
-            async with Manager([site.spec(inject_resources=("file:///a",))], services=site.services) as manager:
+            async with Manager([site.spec(inject_resources=("file:///a",))], dependencies=site.dependencies) as manager:
                 await until(
                     lambda site=site: any(
                         "file:///a" in line for line in site.log if "s" in line[:9] and "read" not in line
@@ -174,7 +174,7 @@ async def test_injected_resources_are_read_again_when_they_change(tmp_path: Path
 
 async def test_instructions_stand_in_the_context_framed(site: Site) -> None:
     site.plan(instructions="Use me well.\x1b[31m")
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         context = manager.context("")
         assert "Subject: instructions\n---\nUse me well.\n<<<END_EXTERNAL" in context
         assert "\x1b" not in context
@@ -183,7 +183,7 @@ async def test_instructions_stand_in_the_context_framed(site: Site) -> None:
 @pytest.mark.requirement("001-2.2-prompts")
 async def test_prompts_are_listed_filled_in_and_completed(site: Site) -> None:
     site.plan(prompts=[GREET])
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         server = manager.server("shop")
         (entry,) = await server.use(prompts.list_prompts)
         filled = await server.use(lambda client: prompts.get_prompt(client, entry, {"who": "Ada"}))
@@ -201,7 +201,7 @@ async def test_prompts_are_listed_filled_in_and_completed(site: Site) -> None:
 async def test_wrong_prompt_arguments_are_refused_with_the_right_ones(tmp_path: Path, given, sentence) -> None:
     async with Site("memory", tmp_path) as site:
         site.plan(prompts=[GREET])
-        async with Manager([site.spec()], services=site.services) as manager:
+        async with Manager([site.spec()], dependencies=site.dependencies) as manager:
             server = manager.server("shop")
             (entry,) = await server.use(prompts.list_prompts)
             with pytest.raises(UsageError, match=sentence) as caught:
@@ -211,7 +211,7 @@ async def test_wrong_prompt_arguments_are_refused_with_the_right_ones(tmp_path: 
 
 async def test_a_change_of_prompts_is_told(site: Site) -> None:
     site.plan(tools=[tool("announce")], prompts=[GREET])
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         told = asyncio.Event()
         manager.events.subscribe(lambda event: told.set() if event == PromptsChanged("shop") else None)
         await manager.call("shop__announce", {"method": "notifications/prompts/list_changed"})
@@ -219,7 +219,7 @@ async def test_a_change_of_prompts_is_told(site: Site) -> None:
 
 
 async def test_a_server_without_resources_or_prompts_has_none(site: Site) -> None:
-    async with Manager([site.spec()], services=site.services) as manager:
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         server = manager.server("shop")
         assert await server.use(prompts.list_prompts) == []
         assert await server.use(resources.list_templates) == []
@@ -270,4 +270,4 @@ async def test_the_first_resource_of_a_server_brings_the_tools_for_it(tmp_path: 
         async with Manager([site.spec()]) as manager:
             site.plan(tools=[tool("announce")], capabilities=declared, resources={"a://b": "x"})
             await manager.call("shop__announce", {"method": "notifications/resources/list_changed"})
-            await manager.arrivals.until(lambda: len(manager.entries()) == 3)
+            await manager.readiness.until(lambda: len(manager.entries()) == 3)

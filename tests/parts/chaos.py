@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from openclaw.config.servers import EngineOptions, ServerSpec
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.manager import Manager
 from openclaw.process import guardian
 from openclaw.transport.base import Transport
@@ -177,13 +177,13 @@ async def run(folder: Path, seconds: float, seed: int) -> Outcome:
     before = open_descriptors()
 
     def transport(spec: ServerSpec) -> Transport | None:
-        return next((found for place in places if (found := place.site.services.make_transport(spec))), None)
+        return next((found for place in places if (found := place.site.dependencies.make_transport(spec))), None)
 
     with marked() as mark:
         async with contextlib.AsyncExitStack() as stack:
             specs = [await place.open(stack) for place in places]
             options = EngineOptions(max_concurrent_servers=len(places))
-            async with Manager(specs, options=options, services=Services(make_transport=transport)) as manager:
+            async with Manager(specs, options=options, dependencies=Dependencies(make_transport=transport)) as manager:
                 spoken = [status.revision for status in manager.status()]
                 assert spoken == [revisions[0] for _, revisions in KINDS]
                 ends = asyncio.get_running_loop().time() + seconds

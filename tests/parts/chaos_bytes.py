@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.results import CallResult
+from openclaw.mcp.tools.results import CallResult
 from openclaw.process import guardian
 from parts.chaos import marked
 from parts.chaos_proxy import ChaosProxy

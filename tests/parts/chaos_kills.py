@@ -7,7 +7,7 @@ from pathlib import Path
 
 from openclaw.config.servers import EngineOptions
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.results import CallResult
+from openclaw.mcp.tools.results import CallResult
 from openclaw.process import guardian
 from parts.chaos import marked
 from parts.sites import Site

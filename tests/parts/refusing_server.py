@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import ConnectError, SignInNeededError, StepUpNeededError
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.manager import Manager
 
 STATUSES = (400, 401, 403, 404, 429, 500)
@@ -220,10 +220,10 @@ class SignedOut:
 async def survive(seed: int, calls: int) -> None:
     """Make so many calls, most of them refused: each runs at most once, and its caller hears what the server said."""
     chance = random.Random(seed)
-    services = Services(authorize=lambda spec: Renewing())
+    dependencies = Dependencies(authorize=lambda spec: Renewing())
     async with RefusingServer() as server:
         spec = ServerSpec("shop", transport="streamable-http", url=server.url)
-        async with Manager([spec], services=services) as manager:
+        async with Manager([spec], dependencies=dependencies) as manager:
             for number in range(calls):
                 key = f"k{number}"
                 refusal = server.refusals[key] = random_refusal(chance, f"reason {number}.")

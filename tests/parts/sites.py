@@ -2,7 +2,7 @@
 
 async with Site("stdio", folder) as site:
     site.plan(tools=[...])
-    async with Manager([site.spec()], services=site.services) as manager: ...
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager: ...
     site.log      # what the server really did
     await site.crash()   # as kill -9 would; a call afterwards has to work
 """
@@ -18,7 +18,7 @@ from typing import Any
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import TransportError
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
 from openclaw.transport.base import Outgoing, Transport
 from openclaw.transport.memory import MemoryTransport
 from parts import workshop
@@ -40,7 +40,7 @@ class Site:
         self.plan()
         self.http = _Web(Workshop(self._plan, self._log)) if kind in ("streamable-http", "sse") else None
         self._memory: set[asyncio.Event] = set()
-        self.services = Services(make_transport=self._transport)
+        self.dependencies = Dependencies(make_transport=self._transport)
 
     async def __aenter__(self) -> "Site":
         if self.http:

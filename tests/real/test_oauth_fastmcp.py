@@ -10,7 +10,7 @@ import pytest
 from openclaw.auth.credentials import Credentials
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import SignInNeededError
-from openclaw.mcp.connect import Listener, Services, connect
+from openclaw.mcp.connect import Dependencies, Listener, connect
 from parts import cache
 from parts.auth_program import Clock
 from parts.foreign_server import browse, free_port, serving
@@ -35,7 +35,7 @@ async def add(credentials: Credentials, spec: ServerSpec) -> str | None:
     """One call by a program that starts, connects, calls and ends."""
     listener = Listener(lambda notification: None, lambda text: None, lambda line: None)
     async with AsyncExitStack() as stack:
-        client = await connect(stack, spec, Services(authorize=credentials.authorizer), listener)
+        client = await connect(stack, spec, Dependencies(authorize=credentials.authorizer), listener)
         result = await client.call_tool("add", {"a": 2, "b": 3}, timeout=30, max_total=60)
         return result.content[0].text
 

@@ -14,7 +14,7 @@ from openclaw.engine import Engine
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.prompts import complete, get_prompt, list_prompts
 from openclaw.mcp.resources import list_resources, list_templates, read
-from openclaw.mcp.results import CallResult
+from openclaw.mcp.tools.results import CallResult
 from parts.cache import python_of
 from parts.command_line import Home
 from parts.http_server import HttpServer

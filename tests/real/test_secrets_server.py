@@ -12,7 +12,7 @@ import pytest
 from openclaw.config.load import Config, load_config
 from openclaw.config.paths import Paths
 from openclaw.config.servers import server_specs
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.manager import Manager
 from openclaw.secrets.resolve import Resolver
 from parts.secret_stores import Bao, bao_server
@@ -55,8 +55,8 @@ def config(bao: Bao, tmp_path: Path) -> Config:
 
 
 def manager(config: Config, bao: Bao) -> Manager:
-    services = Services(resolve=Resolver.of(config, {"BAO_TOKEN": bao.token}).resolve)
-    return Manager(server_specs(config, "main"), services=services)
+    dependencies = Dependencies(resolve=Resolver.of(config, {"BAO_TOKEN": bao.token}).resolve)
+    return Manager(server_specs(config, "main"), dependencies=dependencies)
 
 
 async def environment(manager: Manager, tool: str) -> dict[str, Any]:

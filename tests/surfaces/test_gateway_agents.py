@@ -80,10 +80,10 @@ async def test_tools_credentials_and_rules_are_each_agents_own(gateway: Running)
 
 
 async def test_an_agent_that_keeps_its_own_server_busy_holds_up_no_other(gateway: Running) -> None:
-    manager = await gateway.gateway.app.engine.manager()
+    engine = gateway.gateway.app.engine
     busy = [asyncio.create_task(call(gateway, "a", "mcp_mine_hang")) for _ in range(5)]
     async with asyncio.timeout(HANG_GUARD):
-        while len(manager.running) < len(busy):
+        while len(engine.running) < len(busy):
             await asyncio.sleep(0)
         answer = await call(gateway, "b", "mcp_theirs_echo", text="still here")
     for task in busy:

@@ -257,13 +257,13 @@ async def test_while_it_stops_http_finishes_what_runs_and_takes_nothing_new(tmp_
     with home(tmp_path, CONFIG) as place:
         async with running(place) as gateway:
             await gateway.ready("part")
-            manager = await gateway.gateway.app.engine.manager()
+            engine = gateway.gateway.app.engine
             kept = await gateway.client.get(f"{gateway.url}/v1/models", headers=gateway.headers)
             await kept.read()
             slow = {"tool": "part__slow", "arguments": {"seconds": 1}}
             call = asyncio.create_task(gateway.post("/v1/tools/invoke", slow))
             async with asyncio.timeout(HANG_GUARD):
-                while not len(manager.running):
+                while not len(engine.running):
                     await asyncio.sleep(0)
             events = await gateway.client.get(f"{gateway.url}/v1/events", headers=gateway.headers)
             gateway.stop.set()

@@ -95,11 +95,11 @@ async def test_editing_under_many_callers_drops_no_call_of_an_unchanged_server(
 async def test_a_newly_denied_tools_running_calls_end_and_no_others(tmp_path: Path) -> None:
     config = servers(part=stdio_server())
     async with up(tmp_path, "part", **config) as gateway:
-        manager = await gateway.gateway.app.engine.manager()
+        engine = gateway.gateway.app.engine
         denied = [asyncio.create_task(call(gateway, "part__hang")) for _ in range(3)]
         allowed = asyncio.create_task(call(gateway, "part__slow", seconds=3))
         async with asyncio.timeout(HANG_GUARD):
-            while len(manager.running) < 4:
+            while len(engine.running) < 4:
                 await asyncio.sleep(0)
         assert (await saved(gateway, config, tools={"deny": ["part__hang"]}))["ok"]
         ended = [await asyncio.wait_for(task, HANG_GUARD) for task in denied]
@@ -118,10 +118,10 @@ async def test_a_newly_denied_native_tool_ends_too(tmp_path: Path) -> None:
     started = tmp_path / "started"
     command = ["/bin/sh", "-c", f"echo $$ > {started}; sleep 600"]
     async with up(tmp_path, **config) as gateway:
-        manager = await gateway.gateway.app.engine.manager()
+        engine = gateway.gateway.app.engine
         task = asyncio.create_task(call(gateway, "exec", command=command))
         async with asyncio.timeout(HANG_GUARD):
-            while not len(manager.running) or not started.exists() or not started.read_text().strip():
+            while not len(engine.running) or not started.exists() or not started.read_text().strip():
                 await asyncio.sleep(0.01)
         handle = handle_of(int(started.read_text()))
         assert (await saved(gateway, {"tools": {"allow": ["read"]}}))["ok"]
@@ -140,11 +140,11 @@ async def test_a_turn_that_runs_meets_the_new_rule_at_its_next_call(tmp_path: Pa
         place.save(config)
         async with running(place) as gateway:
             await gateway.ready("part")
-            manager = await gateway.gateway.app.engine.manager()
+            engine = gateway.gateway.app.engine
             body = {"model": "openclaw", "messages": [{"role": "user", "content": "go"}]}
             turn = asyncio.create_task(gateway.post("/v1/chat/completions", body))
             async with asyncio.timeout(HANG_GUARD):
-                while not len(manager.running):
+                while not len(engine.running):
                     await asyncio.sleep(0)
             assert (await saved(gateway, config, tools={"deny": ["part__echo"]}))["ok"]
             _, answer = await turn

@@ -127,8 +127,8 @@ async def test_events_tell_what_happens_as_it_happens(gateway: Running) -> None:
     async with gateway.client.get(url, headers=gateway.headers) as stream:
         snapshot = sse_events([await stream.content.readline(), await stream.content.readline()])
         await gateway.post("/v1/tools/invoke", {"tool": "part__echo", "arguments": {"text": "secret words"}})
-        supervisor = (await gateway.gateway.app.engine.manager()).server("part", "main")
-        supervisor.stop("for the test")
+        server = (await gateway.gateway.app.engine.manager()).server("part", "main")
+        server.stop("for the test")
         seen: list[bytes] = []
         async with asyncio.timeout(HANG_GUARD):
             while not any(b'"stopped"' in line for line in seen):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from openclaw.app import App
-from openclaw.mcp.status import LeftOut, ToolsChanged
+from openclaw.mcp.events import LeftOut, ToolsChanged
 from openclaw.plugins.contract import PluginContext, PluginHandle, ToolPlugin
 from openclaw.tool import Absence, Tool
 from parts.command_line import Home, local_model, parts_server

@@ -27,7 +27,8 @@ from openclaw.sessions.lock import FOREVER
 from openclaw.sessions.store import Store
 from openclaw.sessions.turn import ANSWER, Turn
 from openclaw.tool import Absence, AskToSignIn, ContextSource, Invocation, OwnWords, Tool, ToolResult, ToolSource
-from openclaw.tools.invoke import Audit, CheckerCache, PolicyDecide, Running, invoke, unknown
+from openclaw.tools.invoke import Audit, CheckerCache, PolicyDecide, invoke, unknown
+from openclaw.tools.running import RunningCalls
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -58,7 +59,7 @@ class Parts(msgspec.Struct, frozen=True):
     today: Callable[[], date]
     contexts: Sequence[ContextSource] = ()
     skills: str = ""
-    running: Running | None = None
+    running: RunningCalls | None = None
 
 
 class Agent(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
 """The one object of `auth` that a program holds: it makes authorizers for servers, and signs people in and out.
 
     credentials = Credentials(paths.tokens_dir, resolve=resolver.resolve, key="secret://…")
-    services = Services(authorize=credentials.authorizer, …)
+    dependencies = Dependencies(authorize=credentials.authorizer, …)
     started = await credentials.start(spec)            # show started.authorization_url
     await credentials.finish(spec, callback_url)       # here, or in another process within ten minutes
 

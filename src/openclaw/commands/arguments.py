@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from openclaw.errors import UsageError
-from openclaw.mcp.results import PromptEntry
+from openclaw.mcp.tools.results import PromptEntry
 
 
 def arguments_of(words: Sequence[str], schema: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -23,13 +23,13 @@ from openclaw.config.wording import nearest
 from openclaw.content import File, Text, ToolCall, text_of
 from openclaw.engine import Engine
 from openclaw.errors import UsageError
-from openclaw.mcp.access import UnavailableError
-from openclaw.mcp.bridge import tool_of
-from openclaw.mcp.calling import signed_in
-from openclaw.mcp.definition import schema_of
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.registry import ToolEntry
-from openclaw.mcp.results import CallResult, as_json
+from openclaw.mcp.server.calls import with_sign_in
+from openclaw.mcp.server.state import UnavailableError
+from openclaw.mcp.tools.bridge import tool_of
+from openclaw.mcp.tools.definition import schema_of
+from openclaw.mcp.tools.registry import ToolEntry
+from openclaw.mcp.tools.results import CallResult, as_json
 from openclaw.security.external import clean_label
 from openclaw.security.unframe import without_frames
 from openclaw.tool import AskToSignIn, Invocation, ToolResult
@@ -90,7 +90,7 @@ class _Caller:
 
     async def call(self, entry: ToolEntry, arguments: dict[str, Any]) -> CallResult:
         """Raises UsageError when a rule or the tool's own schema forbids it."""
-        return await signed_in(lambda: self._invoked(entry, arguments), entry.spec.name, self._sign_in)
+        return await with_sign_in(lambda: self._invoked(entry, arguments), entry.spec.name, self._sign_in)
 
     async def _sign_in(self, server: str, since: float) -> bool:
         if self._stack is None:
@@ -120,9 +120,10 @@ class _Caller:
             checker_cache=self._checkers,
             audit=self._engine.audit,
             clock=monotonic,
+            running=self._engine.running,
         )
         if not kept:
-            # Forbidden, or called with the wrong words: no server has heard of it.
+            # Forbidden, called with the wrong words, or taken away while it ran.
             raise UsageError(without_frames(text_of(said.content)).replace("\n", " ", 1))
         return kept[0]
 

@@ -24,8 +24,8 @@ from openclaw.commands.told import say as say_line
 from openclaw.commands.told import tell
 from openclaw.commands.waiting import told_of_waiting
 from openclaw.errors import OpenClawError
+from openclaw.mcp.events import DefinitionsChanged, EngineEvent
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.status import DefinitionsChanged, EngineEvent
 from openclaw.mcp.wording import held_back_by
 from openclaw.sessions.key import agent_of
 

@@ -31,8 +31,8 @@ from openclaw.config.check import PASTED
 from openclaw.config.load import load_config
 from openclaw.config.servers import ServerSpec, server_specs
 from openclaw.errors import ConfigError, OpenClawError, ProcessError
+from openclaw.mcp.server.server import Server
 from openclaw.mcp.status import ServerStatus
-from openclaw.mcp.supervisor import Supervisor
 from openclaw.mcp.wording import CORRECT, changed_tools, command, trust_command, where_to_look
 from openclaw.plugins.loader import LOAD_PATHS, PluginStatus
 from openclaw.process.environment import child_environment
@@ -179,9 +179,9 @@ async def _agent(app: App, name: str) -> AsyncIterator[Check]:
 async def _servers(context: Context, app: App) -> list[Check]:
     """How the servers stand: each is started if it does not run, and asked, once for all agents that share it."""
     manager = await app.engine.manager()
-    asked: set[Supervisor] = set()
+    asked: set[Server] = set()
     for name in agent_ids(app.config):
-        to_ask = [one for one in manager.servers(name) if one not in asked and not one.standing.is_parked]
+        to_ask = [one for one in manager.servers(name) if one not in asked and not one.is_stopped_by_hand]
         asked.update(to_ask)
         async with told_of_waiting(context.console, manager, name):
             await tried(manager, name, to_ask)

@@ -204,13 +204,13 @@ async def disconnect(context: Context, parsed: Parsed) -> int:
     """Stop a server for this run; it is there again after the next start."""
     name = parsed.text("name")
     async with context.open_engine() as engine:
-        supervisor = (await engine.manager()).server(name, agent_spec(engine.config, parsed.text("agent")).id)
+        server = (await engine.manager()).server(name, agent_spec(engine.config, parsed.text("agent")).id)
         if context.surface == "terminal":
             raise UsageError(
                 f"No gateway runs, so {name} is connected to nothing that lasts.",
                 hint=f"To keep it out altogether: openclaw mcp disable {name}",
             )
-        supervisor.stop("disconnected by hand")
+        server.stop("disconnected by hand")
     if parsed.flag("json"):
         context.console.data({"name": name, "state": "stopped"})
     else:
@@ -224,7 +224,7 @@ async def restart(context: Context, parsed: Parsed) -> int:
         manager = await engine.manager()
         agent = agent_spec(engine.config, parsed.text("agent")).id
         await manager.server(name, agent).restart()
-        await manager.arrivals.started(agent, name)
+        await manager.readiness.started(agent, name)
         status = _status(manager, name, agent)
     if parsed.flag("json"):
         context.console.data(status_json(status))

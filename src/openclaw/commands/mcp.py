@@ -28,15 +28,15 @@ from openclaw.config.agents import agent as agent_spec
 from openclaw.config.wording import nearest
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, UsageError
-from openclaw.mcp.definition import schema_of
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.names import typed_name
-from openclaw.mcp.pins import Change, digest_of
 from openclaw.mcp.prompts import PROMPT_TOOL, get_prompt, list_prompts
 from openclaw.mcp.resources import READ_TOOL, list_resources, list_templates
-from openclaw.mcp.results import CallResult, PromptEntry
+from openclaw.mcp.server.server import Server
 from openclaw.mcp.status import ServerStatus
-from openclaw.mcp.supervisor import Supervisor
+from openclaw.mcp.tools.definition import schema_of
+from openclaw.mcp.tools.names import typed_name
+from openclaw.mcp.tools.pins import Change, digest_of
+from openclaw.mcp.tools.results import CallResult, PromptEntry
 from openclaw.mcp.wording import held_back, trouble
 from openclaw.security.external import clean_label, clean_terminal
 
@@ -60,7 +60,7 @@ async def servers(context: Context, parsed: Parsed) -> int:
         if not manager.is_eager:
             manager.start(agent)
         manager.retry(agent)
-        await manager.arrivals.started(agent)
+        await manager.readiness.started(agent)
         found = await with_sign_ins(engine, manager.status(agent))
     if parsed.flag("json"):
         context.console.data([status_json(status) for status in found])
@@ -127,7 +127,7 @@ async def tools(context: Context, parsed: Parsed) -> int:
     name = parsed.text("server")
     async with opened(context, parsed) as (_, manager, agent):
         asked = [manager.server(name, agent)] if name else manager.servers(agent)
-        await tried(manager, agent, [one for one in asked if not one.standing.is_parked])
+        await tried(manager, agent, [one for one in asked if not one.is_stopped_by_hand])
         found = [entry for entry in manager.entries(agent) if not name or entry.spec.name == name]
         rows: list[dict[str, Any]] = [
             {
@@ -141,7 +141,7 @@ async def tools(context: Context, parsed: Parsed) -> int:
         ]
         about = [one for one in manager.status(agent) if not name or one.name == name]
         # One that made room for others was listed before it did.
-        listed = {one.spec.name for one in asked if one.catalog.was_listed and one.standing.status.state == "stopped"}
+        listed = {one.spec.name for one in asked if one.was_listed and one.status().state == "stopped"}
         troubled = [said for one in about if one.name not in listed and (said := _unlisted(one))]
         lacking = [
             f"MCP server '{one.name}': {said}" for one in about for said in (left_out(one), held_back(one)) if said
@@ -189,20 +189,20 @@ async def _last_words(manager: Manager, status: ServerStatus, agent: str) -> str
     except UsageError:
         # One that cannot be started as it is configured has never said a word.
         return ""
-    return await asyncio.to_thread(manager.logbook.telling, spec)
+    return await asyncio.to_thread(manager.stderr_log.error_line, spec)
 
 
 async def _reached(manager: Manager, name: str, agent: str) -> None:
     """Wait until a server is up or is known not to come; a server that cannot run at all is left to its status."""
     if any(one.name == name and one.state in ("disabled", "failed") for one in manager.status(agent)):
         return
-    supervisor = manager.server(name, agent)
+    server = manager.server(name, agent)
     try:
-        await supervisor.client()
+        await server.client()
     except OpenClawError:
         # Its status says why.
         pass
-    await manager.arrivals.started(agent, name)
+    await manager.readiness.started(agent, name)
 
 
 async def refresh(context: Context, parsed: Parsed) -> int:
@@ -231,15 +231,15 @@ async def refresh(context: Context, parsed: Parsed) -> int:
     return 0 if all(row["ok"] for row in rows) else 1
 
 
-def _in_turns(manager: Manager, jobs: Sequence[Awaitable[T]]) -> list[Awaitable[T]]:
+def _bounded(manager: Manager, jobs: Sequence[Awaitable[T]]) -> list[Awaitable[T]]:
     """The same jobs, no more of them at a time than servers may run."""
-    places = asyncio.Semaphore(manager.places)
+    slots = asyncio.Semaphore(manager.max_servers)
 
-    async def turn(job: Awaitable[T]) -> T:
-        async with places:
+    async def in_slot(job: Awaitable[T]) -> T:
+        async with slots:
             return await job
 
-    return [turn(job) for job in jobs]
+    return [in_slot(job) for job in jobs]
 
 
 def _listed(status: ServerStatus) -> str:
@@ -259,9 +259,9 @@ async def resources(context: Context, parsed: Parsed) -> int:
     return 0
 
 
-async def _resource_rows(name: str, supervisor: Supervisor) -> list[dict[str, Any]]:
-    listed = await supervisor.use(list_resources)
-    templates = await supervisor.use(list_templates)
+async def _resource_rows(name: str, server: Server) -> list[dict[str, Any]]:
+    listed = await server.use(list_resources)
+    templates = await server.use(list_templates)
     return [
         {
             "server": name,
@@ -303,8 +303,8 @@ async def prompts(context: Context, parsed: Parsed) -> int:
     return 0
 
 
-async def _prompt_rows(name: str, supervisor: Supervisor) -> list[dict[str, Any]]:
-    return [_prompt_json(name, entry) for entry in await supervisor.use(list_prompts)]
+async def _prompt_rows(name: str, server: Server) -> list[dict[str, Any]]:
+    return [_prompt_json(name, entry) for entry in await server.use(list_prompts)]
 
 
 def _prompt_json(server: str, entry: PromptEntry) -> dict[str, Any]:
@@ -326,14 +326,14 @@ def _prompt_json(server: str, entry: PromptEntry) -> dict[str, Any]:
 async def prompt(context: Context, parsed: Parsed) -> int:
     async with opened(context, parsed) as (engine, manager, agent):
         permit(manager, engine.decide, agent, parsed.text("server"), PROMPT_TOOL)
-        supervisor = manager.server(parsed.text("server"), agent)
-        listed = {entry.name: entry for entry in await supervisor.use(list_prompts)}
+        server = manager.server(parsed.text("server"), agent)
+        listed = {entry.name: entry for entry in await server.use(list_prompts)}
         entry = listed.get(parsed.text("name"))
         if entry is None:
             hint = nearest(parsed.text("name"), list(listed)) or f"Try: openclaw mcp prompts {parsed.text('server')}"
             raise UsageError(f"There is no prompt {parsed.text('name')}.", hint=hint)
         given = prompt_arguments(entry, parsed.many("words"))
-        filled = await supervisor.use(lambda client: get_prompt(client, entry, given))
+        filled = await server.use(lambda client: get_prompt(client, entry, given))
         if parsed.flag("json"):
             context.console.data(filled)
         else:
@@ -348,7 +348,7 @@ async def _from_each(
     manager: Manager,
     agent: str,
     name: str,
-    rows_of: Callable[[str, Supervisor], Awaitable[list[dict[str, Any]]]],
+    rows_of: Callable[[str, Server], Awaitable[list[dict[str, Any]]]],
 ) -> list[dict[str, Any]]:
     """The rows of one server; without a name, of every server that can be had, with a word about each that cannot."""
     if name:
@@ -358,7 +358,7 @@ async def _from_each(
         if status.state == "failed":
             context.console.note(clean_terminal(trouble(status)))
     names = [status.name for status in listed if status.state not in ("disabled", "failed")]
-    asked = _in_turns(manager, [rows_of(one, manager.server(one, agent)) for one in names])
+    asked = _bounded(manager, [rows_of(one, manager.server(one, agent)) for one in names])
     rows: list[dict[str, Any]] = []
     for one, outcome in zip(names, await asyncio.gather(*asked, return_exceptions=True), strict=True):
         if isinstance(outcome, OpenClawError):
@@ -374,7 +374,7 @@ async def logs(context: Context, parsed: Parsed) -> int:
     count = parsed.count("lines", 0)
     async with opened(context, parsed) as (_, manager, agent):
         spec = manager.server(parsed.text("name"), agent).spec
-        book = manager.logbook
+        book = manager.stderr_log
         lines = (
             await asyncio.to_thread(book.tail, spec, count) if count else await asyncio.to_thread(book.excerpt, spec)
         )

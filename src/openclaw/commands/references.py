@@ -17,12 +17,12 @@ from openclaw.content import Block, Text
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, ProtocolError, TransportError, UsageError
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.names import typed_name
 from openclaw.mcp.prompts import PROMPT_TOOL, complete, get_prompt, list_prompts
 from openclaw.mcp.prompts import blocks as prompt_blocks
 from openclaw.mcp.resources import READ_TOOL, list_resources, read, show
-from openclaw.mcp.results import PromptEntry, ResourceContents
-from openclaw.mcp.supervisor import Supervisor
+from openclaw.mcp.server.server import Server
+from openclaw.mcp.tools.names import typed_name
+from openclaw.mcp.tools.results import PromptEntry, ResourceContents
 from openclaw.mcp.wording import MAX_LABEL
 from openclaw.security.external import clean_label
 from openclaw.security.policy import Decision, Named, ToolRef
@@ -62,34 +62,34 @@ async def with_resources(manager: Manager, decide: Decide, agent: str, message: 
     found = [match for match in _POINTER.finditer(message) if match["server"] in known]
     read_blocks: list[Block] = []
     for match in found:
-        server = known[match["server"]]
-        permit(manager, decide, agent, server, READ_TOOL)
-        supervisor = manager.server(server, agent)
-        if uri := await _meant(supervisor, match["uri"]):
-            contents = await read_from(supervisor, uri)
-            read_blocks.append(Text(show(supervisor.spec.name, contents, _REFERENCE_BYTES)))
+        name = known[match["server"]]
+        permit(manager, decide, agent, name, READ_TOOL)
+        server = manager.server(name, agent)
+        if uri := await _meant(server, match["uri"]):
+            contents = await read_from(server, uri)
+            read_blocks.append(Text(show(server.spec.name, contents, _REFERENCE_BYTES)))
     return FullMessage(message, tuple(read_blocks))
 
 
-async def read_from(supervisor: Supervisor, uri: str) -> list[ResourceContents]:
+async def read_from(server: Server, uri: str) -> list[ResourceContents]:
     """What one resource holds. Raises OpenClawError, which says whose resource cannot be read."""
     try:
-        return await supervisor.use(lambda client: read(client, uri))
+        return await server.use(lambda client: read(client, uri))
     except (ProtocolError, TransportError) as error:
         # A server that cannot be reached is named already; one that answers mostly says neither who it is nor what it was asked for.
         raise OpenClawError(
-            f"The resource {uri} of MCP server '{supervisor.spec.name}' cannot be read: {error.message}",
+            f"The resource {uri} of MCP server '{server.spec.name}' cannot be read: {error.message}",
             hint=error.hint,
         ) from error
 
 
-async def _meant(supervisor: Supervisor, typed: str) -> str:
+async def _meant(server: Server, typed: str) -> str:
     """The address in what was typed, which may end a sentence: without marks at its end, unless the server lists it with them."""
     bare = typed.rstrip(_MARKS)
     if bare == typed:
         return typed
     try:
-        listed = {entry.uri for entry in await supervisor.use(list_resources)}
+        listed = {entry.uri for entry in await server.use(list_resources)}
     except OpenClawError:
         # Reading it tells what is wrong.
         listed = set()
@@ -114,13 +114,12 @@ async def filled_prompt(engine: Engine, agent: str, name: str, words: str) -> Fu
     manager = await engine.manager()
     server, prompt = _taken_apart(manager, agent, name)
     permit(manager, engine.decide, agent, server, PROMPT_TOOL)
-    supervisor = manager.server(server, agent)
     entry = await _entry(manager, server, agent, prompt)
     try:
         given = prompt_arguments(entry, shlex.split(words))
     except ValueError:
         raise UsageError(f"/{name}: a quote is not closed.") from None
-    filled = await supervisor.use(lambda client: get_prompt(client, entry, given))
+    filled = await manager.server(server, agent).use(lambda client: get_prompt(client, entry, given))
     return FullMessage(
         f"Follow the prompt {clean_label(name, MAX_LABEL)}.", prompt_blocks(server, entry.name, filled, engine.media)
     )

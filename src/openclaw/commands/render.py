@@ -12,10 +12,10 @@ import msgspec
 
 from openclaw.commands.console import Console, duration
 from openclaw.errors import OpenClawError, ProtocolError
-from openclaw.mcp.definition import is_null
-from openclaw.mcp.pins import Change
-from openclaw.mcp.results import CallResult, Content, ResourceContents
 from openclaw.mcp.status import ServerStatus
+from openclaw.mcp.tools.definition import is_null
+from openclaw.mcp.tools.pins import Change
+from openclaw.mcp.tools.results import CallResult, Content, ResourceContents
 from openclaw.mcp.wording import MAX_LABEL, command, held_back, named
 from openclaw.media import RESULT_ITEM_BYTES, MediaStore, decode_base64, shown_size
 from openclaw.protocol.jsonrpc import parse

@@ -255,11 +255,11 @@ async def _logout(context: Context, parsed: Parsed, engine: Engine, spec: Server
 
 async def _leave(engine: Engine, name: str, agent: str) -> None:
     """A link that was made with what is forgotten now does not go on."""
-    supervisor = (await engine.manager()).server(name, agent)
-    if supervisor.access.live is None:
+    server = (await engine.manager()).server(name, agent)
+    if not server.has_client:
         return
     try:
-        await supervisor.restart()
+        await server.restart()
     except OpenClawError:
         # It wants a sign-in again, as it should.
         return

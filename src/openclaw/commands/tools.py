@@ -12,7 +12,7 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.commands.waiting import told_of_waiting
 from openclaw.log import one_line
-from openclaw.mcp.arrivals import named_in
+from openclaw.mcp.readiness import named_in
 from openclaw.mcp.status import ServerStatus
 from openclaw.security.external import clean_terminal
 from openclaw.tool import Tool

@@ -12,8 +12,8 @@ from openclaw.commands.mcp import change_json, opened
 from openclaw.commands.parse import Parsed
 from openclaw.commands.render import change_lines
 from openclaw.errors import UsageError
-from openclaw.mcp.pins import Change, digest_of
 from openclaw.mcp.status import ServerStatus
+from openclaw.mcp.tools.pins import Change, digest_of
 from openclaw.mcp.wording import changed_tools
 from openclaw.security.external import clean_label
 
@@ -22,14 +22,14 @@ async def trust(context: Context, parsed: Parsed) -> int:
     """Show what changed in a server's tools, and accept exactly that when a person says so."""
     console = context.console
     async with opened(context, parsed) as (_, manager, agent):
-        supervisor = manager.server(parsed.text("name"), agent)
-        await supervisor.refresh()
-        found = supervisor.describe()
+        server = manager.server(parsed.text("name"), agent)
+        await server.refresh()
+        found = server.status()
         shown = parsed.text("digest") or digest_of(found.changes)
         if found.changes and not parsed.text("digest") and not parsed.flag("yes") and not await _agreed(context, found):
             console.note("Nothing was accepted.")
             return 1
-        accepted = supervisor.trust(shown) if shown else ()
+        accepted = server.trust(shown) if shown else ()
     if parsed.flag("json"):
         console.data([change_json(change) for change in accepted])
         return 0

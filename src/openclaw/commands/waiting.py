@@ -11,9 +11,9 @@ from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Surface
 from openclaw.commands.told import say
 from openclaw.errors import OpenClawError
+from openclaw.mcp.events import Awaited, EngineEvent, LeftOut
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.status import Awaited, EngineEvent, LeftOut
-from openclaw.mcp.supervisor import Supervisor
+from openclaw.mcp.server.server import Server
 from openclaw.mcp.wording import STILL_STARTING, going_on_without
 from openclaw.security.external import clean_label
 
@@ -21,15 +21,15 @@ from openclaw.security.external import clean_label
 UNFINISHED = f"{STILL_STARTING[:1].upper()}{STILL_STARTING[1:]}."
 
 
-async def tried(manager: Manager, agent: str, servers: Iterable[Supervisor]) -> dict[str, str]:
+async def tried(manager: Manager, agent: str, servers: Iterable[Server]) -> dict[str, str]:
     """Start servers that do not run and ask each what it offers now, no more at a time than may run. Gives what went wrong, by their names.
 
     One that a person stopped stays so. For one that hangs this takes as long as it may take to connect.
     """
-    places = asyncio.Semaphore(manager.places)
+    slots = asyncio.Semaphore(manager.max_servers)
 
-    async def one(server: Supervisor) -> str:
-        async with places:
+    async def one(server: Server) -> str:
+        async with slots:
             try:
                 await server.refresh()
             except OpenClawError as error:
@@ -38,7 +38,7 @@ async def tried(manager: Manager, agent: str, servers: Iterable[Supervisor]) -> 
 
     attempts = {server: asyncio.create_task(one(server)) for server in servers}
     try:
-        await manager.arrivals.tried(agent, attempts)
+        await manager.readiness.attempted(agent, attempts)
     finally:
         for attempt in attempts.values():
             attempt.cancel()
@@ -60,7 +60,7 @@ async def told_of_waiting(
     async def skip() -> None:
         while True:
             await console.enter()
-            manager.arrivals.go_on(agent)
+            manager.readiness.go_on(agent)
 
     def tell(event: EngineEvent) -> None:
         nonlocal pressed

@@ -18,9 +18,9 @@ from openclaw.demo.calendar_server import NEXT_EVENT, CalendarServer
 from openclaw.demo.sdk_client import NO_SDK
 from openclaw.demo.stage import Stage
 from openclaw.demo.tour import AGENT, Step, Tour, TourError
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
+from openclaw.mcp.events import EngineEvent, StateChanged
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.status import EngineEvent, StateChanged
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.process.run import run
 from openclaw.security.egress import Rules
@@ -148,7 +148,7 @@ async def _engine_orders(tour: Tour) -> None:
     )
     await tour.screen.command(["mcp-server"])
     order: Mapping[str, Any] = {"message": _ORDER}
-    async with Manager([tour.stage.own_server()], services=Services(environ=tour.stage.env)) as client:
+    async with Manager([tour.stage.own_server()], dependencies=Dependencies(environ=tour.stage.env)) as client:
         tools = ", ".join(tool.name.removeprefix("openclaw__") for tool in client.tools())
         await tour.screen.show(f"→ tools/list\n← {tools}")
         await tour.screen.show(f"→ tools/call order_openclaw {to_json(order).decode()}")

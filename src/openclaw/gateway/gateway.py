@@ -33,8 +33,8 @@ from openclaw.gateway.observer import Observer
 from openclaw.gateway.port import listen
 from openclaw.gateway.reload import LogAs, Reloader
 from openclaw.gateway.watch import Look, look_at, watch
+from openclaw.mcp.events import EngineEvent
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.status import EngineEvent
 from openclaw.media import shown_size
 from openclaw.sessions.retention import INTERVAL
 

@@ -10,7 +10,7 @@ from openclaw.app import Reply
 from openclaw.commands.mcp import change_json
 from openclaw.gateway.feed import Feed
 from openclaw.gateway.meters import Counter, Histogram
-from openclaw.mcp.status import (
+from openclaw.mcp.events import (
     DefinitionsChanged,
     EngineEvent,
     PromptsChanged,

@@ -20,8 +20,8 @@ from openclaw.config.servers import ServerSpec
 from openclaw.content import to_json
 from openclaw.errors import StoreError
 from openclaw.files import replace
-from openclaw.mcp.definition import RefusedTool
-from openclaw.mcp.pins import Change, Pin, Upgrade
+from openclaw.mcp.tools.definition import RefusedTool
+from openclaw.mcp.tools.pins import Change, Pin, Upgrade
 
 _log = logging.getLogger(__name__)
 # Bumped when the meaning of a field changes: older files are then ignored.

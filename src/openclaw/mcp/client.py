@@ -1,8 +1,8 @@
-"""A live link to one server that speaks MCP: lists, calls, reads, prompts, subscriptions.
+"""A negotiated connection to one server: lists, calls, reads, prompts, subscriptions.
 
 Owns the meaning of requests and answers over a negotiated connection: paging, `input_required` rounds, the headers of 2026-07-28, and
 beginning a new MCP session once when the server has forgotten the old one. Raises what the connection raises; keeps no tool list and
-decides nothing about reconnecting: supervisor.py does. connect.py makes it.
+decides nothing about reconnecting: server/server.py does. connect.py makes it.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from msgspec import Raw
 from openclaw.errors import ConnectError, ProtocolError, RpcError, SessionExpiredError, TransportError
 from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.paging import Pages
-from openclaw.mcp.results import (
+from openclaw.mcp.tools.results import (
     CallResult,
     InputRequired,
     Prompt,
@@ -142,7 +142,7 @@ class Client:
             if cursor is None:
                 return pages
             if time() >= ends:
-                pages.note = f"the list takes longer than {self.timeout * PATIENT_LIST:g} s"
+                pages.cut_short(f"the list takes longer than {self.timeout * PATIENT_LIST:g} s")
                 return pages
             params = {"cursor": cursor}
 

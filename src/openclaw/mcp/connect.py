@@ -1,8 +1,8 @@
 """From a spec to a client: secrets resolved, transport opened, revision agreed.
 
 Owns which transport a spec means, the fall back between the two HTTP ones, and that connecting as a whole ends in time. Knows no secret
-store and no sign-in: both are callables given from outside. What it opens is put on the caller's exit stack. life.py decides when to
-connect and when to close.
+store and no sign-in: both are callables given from outside. What it opens is put on the caller's exit stack. server/connection.py decides
+when to connect and when to close.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ async def no_secrets(value: str) -> str:
     raise SecretError("A secret:// reference cannot be resolved here.", hint="Give the engine a resolver of secrets.")
 
 
-class Services(msgspec.Struct, frozen=True):
+class Dependencies(msgspec.Struct, frozen=True):
     """What connecting needs from the program around it."""
 
     resolve: Resolve = no_secrets
@@ -78,7 +78,7 @@ class Listener(msgspec.Struct, frozen=True):
 async def connect(
     stack: AsyncExitStack,
     spec: ServerSpec,
-    services: Services,
+    dependencies: Dependencies,
     listener: Listener,
     *,
     revision: str = "",
@@ -93,7 +93,7 @@ async def connect(
     but for a launcher that is still fetching when it is closed, with `leaves`.
     """
     patience = max(FETCH_SECONDS, spec.connect_timeout) if fetches else spec.connect_timeout
-    attempt = _Attempt(spec, services, listener, patience, leaves=leaves)
+    attempt = _Attempt(spec, dependencies, listener, patience, leaves=leaves)
     opened = await stack.enter_async_context(AsyncExitStack())
     try:
         async with asyncio.timeout(patience):
@@ -107,18 +107,18 @@ async def connect(
 
 class _Attempt:
     def __init__(
-        self, spec: ServerSpec, services: Services, listener: Listener, patience: float, *, leaves: bool
+        self, spec: ServerSpec, dependencies: Dependencies, listener: Listener, patience: float, *, leaves: bool
     ) -> None:
         self._patience = patience
         self._fetch_seconds = patience if leaves else 0.0
         self._spec = spec
-        self._services = services
+        self._dependencies = dependencies
         self._listener = listener
 
     async def establish(self, stack: AsyncExitStack, revision: str, kind: str) -> Client:
         given = self._spec
         # Whoever signs in looks its own values up when it needs them: one that was rotated meanwhile is seen without connecting anew.
-        found = await resolved(given, self._services.resolve, self._services.environ)
+        found = await resolved(given, self._dependencies.resolve, self._dependencies.environ)
         self._spec = spec = replace(found, auth=given.auth)
         transport = self._transport(_first_kind(spec, kind))
         plan = self._plan(transport.kind, revision)
@@ -140,15 +140,15 @@ class _Attempt:
             transport, may_switch = self._transport(outcome.kind), False
 
     def _plan(self, kind: Kind, revision: str) -> Plan:
-        return negotiate(kind, known=revision, capabilities=self._services.handlers.capabilities())
+        return negotiate(kind, known=revision, capabilities=self._dependencies.handlers.capabilities())
 
     def _transport(self, kind: TransportKind) -> Transport:
-        given = self._services.make_transport(self._spec)
+        given = self._dependencies.make_transport(self._spec)
         if given is not None:
             return given
         if kind == "stdio":
-            return _stdio(self._spec, self._services, self._listener, self._fetch_seconds)
-        return _over_http(kind, self._spec, self._services)
+            return _stdio(self._spec, self._dependencies, self._listener, self._fetch_seconds)
+        return _over_http(kind, self._spec, self._dependencies)
 
     async def _open(self, stack: AsyncExitStack, transport: Transport) -> Connection:
         connection = Connection(
@@ -162,12 +162,12 @@ class _Attempt:
 
     async def _answer(self, request: Request) -> Mapping[str, Any]:
         params = parse(request.params, dict[str, Any]) if bytes(request.params) else {}
-        return await self._services.handlers.answer(self._spec.name, request.method, params)
+        return await self._dependencies.handlers.answer(self._spec.name, request.method, params)
 
     def _client(self, connection: Connection, agreement: Agreement) -> Client:
         spec = self._spec
         if agreement.modern and "logging" in agreement.capabilities:
-            connection.meta = {**connection.meta, _LOG_LEVEL: "info"}
+            connection.use_meta({**connection.meta, _LOG_LEVEL: "info"})
 
         async def renew() -> Agreement:
             plan = self._plan(connection.link.kind, agreement.version)
@@ -183,7 +183,7 @@ class _Attempt:
             connection,
             agreement,
             renew=renew,
-            handlers=self._services.handlers,
+            handlers=self._dependencies.handlers,
             timeout=spec.connect_timeout,
         )
 
@@ -229,8 +229,10 @@ _HTTP: dict[TransportKind, tuple[str, str]] = {
 }
 
 
-def _stdio(spec: ServerSpec, services: Services, listener: Listener, fetch_seconds: float) -> Transport:
-    child = child_environment(dict(spec.env), pass_env=spec.pass_env, allowed=spec.allow_env, parent=services.environ)
+def _stdio(spec: ServerSpec, dependencies: Dependencies, listener: Listener, fetch_seconds: float) -> Transport:
+    child = child_environment(
+        dict(spec.env), pass_env=spec.pass_env, allowed=spec.allow_env, parent=dependencies.environ
+    )
     if child.refused:
         sentence, hint = say_refused(child.refused)
         raise ProcessError(sentence, hint=hint)
@@ -245,7 +247,7 @@ def _stdio(spec: ServerSpec, services: Services, listener: Listener, fetch_secon
     )
 
 
-def _over_http(kind: TransportKind, spec: ServerSpec, services: Services) -> Transport:
+def _over_http(kind: TransportKind, spec: ServerSpec, dependencies: Dependencies) -> Transport:
     # Loaded when first needed: who runs stdio servers only does not pay for an HTTP client.
     net, tls, proxy, egress, endpoint = (
         import_module(f"openclaw.{part}")
@@ -255,19 +257,19 @@ def _over_http(kind: TransportKind, spec: ServerSpec, services: Services) -> Tra
     options = net.ClientOptions(
         rules=egress.OPERATOR,
         tls=tls.TlsOptions(spec.ssl_verify, spec.ca_cert, spec.client_cert, spec.client_key),
-        proxies=proxy.ProxyRules.from_environment(services.environ),
+        proxies=proxy.ProxyRules.from_environment(dependencies.environ),
         connect_timeout=spec.connect_timeout,
         cookies=True,
     )
     destination = endpoint.Destination(
-        spec.url, options, dict(spec.headers), _authorizer(spec, services), spec.max_message_bytes
+        spec.url, options, dict(spec.headers), _authorizer(spec, dependencies), spec.max_message_bytes
     )
     transport: Transport = getattr(import_module(module), name)(destination)
     return transport
 
 
-def _authorizer(spec: ServerSpec, services: Services) -> Authorizer | None:
+def _authorizer(spec: ServerSpec, dependencies: Dependencies) -> Authorizer | None:
     """A credential in the spec is used as it is; only a server without one may be signed in to."""
     if spec.api_key:
         return StaticAuthorizer(spec.api_key)
-    return None if auth_of(spec) == "headers" else services.authorize(spec)
+    return None if auth_of(spec) == "headers" else dependencies.authorize(spec)

@@ -6,8 +6,8 @@ Names and numbers are escaped and bounded; servers' own words arrive framed.
 from collections.abc import Sequence
 from html import escape
 
+from openclaw.mcp.server.server import Server
 from openclaw.mcp.status import ServerStatus
-from openclaw.mcp.supervisor import Supervisor
 from openclaw.mcp.wording import changed_tools, trust_command
 from openclaw.security.external import clean_label
 
@@ -16,30 +16,30 @@ MAX_SERVERS = 100
 MAX_NAME = 64
 
 
-def context_of(servers: Sequence[ServerStatus], supervisors: Sequence[Supervisor]) -> str:
+def context_of(statuses: Sequence[ServerStatus], servers: Sequence[Server]) -> str:
     """Empty when there are no servers."""
-    if not servers:
+    if not statuses:
         return ""
-    lines = ["<available-mcp-servers>", *(_line(server) for server in servers[:MAX_SERVERS])]
-    if len(servers) > MAX_SERVERS:
-        lines.append(f"  <!-- {len(servers) - MAX_SERVERS} more -->")
+    lines = ["<available-mcp-servers>", *(_line(status) for status in statuses[:MAX_SERVERS])]
+    if len(statuses) > MAX_SERVERS:
+        lines.append(f"  <!-- {len(statuses) - MAX_SERVERS} more -->")
     parts = ["\n".join([*lines, "</available-mcp-servers>"])]
-    parts += [held for server in servers[:MAX_SERVERS] if (held := _held_back(server))]
-    for supervisor in supervisors:
-        parts += [part for part in (supervisor.instructions.text, supervisor.injection.text) if part]
+    parts += [held for status in statuses[:MAX_SERVERS] if (held := _held_back(status))]
+    for server in servers:
+        parts += server.context
     return "\n\n".join(parts)
 
 
-def _held_back(server: ServerStatus) -> str:
+def _held_back(status: ServerStatus) -> str:
     """Which tools the model knows of from before and cannot have, and what the user can do about it."""
-    held = [change for change in server.changes if change.held]
+    held = [change for change in status.changes if change.held]
     if not held:
         return ""
-    said = f"MCP server {clean_label(server.name, MAX_NAME)}: {changed_tools(held, server.upgrade)}."
-    return f"{said} The user sees and accepts the change with: {trust_command(server.name, server.owner)}"
+    said = f"MCP server {clean_label(status.name, MAX_NAME)}: {changed_tools(held, status.upgrade)}."
+    return f"{said} The user sees and accepts the change with: {trust_command(status.name, status.owner)}"
 
 
-def _line(server: ServerStatus) -> str:
-    name = escape(clean_label(server.name, MAX_NAME), quote=True)
-    note = f' note="{escape(server.note, quote=True)}"' if server.note else ""
-    return f'  <server name="{name}" tools="{server.tools}" status="{server.word}"{note}/>'
+def _line(status: ServerStatus) -> str:
+    name = escape(clean_label(status.name, MAX_NAME), quote=True)
+    note = f' note="{escape(status.note, quote=True)}"' if status.note else ""
+    return f'  <server name="{name}" tools="{status.tools}" status="{status.word}"{note}/>'

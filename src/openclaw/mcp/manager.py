@@ -4,7 +4,7 @@
         for tool in manager.tools(): print(tool.name)
         result = await manager.call("files__read", {"path": "notes.md"})
 
-Owns which supervisors run (one for each link, however many agents use it) and what each agent sees of them (view.py). It is a
+Owns which servers run (one for each shared spec, however many agents use it) and what each agent sees of them (view.py). It is a
 ToolSource and a ContextSource. Nothing here waits for a slow server unless asked to; one that fails never breaks another.
 """
 
@@ -18,27 +18,24 @@ from typing import Any, Self
 
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.errors import UsageError
-from openclaw.mcp.arrivals import Arrivals, named_in
-from openclaw.mcp.broadcast import Broadcast
 from openclaw.mcp.cache import Cache
-from openclaw.mcp.calling import Calling
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.context import context_of
+from openclaw.mcp.events import Broadcast, EngineEvent, StateChanged, ToolsChanged
 from openclaw.mcp.glob import matches
-from openclaw.mcp.life import Places
-from openclaw.mcp.logbook import Logbook
-from openclaw.mcp.reconcile import is_wanted, link_of
-from openclaw.mcp.registry import Difference, ToolEntry
-from openclaw.mcp.results import CallResult
-from openclaw.mcp.roster import Roster
-from openclaw.mcp.running import Running
-from openclaw.mcp.status import EngineEvent, ServerStatus, StateChanged, ToolsChanged
-from openclaw.mcp.supervisor import Supervisor, Workshop
-from openclaw.mcp.turnstile import Turnstile
+from openclaw.mcp.limiter import Limiter
+from openclaw.mcp.pool import ServerPool
+from openclaw.mcp.readiness import Readiness, named_in
+from openclaw.mcp.reconcile import is_wanted, shared_spec
+from openclaw.mcp.server.connection import Limiters
+from openclaw.mcp.server.log import StderrLog
+from openclaw.mcp.server.server import Server, ServerDependencies
+from openclaw.mcp.status import ServerStatus
+from openclaw.mcp.tools.registry import Difference, ToolEntry
+from openclaw.mcp.tools.results import CallResult
 from openclaw.mcp.view import View
 from openclaw.mcp.wording import CORRECT, command, not_started
 from openclaw.media import MediaStore
-from openclaw.protocol.lifecycle import Event
 from openclaw.tool import Absence, Tool
 
 _log = logging.getLogger(__name__)
@@ -53,6 +50,8 @@ ANY_AGENT = ""
 
 # One list for everybody, or one for each agent (`""` for agents that are not named).
 Specs = Sequence[ServerSpec] | Mapping[str, Sequence[ServerSpec]]
+# Ends the calls under way whose agent and tool the function it is given names.
+Revoke = Callable[[Callable[[str, str], bool]], object]
 
 
 class Manager:
@@ -60,7 +59,8 @@ class Manager:
 
     `reserved` are names of other tools, which servers' tools must not take. `eager` starts servers at once; without it each starts
     when it is first needed. `patience` is how many seconds entering the context waits for servers never seen before (as long as
-    they may take to connect, unless given; a gateway gives 0).
+    they may take to connect, unless given; a gateway gives 0). `revoke` ends the calls under way of tools that are gone: it is given what
+    tells so of an agent and a name.
     """
 
     def __init__(
@@ -68,46 +68,45 @@ class Manager:
         specs: Specs,
         *,
         options: EngineOptions | None = None,
-        services: Services | None = None,
+        dependencies: Dependencies | None = None,
         state: Path | None = None,
         media: MediaStore | None = None,
         reserved: Iterable[str] = (),
         eager: bool = True,
         patience: float = float("inf"),
+        revoke: Revoke = lambda is_gone: None,
     ) -> None:
         self.events = Broadcast()
-        self.running = Running()
-        self.logbook = Logbook(state / "logs" if state else None)
+        self.stderr_log = StderrLog(state / "logs" if state else None)
         self._specs = _by_agent(specs)
         self._options = options or EngineOptions()
         self._media = media
         self._reserved = frozenset(reserved)
         self.is_eager = eager
         self._patience = patience
-        self._services = services or Services()
+        self._revoke = revoke
+        self._dependencies = dependencies or Dependencies()
         self._cache = Cache(state)
         cores = os.cpu_count() or 1
-        starters, fetchers = Turnstile(STARTERS_PER_CORE * cores), Turnstile(max(cores, FEWEST_FETCHERS))
-        self._places = Places(Turnstile(self._options.max_concurrent_servers), starters, fetchers)
-        self._roster: Roster
-        self._calling: Calling
+        starters, fetchers = Limiter(STARTERS_PER_CORE * cores), Limiter(max(cores, FEWEST_FETCHERS))
+        self._limiters = Limiters(Limiter(self._options.max_concurrent_servers), starters, fetchers)
+        self._pool: ServerPool
         self._views: dict[str, View] = {}
-        self.arrivals = Arrivals(self._emit, lambda agent: self._view(agent).supervisors)
+        self.readiness = Readiness(self._emit, lambda agent: self._view(agent).servers)
         self._said_started = False
 
     async def __aenter__(self) -> Self:
-        workshop = Workshop(
-            self._services,
+        given = ServerDependencies(
+            self._dependencies,
             self._cache,
-            self._places,
-            self.logbook,
+            self._limiters,
+            self.stderr_log,
             emit=self._emit,
             tools_changed=self._tools_changed,
-            take_over=self._take_over,
-            take_turns=lambda: self._roster.take_turns(),
+            tools_changed_in_steps=self._tools_changed_in_steps,
+            share_slots=lambda: self._pool.share_slots(),
         )
-        self._roster = Roster(workshop, self._options.session_idle_ttl)
-        self._calling = Calling(self._roster, self.arrivals, self.running, self._media)
+        self._pool = ServerPool(given, self._options.session_idle_ttl)
         if self._options.debug:
             _log_as(self._options)
         for spec in _all(self._specs):
@@ -117,16 +116,16 @@ class Manager:
                 _log.error("MCP server '%s' failed to start: %s", spec.name, spec.fault)
         self._apply()
         if not self.is_eager:
-            # Let every supervisor listen: from here on who is asked for first starts first.
+            # Let every server listen: from here on who is asked for first starts first.
             await asyncio.sleep(0)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if self._patience == float("inf") else self._patience):
                 for agent in self._specs:
-                    await self.arrivals.settle(agent, float("inf"))
+                    await self.readiness.settle(agent, float("inf"))
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._roster.close()
+        await self._pool.close()
         _log.info("MCP manager shut down")
 
     # For agents (tool.ToolSource, tool.ContextSource)
@@ -138,36 +137,34 @@ class Manager:
         return self._view(agent).absences()
 
     async def settle(self, agent: str, patience: float) -> None:
-        """Wait for servers whose tools are not known yet; for no others, and only once for one that hangs (arrivals.py)."""
-        await self.arrivals.settle(agent, patience)
+        """Wait for servers whose tools are not known yet; for no others, and only once for one that hangs (readiness.py)."""
+        await self.readiness.settle(agent, patience)
 
     def context(self, agent: str) -> str:
         view = self._view(agent)
-        return context_of(self.status(agent), list(view.supervisors.values()))
+        return context_of(self.status(agent), list(view.servers.values()))
 
     # For programs and people
 
     def start(self, agent: str = ANY_AGENT, *, first: str = "") -> None:
         """Start the servers of one agent that do not run yet; lazy ones whose tools are known stay as they are.
 
-        Those that the text `first` names, themselves or a tool of them, come before the others: there may not be a place for all.
+        Those that the text `first` names, themselves or a tool of them, come before the others: there may not be a slot for all.
         """
-        servers = self._view(agent).supervisors
+        servers = self._view(agent).servers
         named = named_in(first, servers) if first else ()
-        for _, supervisor in sorted(servers.items(), key=lambda item: item[0] not in named):
-            if not (supervisor.spec.lazy and supervisor.catalog.is_known):
-                supervisor.post(Event("start"))
+        for _, server in sorted(servers.items(), key=lambda item: item[0] not in named):
+            server.start()
 
     @property
-    def places(self) -> int:
+    def max_servers(self) -> int:
         """How many servers may run at a time."""
         return self._options.max_concurrent_servers
 
     def retry(self, agent: str = ANY_AGENT) -> None:
         """Try servers anew that are down: who asks how they are doing wants to know how they are doing now."""
-        for one in self.servers(agent):
-            if one.standing.status.state in ("restarting", "unreachable", "failed"):
-                one.post(Event("restart" if one.standing.status.state == "failed" else "call"))
+        for server in self.servers(agent):
+            server.retry()
 
     async def call(
         self,
@@ -180,13 +177,13 @@ class Manager:
     ) -> CallResult:
         """Call a tool by the name agents know, starting its server if need be. Never raises but CancelledError."""
         view = self._view(agent)
-        entry = await self._calling.find(view, name)
+        entry = await view.find(name)
         if entry is None:
             absence = next((a for a in view.absences() if matches(a.name, name)), None)
             return CallResult.failed(absence.reason if absence else f"There is no tool named {name}.")
         if fault := view.check(entry, arguments):
             return CallResult.failed(fault)
-        return await self._calling.call(view, entry, arguments, agent, session, show_progress)
+        return await view.call(entry, arguments, session=session, show_progress=show_progress)
 
     def entries(self, agent: str = ANY_AGENT) -> list[ToolEntry]:
         """The tools an agent is offered, each with its server and its definition."""
@@ -194,7 +191,7 @@ class Manager:
 
     async def find(self, name: str, agent: str = ANY_AGENT) -> ToolEntry | None:
         """A tool by the name agents know, starting servers whose tools are not known yet if it may be theirs."""
-        return await self._calling.find(self._view(agent), name)
+        return await self._view(agent).find(name)
 
     def tool_name(self, server: str, tool: str, agent: str = ANY_AGENT) -> str:
         """What a server's tool is called where rules are written, whether it is listed or not."""
@@ -216,23 +213,23 @@ class Manager:
                 found.setdefault((name, spec.owner), view.status(spec))
         return list(found.values())
 
-    def server(self, name: str, agent: str = ANY_AGENT) -> Supervisor:
-        """What runs one server of an agent. Raises UsageError when there is none."""
+    def server(self, name: str, agent: str = ANY_AGENT) -> Server:
+        """One server of an agent. Raises UsageError when there is none that is to run."""
         view = self._view(agent)
-        supervisor = view.supervisors.get(name)
-        if supervisor is None:
+        server = view.servers.get(name)
+        if server is None:
             spec = view.specs.get(name)
             if spec is None:
-                known = ", ".join(view.supervisors) or "none"
+                known = ", ".join(view.servers) or "none"
                 raise UsageError(f"MCP server '{name}' is not configured.", hint=f"There are: {known}.")
             if spec.enabled:
                 raise UsageError(not_started(name, spec.fault, spec.where), hint=CORRECT)
             raise UsageError(f"MCP server '{name}' is disabled.", hint=f"Run: {command('enable', name, spec.owner)}")
-        return supervisor
+        return server
 
-    def servers(self, agent: str = ANY_AGENT) -> list[Supervisor]:
-        """What runs the servers of an agent that are to run."""
-        return list(self._view(agent).supervisors.values())
+    def servers(self, agent: str = ANY_AGENT) -> list[Server]:
+        """The servers of an agent that are to run."""
+        return list(self._view(agent).servers.values())
 
     async def reconcile(self, specs: Specs, options: EngineOptions | None = None) -> None:
         """Take over a new configuration: start, stop and replace what changed, and leave everything else alone.
@@ -245,36 +242,34 @@ class Manager:
             self._adopt(options)
         ended = self._apply()
         # Who waits for one that ends now waits no longer.
-        for supervisor in ended:
-            supervisor.close()
-        self.arrivals.noted()
+        for server in ended:
+            server.close()
+        self.readiness.changed()
         left = {agent: {_origin(entry) for entry in self.entries(agent)} for agent in offered}
         # Only what was ours and is gone: calls of native and plugin tools run beside ours, and a new name is no other tool.
-        self.running.revoke(
-            lambda agent, name: name in offered.get(agent, ()) and offered[agent][name] not in left[agent]
-        )
-        await self._roster.end(ended)
+        self._revoke(lambda agent, name: name in offered.get(agent, ()) and offered[agent][name] not in left[agent])
+        await self._pool.end(ended)
 
     def _adopt(self, options: EngineOptions) -> None:
         """Work by other settings from now on. Servers that run already do so until they end, whatever their number."""
         if options.debug != self._options.debug:
             _log_as(options)
         self._options = options
-        self._places.servers.resize(options.max_concurrent_servers)
-        self._roster.keep_for(options.session_idle_ttl)
+        self._limiters.servers.resize(options.max_concurrent_servers)
+        self._pool.keep_for(options.session_idle_ttl)
 
     async def end_session(self, session: str) -> None:
         """A conversation is over: close the connections that served it alone (`isolation: session`)."""
-        await self._roster.end_session(session)
+        await self._pool.end_session(session)
 
     # Which servers run
 
-    def _apply(self) -> list[Supervisor]:
-        """Make what runs fit the specs. The supervisors that are to end."""
-        started, ended = self._roster.apply(_all(self._specs))
-        for supervisor in started:
-            if self.is_eager and not (supervisor.spec.lazy and supervisor.catalog.is_known):
-                supervisor.post(Event("start"))
+    def _apply(self) -> list[Server]:
+        """Make what runs fit the specs. The servers that are to end."""
+        started, ended = self._pool.apply(_all(self._specs))
+        for server in started:
+            if self.is_eager:
+                server.start()
         self._views = {}
         for agent, listed in self._specs.items():
             # Agents with the same servers share a view.
@@ -283,8 +278,10 @@ class Manager:
         return ended
 
     def _make_view(self, specs: Sequence[ServerSpec]) -> View:
-        supervisors = {spec.name: self._roster.shared[link_of(spec)] for spec in specs if is_wanted(spec)}
-        return View(specs, supervisors, self._options, self._reserved, self._calling.run_of)
+        servers = {spec.name: self._pool.shared[shared_spec(spec)] for spec in specs if is_wanted(spec)}
+        return View(
+            specs, servers, self._options, self._reserved, pool=self._pool, readiness=self.readiness, media=self._media
+        )
 
     # What agents see
 
@@ -294,20 +291,20 @@ class Manager:
             view = self._views[ANY_AGENT] = self._make_view(())
         return view
 
-    def _tools_changed(self, supervisor: Supervisor) -> None:
+    def _tools_changed(self, server: Server) -> None:
         added: dict[str, None] = {}
         removed: dict[str, None] = {}
         for view in dict.fromkeys(self._views.values()):
-            for name in [name for name, held in view.supervisors.items() if held is supervisor]:
+            for name in [name for name, held in view.servers.items() if held is server]:
                 difference = view.update(name)
                 added |= dict.fromkeys(difference.added)
                 removed |= dict.fromkeys(difference.removed)
-                if difference.added and supervisor.catalog.is_known:
-                    supervisor.catalog.keep_names(view.registry.unusual_names(name))
+                if difference.added:
+                    server.keep_names(view.registry.unusual_names(name))
         if added or removed:
-            self._emit(ToolsChanged(supervisor.spec.name, tuple(added), tuple(removed)))
+            self._emit(ToolsChanged(server.spec.name, tuple(added), tuple(removed)))
 
-    async def _take_over(self, supervisor: Supervisor) -> None:
+    async def _tools_changed_in_steps(self, server: Server) -> None:
         """The same for a server that lists very many tools, in steps."""
         added: dict[str, None] = {}
         removed: dict[str, None] = {}
@@ -318,23 +315,23 @@ class Manager:
 
         try:
             for view in dict.fromkeys(self._views.values()):
-                for name in [name for name, held in view.supervisors.items() if held is supervisor]:
+                for name in [name for name, held in view.servers.items() if held is server]:
                     await view.update_in_steps(name, note)
-                    if added and supervisor.catalog.is_known:
-                        await asyncio.to_thread(supervisor.catalog.keep_names, view.registry.unusual_names(name))
+                    if added:
+                        await asyncio.to_thread(server.keep_names, view.registry.unusual_names(name))
         finally:
             if added or removed:
-                self._emit(ToolsChanged(supervisor.spec.name, tuple(added), tuple(removed)))
+                self._emit(ToolsChanged(server.spec.name, tuple(added), tuple(removed)))
 
     def _emit(self, event: EngineEvent) -> None:
-        self.arrivals.noted()
+        self.readiness.changed()
         self.events.send(event)
         if isinstance(event, StateChanged) and not self._said_started and self.is_eager:
-            supervisors = self._roster.shared.values()
-            states = [supervisor.standing.status.state for supervisor in supervisors]
-            if not any(supervisor.is_starting for supervisor in supervisors):
+            servers = self._pool.shared.values()
+            if not any(server.is_starting for server in servers):
                 self._said_started = True
-                _log.info("MCP manager started: %d/%d servers ready", states.count("ready"), len(states))
+                ready = sum(server.is_ready for server in servers)
+                _log.info("MCP manager started: %d/%d servers ready", ready, len(servers))
 
 
 def _log_as(options: EngineOptions) -> None:

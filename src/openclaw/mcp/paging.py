@@ -65,6 +65,10 @@ class Pages:
         self._cursors.add(cursor)
         return cursor
 
+    def cut_short(self, why: str) -> None:
+        """No more pages are asked for, though there are some."""
+        self.note = why
+
     def _is_repeated(self, items: list[Raw]) -> bool:
         """Whether a page came before, word for word. The only page of a list never did, and is not looked at."""
         digest = hashlib.sha256()

@@ -1,17 +1,17 @@
 """Prompts of a server: listed, filled in, completed. `/server:prompt key=value` in chat comes here.
 
 A prompt's text is the server's, not the user's: it is framed like any other answer before a model sees it. Every function takes a live
-client; `Supervisor.use` gives one.
+client; `Server.use` gives one.
 """
 
 from collections.abc import Mapping
 
 from openclaw.content import Block
 from openclaw.errors import UsageError
-from openclaw.mcp.bridge import result_of
 from openclaw.mcp.client import Client, offers
 from openclaw.mcp.resources import entries
-from openclaw.mcp.results import CallResult, Content, Prompt, PromptEntry
+from openclaw.mcp.tools.bridge import result_of
+from openclaw.mcp.tools.results import CallResult, Content, Prompt, PromptEntry
 from openclaw.media import MediaStore
 from openclaw.security.external import clean_label
 

@@ -1,6 +1,6 @@
 """Which servers to start, stop and leave alone when the configuration changes. Pure.
 
-A spec has two halves. The *link* decides which process or connection serves it: agents whose links are equal share one. The rest
+A spec has two halves. The shared one decides which process or connection serves it: agents for whom it is equal share a server. The rest
 (names, filters, deadlines) belongs to the agent that looks at it, and changes without touching the server.
 """
 
@@ -15,14 +15,14 @@ _BARE = ServerSpec("")
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """Links, each once, in the order they are configured. What is in neither stays as it is, or was never there."""
+    """Shared specs, each once, in the order they are configured. What is in neither stays as it is, or was never there."""
 
     start: tuple[ServerSpec, ...]
     stop: tuple[ServerSpec, ...]
 
 
-def link_of(spec: ServerSpec) -> ServerSpec:
-    """The half of a spec that a process or connection depends on; equal links are one server.
+def shared_spec(spec: ServerSpec) -> ServerSpec:
+    """The half of a spec that a process or connection depends on; equal ones are one server.
 
     Tokens are kept per owner, so the owner counts where signing in can happen: at a URL without a credential of its own.
     """
@@ -50,16 +50,16 @@ def is_wanted(spec: ServerSpec) -> bool:
 
 
 def reconcile(desired: Iterable[ServerSpec], running: Iterable[ServerSpec]) -> Plan:
-    """Desired specs against running links.
+    """Desired specs against the shared specs of the servers that run.
 
     - wanted, not running: start
-    - running, not wanted any more (removed, disabled, at fault, or its link changed): stop
-    - running and wanted with an equal link: keep, calls in flight included
-    A changed link is a stop and a start: the two are different servers that happen to share a name.
+    - running, not wanted any more (removed, disabled, at fault, or its shared half changed): stop
+    - running and wanted with an equal shared half: keep, calls in flight included
+    A changed one is a stop and a start: the two are different servers that happen to share a name.
     """
-    wanted = dict.fromkeys(link_of(spec) for spec in desired if is_wanted(spec))
+    wanted = dict.fromkeys(shared_spec(spec) for spec in desired if is_wanted(spec))
     present = dict.fromkeys(running)
     return Plan(
-        start=tuple(link for link in wanted if link not in present),
-        stop=tuple(link for link in present if link not in wanted),
+        start=tuple(spec for spec in wanted if spec not in present),
+        stop=tuple(spec for spec in present if spec not in wanted),
     )

@@ -2,7 +2,7 @@
 
 Owns the two tools that let a model look for itself (`resources_list`, `resources_read`), the resources a spec wants in the system context
 (`inject`), and how their contents are shown: framed, bounded, described where they are not text. Every function takes a live client;
-`Supervisor.use` gives one.
+`Server.use` gives one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,10 +13,10 @@ from msgspec import Raw
 from openclaw.content import Framed, to_json
 from openclaw.errors import ProtocolError, RpcError, StepUpNeededError, TransportError
 from openclaw.mcp.client import Client, Listable
-from openclaw.mcp.definition import Definition
 from openclaw.mcp.glob import first_match, is_pattern
 from openclaw.mcp.handlers import METHOD_NOT_FOUND
-from openclaw.mcp.results import CallResult, Content, PromptEntry, ResourceContents, ResourceEntry
+from openclaw.mcp.tools.definition import Definition
+from openclaw.mcp.tools.results import CallResult, Content, PromptEntry, ResourceContents, ResourceEntry
 from openclaw.protocol.jsonrpc import parse
 from openclaw.security.external import clean_label, frame
 
@@ -131,7 +131,7 @@ def _words(held: ResourceContents) -> str:
     return f"[resource {where}: binary, {mime}, {size:,} bytes]"
 
 
-class Injection:
+class InjectedResources:
     """The resources of one server that stand in the system context. `text` is empty until they were read."""
 
     def __init__(self, server: str, patterns: Sequence[str], max_bytes: int) -> None:

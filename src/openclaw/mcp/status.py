@@ -1,16 +1,16 @@
-"""How a server is doing, as a value: what `status`, the prompt and the event stream show.
+"""How a server is doing, as a value: what `status` and the prompt show.
 
-Owns the words for states and the shape of events. Everything here is safe to show: no credential, no MCP session id, no text of a
+Owns the words for states. Everything here is safe to show: no credential, no MCP session id, no text of a
 server that was not cleaned.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
 
 from openclaw.config.servers import ServerSpec
-from openclaw.mcp.pins import Change, Upgrade
+from openclaw.mcp.tools.pins import Change, Upgrade
 from openclaw.protocol.lifecycle import State
 from openclaw.redact import MASK, redact, tells_secret
 
@@ -76,66 +76,6 @@ class ServerStatus(msgspec.Struct, frozen=True):
     def word(self) -> str:
         """The state in the prompt."""
         return "connected" if self.state == "ready" else self.state
-
-
-class StateChanged(msgspec.Struct, frozen=True):
-    """`tell` is set when the agent should know: the server needs a person, or has been away for a while."""
-
-    server: str
-    state: ShownState
-    reason: str = ""
-    next_attempt: float | None = None
-    tell: bool = False
-
-
-class ToolsChanged(msgspec.Struct, frozen=True):
-    """Names as agents know them."""
-
-    server: str
-    added: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-
-
-class DefinitionsChanged(msgspec.Struct, frozen=True):
-    """Pinned tools are described differently now: all of them that changed together. Said once for each new form.
-
-    `sentence` says so to a person, with the command that shows and accepts it.
-    """
-
-    server: str
-    changes: tuple[Change, ...]
-    sentence: str
-
-
-class ResourceChanged(msgspec.Struct, frozen=True):
-    """A resource changed; an empty `uri` means the list of them."""
-
-    server: str
-    uri: str = ""
-
-
-class PromptsChanged(msgspec.Struct, frozen=True):
-    server: str
-
-
-class Awaited(msgspec.Struct, frozen=True):
-    """Somebody waits for servers of an agent that are coming up; for none of them any more when it names none."""
-
-    agent: str
-    servers: tuple[str, ...]
-
-
-class LeftOut(msgspec.Struct, frozen=True):
-    """A turn of an agent goes on without the tools of a server, which did not come up in time; said at every such turn."""
-
-    agent: str
-    server: str
-    reason: str
-
-
-EngineEvent = StateChanged | ToolsChanged | DefinitionsChanged | ResourceChanged | PromptsChanged | Awaited | LeftOut
-# Called in the event loop; must neither block nor raise.
-EventSink = Callable[[EngineEvent], None]
 
 
 def auth_of(spec: ServerSpec) -> Auth:

@@ -1,50 +1,62 @@
-"""The servers as one agent sees them: its specs, its registry of tools, and the Tools made from it.
+"""The servers as one agent sees them: its specs, its registry of tools, the Tools made from it, and the way from a name to a call.
 
-Agents with equal specs share a view. A Tool is made once and stays the same object for as long as its definition does, so that
-prompts stay cacheable and compiled checks stay good.
+Agents with equal specs share a view. A call of a name goes to the server that has the tool, the shared one or a conversation's own. Policy,
+arguments, revocation and the audit line come before it (tools/invoke.py), at-most-once after it (server/calls.py). A Tool is made once and
+stays the same object for as long as its definition does, so that prompts stay cacheable and compiled checks stay good.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any
 
 from msgspec import structs
 
 from openclaw.config.servers import EngineOptions, ServerSpec
-from openclaw.mcp.bridge import tool_of
-from openclaw.mcp.registry import Difference, Registry, ToolEntry, Toolset, together
+from openclaw.mcp.pool import ServerPool
+from openclaw.mcp.readiness import Readiness
+from openclaw.mcp.server.calls import with_sign_in
+from openclaw.mcp.server.server import Server
+from openclaw.mcp.server.state import UnavailableError
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
-from openclaw.mcp.supervisor import Supervisor
+from openclaw.mcp.tools.bridge import is_heavy, result_of, tool_of, unavailable
+from openclaw.mcp.tools.registry import Difference, Registry, ToolEntry, Toolset, together
+from openclaw.mcp.tools.results import CallResult
 from openclaw.mcp.wording import absence, trouble, where_to_look
+from openclaw.media import MediaStore
 from openclaw.schema import Checker
-from openclaw.tool import Absence, Run, Tool
+from openclaw.tool import Absence, Invocation, Tool, ToolResult
 
 _log = logging.getLogger(__name__)
 
-_NONE = Toolset()
 # Of one server: tools whose unusual name is told in the log.
 MOST_RENAMED = 100
 
-MakeRun = Callable[["View", str], Run]
-
 
 class View:
-    """`supervisors` maps the name of each server that is to run to what runs it."""
+    """`servers` are those of its specs that are to run, by their names."""
 
     def __init__(
         self,
         specs: Sequence[ServerSpec],
-        supervisors: Mapping[str, Supervisor],
+        servers: Mapping[str, Server],
         options: EngineOptions,
         reserved: Iterable[str],
-        make_run: MakeRun,
+        *,
+        pool: ServerPool,
+        readiness: Readiness,
+        media: MediaStore | None,
     ) -> None:
         self.specs = {spec.name: spec for spec in specs}
-        self.supervisors = dict(supervisors)
-        remembered = {name: supervisor.catalog.names for name, supervisor in supervisors.items()}
+        self.servers = dict(servers)
+        remembered = {name: server.unusual_names for name, server in servers.items()}
         self.registry = Registry(specs, options, reserved=reserved, remembered=remembered)
-        self._make_run = make_run
+        self._pool = pool
+        self._readiness = readiness
+        self._media = media
         self._made: dict[str, tuple[ToolEntry, Tool]] = {}
         self._checkers: dict[str, tuple[ToolEntry, Checker]] = {}
         self._list: list[Tool] | None = None
@@ -54,7 +66,7 @@ class View:
         # How many tools of each server could not have their usual name.
         self._renamed: dict[str, int] = {}
         # Known tools first get the names they had: all of them, before a server can come up with others.
-        for name in self.supervisors:
+        for name in self.servers:
             self.update(name)
 
     def update(self, server: str) -> Difference:
@@ -62,13 +74,13 @@ class View:
         return Difference() if server in self._in_steps else together(self._updating(server))
 
     async def update_in_steps(self, server: str, note: Callable[[Difference], None]) -> None:
-        """The same for a server that offers very much: everybody else has a turn in between. What each step changed is noted."""
+        """The same for a server that offers very much: others run in between. What each step changed is noted."""
         if server in self._in_steps:
             return
         self._in_steps.add(server)
         try:
             # Until what was taken over is what the server offers by then.
-            while self._taken.get(server) is not self._offered(server):
+            while self._taken.get(server) is not self.servers[server].offered:
                 for difference in self._updating(server):
                     note(difference)
                     await asyncio.sleep(0)
@@ -77,12 +89,8 @@ class View:
             # Also when it was cancelled half-way.
             self.update(server)
 
-    def _offered(self, server: str) -> Toolset:
-        supervisor = self.supervisors[server]
-        return supervisor.catalog.toolset if supervisor.standing.is_offering else _NONE
-
     def _updating(self, server: str) -> Iterator[Difference]:
-        toolset = self._offered(server)
+        toolset = self.servers[server].offered
         if self._taken.get(server) is toolset:
             return
         for difference in self.registry.updating(server, toolset):
@@ -113,6 +121,61 @@ class View:
             self._list = [self._tool(entry) for entry in self.registry.entries()]
         return self._list
 
+    # From a name to a call
+
+    async def find(self, name: str) -> ToolEntry | None:
+        """A tool by its name. One that is not known yet is asked for: its server may be starting, away, or have it since last time."""
+        if entry := self.registry.entry(name):
+            return entry
+        likely = [
+            one for server, one in self.servers.items() if not one.was_listed and self.registry.may_have(server, name)
+        ]
+        await asyncio.gather(*map(self._ask, likely))
+        return self.registry.entry(name)
+
+    async def _ask(self, server: Server) -> None:
+        """Have a server list its tools, connecting at once if need be. When it does not, its status says why."""
+        with contextlib.suppress(UnavailableError):
+            # One that fell silent is given up with its list, and started again by who wants it.
+            await self._readiness.until(lambda: not server.is_listing_late)
+            await server.client()
+            await self._readiness.until(lambda: not server.is_starting)
+
+    async def call(
+        self,
+        entry: ToolEntry,
+        arguments: Mapping[str, Any],
+        *,
+        session: str = "",
+        show_progress: Callable[[str], None] | None = None,
+    ) -> CallResult:
+        """Call a tool of a server, the shared one or the conversation's own. Never raises but CancelledError."""
+        spec = entry.spec
+        server = self.servers[spec.name]
+        if spec.isolation == "session" and session:
+            server = await self._pool.private(server, session)
+        if entry.is_utility:
+            return await server.call_utility(entry.definition.name, arguments, timeout=spec.call_timeout)
+        return await server.call_tool(
+            entry.definition.name,
+            arguments,
+            timeout=spec.call_timeout,
+            max_total=spec.max_total_timeout,
+            show_progress=show_progress,
+        )
+
+    async def _run(self, name: str, arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        """What a Tool does when it is called."""
+        entry = self.registry.entry(name)
+        if entry is None:
+            return unavailable(name, self.absence(name))
+        call = partial(self.call, entry, arguments, session=invocation.session, show_progress=invocation.progress)
+        ask = invocation.sign_in
+        result = await (call() if ask is None else with_sign_in(call, entry.spec.name, ask))
+        given = result, entry.spec.name, entry.definition.name, self._media
+        # Megabytes to decode and to keep on a disk are nothing that other calls should wait for.
+        return await asyncio.to_thread(result_of, *given) if is_heavy(result) else result_of(*given)
+
     def check(self, entry: ToolEntry, arguments: object) -> str | None:
         """What is wrong with the arguments of a call; None when nothing is."""
         known = self._checkers.get(entry.name)
@@ -122,8 +185,8 @@ class View:
 
     def status(self, spec: ServerSpec) -> ServerStatus:
         """How one of its servers is doing, with what belongs to the agent."""
-        supervisor = self.supervisors.get(spec.name)
-        if supervisor is None:
+        server = self.servers.get(spec.name)
+        if server is None:
             return ServerStatus(
                 name=spec.name,
                 state="failed" if spec.enabled else "disabled",
@@ -135,13 +198,13 @@ class View:
                 where=spec.where,
                 is_refused=spec.enabled,
             )
-        shown = supervisor.describe()
+        shown = server.status()
         return structs.replace(
             shown,
             # Who shares it does not know whose it is, and a command about it names the agent.
-            reason=shown.reason.replace(where_to_look(supervisor.spec), where_to_look(spec)),
+            reason=shown.reason.replace(where_to_look(server.spec), where_to_look(spec)),
             tools=len(self.registry.entries(spec.name)),
-            unusable=tuple(self.registry.base(spec.name, one.name) for one in supervisor.catalog.toolset.refusals),
+            unusable=tuple(self.registry.base(spec.name, tool) for tool in server.unusable_tools),
             owner=spec.owner,
             where=spec.where,
         )
@@ -149,28 +212,27 @@ class View:
     def absences(self) -> list[Absence]:
         absent: list[Absence] = []
         for name, spec in self.specs.items():
-            supervisor = self.supervisors.get(name)
-            if supervisor is not None and supervisor.standing.is_offering:
+            server, shown = self.servers.get(name), self.status(spec)
+            if server is not None and server.is_offering:
                 absent += self.registry.absences(name)
-            if reason := self._missing(spec, supervisor):
-                waits = supervisor is not None and supervisor.standing.status.state == "needs-auth"
-                pattern = f"{self.registry.base(name, '')}*"
-                absent.append(Absence(pattern, reason, spec.where, sign_in=name if waits else ""))
+            if reason := _missing(server, shown):
+                sign_in = name if shown.state == "needs-auth" else ""
+                absent.append(Absence(f"{self.registry.base(name, '')}*", reason, spec.where, sign_in=sign_in))
         return absent
 
     def absence(self, tool: str) -> Absence | None:
         """Why a tool that was offered is not there any more; None when nobody knows."""
         return next((absence for absence in self.absences() if fnmatchcase(tool, absence.name)), None)
 
-    def _missing(self, spec: ServerSpec, supervisor: Supervisor | None) -> str:
-        """Why a server's tools are missing as a whole; empty when they are there, or would be."""
-        shown = self.status(spec)
-        if supervisor is not None and supervisor.standing.is_offering and supervisor.catalog.is_known:
-            return trouble(shown) if shown.state == "ready" else ""
-        return absence(shown)
-
     def _tool(self, entry: ToolEntry) -> Tool:
         made = self._made.get(entry.name)
         if made is None or made[0] is not entry:
-            made = self._made[entry.name] = (entry, tool_of(entry, self._make_run(self, entry.name)))
+            made = self._made[entry.name] = (entry, tool_of(entry, partial(self._run, entry.name)))
         return made[1]
+
+
+def _missing(server: Server | None, shown: ServerStatus) -> str:
+    """Why a server's tools are missing as a whole; empty when they are there, or would be."""
+    if server is not None and server.is_offering and server.is_known:
+        return trouble(shown) if shown.state == "ready" else ""
+    return absence(shown)

@@ -1,4 +1,4 @@
-"""Sentences about the life of a server: the log lines operators know, why a call cannot be made, and what a person is told and can do.
+"""Sentences about how a server is doing: the log lines operators know, why a call cannot be made, and what a person is told and can do.
 
 One fact has one wording, wherever it is said. Pure, but for the log.
 """
@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Sequence
 
 from openclaw.config.servers import ServerSpec
-from openclaw.mcp.pins import Change, Upgrade
 from openclaw.mcp.status import ServerStatus
+from openclaw.mcp.tools.pins import Change, Upgrade
 from openclaw.protocol.lifecycle import TELL_AFTER_ATTEMPTS, Event, Status
 from openclaw.security.external import clean_label
 
@@ -23,7 +23,7 @@ CORRECT = "Correct it, then check it with `openclaw config validate`."
 
 
 def report(name: str, before: Status, now: Status, event: Event) -> None:
-    """Write down one step of a server's life."""
+    """Write one step of a server's lifecycle to the log."""
     match now.state:
         case "ready":
             _log.info("MCP server '%s' is ready.", name)
@@ -76,7 +76,7 @@ def late(seconds: float) -> str:
     return f"it did not come up within {seconds:g} s"
 
 
-def troubled(status: Status) -> str:
+def away_for_long(status: Status) -> str:
     """What an agent is told of a server that is away for longer than a blip. The same words at every turn: prompts stay cacheable."""
     if status.attempts < TELL_AFTER_ATTEMPTS:
         return ""
@@ -84,13 +84,13 @@ def troubled(status: Status) -> str:
     return f"at least {TELL_AFTER_ATTEMPTS} attempts to reach it failed{more}"
 
 
-def limit(places: int) -> str:
+def limit(slots: int) -> str:
     """Why a server is stopped that would run if more were allowed to."""
-    return f"limit: maxConcurrentServers is {places}"
+    return f"limit: maxConcurrentServers is {slots}"
 
 
 def at_limit(name: str) -> str:
-    """Why a server waits for its place."""
+    """Why a server waits for a slot."""
     return f"MCP server '{name}' waits because as many servers run as maxConcurrentServers allows, and all are busy."
 
 
@@ -100,7 +100,7 @@ def absence(status: ServerStatus) -> str:
         return not_started(status.name, status.reason)
     if status.state == "ready":
         return trouble(status)
-    said = f"MCP server '{status.name}' {_standing(status)}"
+    said = f"MCP server '{status.name}' {_state_words(status)}"
     return _sentence(f"{said}: {status.reason}" if status.reason else said) + _when(status.next_attempt)
 
 
@@ -116,7 +116,7 @@ def trouble(status: ServerStatus) -> str:
         return _sentence(reason)
     if status.state == "ready":
         return _sentence(f"MCP server '{name}' is up, but {reason[:1].lower()}{reason[1:]}")
-    return _sentence(f"MCP server '{name}' {_standing(status)}: {reason}")
+    return _sentence(f"MCP server '{name}' {_state_words(status)}: {reason}")
 
 
 def next_step(status: ServerStatus) -> str:
@@ -187,7 +187,7 @@ def named(tools: Sequence[str]) -> str:
     return ", ".join(clean_label(tool, MAX_LABEL) for tool in tools[:NAMED]) + (", …" if len(tools) > NAMED else "")
 
 
-def _standing(status: ServerStatus) -> str:
+def _state_words(status: ServerStatus) -> str:
     match status.state:
         case "failed":
             return "has failed"

@@ -1,6 +1,6 @@
 """The life of one server: state × event → next state, why, what to do, and after how long.
 
-All transitions are rows of `TABLE`; this file knows no clock, no process and no socket. `mcp/supervisor.py` acts on what `step`
+All transitions are rows of `TABLE`; this file knows no clock, no process and no socket. `mcp/server/server.py` acts on what `step`
 returns and reports back what happened. The picture of these states in the documentation is drawn from `TABLE`.
 """
 

@@ -1,4 +1,4 @@
-"""The one caller of a Tool: policy → arguments against the schema → deadline → run → audit line.
+"""The one caller of a Tool: policy → arguments against the schema → revocation → deadline → run → audit line.
 
 Owns the order of these steps and the promise that a call ends in a ToolResult: a refusal, wrong arguments, a missed deadline
 and a fault inside the tool all come back as error results that tell the model what to change. Only cancellation of
@@ -11,7 +11,7 @@ import difflib
 import fnmatch
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -22,6 +22,7 @@ from openclaw.security.audit import AuditEntry
 from openclaw.security.external import frame, guarded
 from openclaw.security.policy import Decision
 from openclaw.tool import Absence, Invocation, OwnWords, Tool, ToolResult
+from openclaw.tools.running import RunningCall, RunningCalls
 
 _log = logging.getLogger(__name__)
 
@@ -42,20 +43,6 @@ class Audit(Protocol):
     def asked(self, entry: AuditEntry, decision: Decision) -> None: ...
 
     def ended(self, entry: AuditEntry, outcome: str, seconds: float, *, result_bytes: int | None = None) -> None: ...
-
-
-class RunningCall(Protocol):
-    def was_revoked(self) -> bool:
-        """Whether a cancellation that just arrived means that the tool was taken away; it is then taken back."""
-        ...
-
-
-class Running(Protocol):
-    """Calls under way. `openclaw.mcp.running.Running` is one; the engine keeps those of servers there itself."""
-
-    def begin(self, agent: str, name: str) -> RunningCall: ...
-
-    def end(self, call: Any) -> None: ...
 
 
 class CheckerCache:
@@ -86,13 +73,14 @@ async def invoke(
     checker_cache: CheckerCache,
     audit: Audit,
     clock: Callable[[], float],
-    running: Running | None = None,
+    running: RunningCalls | None = None,
 ) -> ToolResult:
     """Call `tool`. Raises CancelledError when the caller is cancelled, and nothing else."""
     started = clock()
     entry = AuditEntry(call, invocation, tool)
     outcome: Outcome = "cancelled"
     result: ToolResult | None = None
+    under_way: RunningCall | None = None
     try:
         decision = policy_decide(tool, invocation.agent)
         audit.asked(entry, decision)
@@ -104,27 +92,29 @@ async def invoke(
             run = tool.run(call.arguments, invocation)
             if tool.timeout is not None:
                 run = _in_time(run, tool.timeout)
-            # Servers' calls are revoked by who makes them.
-            if running is not None and tool.kind != "mcp":
-                run = _revocably(run, tool, invocation, running)
+            if running is not None:
+                under_way = running.begin(invocation.agent, tool.name)
             result = await run
             outcome = "error" if result.is_error else "ok"
     except asyncio.CancelledError:
         task = asyncio.current_task()
-        if task is None or task.cancelling():
+        if under_way is not None and under_way.was_revoked():
+            told = f"{tool.name} was taken away while it ran; the call was cancelled."
+            outcome, result = "refused", ToolResult.error(told)
+        elif task is None or task.cancelling():
             raise
-        # Nobody cancelled us: something inside the tool was, and its error must not end the run.
-        outcome, result = "failed", ToolResult.error(f"{tool.name} was cancelled before it finished.")
+        else:
+            # Nobody cancelled us: something inside the tool was, and its error must not end the run.
+            outcome, result = "failed", ToolResult.error(f"{tool.name} was cancelled before it finished.")
     except _TooLateError:
         milliseconds = (tool.timeout or 0.0) * 1000
         outcome, result = "timeout", ToolResult.error(f"{tool.name} did not finish within {milliseconds:.0f} ms.")
-    except _RevokedError:
-        told = f"{tool.name} was taken away while it ran; the call was cancelled."
-        outcome, result = "refused", ToolResult.error(told)
     except Exception as error:
         # The tool failed, or policy or schema did; then the call is not made. The model is told so.
         outcome, result = "failed", _failed(tool, error)
     finally:
+        if running is not None and under_way is not None:
+            running.end(under_way)
         if result is not None:
             result = _guarded(result)
         # What a refusal says is ours, not something the call brought.
@@ -156,10 +146,6 @@ class _TooLateError(Exception):
     """The tool's own time is up."""
 
 
-class _RevokedError(Exception):
-    """The tool was taken away while it ran."""
-
-
 async def _in_time(run: Awaitable[ToolResult], timeout: float) -> ToolResult:
     try:
         async with asyncio.timeout(timeout) as limit:
@@ -169,19 +155,6 @@ async def _in_time(run: Awaitable[ToolResult], timeout: float) -> ToolResult:
         if limit.expired():
             raise _TooLateError from None
         raise
-
-
-async def _revocably(run: Awaitable[ToolResult], tool: Tool, invocation: Invocation, running: Running) -> ToolResult:
-    """Run a tool so that a rule which changes meanwhile can end it."""
-    under_way = running.begin(invocation.agent, tool.name)
-    try:
-        return await run
-    except asyncio.CancelledError:
-        if under_way.was_revoked():
-            raise _RevokedError from None
-        raise
-    finally:
-        running.end(under_way)
 
 
 def _size(result: ToolResult) -> int:

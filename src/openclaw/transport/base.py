@@ -4,7 +4,7 @@ A `Transport` is a recipe; `open(sink)` starts the process or the HTTP session, 
 within bounded time. The owner's end is the `Link` (send, cancel); the other end is the `Sink`, which is called synchronously
 in the event loop, with no queue and no task between the bytes and the caller that waits for them.
 
-Owns no JSON-RPC correlation (connection.py does) and no lifecycle (mcp/supervisor.py does).
+Owns no JSON-RPC correlation (connection.py does) and no lifecycle (mcp/server/server.py does).
 """
 
 from collections.abc import Mapping

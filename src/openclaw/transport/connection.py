@@ -3,7 +3,7 @@
 Owns the deadline of every call, cancellation (the server is told), and what becomes of calls when the link breaks: each ends
 exactly once, and nothing is ever sent a second time from here. No task and no queue stands between the bytes and the caller. Secrets that
 are known here are masked in whatever the server says, so that nobody behind this point can keep or show one.
-What the messages mean is the client's business (mcp/client.py); when to connect again is the supervisor's.
+What the messages mean is the client's business (mcp/client.py); when to connect again is mcp/server/server.py's.
 """
 
 import asyncio
@@ -308,6 +308,10 @@ class Connection:
         if cause is None:
             return LinkLostError("The connection to the server was closed.", maybe_sent=maybe_sent)
         return LinkLostError(cause.message, hint=cause.hint, maybe_sent=maybe_sent)
+
+    def use_meta(self, meta: Mapping[str, Any]) -> None:
+        """Send this in the `_meta` of every request from now on (2026-07-28)."""
+        self.meta = meta
 
     def _with_meta(self, params: Mapping[str, Any] | None, meta: Mapping[str, Any]) -> Mapping[str, Any] | None:
         if not meta and not self.meta:

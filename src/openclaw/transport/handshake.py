@@ -54,7 +54,7 @@ async def shake_hands(connection: Connection, plan: Plan, *, timeout: float) -> 
                     return step
     except StopIteration as end:
         agreement: Agreement = end.value
-        connection.meta = agreement.meta
+        connection.use_meta(agreement.meta)
         if agreement.modern:
             connection.link.established(agreement.version)
         return agreement

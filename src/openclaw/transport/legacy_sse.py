@@ -1,7 +1,7 @@
 """HTTP+SSE, the transport of revision 2024-11-05: one GET stream carries every answer, messages go by POST to a URL the stream names.
 
 Owns waiting for the `endpoint` event and refusing one that leads to another origin, where credentials would follow it. The stream
-is the session: when it ends the link is closed, and connecting again is the supervisor's business.
+is the session: when it ends the link is closed, and connecting again is mcp/server/server.py's business.
 """
 
 import asyncio

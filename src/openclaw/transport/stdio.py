@@ -2,7 +2,7 @@
 
 Owns the process from spawn to the last descendant, what happens to calls when it dies (those it never read are surely not
 processed), and its standard error, line by line. A line too long to keep fails its own caller and nobody else. Starting and ending
-processes is `process/`'s business; starting again is the supervisor's.
+processes is `process/`'s business; starting again is mcp/server/server.py's.
 """
 
 import asyncio

@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.manager import Manager
 from parts.auth_program import Program
 from parts.auth_server import AuthServer
@@ -14,15 +14,15 @@ from parts.auth_server import AuthServer
 TOOLS = ["files__read", "files__wait", "files__write"]
 
 
-def services_of(program: Program) -> Services:
-    return Services(authorize=program.credentials.authorizer, signed_in=program.credentials.signed_in)
+def dependencies_of(program: Program) -> Dependencies:
+    return Dependencies(authorize=program.credentials.authorizer, signed_in=program.credentials.signed_in)
 
 
 async def test_a_call_that_wants_more_rights_takes_nothing_from_anybody_else(
     server: AuthServer, program: Program
 ) -> None:
     await program.sign_in()
-    async with Manager([program.spec], services=services_of(program)) as manager:
+    async with Manager([program.spec], dependencies=dependencies_of(program)) as manager:
         running = asyncio.create_task(manager.call("files__wait", {}))
         await server.waiting.acquire()
         refused = await manager.call("files__write", {})
@@ -60,7 +60,7 @@ async def test_a_resource_that_wants_more_rights_is_named_and_costs_nothing_else
     spec = type(spec)(
         spec.name, transport=spec.transport, url=spec.url, inject_resources=("notes://one",), health_interval=0.05
     )
-    async with Manager([spec], services=services_of(program)) as manager:
+    async with Manager([spec], dependencies=dependencies_of(program)) as manager:
         assert "It cannot be read: The server 'files' needs you to sign in again" in manager.context("")
         while not any(seen.body and seen.body.get("method") == "ping" for seen in server.seen):
             await asyncio.sleep(0.01)

@@ -10,7 +10,7 @@ import pytest
 from openclaw.config.servers import ServerSpec
 from openclaw.engine import Engine
 from openclaw.errors import SecretError
-from openclaw.mcp.connect import Services
+from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.manager import Manager
 from parts.auth_program import Clock, Program
 from parts.auth_server import AuthServer
@@ -19,8 +19,8 @@ from parts.command_line import Home
 TOOLS = ["files__read", "files__wait", "files__write"]
 
 
-def services_of(program: Program) -> Services:
-    return Services(authorize=program.credentials.authorizer, signed_in=program.credentials.signed_in)
+def dependencies_of(program: Program) -> Dependencies:
+    return Dependencies(authorize=program.credentials.authorizer, signed_in=program.credentials.signed_in)
 
 
 def offered(manager: Manager, agent: str = "") -> list[str]:
@@ -41,7 +41,7 @@ async def until(manager: Manager, is_so: Callable[[], bool]) -> None:
 async def test_tools_appear_after_a_sign_in_elsewhere_without_a_restart(
     server: AuthServer, program: Program, clock: Clock
 ) -> None:
-    async with Manager([program.spec], services=services_of(program)) as manager:
+    async with Manager([program.spec], dependencies=dependencies_of(program)) as manager:
         assert (manager.status()[0].state, offered(manager)) == ("needs-auth", [])
         await Program(server, program.folder, clock=clock).sign_in()
         await until(manager, lambda: offered(manager) == TOOLS)
@@ -52,7 +52,7 @@ async def test_a_second_sign_in_is_waited_for_when_the_first_has_ended(
     server: AuthServer, program: Program, clock: Clock
 ) -> None:
     await program.sign_in()
-    async with Manager([program.spec], services=services_of(program)) as manager:
+    async with Manager([program.spec], dependencies=dependencies_of(program)) as manager:
         server.access.clear()
         server.refresh.clear()
         assert (await manager.call("files__read", {})).is_error
@@ -72,8 +72,8 @@ async def test_nobody_waits_for_a_sign_in_to_a_server_that_was_stopped(program: 
         finally:
             given_up.set()
 
-    services = Services(authorize=program.credentials.authorizer, signed_in=signed_in)
-    async with Manager([program.spec], services=services) as manager:
+    dependencies = Dependencies(authorize=program.credentials.authorizer, signed_in=signed_in)
+    async with Manager([program.spec], dependencies=dependencies) as manager:
         await waiting.wait()
         manager.server("files").stop("by hand")
         await given_up.wait()
@@ -89,8 +89,8 @@ async def test_who_cannot_wait_for_a_sign_in_says_so_and_can_still_be_restarted(
         asked.set()
         raise SecretError("There is no such secret.")
 
-    services = Services(authorize=program.credentials.authorizer, signed_in=signed_in)
-    async with Manager([program.spec], services=services) as manager:
+    dependencies = Dependencies(authorize=program.credentials.authorizer, signed_in=signed_in)
+    async with Manager([program.spec], dependencies=dependencies) as manager:
         await asked.wait()
         await program.sign_in()
         await manager.server("files").refresh()

@@ -12,9 +12,9 @@ from openclaw.commands.console import Console, duration
 from openclaw.commands.render import show_result
 from openclaw.commands.waiting import told_of_waiting
 from openclaw.config.servers import ServerSpec
+from openclaw.mcp.events import Awaited, LeftOut
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.results import CallResult, Content
-from openclaw.mcp.status import Awaited, LeftOut
+from openclaw.mcp.tools.results import CallResult, Content
 from openclaw.media import MediaStore
 
 
@@ -80,12 +80,12 @@ async def test_keys_are_read_only_while_servers_are_awaited() -> None:
     console = Console(said.append, said.append, interactive=True, enter=enter)
     silent = ServerSpec("silent", command=sys.executable, args=("-c", "import sys; sys.stdin.read()"))
     async with Manager({"main": [silent]}, patience=0.0) as manager, told_of_waiting(console, manager, "main"):
-        settling = asyncio.create_task(manager.arrivals.settle("main", 60.0))
+        settling = asyncio.create_task(manager.readiness.settle("main", 60.0))
         await reading.wait()
         assert not over.is_set()
-        manager.arrivals.go_on("main")
+        manager.readiness.go_on("main")
         await settling
-        manager.arrivals.left_behind("main")
+        manager.readiness.tell_left_out("main")
         await over.wait()
     assert "".join(said) == "Waiting for silent (Enter goes on without)\nWithout silent: it is still starting.\n"
 

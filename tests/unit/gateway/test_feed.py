@@ -7,8 +7,8 @@ from pathlib import Path
 
 from openclaw.gateway.feed import MAX_BEHIND, Feed, FeedEvent, LogToFeed
 from openclaw.gateway.observer import Observer
-from openclaw.mcp.pins import Change
-from openclaw.mcp.status import DefinitionsChanged
+from openclaw.mcp.events import DefinitionsChanged
+from openclaw.mcp.tools.pins import Change
 from openclaw.redact import remember
 
 HANG_GUARD = 60.0

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from openclaw.config.servers import AuthSpec, ServerSpec
 from openclaw.mcp.cache import Cache, Pins, Remembered
-from openclaw.mcp.definition import RefusedTool
-from openclaw.mcp.pins import Change, Pin
+from openclaw.mcp.tools.definition import RefusedTool
+from openclaw.mcp.tools.pins import Change, Pin
 
 SPEC = ServerSpec("web", transport="streamable-http", url="https://example.com/mcp", api_key="k-one")
 KNOWN = Remembered(

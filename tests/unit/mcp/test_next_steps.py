@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, OpenClawError
-from openclaw.mcp.life import event_of
+from openclaw.mcp.server.connection import event_of
 from openclaw.mcp.status import ServerStatus, ShownState
 from openclaw.mcp.wording import CORRECT, absence, next_step, refusal, trouble
 from openclaw.protocol.lifecycle import Event, Status

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from openclaw.config.servers import AuthSpec, ServerSpec
-from openclaw.mcp.reconcile import Plan, link_of, reconcile
+from openclaw.mcp.reconcile import Plan, reconcile, shared_spec
 
 FILES = ServerSpec("files", command="files-server", args=("/srv",))
 WEB = ServerSpec("web", transport="streamable-http", url="https://example.com/mcp", api_key="k")
@@ -11,16 +11,16 @@ OPEN = ServerSpec("open", transport="streamable-http", url="https://example.org/
 
 
 def test_nothing_changes_when_nothing_changed() -> None:
-    assert reconcile([FILES, WEB], [link_of(FILES), link_of(WEB)]) == Plan((), ())
+    assert reconcile([FILES, WEB], [shared_spec(FILES), shared_spec(WEB)]) == Plan((), ())
 
 
 def test_a_new_server_is_started_and_a_removed_one_stopped() -> None:
-    assert reconcile([WEB], [link_of(FILES)]) == Plan((link_of(WEB),), (link_of(FILES),))
+    assert reconcile([WEB], [shared_spec(FILES)]) == Plan((shared_spec(WEB),), (shared_spec(FILES),))
 
 
 def test_a_changed_command_replaces_the_server() -> None:
     changed = replace(FILES, args=("/home",))
-    assert reconcile([changed], [link_of(FILES)]) == Plan((link_of(changed),), (link_of(FILES),))
+    assert reconcile([changed], [shared_spec(FILES)]) == Plan((shared_spec(changed),), (shared_spec(FILES),))
 
 
 def test_a_changed_filter_prefix_deadline_or_place_leaves_the_server_alone() -> None:
@@ -34,11 +34,11 @@ def test_a_changed_filter_prefix_deadline_or_place_leaves_the_server_alone() -> 
         where="other.json:1",
         section="agents",
     )
-    assert reconcile([changed], [link_of(FILES)]) == Plan((), ())
+    assert reconcile([changed], [shared_spec(FILES)]) == Plan((), ())
 
 
 def test_a_disabled_or_faulty_server_is_stopped() -> None:
-    running = [link_of(FILES), link_of(WEB)]
+    running = [shared_spec(FILES), shared_spec(WEB)]
     assert reconcile([replace(FILES, enabled=False), replace(WEB, fault="X is unset.")], running) == Plan(
         (), tuple(running)
     )
@@ -46,12 +46,12 @@ def test_a_disabled_or_faulty_server_is_stopped() -> None:
 
 def test_agents_with_equal_servers_share_one() -> None:
     mine, yours = (replace(FILES, owner=agent, section="agents") for agent in ("a", "b"))
-    assert reconcile([FILES, mine, yours], []) == Plan((link_of(FILES),), ())
+    assert reconcile([FILES, mine, yours], []) == Plan((shared_spec(FILES),), ())
 
 
 def test_owners_share_a_url_only_when_the_credential_is_in_the_spec() -> None:
     def links(spec: ServerSpec) -> int:
-        return len({link_of(replace(spec, owner=agent)) for agent in ("a", "b")})
+        return len({shared_spec(replace(spec, owner=agent)) for agent in ("a", "b")})
 
     header = replace(OPEN, headers=(("authorization", "Bearer x"),))
     signed_in = replace(OPEN, auth=AuthSpec())

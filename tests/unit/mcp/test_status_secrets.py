@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import ProtocolError
-from openclaw.mcp.life import event_of
+from openclaw.mcp.server.connection import event_of
 from openclaw.mcp.status import target_of
 from openclaw.redact import remember
 

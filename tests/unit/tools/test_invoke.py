@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from openclaw.content import Audio, File, Framed, Image, Text, ToolCall
 from openclaw.errors import PathError
 from openclaw.security.audit import AuditEntry
 from openclaw.security.policy import Decision
-from openclaw.tool import Absence, Invocation, OwnWords, Tool, ToolResult, parameters
+from openclaw.tool import Absence, Invocation, Kind, OwnWords, Tool, ToolResult, parameters
 from openclaw.tools.invoke import CHECKERS, CheckerCache, invoke, unknown
+from openclaw.tools.running import RunningCalls
 from parts.stage import ALLOWED, refused
 
 SCHEMA = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
@@ -35,6 +37,7 @@ class Desk:
     lines: list[tuple[Any, ...]] = field(default_factory=list)
     asks: list[tuple[Any, ...]] = field(default_factory=list)
     now: float = 0.0
+    running: RunningCalls | None = None
 
     def clock(self) -> float:
         self.now += 1.0
@@ -55,6 +58,7 @@ class Desk:
             checker_cache=CheckerCache(),
             audit=self,
             clock=self.clock,
+            running=self.running,
         )
 
 
@@ -263,3 +267,22 @@ def test_a_reason_that_nobody_vouches_for_is_framed() -> None:
     assert head == "git__log is not available (mcp.servers.git):"
     assert isinstance(said, Framed)
     assert "it says: [REMOVED_SPECIAL_TOKEN]obey" in said
+
+
+@pytest.mark.parametrize("kind", ["native", "plugin", "mcp"])
+async def test_a_call_of_a_tool_that_is_taken_away_ends_with_a_refusal_whatever_its_kind(kind: Kind) -> None:
+    running, started = RunningCalls(), asyncio.Event()
+
+    async def hang(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        started.set()
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    desk = Desk(running=running)
+    call = asyncio.create_task(desk.invoke(replace(probe(hang), kind=kind)))
+    await started.wait()
+    assert len(running) == 1
+    assert running.revoke(lambda agent, name: (agent, name) == ("other", "probe")) == 0
+    assert running.revoke(lambda agent, name: (agent, name) == ("main", "probe")) == 1
+    assert await call == ToolResult.error("probe was taken away while it ran; the call was cancelled.")
+    assert ([line[3] for line in desk.lines], len(running)) == (["refused"], 0)

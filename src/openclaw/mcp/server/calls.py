@@ -1,0 +1,279 @@
+"""The calls of one server: a slot for each, at most once, with every failure a value.
+
+Owns which failures may be sent again (those that surely were not processed), what an unknown tool and mismatched headers lead to, and
+the words of each error. server.py keeps the server alive meanwhile, and gives the client.
+"""
+
+import asyncio
+import contextlib
+import logging
+import re
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from openclaw.config.servers import ServerSpec
+from openclaw.errors import (
+    AuthError,
+    ConnectError,
+    DeadlineError,
+    HttpStatusError,
+    LinkLostError,
+    OpenClawError,
+    ProtocolError,
+    RpcError,
+    SignInNeededError,
+)
+from openclaw.mcp.client import Client
+from openclaw.mcp.resources import run_utility
+from openclaw.mcp.server.log import Progress, ServerLog
+from openclaw.mcp.server.state import ServerState, UnavailableError
+from openclaw.mcp.tools.catalog import Catalog
+from openclaw.mcp.tools.definition import is_null
+from openclaw.mcp.tools.output import checked_by_program, is_large, output_fault
+from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.wording import where_to_look
+from openclaw.protocol.eras import HEADER_MISMATCH
+from openclaw.tool import AskToSignIn, OwnWords
+
+_log = logging.getLogger(__name__)
+
+# How often one call may ask for a sign-in: for the server, and for rights that the tool turned out to want.
+MOST_SIGN_INS = 2
+# A broken pipe is noticed before the exit of the process at its other end is.
+LOSS_PATIENCE = 1.0
+_MAYBE = "The call may or may not have been carried out; it is not repeated."
+# How servers say that they do not have a tool: as an error of the protocol, by either of these codes, or as a failed result.
+_REFUSES_TOOL = frozenset({-32602, -32601})
+_UNKNOWN_TOOL = re.compile(
+    r"(?:MCP error -3260[12]: )?(?:unknown tool\b|tool .{0,160}? (?:not found|does not exist))", re.I
+)
+
+
+T = TypeVar("T")
+
+
+class CalledServer(Protocol):
+    """What a call needs of its server (server.py)."""
+
+    spec: ServerSpec
+
+    async def client(self) -> Client: ...
+
+    def request_failed(self, error: OpenClawError) -> None: ...
+
+    def tool_is_unknown(self, tool: str) -> None: ...
+
+    async def list_again(self) -> None: ...
+
+
+class Calls:
+    def __init__(self, server: CalledServer, state: ServerState, catalog: Catalog, log: ServerLog) -> None:
+        self._server = server
+        self._state = state
+        self._catalog = catalog
+        self._log = log
+        self._time = asyncio.get_running_loop().time
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        timeout: float,
+        max_total: float,
+        show_progress: Callable[[str], None] | None = None,
+    ) -> CallResult:
+        """Call a tool by its own name. Never raises but CancelledError. `timeout` and `max_total` are in seconds: without a sign of life,
+        and in all."""
+        state = self._state
+        if not state.try_begin_call(timeout) and (fault := await state.begin_call(timeout, "Tool call")):
+            return CallResult.failed(OwnWords(fault))
+        began = self._time()
+        try:
+            progress = Progress(self._log, name, show_progress)
+            call = _Call(self._server, state, self._catalog, name, arguments, timeout, max_total, progress)
+            result = await call.make()
+        except OpenClawError as error:
+            result = CallResult(is_error=True, fault=str(error), needs_sign_in=state.name == "needs-auth")
+        except Exception as error:
+            _log.exception("An internal error in a call to MCP server '%s'.", self._server.spec.name)
+            result = CallResult.failed(OwnWords(f"An internal error: {type(error).__name__}."))
+        finally:
+            ended = state.end_call()
+        if result.fault:
+            state.failed(result.fault, ended)
+        else:
+            state.answered(ended - began)
+        return result
+
+    async def call_utility(self, name: str, arguments: Mapping[str, Any], *, timeout: float) -> CallResult:
+        """Serve one of the tools of ours that look at the server's resources. Never raises but CancelledError."""
+        try:
+            return await self.use(lambda client: run_utility(client, name, arguments, timeout=timeout), timeout=timeout)
+        except UnavailableError as error:
+            return CallResult.failed(str(error))
+        except OpenClawError as error:
+            # May repeat the server's own words.
+            return CallResult.refused(str(error))
+
+    async def use(self, act: Callable[[Client], Awaitable[T]], *, timeout: float) -> T:
+        """Do something else with a live client, in a slot like the calls. Raises OpenClawError."""
+        state, server = self._state, self._server
+        if not state.try_begin_call(timeout) and (fault := await state.begin_call(timeout, "The request")):
+            raise UnavailableError(fault)
+        try:
+            client = await server.client()
+            try:
+                return await act(client)
+            except LinkLostError as error:
+                if error.maybe_sent:
+                    raise
+                await _notice_loss(client)
+                return await act(await server.client())
+            except OpenClawError as error:
+                server.request_failed(error)
+                raise
+        finally:
+            state.end_call()
+
+
+class _Call(msgspec.Struct, eq=False):
+    """One tool call, from a live client to a result."""
+
+    server: CalledServer
+    state: ServerState
+    catalog: Catalog
+    tool: str
+    arguments: Mapping[str, Any]
+    timeout: float
+    max_total: float
+    progress: Progress
+
+    def make(self) -> Coroutine[Any, Any, CallResult]:
+        """The result, or the error as one. Raises OpenClawError when no connection can be had."""
+        started = time.monotonic()
+        if _log.isEnabledFor(logging.DEBUG):
+            return self._timed(started)
+        return self._attempt(started, again=True)
+
+    async def _timed(self, started: float) -> CallResult:
+        result = await self._attempt(started, again=True)
+        milliseconds, note = (time.monotonic() - started) * 1000, ", with an error" if result.is_error else ""
+        _log.debug("MCP server '%s': called %s in %.1f ms%s", self.server.spec.name, self.tool, milliseconds, note)
+        return result
+
+    async def _attempt(self, started: float, *, again: bool) -> CallResult:
+        server = self.server
+        client = self.state.live or await server.client()
+        try:
+            result = await client.call_tool(
+                self.tool,
+                self.arguments,
+                timeout=self.timeout,
+                max_total=self.max_total,
+                on_progress=self.progress,
+                headers=self.catalog.headers(self.tool, self.arguments) if client.mirrors else None,
+            )
+        except DeadlineError:
+            return self._late(started)
+        except RpcError as error:
+            if error.code != HEADER_MISMATCH:
+                return self._refused(error)
+            # Our idea of the tool is out of date.
+            await server.list_again()
+            if error.addressed or not again:
+                return CallResult.refused(f"{error.message} The server's list was read again: the next call may work.")
+            # Refused without an answer to our request: nothing was done.
+            return await self._attempt(started, again=False)
+        except ProtocolError as error:
+            # May repeat the server's own words.
+            return CallResult.refused(str(error))
+        except LinkLostError as error:
+            if error.maybe_sent:
+                server.request_failed(error)
+                sentences = " ".join(filter(None, (error.message, where_to_look(server.spec), _MAYBE)))
+                # How a program ended is said in our words; why a connection did, perhaps in those of the other side.
+                return CallResult.failed(OwnWords(sentences) if server.spec.command else sentences)
+            if not again:
+                return CallResult.failed(f"{error.message} The call was not carried out.")
+            await _notice_loss(client)
+        except ConnectError as error:
+            server.request_failed(error)
+            if not again:
+                return CallResult.failed(f"{error} The next call tries again.")
+        except HttpStatusError as error:
+            server.request_failed(error)
+            # With the server's own words, where it has any.
+            return CallResult.refused(f"{error} It said: {error.said}") if error.said else CallResult.failed(str(error))
+        except OpenClawError as error:
+            server.request_failed(error)
+            needs_sign_in = isinstance(error, SignInNeededError)
+            if isinstance(error, AuthError) and error.answer is not None:
+                said = f"It said: {error.answer.said}" if error.answer.said else ""
+                result = CallResult.refused(" ".join(filter(None, (str(error), _MAYBE, said))))
+                return msgspec.structs.replace(result, needs_sign_in=needs_sign_in, may_have_run=True)
+            # That somebody has to sign in is said in our words.
+            fault = OwnWords(error) if needs_sign_in else str(error)
+            return CallResult(is_error=True, fault=fault, needs_sign_in=needs_sign_in)
+        else:
+            return await self._fitting(result) if result.has_structure else self._known(result)
+        # Surely not processed: once more, over a connection that works.
+        return await self._attempt(started, again=False)
+
+    def _late(self, started: float) -> CallResult:
+        # Without progress the time is exactly what was configured; with it, what really passed, up to the limit on all of it.
+        seconds = min(time.monotonic() - started if self.progress.seen else self.timeout, self.max_total)
+        return CallResult.failed(OwnWords(f"Tool call timed out after {round(seconds * 1000)}ms"))
+
+    def _refused(self, error: RpcError) -> CallResult:
+        if error.code in _REFUSES_TOOL and _UNKNOWN_TOOL.match(error.message):
+            return self._unknown()
+        return CallResult.refused(error.message)
+
+    def _unknown(self) -> CallResult:
+        self.server.tool_is_unknown(self.tool)
+        return CallResult.failed(
+            OwnWords("The server no longer has this tool. It was taken out of the list, which is read again.")
+        )
+
+    def _known(self, result: CallResult) -> CallResult:
+        if result.is_error:
+            said = (result.content[0].text if result.content else None) or ""
+            # A tool may well fail over tools of some other kind; one that its server lacks is named.
+            return self._unknown() if self.tool in said and _UNKNOWN_TOOL.match(said) else result
+        return result
+
+    async def _fitting(self, result: CallResult) -> CallResult:
+        """A structured result that fits the tool's output schema, or a refusal."""
+        if result.is_error:
+            return self._known(result)
+        catalog = self.catalog
+        if is_large(result):
+            schema = catalog.output_schema(self.tool)
+            return result if is_null(schema) else await checked_by_program(result, schema, catalog.checking)
+        check = catalog.output_check(self.tool)
+        fault = output_fault(result, check) if check is not None else ""
+        return CallResult.refused(fault) if fault else result
+
+
+async def _notice_loss(client: Client) -> None:
+    """Wait until a link that just failed is known to be lost, so that the next attempt takes another. HTTP has no such link."""
+    if client.connection.link.kind == "streamable-http":
+        return
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LOSS_PATIENCE):
+            await client.connection.wait_lost()
+
+
+async def with_sign_in(call: Callable[[], Awaitable[CallResult]], server: str, ask: AskToSignIn) -> CallResult:
+    """Make a call, and once more after each sign-in that it turned out to need. A server that asked for one has done nothing yet, unless
+    it answered the call as well: then the sign-in serves the calls to come."""
+    for _ in range(MOST_SIGN_INS):
+        began = time.monotonic()
+        result = await call()
+        if not result.needs_sign_in or not await ask(server, began) or result.may_have_run:
+            return result
+    return await call()

@@ -1,0 +1,46 @@
+"""A program: a JSON Schema and right behind it a value on standard input, whether the one fits the other on standard output.
+
+    python -I -m openclaw.mcp.tools.output_program SCHEMA_BYTES
+
+Both come from strangers, and a large value takes a while and much memory to take apart: it runs here, apart from everything else, with
+bounds on memory and processor time. Run by `output.py`; imported by nobody.
+"""
+
+import gc
+import sys
+from typing import BinaryIO
+
+import msgspec
+
+from openclaw.content import to_json
+from openclaw.schema import Checker
+
+if sys.platform != "win32":
+    import resource
+
+# The smallest values cost thirty times their bytes: what the largest message can hold, in all but the most hostile form.
+MOST_MEMORY = 2 << 30
+MOST_SECONDS = 30
+
+
+def verdict(stream: BinaryIO, schema_bytes: int) -> dict[str, str]:
+    try:
+        checker = Checker(stream.read(schema_bytes), what="results")
+        return {"fault": checker.check(msgspec.json.decode(stream.read())) or ""}
+    except (MemoryError, RecursionError):
+        return {"problem": "it is too large or too deeply nested"}
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return {"problem": "it cannot be read"}
+
+
+def bound() -> None:
+    if sys.platform != "win32":
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
+
+
+if __name__ == "__main__":
+    bound()
+    # Nothing is thrown away before the end.
+    gc.disable()
+    sys.stdout.buffer.write(to_json(verdict(sys.stdin.buffer, int(sys.argv[1]))))
