@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import date
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -283,7 +282,9 @@ class App:
             return None
 
         async def transcribe(recording: Attachment) -> str:
-            transcriber = import_module("openclaw.agent.transcription").Transcriber(
+            from openclaw.agent.transcription import Transcriber
+
+            transcriber = Transcriber(
                 base_url=section.base_url,
                 model=section.model,
                 api_key=await self.engine.resolve(secret_text(section.api_key)),

@@ -16,6 +16,7 @@ import pytest
 from openclaw.commands.console import Browse, Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.sign_in import SignInDesk
+from openclaw.commands.table import tree
 from openclaw.config.load import load_config
 from openclaw.engine import Engine
 from parts.auth_server import AuthServer, surf
@@ -388,6 +389,7 @@ async def desk_of(
             cwd=home.folder,
             open_app=nullcontext,  # type: ignore[arg-type]
             open_engine=lambda: nullcontext(engine),
+            root=tree(),
         )
         async with SignInDesk(context, engine, "main", patience=patience) as desk:
             yield desk

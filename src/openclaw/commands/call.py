@@ -7,7 +7,6 @@ gets one and is made again: a server that asked for it has done nothing yet. Els
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from fnmatch import fnmatchcase
-from importlib import import_module
 from secrets import token_hex
 from time import monotonic
 from typing import Any
@@ -97,7 +96,9 @@ class _Caller:
             return False
         if self._desk is None:
             # Loaded with the first call that needs it.
-            made = import_module("openclaw.commands.sign_in").SignInDesk(self._context, self._engine, self._agent)
+            from openclaw.commands.sign_in import SignInDesk
+
+            made = SignInDesk(self._context, self._engine, self._agent)
             self._desk = await self._stack.enter_async_context(made)
         assert self._desk is not None
         return await self._desk(server, since)

@@ -19,11 +19,12 @@ from typing import Any, Protocol
 
 from openclaw.commands.console import Console
 from openclaw.content import to_json
+from openclaw.control import wire
+from openclaw.control.socket_client import read_frame
 from openclaw.errors import OpenClawError
 from openclaw.files import create
-from openclaw.gateway import wire
 from openclaw.gateway.request import CommandRequest, read_request
-from openclaw.gateway.terminal import FarTerminal, read_frame
+from openclaw.gateway.terminal import FarTerminal
 
 _log = logging.getLogger(__name__)
 

@@ -11,18 +11,17 @@ from typing import Any
 
 import msgspec
 
-from openclaw import __version__
 from openclaw.app import App
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context, Surface, dispatch
 from openclaw.commands.options import SHARED
-from openclaw.commands.parse import parse
-from openclaw.commands.table import ROOT
+from openclaw.commands.parse import Command, parse
 from openclaw.commands.told import ToldBook
 from openclaw.config.paths import Paths
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError
 from openclaw.gateway.request import CommandRequest
+from openclaw.version import __version__
 
 # Options that speak about the process that runs the command.
 _OF_THE_PROCESS = ("local", "log-level", "log-json")
@@ -34,8 +33,9 @@ Status = Callable[[], Awaitable[Mapping[str, Any]]]
 class CommandDesk:
     """`status` and `stop` are the gateway's own; `is_stopping` is set once it takes no more work."""
 
-    def __init__(self, app: App, *, status: Status, stop: Callable[[], None]) -> None:
+    def __init__(self, app: App, root: Command, *, status: Status, stop: Callable[[], None]) -> None:
         self._app = app
+        self._root = root
         self._status = status
         self.stop = stop
         self.is_stopping = False
@@ -50,7 +50,7 @@ class CommandDesk:
         if self.is_stopping or not self._is_same_config(request):
             return ""
         try:
-            parsed = parse(ROOT, request.words, SHARED)
+            parsed = parse(self._root, request.words, SHARED)
             named = Paths.from_env(self._app.engine.env, config=parsed.text("config"), cwd=str(request.cwd))
         except OpenClawError:
             # The command itself tells what is wrong with it, and does nothing.
@@ -79,6 +79,7 @@ class CommandDesk:
             open_app=self._open_app,
             open_engine=self._open_engine,
             surface=surface,
+            root=self._root,
             told=self._told.of,
         )
 

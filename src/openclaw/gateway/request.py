@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from openclaw.gateway import wire
+from openclaw.control import wire
 
 # protocol, token, version, state directory, config file, working directory, width, marks
 _FIELDS = 8

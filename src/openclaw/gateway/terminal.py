@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from openclaw.commands.console import Console
+from openclaw.control import wire
+from openclaw.control.socket_client import read_frame
 from openclaw.errors import UsageError
-from openclaw.gateway import wire
 from openclaw.gateway.request import CommandRequest
 
 # An order with everything it may carry (`openclaw order`); past it the caller is told, not the memory filled.
@@ -112,9 +113,3 @@ class FarTerminal:
         if size > MOST_INPUT:
             raise UsageError(f"Standard input is {size:,} bytes; a gateway takes {MOST_INPUT:,}.", hint="Try --local.")
         return given.decode("utf-8", "replace")
-
-
-async def read_frame(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
-    """Raises EOFError, OSError or ValueError."""
-    head = await reader.readexactly(wire.HEAD_BYTES)
-    return head[:1], await reader.readexactly(wire.length_of(head))

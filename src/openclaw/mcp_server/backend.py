@@ -9,15 +9,17 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from openclaw.config.places import running_socket
 from openclaw.errors import OpenClawError, SessionBusyError
 from openclaw.mcp_server.arguments import Order
 from openclaw.mcp_server.server import OrderListener, failure
 from openclaw.sessions.lock import KeyLocks
+
+if TYPE_CHECKING:
+    from openclaw.mcp_server.orders import Orders
 
 # Seconds the host gets to end its servers when the process leaves; what is left of them then is the guardian's.
 CLOSING = 0.6
@@ -46,7 +48,7 @@ class ChosenBackend:
         self._before_loading = before_loading
         self._log_as = log_as
         self._locks = KeyLocks()
-        self._loading: asyncio.Task[Any] | None = None
+        self._loading: asyncio.Task[Orders] | None = None
 
     async def carry_out(self, order: Order, version: str, listener: OrderListener) -> dict[str, Any]:
         """The result of one call. Calls that name the same conversation wait for each other, in the order they came."""
@@ -101,27 +103,39 @@ class ChosenBackend:
         place = self._gateway()
         if place is None:
             return None
-        forward = import_module("openclaw.mcp_server.forward")
-        forwarder = forward.Forwarder(place, self._env, self._cwd, self._agent, self._config)
-        answer: dict[str, Any] | None = await forwarder.carry_out(order, version, listener)
-        return answer
+        from openclaw.mcp_server.forward import Forwarder
+
+        return await Forwarder(place, self._env, self._cwd, self._agent, self._config).carry_out(
+            order, version, listener
+        )
 
     def _gateway(self) -> Path | None:
         place = running_socket(self._env, self._config, str(self._cwd))
         return Path(place) if os.path.lexists(place) else None
 
-    async def _load(self) -> Any:
+    async def _load(self) -> "Orders":
         self._before_loading()
-        module = await asyncio.to_thread(import_module, "openclaw.mcp_server.orders")
-        return module.Orders(self._agent, self._config, self._env, self._cwd, self._log_as)
+        orders = await asyncio.to_thread(_orders)
+        return orders(self._agent, self._config, self._env, self._cwd, self._log_as)
+
+
+def _orders() -> "type[Orders]":
+    """Loads the agent host, which takes a while."""
+    from openclaw.mcp_server.orders import Orders
+
+    return Orders
 
 
 def agent_time(env: Mapping[str, str], config: str, cwd: Path, agent: str) -> float:
     """Seconds that the config gives an agent for a turn. With a config that cannot be used, what it has without one."""
-    agents = import_module("openclaw.config.agents")
+    from openclaw.config.agents import DEFAULT_TIMEOUT
+    from openclaw.config.agents import agent as agent_of
+    from openclaw.config.load import load_config
+    from openclaw.config.paths import Paths
+
     try:
-        paths = import_module("openclaw.config.paths").Paths.from_env(env, config=config, cwd=str(cwd))
-        return float(agents.agent(import_module("openclaw.config.load").load_config(paths, env), agent).timeout)
+        paths = Paths.from_env(env, config=config, cwd=str(cwd))
+        return agent_of(load_config(paths, env), agent).timeout
     except OpenClawError:
         # The order itself will tell.
-        return float(agents.DEFAULT_TIMEOUT)
+        return DEFAULT_TIMEOUT

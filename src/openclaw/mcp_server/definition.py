@@ -6,7 +6,7 @@ clients cache tool lists, and models' prompts are cached with them.
 
 from typing import Any, Final
 
-from openclaw import __version__
+from openclaw.version import __version__
 
 TOOL_NAME: Final = "order_openclaw"
 CAPABILITIES: Final[dict[str, Any]] = {"tools": {}}

@@ -1,6 +1,6 @@
 """An order handed to a running gateway: it runs the command `openclaw order` there, with the order on its standard input.
 
-Owns our end of that conversation (`gateway/wire.py`) as a terminal nobody sits at. Until the gateway has been told to go, any trouble means
+Owns our end of that conversation (`control/wire.py`) as a terminal nobody sits at. Until the gateway has been told to go, any trouble means
 that the order is carried out here instead; from then on the gateway has it, whatever happens: nothing is done twice. Leaving, by being
 cancelled, ends the command there.
 """
@@ -14,14 +14,13 @@ from typing import Any
 
 import msgspec
 
-from openclaw import __version__
 from openclaw.config import places
-from openclaw.gateway import wire
-from openclaw.gateway.client import connect
-from openclaw.gateway.terminal import read_frame
+from openclaw.control import wire
+from openclaw.control.socket_client import connect, read_frame
 from openclaw.mcp_server.arguments import Order, written
 from openclaw.mcp_server.public import clean
 from openclaw.mcp_server.server import OrderListener, failure
+from openclaw.version import __version__
 
 # A healthy gateway takes an order within milliseconds.
 TAKE_TIMEOUT = 5.0

@@ -14,8 +14,8 @@ from openclaw.app import App
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
 from openclaw.config.sections import LoggingSection
+from openclaw.control.config_watch import Look, look_at
 from openclaw.errors import OpenClawError
-from openclaw.gateway.watch import Look, look_at
 from openclaw.mcp_server.arguments import Order
 from openclaw.mcp_server.fulfil import failed, fulfil, private_places
 from openclaw.mcp_server.server import OrderListener

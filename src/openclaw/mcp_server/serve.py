@@ -13,15 +13,14 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 
 import msgspec
 
 from openclaw.config.places import home
+from openclaw.control.standard_streams import Line, LogLines, Reader, Writer, take_over
 from openclaw.mcp_server.backend import ChosenBackend
 from openclaw.mcp_server.server import Journal, OrderServer
-from openclaw.mcp_server.stdio import Line, LogLines, Reader, Writer, take_over
 
 # Seconds from the end of input, or a signal, to the end of the process: orders get a second of it, the host what `backend.py` says,
 WITHIN = 1.9
@@ -146,11 +145,14 @@ def _journal(options: Options, log: LogLines) -> Journal | None:
     if not options.verbose:
         return None
     _configure_log(options, log)
-    journal: Journal = import_module("openclaw.mcp_server.journal").LogJournal()
-    return journal
+    from openclaw.mcp_server.journal import LogJournal
+
+    return LogJournal()
 
 
 def _configure_log(options: Options, log: LogLines, level: str = "", *, json_lines: bool = False) -> None:
     """`level` and `json_lines` are what the config says; the command line goes before it."""
     chosen = options.log_level or ("debug" if options.verbose else level or "warning")
-    import_module("openclaw.log").configure(level=chosen, json_lines=options.log_json or json_lines, stream=log)
+    from openclaw.log import configure
+
+    configure(level=chosen, json_lines=options.log_json or json_lines, stream=log)

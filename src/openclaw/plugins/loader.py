@@ -18,7 +18,6 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from openclaw import __version__
 from openclaw.plugins.admit import Offer, admit
 from openclaw.plugins.bounded import in_thread
 from openclaw.plugins.contract import PluginContext, PluginFault, PluginHandle, PluginHung, ToolPlugin
@@ -27,6 +26,7 @@ from openclaw.plugins.fitness import check_config, check_host
 from openclaw.plugins.housed import housed
 from openclaw.plugins.thread import PluginThread, within
 from openclaw.tool import Absence, Tool, ToolSource
+from openclaw.version import __version__
 
 # Seconds for a plugin to be imported, and again to be initialised, unless the config says otherwise: a turn does not wait for longer.
 START_SECONDS = 10.0

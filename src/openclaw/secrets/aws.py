@@ -8,7 +8,6 @@ import base64
 import json
 import re
 import threading
-from importlib import import_module
 from typing import Any
 
 from openclaw.errors import SecretError
@@ -60,25 +59,27 @@ class AwsSecrets:
         return _field(text, key) if key else text
 
     def _library(self, name: str, region: str) -> dict[str, Any]:
-        errors = import_module("botocore.exceptions")
+        from botocore.exceptions import BotoCoreError, ClientError
+
         try:
             answer: dict[str, Any] = self._client(region).get_secret_value(SecretId=name)
-        except errors.ClientError as error:
+        except ClientError as error:
             code = str(error.response.get("Error", {}).get("Code", ""))
             raise SecretError(_cause(code)) from None
-        except errors.BotoCoreError as error:
+        except BotoCoreError as error:
             raise SecretError(_cause(type(error).__name__)) from None
         return answer
 
     def _client(self, region: str) -> Any:
         """One client a region, for all threads: making one reads megabytes of descriptions."""
+        from boto3.session import Session
+        from botocore.config import Config
+
         settings = self._around.settings.aws
         with self._making:
             if region not in self._clients:
-                session = import_module("boto3.session").Session(
-                    profile_name=settings.profile, region_name=region or None
-                )
-                options = import_module("botocore.config").Config(
+                session = Session(profile_name=settings.profile, region_name=region or None)
+                options = Config(
                     connect_timeout=_ATTEMPT_SECONDS,
                     read_timeout=_ATTEMPT_SECONDS,
                     retries={"total_max_attempts": _ATTEMPTS, "mode": "standard"},

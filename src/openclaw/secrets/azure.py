@@ -8,7 +8,6 @@ vault we may read, so it must not go to an address that somebody made up.
 import json
 import re
 import time
-from importlib import import_module
 
 from openclaw.errors import SecretError
 from openclaw.secrets.aside import aside
@@ -76,11 +75,13 @@ class AzureSecrets:
 
 
 def _ask_library(resource: str) -> Token:
-    identity, errors = import_module("azure.identity"), import_module("azure.core.exceptions")
+    from azure.core.exceptions import ClientAuthenticationError
+    from azure.identity import DefaultAzureCredential
+
     try:
-        with identity.DefaultAzureCredential() as credential:
+        with DefaultAzureCredential() as credential:
             found = credential.get_token(f"{resource}/.default")
-    except errors.ClientAuthenticationError as error:
+    except ClientAuthenticationError as error:
         raise SecretError(
             f"there are no credentials for Azure that work ({type(error).__name__})",
             hint="Run: az login, or set AZURE_CLIENT_ID and its companions.",

@@ -8,7 +8,6 @@ for none. The grammar is in `reference.py`, what providers get and must keep in 
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
 from pathlib import Path
 
 import msgspec
@@ -31,18 +30,6 @@ from openclaw.secrets.surroundings import SecretProvider, Surroundings
 
 # Seconds a value is kept: servers that start together share one look-up, and a rotated secret is seen at the next restart.
 CACHE_SECONDS = 5.0
-
-_PROVIDERS = {
-    "gcp": ("openclaw.secrets.gcp", "GcpSecrets"),
-    "aws": ("openclaw.secrets.aws", "AwsSecrets"),
-    "vault": ("openclaw.secrets.vault", "VaultSecrets"),
-    "azure": ("openclaw.secrets.azure", "AzureSecrets"),
-    "env": ("openclaw.secrets.environment", "EnvironmentSecrets"),
-    "file": ("openclaw.secrets.file", "FileSecrets"),
-    "keychain": ("openclaw.secrets.keychain", "KeychainSecrets"),
-    "exec": ("openclaw.secrets.exec", "ExecSecrets"),
-    "ref": ("openclaw.secrets.named", "NamedSecrets"),
-}
 
 
 class _Flight(msgspec.Struct):
@@ -161,9 +148,49 @@ class Resolver:
     def _provider(self, name: str) -> SecretProvider:
         found = self._providers.get(name)
         if found is None:
-            module, cls = _PROVIDERS[name]
-            found = self._providers[name] = getattr(import_module(module), cls)(self._around)
+            found = self._providers[name] = _made(name, self._around)
         return found
+
+
+def _made(name: str, around: Surroundings) -> SecretProvider:
+    """The provider of that name, loaded when the first reference needs it: most configs use one or two."""
+    match name:
+        case "gcp":
+            from openclaw.secrets.gcp import GcpSecrets
+
+            return GcpSecrets(around)
+        case "aws":
+            from openclaw.secrets.aws import AwsSecrets
+
+            return AwsSecrets(around)
+        case "vault":
+            from openclaw.secrets.vault import VaultSecrets
+
+            return VaultSecrets(around)
+        case "azure":
+            from openclaw.secrets.azure import AzureSecrets
+
+            return AzureSecrets(around)
+        case "env":
+            from openclaw.secrets.environment import EnvironmentSecrets
+
+            return EnvironmentSecrets(around)
+        case "file":
+            from openclaw.secrets.file import FileSecrets
+
+            return FileSecrets(around)
+        case "keychain":
+            from openclaw.secrets.keychain import KeychainSecrets
+
+            return KeychainSecrets(around)
+        case "exec":
+            from openclaw.secrets.exec import ExecSecrets
+
+            return ExecSecrets(around)
+        case _:
+            from openclaw.secrets.named import NamedSecrets
+
+            return NamedSecrets(around)
 
 
 def _failed(reference: Reference, cause: str, hint: str = "", *, passing: bool = False) -> SecretError:

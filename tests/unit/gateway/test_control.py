@@ -15,12 +15,11 @@ import pytest
 from openclaw import __version__
 from openclaw.commands.console import Console
 from openclaw.config.paths import Paths
+from openclaw.control import wire
+from openclaw.control.socket_client import ask, read_frame
 from openclaw.errors import OpenClawError
-from openclaw.gateway import wire
-from openclaw.gateway.client import ask
 from openclaw.gateway.control import ControlServer, own_directory
 from openclaw.gateway.request import CommandRequest
-from openclaw.gateway.terminal import read_frame
 from parts.processes import HANG_GUARD
 
 Work = Callable[[CommandRequest, Console], Awaitable[int]]
@@ -250,7 +249,7 @@ async def test_the_stub_finds_a_gateway_by_port_and_token(tmp_path: Path) -> Non
         server = ControlServer(Paths.from_env(env).control_socket, OneCommand(work), unix=False)
         await server.start()
         program = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "openclaw.cli.main", "mcp", "servers"), env=env, cwd=tmp_path, stdout=-1
+            *(sys.executable, "-m", "openclaw", "mcp", "servers"), env=env, cwd=tmp_path, stdout=-1
         )
         out, _ = await asyncio.wait_for(program.communicate(), HANG_GUARD)
         server.leave()

@@ -9,22 +9,21 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from openclaw.cli.loop import on_signal
 from openclaw.commands.console import duration
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
 from openclaw.config.sections import LoggingSection
+from openclaw.control import wire
+from openclaw.control.event_loop import on_signal
+from openclaw.control.instance import AlreadyRunningError, holder, lock_file, socket_of
+from openclaw.control.socket_client import ask
 from openclaw.errors import OpenClawError
 from openclaw.files import make_directory
-from openclaw.gateway import wire
-from openclaw.gateway.client import ask
-from openclaw.gateway.instance import AlreadyRunningError, holder, lock_file, socket_of
 from openclaw.gateway.service import LABEL, UNIT, launchd_job, systemd_unit
 from openclaw.log import LARGEST_FILE, configure, open_log
 from openclaw.process.detach import start_detached
@@ -75,8 +74,9 @@ async def run(context: Context, parsed: Parsed) -> int:
         token = "gateway.auth" if section.token or section.password else context.paths.gateway_token_file
         context.console.note(f"The gateway is up: http://127.0.0.1:{gateway.port} (token: {token})")
 
-    serve = import_module("openclaw.gateway.gateway").serve
-    await serve(context.paths, context.env, stop=stop, ready=ready, log_as=log_as)
+    from openclaw.gateway.gateway import serve
+
+    await serve(context.paths, context.env, stop=stop, root=context.root, ready=ready, log_as=log_as)
     return 0
 
 
@@ -118,7 +118,7 @@ async def start(context: Context, parsed: Parsed) -> int:
 
 def _program() -> list[str]:
     # Without -P the directory it starts in would come before installed packages.
-    return [sys.executable, "-P", "-m", "openclaw.cli.main"]
+    return [sys.executable, "-P", "-m", "openclaw"]
 
 
 def _said(log: Path, before: BinaryIO) -> str:
