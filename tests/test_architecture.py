@@ -69,7 +69,7 @@ LATE: dict[str, str] = {
     "openclaw.gateway.gateway": "servers are begun to be started before aiohttp's server is loaded",
     "openclaw.mcp": "one module of the engine does not cost all of it",
     "openclaw.mcp.connect": "stdio servers need no HTTP client",
-    "openclaw.mcp_server.backend": "`initialize` is answered before the agent is loaded",
+    "openclaw.mcp_server.orders": "`initialize` is answered before the agent is loaded",
     "openclaw.mcp_server.command": "a client waits while we start",
     "openclaw.mcp_server.serve": "only --verbose needs the journal",
     "openclaw.models.catalog": "one wire does not pay for the other",

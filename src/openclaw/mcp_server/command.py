@@ -1,4 +1,4 @@
-"""`openclaw mcp-server`: its options, read here by hand, since a client waits while we start.
+"""`openclaw mcp-server` and `openclaw order`. The options of the first are read here by hand, since a client waits while we start.
 
 `main` is the fast way in, for the words a client's config holds. Everything else (help, mistakes, `--print-config`) goes through the
 command table like any other command, and ends in `run`.
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from openclaw.commands.dispatch import Context
     from openclaw.commands.parse import Parsed
+    from openclaw.mcp_server.order import Order
 
 _FLAGS = {"-v": "verbose", "--verbose": "verbose", "--local": "local", "--log-json": "log_json"}
 _VALUES = {"--agent": "agent", "--config": "config", "--log-level": "log_level"}
@@ -104,3 +105,51 @@ def _command(program: str) -> list[str]:
     found = os.path.abspath(program if os.sep in program else shutil.which(program) or program)
     # Started as a module, it is a file of ours that nobody can execute.
     return [sys.executable, "-m", "openclaw"] if found.endswith(".py") else [found]
+
+
+async def run_order(context: "Context", parsed: "Parsed") -> int:
+    """`openclaw order`: one order from standard input, its progress and its result as JSON lines.
+
+    For programs, and for `openclaw mcp-server`, which has a running gateway do it this way. The input is what `order_openclaw` takes. The
+    output is `{"session": "…"}`, the short hash by which logs know the conversation, `{"progress": "…"}` any number of times, then
+    `{"result": {"content": […], "isError": …}}`.
+    """
+    from openclaw.content import to_json
+    from openclaw.mcp_server.host import carry_out
+    from openclaw.mcp_server.server import OrderListener
+    from openclaw.protocol.eras import MODERN
+
+    order = await _order(context, waited=parsed.number("waited") or 0.0)
+
+    def say(value: "dict[str, Any]") -> None:
+        context.console.out(to_json(value).decode() + "\n")
+
+    async with context.open_app() as app:
+        result = await carry_out(
+            app,
+            order,
+            agent=parsed.text("agent"),
+            version=parsed.text("revision") or MODERN[0],
+            listener=OrderListener(
+                tell=lambda text: say({"progress": text}), joined=lambda session: say({"session": session})
+            ),
+            # A gateway's servers are up, or on their way; a command waits for them.
+            patience=app.engine.startup_grace if context.surface == "control" else None,
+            workspace=context.cwd,
+        )
+    say({"result": result})
+    return 1 if result["isError"] else 0
+
+
+async def _order(context: "Context", *, waited: float) -> "Order":
+    import msgspec
+
+    from openclaw.errors import UsageError
+    from openclaw.mcp_server.order import read_order
+
+    # By itself: hundreds of megabytes of JSON are forgotten when this returns.
+    given = (await context.console.read()).encode("utf-8", "replace")
+    try:
+        return msgspec.structs.replace(read_order(msgspec.Raw(given)), waited=waited)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise UsageError(f"openclaw order: standard input is not JSON: {error}.") from None

@@ -19,10 +19,10 @@ import msgspec
 
 from openclaw.config.places import home
 from openclaw.control.standard_streams import Line, LogLines, Reader, Writer, take_over
-from openclaw.mcp_server.backend import ChosenBackend
+from openclaw.mcp_server.orders import Orders
 from openclaw.mcp_server.server import Journal, OrderServer
 
-# Seconds from the end of input, or a signal, to the end of the process: orders get a second of it, the host what `backend.py` says,
+# Seconds from the end of input, or a signal, to the end of the process: orders get a second of it, the host what `orders.py` says,
 WITHIN = 1.9
 # and the client this much to read the last answers, and to read the log.
 _LAST_LINES = 0.2
@@ -84,7 +84,7 @@ async def serve(options: Options, descriptors: tuple[int, int]) -> int:
         with suppress(NotImplementedError):
             loop.add_signal_handler(number, leave, 128 + number)
     log = LogLines()
-    backend = ChosenBackend(
+    orders = Orders(
         dict(os.environ),
         _working_directory(),
         agent=options.agent,
@@ -94,7 +94,7 @@ async def serve(options: Options, descriptors: tuple[int, int]) -> int:
         log_as=lambda section: _configure_log(options, log, section.level or "", json_lines=section.json),
     )
     writer = Writer(writing, leave)
-    server = OrderServer(writer.write, backend, _journal(options, log))
+    server = OrderServer(writer.write, orders.carry_out, _journal(options, log))
 
     def receive(lines: list[Line], more: Callable[[], None]) -> None:
         lines.reverse()
@@ -109,7 +109,7 @@ async def serve(options: Options, descriptors: tuple[int, int]) -> int:
     finally:
         deadline.begin(code)
         await server.stop()
-        await backend.close()
+        await orders.close()
         writer.close(_LAST_LINES)
         log.flush(_LAST_LOG)
     return code

@@ -39,7 +39,7 @@ Example: openclaw mcp-server --print-config claude-code\
 _ORDER = Command(
     "order",
     "Carry out one order of a program: JSON on stdin, JSON lines on stdout.",
-    handler="openclaw.mcp_server.order_command:run",
+    handler="openclaw.mcp_server.command:run_order",
     details="""\
 The input is what the tool order_openclaw takes. First comes {"session": "…"}, the
 hash by which logs know the conversation, then progress as {"progress": "…"}, at the end {"result": {…}}.
