@@ -69,7 +69,7 @@ def run(words: Sequence[str], root: Command) -> int:
 
 
 def _open_missing_streams() -> None:
-    """Who was started without one of its streams (`openclaw status <&-`) gets an empty one: its number would be the next file's."""
+    """Open the null device for a standard stream that is closed (`openclaw status <&-`): the next file opened would get its number."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             # The lowest free number is the missing one.
@@ -96,7 +96,7 @@ async def _has_ended() -> bool:
 
 
 def _log_as(shared: Mapping[str, object], section: LoggingSection) -> None:
-    """What was said on the command line goes before what the file says. Who says nothing gets errors, as sentences."""
+    """The command line goes before the config file. Without a level from either, only errors are shown, as plain sentences."""
     level = str(shared.get("log-level") or section.level or "")
     json_lines = bool(shared.get("log-json")) or section.json
     configure(level=level or "error", json_lines=json_lines, plain=not level)

@@ -48,7 +48,7 @@ class Context(msgspec.Struct, frozen=True):
     # All commands there are: program.py has the whole tree.
     root: Command
     surface: Surface = "terminal"
-    # What each terminal has been told (told.py), by the name it gave itself.
+    # What each terminal has been told (notices.py), by the name it gave itself.
     told: "Callable[[str], set[str]]" = lambda terminal: set()
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from openclaw.commands.arguments import prompt_arguments
 from openclaw.commands.dispatch import Context
+from openclaw.commands.notices import say
 from openclaw.commands.parse import Parsed
 from openclaw.commands.references import permit, read_from
 from openclaw.commands.render import (
@@ -22,7 +23,6 @@ from openclaw.commands.render import (
     tool_count,
 )
 from openclaw.commands.sign_in_state import with_sign_ins
-from openclaw.commands.told import say
 from openclaw.commands.waiting import told_of_waiting, tried
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.wording import nearest

@@ -87,12 +87,12 @@ async def _warn(context: Context, engine: Engine) -> None:
         context.console.note(warning)
 
 
-class SignInDesk:
+class SignInPrompt:
     """Signs a person in for calls that turn out to need it. An async context manager that is called with the server and a moment
     (`tool.AskToSignIn`).
 
-    All calls that wait for one server are one sign-in. Who does not sign in is not asked again for that server: the call ends with the
-    command to run, and so do those after it. Where nobody watches a terminal with a browser nobody is asked at all.
+    All calls that wait for one server are one sign-in. A person who does not sign in is not asked again for that server: the call
+    ends with the command to run, and so do those after it. Nobody is asked where there is no terminal with a browser.
     """
 
     def __init__(self, context: Context, engine: Engine, agent: str, *, patience: float = CALL_PATIENCE) -> None:
@@ -104,7 +104,7 @@ class SignInDesk:
         # When somebody signed in here last.
         self._signed_in: dict[str, float] = {}
 
-    async def __aenter__(self) -> "SignInDesk":
+    async def __aenter__(self) -> "SignInPrompt":
         return self
 
     async def __aexit__(self, *exc: object) -> None:

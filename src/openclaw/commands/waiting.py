@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Surface
-from openclaw.commands.told import say
+from openclaw.commands.notices import say
 from openclaw.errors import OpenClawError
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.status import Awaited, EngineEvent, LeftOut

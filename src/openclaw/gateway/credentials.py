@@ -25,7 +25,7 @@ _UNUSABLE = f"A token needs {SHORTEST_TOKEN} characters or more, and no spaces."
 
 
 async def rules_of(config: Config, env: Mapping[str, str], token_file: Path) -> GuardRules:
-    """Who may come in. Raises ConfigError, SecretError or StoreError; a gateway without a token is never the outcome."""
+    """The tokens, hosts and origins that are allowed. There is always a token. Raises ConfigError, SecretError or StoreError."""
     section = config.root.gateway
     tokens: list[str] = []
     mode = section.auth.mode

@@ -24,9 +24,9 @@ from openclaw.config.paths import Paths
 from openclaw.control.config_watch import Look, look_at, watch
 from openclaw.control.instance import Instance, lock_file
 from openclaw.errors import OpenClawError
+from openclaw.gateway.command_runner import CommandRunner
 from openclaw.gateway.control import ControlServer
 from openclaw.gateway.credentials import rules_of
-from openclaw.gateway.desk import CommandDesk
 from openclaw.gateway.feed import LogToFeed
 from openclaw.gateway.guard import GuardRules
 from openclaw.gateway.observer import Observer
@@ -92,8 +92,8 @@ class Gateway:
         self.observer = Observer()
         self._stop = stop
         self._started = time.monotonic()
-        self._desk = CommandDesk(app, root, status=self.status, stop=stop.set)
-        self._control = ControlServer(app.paths.control_socket, self._desk)
+        self._runner = CommandRunner(app, root, status=self.status, stop=stop.set)
+        self._control = ControlServer(app.paths.control_socket, self._runner)
         self._manager: Manager
         self.http: HttpServer
         self._reloader: Reloader
@@ -108,10 +108,10 @@ class Gateway:
         logging.getLogger().addHandler(handler)
         stack.callback(logging.getLogger().removeHandler, handler)
         stack.push_async_callback(self.close)
-        from openclaw.gateway.front import http_server
+        from openclaw.gateway.routes import http_server
 
         self.http = http_server(
-            self.app, self._manager, self._desk, self.observer, rules, snapshot=self.snapshot, busy=self.busy
+            self.app, self._manager, self._runner, self.observer, rules, snapshot=self.snapshot, busy=self.busy
         )
         await self._control.start()
         await self.http.start(self.app.config.root.gateway, sockets)
@@ -129,12 +129,12 @@ class Gateway:
         _log.info("The gateway is up: pid %d, port %d, config %s.", os.getpid(), self.port, self.app.config.file)
 
     def _tell(self, event: EngineEvent) -> None:
-        """Calls are told of a moment after they end: those that ended before this come first."""
+        """Calls are published a moment after they end: those that ended before this event come first."""
         self.app.engine.audit.flush()
         self.observer.engine(event)
 
     async def _prune_sessions(self) -> None:
-        """Now and every day: conversations that have outlived what the config keeps make room."""
+        """Now and every day, remove the conversations that the config no longer keeps."""
         while True:
             try:
                 pruned = await self.app.store.prune(self.app.keep)
@@ -163,7 +163,7 @@ class Gateway:
 
     async def drain(self) -> None:
         """Take no more work, and wait for what runs."""
-        self._desk.is_stopping = True
+        self._runner.take_no_more()
         self._control.leave()
         await self.http.leave()
         self.observer.feed.close()
@@ -193,7 +193,7 @@ class Gateway:
             "configProblem": self._reloader.problem,
             "restartNeeded": self.app.outdated(self.app.config),
             "requests": self.busy(),
-            "isStopping": self._desk.is_stopping,
+            "isStopping": self._runner.is_stopping,
             "servers": await self._servers(),
         }
 

@@ -33,7 +33,7 @@ class CommandRequest(msgspec.Struct, frozen=True):
 
 
 def read_request(payload: bytes) -> CommandRequest | None:
-    """None for another protocol than ours."""
+    """None when it is of another version of the protocol."""
     fields = wire.unpack(payload)
     if len(fields) < _FIELDS or fields[0] != wire.PROTOCOL:
         return None

@@ -18,8 +18,8 @@ from openclaw.gateway.request import CommandRequest
 MOST_INPUT = 320 * 1024 * 1024
 
 
-class FarTerminal:
-    """Make it when a request was taken; `listen` runs beside the command and ends with the connection."""
+class RemoteTerminal:
+    """Made when a request was accepted; `listen` runs beside the command and ends with the connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -72,7 +72,7 @@ class FarTerminal:
             self._catchers.remove(act)
 
     async def exit(self, code: int) -> None:
-        """The last word: everything printed before it has arrived when it does."""
+        """Send the exit code. Everything printed before has arrived when it does."""
         if not self._is_gone:
             self._writer.write(wire.frame(wire.EXIT, str(code).encode()))
             await self._writer.drain()

@@ -23,7 +23,7 @@ from openclaw.plugins.bounded import in_thread
 from openclaw.plugins.contract import PluginContext, PluginFault, PluginHandle, PluginHung, ToolPlugin
 from openclaw.plugins.discover import Found, in_paths, installed
 from openclaw.plugins.fitness import check_config, check_host
-from openclaw.plugins.housed import housed
+from openclaw.plugins.own_thread import in_own_thread
 from openclaw.plugins.thread import PluginThread, within
 from openclaw.tool import Absence, Tool, ToolSource
 from openclaw.version import __version__
@@ -369,7 +369,7 @@ class Plugins:
             handle = await plugin.initialize(context)
             if not isinstance(handle, PluginHandle):
                 raise PluginFault("its initialize gave something that is not a PluginHandle")
-            return handle if thread is None else housed(handle, name, thread)
+            return handle if thread is None else in_own_thread(handle, name, thread)
 
         try:
             handle = await within(thread, "initialize", initialize, self._start_seconds)
