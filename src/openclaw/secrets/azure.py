@@ -12,9 +12,9 @@ import time
 from openclaw.errors import SecretError
 from openclaw.secrets.aside import aside
 from openclaw.secrets.program import ask_vendor, find_vendor, missing
+from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.reference import split_first, split_fragment
 from openclaw.secrets.rest import StoreApi, explain
-from openclaw.secrets.surroundings import Surroundings
 from openclaw.secrets.token import KeptToken, Token
 
 _CLOUDS = ("vault.azure.net", "vault.azure.cn", "vault.usgovcloudapi.net")
@@ -27,10 +27,10 @@ _AT_LEAST = 300.0
 
 
 class AzureSecrets:
-    def __init__(self, around: Surroundings, address: str = "https://{vault}.{cloud}") -> None:
-        self._around = around
+    def __init__(self, dependencies: ProviderDependencies, address: str = "https://{vault}.{cloud}") -> None:
+        self._dependencies = dependencies
         self._address = address
-        self._endpoint = StoreApi(around.env, around.timeout)
+        self._endpoint = StoreApi(dependencies.env, dependencies.timeout)
         # One token for each cloud.
         self._tokens = {cloud: KeptToken(lambda cloud=cloud: self._sign_in(cloud)) for cloud in _CLOUDS}  # type: ignore[misc]
 
@@ -56,13 +56,13 @@ class AzureSecrets:
 
     async def _sign_in(self, cloud: str) -> Token:
         resource = f"https://{cloud}"
-        if self._around.installed("azure.identity"):
+        if self._dependencies.installed("azure.identity"):
             return await aside(lambda: _ask_library(resource))
-        program = find_vendor("az", self._around)
+        program = find_vendor("az", self._dependencies)
         if not program:
             raise missing("az", "azure-identity", "Azure")
         argv = [program, "account", "get-access-token", f"--resource={resource}", "--output=json"]
-        printed = await ask_vendor(argv, self._around, "AZURE_")
+        printed = await ask_vendor(argv, self._dependencies, "AZURE_")
         try:
             answer = json.loads(printed)
         except ValueError:
