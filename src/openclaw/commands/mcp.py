@@ -160,7 +160,7 @@ async def tools(context: Context, parsed: Parsed) -> int:
 
 
 def _unlisted(status: ServerStatus) -> str:
-    """Why a server that was asked did not list its tools; empty when it did, or is not to run."""
+    """Why a server did not list its tools; empty when it did, or is switched off."""
     if status.state in ("ready", "disabled") or trouble(status):
         return trouble(status)
     return f"MCP server '{status.name}' is {status.state}."
@@ -181,19 +181,19 @@ async def status(context: Context, parsed: Parsed) -> int:
 
 
 async def _last_words(manager: Manager, status: ServerStatus, agent: str) -> str:
-    """What a program that did not come up wrote of it: mostly it says what it lacks."""
+    """The last lines that a program which did not start wrote to standard error: mostly they say what it lacks."""
     if status.state not in ("restarting", "failed") or status.transport != "stdio":
         return ""
     try:
         spec = manager.server(status.name, agent).spec
     except UsageError:
-        # One that cannot be started as it is configured has never said a word.
+        # A server that cannot be started as it is configured has written nothing.
         return ""
     return await asyncio.to_thread(manager.logbook.telling, spec)
 
 
 async def _reached(manager: Manager, name: str, agent: str) -> None:
-    """Wait until a server is up or is known not to come; a server that cannot run at all is left to its status."""
+    """Wait until a server is up, or has failed to start. One that cannot run at all is not waited for."""
     if any(one.name == name and one.state in ("disabled", "failed") for one in manager.status(agent)):
         return
     supervisor = manager.server(name, agent)
@@ -232,7 +232,7 @@ async def refresh(context: Context, parsed: Parsed) -> int:
 
 
 def _in_turns(manager: Manager, jobs: Sequence[Awaitable[T]]) -> list[Awaitable[T]]:
-    """The same jobs, no more of them at a time than servers may run."""
+    """The same jobs, at most as many at a time as servers may run."""
     places = asyncio.Semaphore(manager.places)
 
     async def turn(job: Awaitable[T]) -> T:
@@ -350,7 +350,7 @@ async def _from_each(
     name: str,
     rows_of: Callable[[str, Supervisor], Awaitable[list[dict[str, Any]]]],
 ) -> list[dict[str, Any]]:
-    """The rows of one server; without a name, of every server that can be had, with a word about each that cannot."""
+    """The rows of one server; without a name, of every server that can be reached, with a line about each that cannot."""
     if name:
         return await rows_of(name, manager.server(name, agent))
     listed = manager.status(agent)
