@@ -20,9 +20,9 @@ from openclaw import errors
 from openclaw.agent import events
 from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Argument, Command, Option, Parsed, usage
-from openclaw.commands.table import ROOT
 from openclaw.config.schema import Field, Table, tables
 from openclaw.mcp import events as server_events
+from openclaw.program import ROOT
 
 HERE = Path(__file__).parent.parent
 DOCS = HERE / "docs"
@@ -135,6 +135,8 @@ def shared_options() -> str:
 def _command(command: Command, trail: tuple[str, ...], level: str) -> Iterator[str]:
     yield f"{level} openclaw {' '.join(trail)}"
     yield command.summary
+    if command.hidden:
+        yield "For programs: `openclaw -h` does not list it."
     if command.children:
         if command.default:
             yield f"Without another word: `{command.default}`."

@@ -9,7 +9,7 @@ import uvloop
 
 from bench.contenders.driver import serve
 from bench.ours.engine import Ours
-from openclaw.cli.main import GARBAGE_AFTER
+from openclaw.__main__ import GARBAGE_AFTER
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:

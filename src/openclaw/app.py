@@ -14,13 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import date
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 from weakref import WeakSet
 
-from openclaw.agent.agent import Agent, Parts, Settings
+from openclaw.agent.agent import Agent, AgentDependencies, Settings
 from openclaw.agent.attachments import Attachment, Transcribe, discard, incoming
 from openclaw.agent.events import Sink
 from openclaw.agent.loop import RunOutcome
@@ -39,7 +38,7 @@ from openclaw.models.catalog import OFFLINE, Models, Selection
 from openclaw.models.configured import misnamed, provider_specs
 from openclaw.plugins.configured import plugin_rules
 from openclaw.plugins.contract import ToolPlugin
-from openclaw.plugins.loader import Host, Plugins, open_plugins
+from openclaw.plugins.loader import LoaderDependencies, Plugins, open_plugins
 from openclaw.plugins.mcp_client import MCP_CLIENT, MCP_MANAGE, mcp_client
 from openclaw.reply import CallRecord, Collector, Reply
 from openclaw.sessions.key import new_key
@@ -222,7 +221,7 @@ class App:
                 parallel_calls=spec.max_concurrent,
                 summaries=selection.name != OFFLINE,
             ),
-            Parts(
+            AgentDependencies(
                 provider_stream=selection.provider.stream,
                 store=self.store,
                 sources=(workplace.native(skills), plugins),
@@ -283,7 +282,9 @@ class App:
             return None
 
         async def transcribe(recording: Attachment) -> str:
-            transcriber = import_module("openclaw.agent.transcription").Transcriber(
+            from openclaw.agent.transcription import Transcriber
+
+            transcriber = Transcriber(
                 base_url=section.base_url,
                 model=section.model,
                 api_key=await self.engine.resolve(secret_text(section.api_key)),
@@ -327,7 +328,7 @@ class App:
                     manager = await self.engine.manager()
                     self._plugins = await open_plugins(
                         await plugin_rules(self.config, self.engine.resolve),
-                        Host(self.paths.data_dir / "plugins"),
+                        LoaderDependencies(self.paths.data_dir / "plugins"),
                         built_in=self._built_in,
                         reserved=(*NATIVE_NAMES, MCP_MANAGE),
                         server_of=lambda agent, name: manager.owner_of(name, agent),
@@ -347,7 +348,7 @@ class App:
         manager.start(one.settings.id, first=tool)
         manager.retry(one.settings.id)
         await manager.readiness.listed(one.settings.id, text=tool or None)
-        await asyncio.gather(*(source.settle(one.settings.id, float("inf")) for source in one.parts.sources))
+        await asyncio.gather(*(source.settle(one.settings.id, float("inf")) for source in one.dependencies.sources))
         manager.readiness.tell_left_out(one.settings.id)
         return one
 

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import cached_property
-from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -98,7 +97,9 @@ class Engine:
     def _warn(self) -> None:
         """One line for each server whose credentials stand in the config in plain sight."""
         if any(specs for specs in self._specs().values()):
-            for texts in import_module("openclaw.secrets.plaintext").server_warnings(self.config).values():
+            from openclaw.secrets.plaintext import server_warnings
+
+            for texts in server_warnings(self.config).values():
                 for text in texts:
                     _log.warning("%s", text)
 
@@ -149,20 +150,23 @@ class Engine:
 
     @cached_property
     def resolver(self) -> "Resolver":
-        resolver: Resolver = import_module("openclaw.secrets.resolve").Resolver.of(self.config, self.env)
-        return resolver
+        from openclaw.secrets.resolve import Resolver
+
+        return Resolver.of(self.config, self.env)
 
     @cached_property
     def credentials(self) -> "Credentials":
         """Loaded with the first server that has an address: commands for local servers pay nothing for it."""
-        credentials: Credentials = import_module("openclaw.auth.credentials").Credentials(
+        from openclaw.auth.credentials import Credentials
+        from openclaw.net.client import ClientOptions
+        from openclaw.net.proxy import ProxyRules
+
+        credentials = Credentials(
             self.paths.tokens_dir,
             resolve=self.resolve,
             key=secret_text(self.config.root.token_store.key),
             # The way out that servers take: behind a proxy nobody could sign in otherwise.
-            network=import_module("openclaw.net.client").ClientOptions(
-                proxies=import_module("openclaw.net.proxy").ProxyRules.from_environment(self.env)
-            ),
+            network=ClientOptions(proxies=ProxyRules.from_environment(self.env)),
         )
         self._exit.push_async_callback(credentials.close)
         return credentials

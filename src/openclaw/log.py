@@ -14,7 +14,7 @@ import sys
 import time
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.files import make_directory
@@ -54,11 +54,19 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 _installed: list[logging.Handler] = []
 
 
+class LogStream(Protocol):
+    """What takes log lines: standard error, or something that never waits for its reader."""
+
+    def write(self, text: str, /) -> object: ...
+
+    def flush(self) -> object: ...
+
+
 def configure(
     *,
     level: str = "info",
     json_lines: bool = False,
-    stream: TextIO | None = None,
+    stream: LogStream | None = None,
     file: Path | None = None,
     own: Path | None = None,
     plain: bool = False,
@@ -167,7 +175,7 @@ class JsonLine(logging.Formatter):
         return json.dumps(event)
 
 
-class _Stream(logging.StreamHandler[TextIO]):
+class _Stream(logging.StreamHandler[Any]):
     """Writes lines, and keeps quiet when nobody can take them (a closed terminal, a full disk)."""
 
     def handleError(self, record: logging.LogRecord) -> None:

@@ -8,7 +8,6 @@ takes a while to load: values that plain_schema.py vouches for do without it the
 
 from collections.abc import Iterator
 from functools import cache
-from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +52,9 @@ _DRAFTS = {
 
 @cache
 def _library() -> Any:
-    return import_module("jsonschema_rs")
+    import jsonschema_rs
+
+    return jsonschema_rs
 
 
 @cache

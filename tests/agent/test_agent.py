@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from openclaw.agent.agent import Agent, Parts, Settings
+from openclaw.agent.agent import Agent, AgentDependencies, Settings
 from openclaw.agent.events import Compacted, Event, RunEnd
 from openclaw.agent.loop import RunOutcome
 from openclaw.agent.transcript import INTERRUPTED
@@ -79,7 +79,7 @@ def desk(store: Store, workspace: Path, model: Script, *tools: Tool, denied: str
     events: list[Event] = []
     audited: list[tuple[str, str]] = []
     source = Source(list(tools))
-    parts = Parts(
+    parts = AgentDependencies(
         provider_stream=model.stream,
         store=store,
         sources=(source,),
@@ -215,7 +215,7 @@ async def test_a_tool_whose_server_is_away_says_why(store: Store, tmp_path: Path
 async def test_of_two_tools_with_one_name_the_first_source_counts(store: Store, tmp_path: Path) -> None:
     first, second = tool("echo", echo, label="native"), tool("echo", echo, label="other")
     here = desk(store, tmp_path, Script([]), first)
-    parts = replace(here.agent.parts, sources=(Source([first]), Source([second])))
+    parts = replace(here.agent.dependencies, sources=(Source([first]), Source([second])))
 
     assert Agent(here.agent.settings, parts).tools() == (first,)
 

@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from openclaw.agent.agent import Agent, Parts, Settings
+from openclaw.agent.agent import Agent, AgentDependencies, Settings
 from openclaw.agent.events import Event, RunEnd, ToolEnd, ToolStart
 from openclaw.content import Text, ToolMessage
 from openclaw.models.scripted import Scripted, ScriptedCall, ScriptedTurn
@@ -33,7 +33,7 @@ async def agent(home: Path, model: Scripted, **policy: Any) -> AsyncIterator[Age
     audit = AuditLog(state / "audit.jsonl")
     rules = Policy([PolicyLayer("tools", **policy)])
 
-    parts = Parts(
+    parts = AgentDependencies(
         provider_stream=model.stream,
         store=store,
         sources=(native_tools(Fence(refused=(state, state / "openclaw.json"))),),
@@ -140,7 +140,7 @@ async def test_a_held_model_can_be_left_by_a_deadline(tmp_path: Path) -> None:
     events: list[Event] = []
     async with agent(tmp_path, model) as one:
         outcome = await one.turn(user("Hurry."), session_key=KEY, sink=events.append, deadline=0.05)
-        async with one.parts.store.turn(KEY, "main") as turn:
+        async with one.dependencies.store.turn(KEY, "main") as turn:
             remembered = turn.history()
 
     assert (outcome.reason, outcome.text) == ("deadline", "Let me think")

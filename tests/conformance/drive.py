@@ -216,7 +216,7 @@ async def sign_in(env: Mapping[str, str]) -> None:
 
 async def command(env: Mapping[str, str], *words: str) -> str:
     program = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "openclaw.cli.main", *words),
+        *(sys.executable, "-m", "openclaw", *words),
         env=dict(env),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -7,8 +7,8 @@ import pytest
 
 from openclaw.commands.parse import Command
 from openclaw.commands.slash import BUILT_IN
-from openclaw.commands.table import ROOT as TABLE
 from openclaw.config.schema import fields
+from openclaw.program import ROOT as TABLE
 from parts.pages import DOCS, ROOT, Stage, name_of, pages, story
 
 # README.md has a test of its own, which does nothing but what it says.

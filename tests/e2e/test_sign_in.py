@@ -15,7 +15,8 @@ import pytest
 
 from openclaw.commands.console import Browse, Console
 from openclaw.commands.dispatch import Context
-from openclaw.commands.sign_in import SignInDesk
+from openclaw.commands.sign_in import SignInPrompt
+from openclaw.commands.table import tree
 from openclaw.config.load import load_config
 from openclaw.engine import Engine
 from parts.auth_server import AuthServer, surf
@@ -376,9 +377,9 @@ async def test_a_sign_in_that_is_interrupted_ends_that_call_and_the_turn_goes_on
 
 
 @asynccontextmanager
-async def desk_of(
+async def prompt_of(
     home: Home, browse: Browse, said: list[str], patience: float, **console_parts: Any
-) -> AsyncIterator[SignInDesk]:
+) -> AsyncIterator[SignInPrompt]:
     console = Console(out=said.append, err=said.append, interactive=True, browse=browse, **console_parts)
     async with Engine(load_config(home.paths, home.environ), paths=home.paths, env=home.environ) as engine:
         context = Context(
@@ -388,9 +389,10 @@ async def desk_of(
             cwd=home.folder,
             open_app=nullcontext,  # type: ignore[arg-type]
             open_engine=lambda: nullcontext(engine),
+            root=tree(),
         )
-        async with SignInDesk(context, engine, "main", patience=patience) as desk:
-            yield desk
+        async with SignInPrompt(context, engine, "main", patience=patience) as prompt:
+            yield prompt
 
 
 async def test_a_person_who_does_nothing_holds_a_call_up_for_a_while_only(server: AuthServer, home: Home) -> None:
@@ -399,10 +401,10 @@ async def test_a_person_who_does_nothing_holds_a_call_up_for_a_while_only(server
     async def browse(address: str) -> bool:
         return True
 
-    async with desk_of(home, browse, said, 0.05) as desk:
+    async with prompt_of(home, browse, said, 0.05) as prompt:
         now = time.monotonic()
-        assert await asyncio.gather(desk("files", now), desk("files", now)) == [False, False]
-        assert not await desk("files", time.monotonic())
+        assert await asyncio.gather(prompt("files", now), prompt("files", now)) == [False, False]
+        assert not await prompt("files", time.monotonic())
     assert sum("Ctrl-C goes on without it" in line for line in said) == 1
     assert said[-1].startswith("Going on without a sign-in to files: ")
 
@@ -414,9 +416,9 @@ async def test_a_sign_in_that_could_only_be_begun_is_none_for_the_calls_before_i
         """The screen goes away once the person was told."""
         return next(screens)
 
-    async with desk_of(home, browse, [], 60) as desk:
+    async with prompt_of(home, browse, [], 60) as prompt:
         began = time.monotonic()
-        assert [await desk("files", began), await desk("files", began)] == [False, False]
+        assert [await prompt("files", began), await prompt("files", began)] == [False, False]
 
 
 async def test_a_screen_that_fails_costs_the_call_its_sign_in_and_nothing_else(home: Home) -> None:
@@ -425,8 +427,8 @@ async def test_a_screen_that_fails_costs_the_call_its_sign_in_and_nothing_else(h
     async def browse(address: str) -> bool:
         raise OSError("No screen any more.")
 
-    async with desk_of(home, browse, said, 60) as desk:
-        assert not await desk("files", time.monotonic())
+    async with prompt_of(home, browse, said, 60) as prompt:
+        assert not await prompt("files", time.monotonic())
     assert said == ["Going on without a sign-in to files: No screen any more.\n"]
 
 
@@ -441,8 +443,8 @@ async def test_a_sign_in_that_cannot_be_interrupted_is_over_when_the_call_goes_o
         raise OSError("No signals here.")
         yield
 
-    async with desk_of(home, browse, said, 60, interruptible=interruptible) as desk:
-        assert not await desk("files", time.monotonic())
+    async with prompt_of(home, browse, said, 60, interruptible=interruptible) as prompt:
+        assert not await prompt("files", time.monotonic())
         names = [getattr(task.get_coro(), "__name__", "") for task in asyncio.all_tasks()]
         assert "sign_in" not in names
     assert said[-1] == "Going on without a sign-in to files: No signals here.\n"
@@ -458,11 +460,11 @@ async def test_a_call_that_was_sent_before_a_sign_in_and_refused_after_it_asks_f
             surfing.append(asyncio.create_task(surf(address)))
         return True
 
-    async with desk_of(home, browse, [], 60) as desk:
+    async with prompt_of(home, browse, [], 60) as prompt:
         began = time.monotonic()
-        assert [await desk("files", began), await desk("files", began)] == [True, True]
+        assert [await prompt("files", began), await prompt("files", began)] == [True, True]
         assert len(surfing) == 1
-        assert await desk("files", time.monotonic())
+        assert await prompt("files", time.monotonic())
         assert len(surfing) == 2
         await asyncio.gather(*surfing)
 

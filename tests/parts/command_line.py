@@ -18,7 +18,7 @@ from openclaw.config.paths import Paths
 from parts import stdio_server
 from parts.executable import python_program
 
-PROGRAM = (sys.executable, "-m", "openclaw.cli.main")
+PROGRAM = (sys.executable, "-m", "openclaw")
 
 
 def parts_server(*options: str, **entry: Any) -> dict[str, Any]:

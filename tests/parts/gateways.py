@@ -19,6 +19,7 @@ import aiohttp
 
 from openclaw.config.paths import Paths
 from openclaw.gateway.gateway import Gateway, serve
+from openclaw.program import ROOT
 from parts.processes import HANG_GUARD, server_command
 
 READY = "The gateway is up: "
@@ -77,7 +78,7 @@ class Home:
         )
 
 
-PROGRAM = [sys.executable, "-m", "openclaw.cli.main"]
+PROGRAM = [sys.executable, "-m", "openclaw"]
 
 
 @contextmanager
@@ -160,7 +161,7 @@ class Running:
 async def running(place: Home) -> AsyncIterator[Running]:
     stop = asyncio.Event()
     up: asyncio.Future[Gateway] = asyncio.get_running_loop().create_future()
-    task = asyncio.create_task(serve(place.paths, place.env, stop=stop, ready=up.set_result))
+    task = asyncio.create_task(serve(place.paths, place.env, stop=stop, root=ROOT, ready=up.set_result))
     await asyncio.wait({task, up}, return_when=asyncio.FIRST_COMPLETED, timeout=HANG_GUARD)
     if not up.done():
         await task

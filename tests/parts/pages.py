@@ -177,7 +177,7 @@ class Stage:
     def end(self) -> None:
         """Stop the gateway that a page started and did not stop, because it failed before that."""
         if (self.home / ".openclaw" / "py" / "gateway.lock").exists():
-            argv = [sys.executable, "-m", "openclaw.cli.main", "gateway", "stop"]
+            argv = [sys.executable, "-m", "openclaw", "gateway", "stop"]
             subprocess.run(argv, cwd=self.home, env=self.env, timeout=SECONDS, check=False, stdout=subprocess.DEVNULL)
 
     def path(self, written: str) -> Path:

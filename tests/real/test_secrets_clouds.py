@@ -32,7 +32,7 @@ from openclaw.errors import SecretError
 from openclaw.secrets.azure import AzureSecrets
 from openclaw.secrets.gcp import GcpSecrets
 from openclaw.secrets.resolve import Resolver
-from openclaw.secrets.surroundings import Surroundings
+from openclaw.secrets.provider import ProviderDependencies
 
 async def nothing(value):
     return value
@@ -49,8 +49,8 @@ async def main():
                 file.write_text(value)
                 value = str(file)
             os.environ[name] = value
-        around = Surroundings(SecretsSection(), os.environ, Path, nothing, 60.0)
-        providers = {"gcp": GcpSecrets(around, cloud.url), "azure": AzureSecrets(around, cloud.url)}
+        dependencies = ProviderDependencies(SecretsSection(), os.environ, Path, nothing, 60.0)
+        providers = {"gcp": GcpSecrets(dependencies, cloud.url), "azure": AzureSecrets(dependencies, cloud.url)}
         try:
             value = await Resolver(SecretsSection(timeout_ms=90_000), {}, providers=providers).resolve(reference)
         except SecretError as error:

@@ -427,7 +427,10 @@ def test_a_closed_pipe_ends_the_program_quietly(person: Program) -> None:
 
 
 def test_a_command_that_serves_nothing_never_loads_the_http_server_library(person: Program) -> None:
-    program = "import sys; from openclaw.cli.local import run; run(['status']); sys.exit(int('aiohttp' in sys.modules))"
+    program = (
+        "import sys; from openclaw.cli.local import run; from openclaw.program import ROOT; run(['status'], ROOT); "
+        "sys.exit(int('aiohttp' in sys.modules))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,
@@ -444,6 +447,16 @@ def test_help_is_there_for_every_group(person: Program, line: str) -> None:
     ran = person.run(*line.split())
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("Usage: openclaw")
+
+
+def test_help_lists_what_people_type_and_not_what_programs_use(person: Program) -> None:
+    ran = person.run("-h")
+    listed = {words[0] for line in ran.out.splitlines() if line.startswith("  ") and (words := line.split())}
+    assert ({"agent", "chat", "mcp-server"} & listed, {"line", "order"} & listed) == (
+        {"agent", "chat", "mcp-server"},
+        set(),
+    )
+    assert person.run("order", "-h").out.startswith("Usage: openclaw order")
 
 
 GREET = {

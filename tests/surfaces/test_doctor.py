@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from openclaw import __version__
-from openclaw.commands.doctor import Check
-from openclaw.gateway.doctor import judge
-from openclaw.gateway.instance import Holder
+from openclaw.commands.doctor import Check, judge
+from openclaw.control.instance import Holder
 from openclaw.process.guardian import VARIABLE
 from parts.auth_server import AuthServer
 from parts.gateways import Home, gateway_process, home, stdio_server

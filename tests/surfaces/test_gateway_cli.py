@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.gateway import wire
+from openclaw.control import wire
 from parts.gateways import PROGRAM, GatewayProcess, Home, gateway_process, home, stdio_server
 from parts.processes import HANG_GUARD, server_command
 
@@ -74,7 +74,7 @@ def test_the_way_to_the_gateway_loads_next_to_nothing(gateway: GatewayProcess) -
 import sys
 before = set(sys.modules)
 sys.argv = ["openclaw", "mcp", "call", "part__echo", "text=hi"]
-from openclaw.cli.main import main
+from openclaw.__main__ import main
 code = main()
 print(code, *sorted(name.partition(".")[0] for name in set(sys.modules) - before))
 """

@@ -176,7 +176,7 @@ def test_a_client_config_says_where_our_files_are_when_this_shell_does(tmp_path:
 
 
 def test_a_client_config_names_the_module_where_there_is_no_program(tmp_path: Path) -> None:
-    module = [sys.executable, "-m", "openclaw.cli.main", "mcp-server"]
+    module = [sys.executable, "-m", "openclaw", "mcp-server"]
     done = subprocess.run(
         [*module, "--print-config", "cursor"], capture_output=True, text=True, env=environment(tmp_path), cwd=tmp_path
     )

@@ -187,7 +187,7 @@ async def test_attachments_are_gone_after_an_order_and_after_a_cancelled_one(tmp
 
 NOISE = """
 import os, subprocess, sys, threading, warnings
-from openclaw.mcp_server.stdio import take_over
+from openclaw.control.standard_streams import take_over
 sys.stdout.write("buffered before")
 reading, writing = take_over()
 print("print")
@@ -215,7 +215,7 @@ def test_whatever_is_printed_by_whomever_goes_to_stderr(tmp_path: Path) -> None:
 def test_a_working_directory_that_is_gone_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / "gone").mkdir()
     # Without its launcher: where the checkout's path is long that is a shell script, and shells complain.
-    program = [sys.executable, "-m", "openclaw.cli.main", "mcp-server"]
+    program = [sys.executable, "-m", "openclaw", "mcp-server"]
     command = ["/bin/sh", "-c", 'cd gone && rmdir ../gone && exec "$@"', "sh", *program]
     line = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
     finished = subprocess.run(command, input=line, capture_output=True, env=environment(tmp_path), cwd=tmp_path)

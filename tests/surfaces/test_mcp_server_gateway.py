@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import openclaw
+from openclaw.control.standard_streams import LINE_BYTES
 from openclaw.gateway.terminal import MOST_INPUT
 from openclaw.log import short_hash
-from openclaw.mcp_server.stdio import LINE_BYTES
 from parts import media_server
 from parts.gateways import Home, gateway_process, home, running, stdio_server
 from parts.model_servers import Answer, Call, ChatServer, Hold
@@ -161,9 +161,9 @@ async def test_a_gateway_that_is_killed_in_the_middle_is_an_error_and_the_next_o
 
 OTHER_VERSION = """
 import sys
-import openclaw
-openclaw.__version__ = "9.9.9"
-from openclaw.cli.mcp_server import main
+import openclaw.version
+openclaw.version.__version__ = "9.9.9"
+from openclaw.mcp_server.command import main
 sys.exit(main([]))
 """
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from openclaw.content import PICTURES
-from openclaw.mcp_server.inbound import TEXTS
+from openclaw.mcp_server.attachments import TEXTS
 from parts.documents import pdf
 from parts.media_server import png, wav
 from parts.model_servers import Answer, ChatServer

@@ -46,7 +46,7 @@ class Settings(msgspec.Struct, frozen=True):
     summaries: bool = True
 
 
-class Parts(msgspec.Struct, frozen=True):
+class AgentDependencies(msgspec.Struct, frozen=True):
     """What an agent works with. `skills` is the skills section of the prompt; sources come in the order models see them."""
 
     provider_stream: ProviderStream
@@ -64,22 +64,22 @@ class Parts(msgspec.Struct, frozen=True):
 
 class Agent(msgspec.Struct, frozen=True):
     settings: Settings
-    parts: Parts
+    dependencies: AgentDependencies
 
     def tools(self) -> tuple[Tool, ...]:
         """What the model is offered now: every source's tools that policy admits. Of two with one name the first counts."""
         found: dict[str, Tool] = {}
-        for source in self.parts.sources:
+        for source in self.dependencies.sources:
             for tool in source.tools(self.settings.id):
-                if tool.name not in found and self.parts.policy_decide(tool, self.settings.id).allowed:
+                if tool.name not in found and self.dependencies.policy_decide(tool, self.settings.id).allowed:
                     found[tool.name] = tool
         return tuple(found.values())
 
     def absences(self) -> tuple[Absence, ...]:
         """Why a tool is missing: what the sources say, and what policy hides."""
         agent = self.settings.id
-        told = [absence for source in self.parts.sources for absence in source.absences(agent)]
-        decided = [(tool.name, self.parts.policy_decide(tool, agent)) for tool in self.hidden()]
+        told = [absence for source in self.dependencies.sources for absence in source.absences(agent)]
+        decided = [(tool.name, self.dependencies.policy_decide(tool, agent)) for tool in self.hidden()]
         return (*told, *(Absence(name, OwnWords(decision.rule), decision.where) for name, decision in decided))
 
     def hidden(self) -> tuple[Tool, ...]:
@@ -87,9 +87,9 @@ class Agent(msgspec.Struct, frozen=True):
         agent = self.settings.id
         return tuple(
             tool
-            for source in self.parts.sources
+            for source in self.dependencies.sources
             for tool in source.tools(agent)
-            if not self.parts.policy_decide(tool, agent).allowed
+            if not self.dependencies.policy_decide(tool, agent).allowed
         )
 
     async def turn(
@@ -113,14 +113,14 @@ class Agent(msgspec.Struct, frozen=True):
         `deadline` is seconds for all of it, of which `spent` are gone already. Raises SessionBusyError when they are over before the
         session is free, StoreError when the session cannot be read or written, and CancelledError after the transcript is closed.
         """
-        agent, began = self.settings.id, self.parts.clock() - spent
+        agent, began = self.settings.id, self.dependencies.clock() - spent
 
         def left() -> float:
-            return FOREVER if deadline is None else max(0.0, deadline - (self.parts.clock() - began))
+            return FOREVER if deadline is None else max(0.0, deadline - (self.dependencies.clock() - began))
 
         async with self._taken(session_key, deadline, left()) as stored:
             known = min(patience, left())
-            await asyncio.gather(*(source.settle(agent, known) for source in self.parts.sources))
+            await asyncio.gather(*(source.settle(agent, known) for source in self.dependencies.sources))
             settled()
             turn = _TurnHost(self, stored, message, self.system_prompt(), sink, self.settings.window)
             outcome = await run(
@@ -133,18 +133,18 @@ class Agent(msgspec.Struct, frozen=True):
                     workspace=self.settings.workspace,
                     max_turns=self.settings.max_turns,
                     deadline=deadline,
-                    spent=self.parts.clock() - began,
+                    spent=self.dependencies.clock() - began,
                     sign_in=sign_in,
                     max_tokens=self.settings.max_tokens,
                     parallel_calls=self.settings.parallel_calls,
                     hidden=self.hidden,
                     absent=self.absences,
                 ),
-                provider_stream=self.parts.provider_stream,
+                provider_stream=self.dependencies.provider_stream,
                 tools=turn.offer,
                 invoke=turn.call,
                 sink=sink,
-                clock=self.parts.clock,
+                clock=self.dependencies.clock,
                 on_message=turn.write,
                 prepare=turn.prepare,
                 shorten=turn.shorten,
@@ -158,7 +158,7 @@ class Agent(msgspec.Struct, frozen=True):
         """The session, when it is this turn's. Raises SessionBusyError when that takes longer than the time there is."""
         async with AsyncExitStack() as stack:
             try:
-                waiting = self.parts.store.turn(session_key, self.settings.id, patience=left)
+                waiting = self.dependencies.store.turn(session_key, self.settings.id, patience=left)
                 stored = await stack.enter_async_context(waiting)
             except SessionBusyError:
                 # Told of the whole time, of which some may have gone by before.
@@ -166,14 +166,14 @@ class Agent(msgspec.Struct, frozen=True):
             yield stored
 
     def system_prompt(self) -> str:
-        contexts = [source.context(self.settings.id) for source in self.parts.contexts]
+        contexts = [source.context(self.settings.id) for source in self.dependencies.contexts]
         return system_prompt(
             PromptParts(
                 name=self.settings.name or self.settings.id,
                 workspace=self.settings.workspace,
-                today=self.parts.today(),
+                today=self.dependencies.today(),
                 instructions=self.settings.instructions,
-                skills=self.parts.skills,
+                skills=self.dependencies.skills,
                 contexts=contexts,
             )
         )
@@ -184,11 +184,11 @@ class Agent(msgspec.Struct, frozen=True):
             tool,
             call,
             invocation,
-            policy_decide=self.parts.policy_decide,
-            checker_cache=self.parts.checker_cache,
-            audit=self.parts.audit,
-            clock=self.parts.clock,
-            running=self.parts.running,
+            policy_decide=self.dependencies.policy_decide,
+            checker_cache=self.dependencies.checker_cache,
+            audit=self.dependencies.audit,
+            clock=self.dependencies.clock,
+            running=self.dependencies.running,
         )
 
 
@@ -212,7 +212,7 @@ class _TurnHost(msgspec.Struct):
     async def call(self, call: ToolCall, invocation: Invocation) -> ToolResult:
         tool = self.offered.get(call.name) or await self.behind_sign_in(call.name, invocation)
         if tool is None:
-            self.agent.parts.audit.ended(AuditEntry(call, invocation, None), "unknown", 0.0)
+            self.agent.dependencies.audit.ended(AuditEntry(call, invocation, None), "unknown", 0.0)
             return unknown(call, self.offered, self.agent.absences())
         return await self.agent.invoke(tool, call, invocation)
 
@@ -222,7 +222,7 @@ class _TurnHost(msgspec.Struct):
             return None
         servers = (one.sign_in for one in self.agent.absences() if one.sign_in and fnmatchcase(name, one.name))
         server = next(servers, None)
-        if server is None or not await invocation.sign_in(server, self.agent.parts.clock()):
+        if server is None or not await invocation.sign_in(server, self.agent.dependencies.clock()):
             return None
         return next((tool for tool in self.agent.tools() if tool.name == name), None)
 
@@ -261,4 +261,4 @@ class _TurnHost(msgspec.Struct):
         settings = self.agent.settings
         if not settings.summaries:
             return ""
-        return await written_summary(messages, settings.model, settings.window, self.agent.parts.provider_stream)
+        return await written_summary(messages, settings.model, settings.window, self.agent.dependencies.provider_stream)

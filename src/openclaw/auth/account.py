@@ -40,7 +40,7 @@ _CHOICES: Final = (
 )
 
 
-class Around(msgspec.Struct, frozen=True):
+class AuthDependencies(msgspec.Struct, frozen=True):
     """What all accounts of a program share."""
 
     store: TokenStore
@@ -51,20 +51,20 @@ class Around(msgspec.Struct, frozen=True):
 
 
 class Account:
-    def __init__(self, spec: ServerSpec, url: str, around: Around) -> None:
+    def __init__(self, spec: ServerSpec, url: str, dependencies: AuthDependencies) -> None:
         self.spec = spec
         self.url = url
-        self.around = around
+        self.dependencies = dependencies
         self.settings = spec.auth or AuthSpec()
         rules = rules_for(url, allow_private=spec.allow_private)
-        self.exchange = Exchange(rules, ca_cert=spec.ca_cert, network=around.network)
+        self.exchange = Exchange(rules, ca_cert=spec.ca_cert, network=dependencies.network)
 
     @classmethod
-    async def of(cls, spec: ServerSpec, around: Around) -> "Account":
+    async def of(cls, spec: ServerSpec, dependencies: AuthDependencies) -> "Account":
         """Raises AddressError or SecretError when the spec's address cannot be used."""
-        url = await around.resolve(spec.url) if SECRET_SCHEME in spec.url else spec.url
+        url = await dependencies.resolve(spec.url) if SECRET_SCHEME in spec.url else spec.url
         parse_url(url)
-        return cls(spec, url, around)
+        return cls(spec, url, dependencies)
 
     @property
     def identity(self) -> tuple[str, str]:
@@ -73,7 +73,7 @@ class Account:
 
     @property
     def store(self) -> TokenStore:
-        return self.around.store
+        return self.dependencies.store
 
     @property
     def attended(self) -> bool:
@@ -81,7 +81,7 @@ class Account:
         return self.settings.grant == "authorization_code"
 
     def now(self) -> float:
-        return self.around.clock()
+        return self.dependencies.clock()
 
     # What is stored
 
@@ -156,7 +156,7 @@ class Account:
 
     async def value(self, text: str) -> str:
         """A setting with its secret references replaced."""
-        return await self.around.resolve(text) if SECRET_SCHEME in text else text
+        return await self.dependencies.resolve(text) if SECRET_SCHEME in text else text
 
     async def _fits(self, grant: Grant) -> bool:
         settings = self.settings

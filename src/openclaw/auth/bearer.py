@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from openclaw.auth.account import Account, Around
+from openclaw.auth.account import Account, AuthDependencies
 from openclaw.auth.grants import obtain, renew
 from openclaw.auth.records import Grant, ScopeRefusals, ServerRecord
 from openclaw.config.servers import ServerSpec
@@ -47,9 +47,9 @@ class AuthStatus(msgspec.Struct, frozen=True):
 
 
 class BearerAuthorizer:
-    def __init__(self, spec: ServerSpec, around: Around) -> None:
+    def __init__(self, spec: ServerSpec, dependencies: AuthDependencies) -> None:
         self._spec = spec
-        self._around = around
+        self._dependencies = dependencies
         self._account: Account | None = None
         self._grant: Grant | None = None
         self._headers: dict[str, str] = {}
@@ -116,7 +116,7 @@ class BearerAuthorizer:
     # Tokens
 
     async def _open(self) -> Account:
-        self._account = await Account.of(self._spec, self._around)
+        self._account = await Account.of(self._spec, self._dependencies)
         return self._account
 
     async def _read(self, account: Account, stamp: int) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.auth import login
-from openclaw.auth.account import Account, Around, Resolve
+from openclaw.auth.account import Account, AuthDependencies, Resolve
 from openclaw.auth.bearer import AuthStatus, BearerAuthorizer
 from openclaw.auth.key import Source, StoreKey
 from openclaw.auth.keychain import Keychain, SystemKeychain
@@ -47,14 +47,16 @@ class Credentials:
             return await resolve(key)
 
         store_key = StoreKey(tokens_dir, configured=configured if key else None, keychain=keychain)
-        self._around = Around(TokenStore(tokens_dir, store_key), resolve, network or ClientOptions(), clock)
+        self._dependencies = AuthDependencies(
+            TokenStore(tokens_dir, store_key), resolve, network or ClientOptions(), clock
+        )
 
     def authorizer(self, spec: ServerSpec) -> BearerAuthorizer | None:
         """Who answers for the credentials of a server; None when they are fixed (`apiKey`, an Authorization header) or it has no URL."""
         fixed = spec.api_key or any(name.lower() == "authorization" for name, _ in spec.headers)
         if fixed or not spec.url or spec.transport == "stdio":
             return None
-        return BearerAuthorizer(spec, self._around)
+        return BearerAuthorizer(spec, self._dependencies)
 
     async def start(self, spec: ServerSpec) -> login.Started:
         """Begin a sign-in whose callback address is pasted: `finish` it within ten minutes, in this or another process."""
@@ -73,7 +75,7 @@ class Credentials:
         return await login.logout(await self._account(spec))
 
     async def status(self, spec: ServerSpec) -> AuthStatus:
-        return await BearerAuthorizer(spec, self._around).status()
+        return await BearerAuthorizer(spec, self._dependencies).status()
 
     async def signed_in(self, spec: ServerSpec, since: float) -> None:
         """Wait until somebody has signed in to the server after `since` (seconds since the epoch), in this or another process."""
@@ -89,19 +91,19 @@ class Credentials:
 
     def key_source(self) -> Source | None:
         """Where the key of the stored tokens is; None while nothing is stored."""
-        return self._around.store.key.source()
+        return self._dependencies.store.key.source()
 
     async def check_key(self) -> None:
         """Fetch the key that the stored tokens are encrypted with. Raises StoreError or SecretError when it is not to be had."""
-        await self._around.store.key.get()
+        await self._dependencies.store.key.get()
 
     async def key_warning(self) -> str:
         """What the person who signs in is to be told about that key, once for ever; empty otherwise."""
-        return await self._around.store.key.warn()
+        return await self._dependencies.store.key.warn()
 
     async def close(self) -> None:
         """Wait for renewals under way, so that no rotated token is lost. Bounded by the deadlines of their requests."""
-        await self._around.flights.close()
+        await self._dependencies.flights.close()
 
     async def _account(self, spec: ServerSpec) -> Account:
-        return await Account.of(spec, self._around)
+        return await Account.of(spec, self._dependencies)

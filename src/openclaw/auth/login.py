@@ -253,7 +253,7 @@ async def _found(account: Account) -> tuple[ServerRecord, AuthDiscovery]:
     record = await account.record()
     if record.unauthorized or record.resource_metadata:
         return record, await account.discover(record)
-    heard = await probe(account.spec, account.url, account.around.network)
+    heard = await probe(account.spec, account.url, account.dependencies.network)
     challenge = bearer_challenge(mask(heard.challenge or ""))
     record = msgspec.structs.replace(
         record,

@@ -5,7 +5,6 @@ The only place of `auth` that touches private keys of the operator. Errors never
 
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, Final
 
 import msgspec
@@ -25,18 +24,20 @@ class Signer(msgspec.Struct, frozen=True):
 
 def make_signer(pem: str, algorithm: str = "") -> Signer:
     """Raises AuthError when the key cannot be read, or is not of the kind that `algorithm` needs."""
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+
     if algorithm and algorithm not in ALGORITHMS:
         raise AuthError("`auth.signingAlg` names no algorithm of ours.", hint=f"Use {' or '.join(ALGORITHMS)}.")
     key = _load(pem)
     numbers = key.public_key().public_numbers()
-    hashes = import_module("cryptography.hazmat.primitives.hashes")
     if hasattr(numbers, "curve") and numbers.curve.name == "secp256r1" and algorithm in ("", "ES256"):
-        ec = import_module("cryptography.hazmat.primitives.asymmetric.ec")
         kind = ec.ECDSA(hashes.SHA256())
         public = {"kty": "EC", "crv": "P-256", "x": _number(numbers.x, 32), "y": _number(numbers.y, 32)}
         return Signer("ES256", lambda data: _joined(key.sign(data, kind)), {**public, "alg": "ES256", "use": "sig"})
     if hasattr(numbers, "n") and algorithm in ("", "RS256"):
-        padding = import_module("cryptography.hazmat.primitives.asymmetric.padding").PKCS1v15()
+        padding = PKCS1v15()
         public = {"kty": "RSA", "n": _number(numbers.n, (numbers.n.bit_length() + 7) // 8), "e": _number(numbers.e, 3)}
         return Signer(
             "RS256", lambda data: _signed(key, data, padding, hashes), {**public, "alg": "RS256", "use": "sig"}
@@ -48,12 +49,14 @@ def make_signer(pem: str, algorithm: str = "") -> Signer:
 
 
 def _load(pem: str) -> Any:
-    serialization = import_module("cryptography.hazmat.primitives.serialization")
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
     try:
-        key = serialization.load_pem_private_key(pem.encode(), password=None)
+        key = load_pem_private_key(pem.encode(), password=None)
         if hasattr(key.public_key(), "public_numbers"):
             return key
-    except (ValueError, TypeError, import_module("cryptography.exceptions").UnsupportedAlgorithm):
+    except (ValueError, TypeError, UnsupportedAlgorithm):
         pass
     raise AuthError(
         "`auth.privateKey` is not an unencrypted PEM key that can be used.",
@@ -68,8 +71,9 @@ def _signed(key: Any, data: bytes, padding: Any, hashes: Any) -> bytes:
 
 def _joined(signature: bytes) -> bytes:
     """JWTs carry the two numbers of an ECDSA signature side by side, not in DER."""
-    utils = import_module("cryptography.hazmat.primitives.asymmetric.utils")
-    r, s = utils.decode_dss_signature(signature)
+    from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+    r, s = decode_dss_signature(signature)
     return bytes(r.to_bytes(_COORDINATE_BYTES, "big") + s.to_bytes(_COORDINATE_BYTES, "big"))
 
 

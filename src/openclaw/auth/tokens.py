@@ -12,7 +12,6 @@ import hashlib
 import os
 from contextlib import AbstractAsyncContextManager
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
 from secrets import token_bytes
 from typing import Any, Final, TypeVar
@@ -114,8 +113,9 @@ class TokenStore:
         return self.directory / _name(kind, identity)
 
     async def _cipher(self) -> Any:
-        key = await self.key.get()
-        return import_module("cryptography.hazmat.primitives.ciphers.aead").AESGCM(key)
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        return AESGCM(await self.key.get())
 
 
 def _mask(record: AuthRecord) -> None:
@@ -134,5 +134,6 @@ def _bound(kind: type[AuthRecord], identity: tuple[str, ...]) -> bytes:
 
 
 def _invalid_tag() -> type[Exception]:
-    found: type[Exception] = import_module("cryptography.exceptions").InvalidTag
-    return found
+    from cryptography.exceptions import InvalidTag
+
+    return InvalidTag

@@ -20,15 +20,15 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.patch_stdout import patch_stdout
 
-from openclaw.cli import remote
-from openclaw.cli.loop import during
 from openclaw.commands.chat import LEAVE, begun, completions, greet, say
 from openclaw.commands.dispatch import Context, sentence
 from openclaw.commands.parse import Parsed
 from openclaw.commands.slash import Chat
+from openclaw.control import remote
+from openclaw.control.event_loop import during
+from openclaw.control.wire import INTERRUPTED
 from openclaw.errors import OpenClawError
 from openclaw.files import make_directory
-from openclaw.gateway.wire import INTERRUPTED
 from openclaw.redact import redact
 from openclaw.security.external import clean_label
 

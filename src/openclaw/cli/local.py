@@ -11,25 +11,27 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from openclaw.cli.loop import during, new_loop, on_signal
-from openclaw.cli.remote import width
 from openclaw.commands.console import Console, never
 from openclaw.commands.dispatch import Context, dispatch
 from openclaw.commands.options import SHARED
-from openclaw.commands.parse import parse
-from openclaw.commands.table import ROOT
-from openclaw.config.load import load_config
+from openclaw.commands.parse import Command, parse
+from openclaw.config.load import Config, load_config
 from openclaw.config.paths import Paths
 from openclaw.config.sections import LoggingSection
+from openclaw.control.event_loop import during, new_loop, on_signal
+from openclaw.control.remote import width
+from openclaw.control.wire import INTERRUPTED
 from openclaw.errors import StoreError, UsageError
 from openclaw.files import reason
-from openclaw.gateway.wire import INTERRUPTED
 from openclaw.log import configure
+
+if TYPE_CHECKING:
+    from openclaw.app import App
+    from openclaw.engine import Engine
 
 # A terminal gives a line at a time, and none is longer.
 _LINE = 4096
@@ -37,11 +39,11 @@ _LINE = 4096
 _LAST_SECONDS = 2.0
 
 
-def run(words: Sequence[str]) -> int:
-    """The exit code of one command line."""
+def run(words: Sequence[str], root: Command) -> int:
+    """The exit code of one command line; `root` is the tree of all commands."""
     _open_missing_streams()
     env = dict(os.environ)
-    shared = _shared_options(words)
+    shared = _shared_options(words, root)
     _log_as(shared, LoggingSection())
     paths = Paths.from_env(env, config=str(shared.get("config") or ""))
     context = Context(
@@ -49,8 +51,9 @@ def run(words: Sequence[str]) -> int:
         paths=paths,
         env=env,
         cwd=Path.cwd(),
-        open_app=lambda: _own("openclaw.app", "App", paths, env, shared, workspace=Path.cwd()),
-        open_engine=lambda: _own("openclaw.engine", "Engine", paths, env, shared),
+        open_app=lambda: _own_app(paths, env, shared),
+        open_engine=lambda: _own_engine(paths, env, shared),
+        root=root,
     )
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -66,7 +69,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _open_missing_streams() -> None:
-    """Who was started without one of its streams (`openclaw status <&-`) gets an empty one: its number would be the next file's."""
+    """Open the null device for a standard stream that is closed (`openclaw status <&-`): the next file opened would get its number."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             # The lowest free number is the missing one.
@@ -93,16 +96,16 @@ async def _has_ended() -> bool:
 
 
 def _log_as(shared: Mapping[str, object], section: LoggingSection) -> None:
-    """What was said on the command line goes before what the file says. Who says nothing gets errors, as sentences."""
+    """The command line goes before the config file. Without a level from either, only errors are shown, as plain sentences."""
     level = str(shared.get("log-level") or section.level or "")
     json_lines = bool(shared.get("log-json")) or section.json
     configure(level=level or "error", json_lines=json_lines, plain=not level)
 
 
-def _shared_options(words: Sequence[str]) -> Mapping[str, object]:
+def _shared_options(words: Sequence[str], root: Command) -> Mapping[str, object]:
     """The options that matter before a command runs; a wrong line is reported by dispatch, once."""
     try:
-        return parse(ROOT, words, SHARED).values
+        return parse(root, words, SHARED).values
     except UsageError:
         return {}
 
@@ -118,17 +121,31 @@ async def _until_signalled(words: Sequence[str], context: Context) -> int:
 
 
 @asynccontextmanager
-async def _own(
-    module: str, name: str, paths: Paths, env: Mapping[str, str], shared: Mapping[str, object], **options: Any
-) -> AsyncIterator[Any]:
-    """An App or Engine for this command alone, loaded only by commands that ask for one. `shared` are the options of every command."""
+async def _own_app(paths: Paths, env: Mapping[str, str], shared: Mapping[str, object]) -> "AsyncIterator[App]":
+    """An App for this command alone. `shared` are the options of every command."""
+    config = _loaded(paths, env, shared)
+    from openclaw.app import App
+
+    async with App(config, paths=paths, env=env, workspace=Path.cwd()) as app:
+        yield app
+
+
+@asynccontextmanager
+async def _own_engine(paths: Paths, env: Mapping[str, str], shared: Mapping[str, object]) -> "AsyncIterator[Engine]":
+    config = _loaded(paths, env, shared)
+    from openclaw.engine import Engine
+
+    async with Engine(config, paths=paths, env=env) as engine:
+        yield engine
+
+
+def _loaded(paths: Paths, env: Mapping[str, str], shared: Mapping[str, object]) -> Config:
     config = load_config(paths, env)
     _log_as(shared, config.root.logging)
     if config.missing and shared.get("config"):
         # A mistyped name must not mean that no rule holds.
         raise UsageError(f"--config {paths.config_file}: there is no such file.")
-    async with getattr(import_module(module), name)(config, paths=paths, env=env, **options) as made:
-        yield made
+    return config
 
 
 def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
@@ -166,8 +183,9 @@ def _writer(stream: TextIO) -> Callable[[str], None]:
 
 
 async def _browse(env: Mapping[str, str], address: str) -> bool:
-    browser = import_module("openclaw.auth.browser")
-    return bool(await browser.open_browser(address, env) if address else browser.has_screen(env))
+    from openclaw.auth.browser import has_screen, open_browser
+
+    return await open_browser(address, env) if address else has_screen(env)
 
 
 async def _read() -> str:

@@ -14,9 +14,9 @@ from openclaw.agent.events import Event, MessageEnd, Notice, TextDelta, ToolEnd,
 from openclaw.app import Attachment, Reply
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
+from openclaw.commands.notices import tell
 from openclaw.commands.parse import Parsed
-from openclaw.commands.sign_in import SignInDesk
-from openclaw.commands.told import tell
+from openclaw.commands.sign_in import SignInPrompt
 from openclaw.commands.waiting import told_of_waiting
 from openclaw.content import File, Image
 from openclaw.errors import UsageError
@@ -45,7 +45,9 @@ async def run(context: Context, parsed: Parsed) -> int:
         # A key as `sessions` lists it names its agent.
         agent = app.engine.agent(parsed.text("agent") or agent_of(key)).id
         # With --json nothing but the answer is shown, so nobody is asked.
-        desk = None if parsed.flag("json") else await stack.enter_async_context(SignInDesk(context, app.engine, agent))
+        prompt = (
+            None if parsed.flag("json") else await stack.enter_async_context(SignInPrompt(context, app.engine, agent))
+        )
         said, named = "", set[str]()
         try:
             async with told_of_waiting(context.console, await app.engine.manager(), agent) as named:
@@ -59,7 +61,7 @@ async def run(context: Context, parsed: Parsed) -> int:
                     timeout=timeout,
                     # A command may wait for servers it has never seen; a gateway has others to serve, and they go on coming up.
                     patience=app.engine.startup_grace if context.surface == "control" else None,
-                    sign_in=desk,
+                    sign_in=prompt,
                 )
             said = reply.text
         finally:

@@ -7,7 +7,6 @@ gets one and is made again: a server that asked for it has done nothing yet. Els
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from fnmatch import fnmatchcase
-from importlib import import_module
 from secrets import token_hex
 from time import monotonic
 from typing import Any
@@ -42,8 +41,7 @@ async def call(context: Context, parsed: Parsed) -> int:
     """Exit code 1 when the tool reported an error. Starts only the server it needs."""
     async with opened(context, parsed) as (engine, manager, agent), AsyncExitStack() as stack:
         # Nothing but the result may be shown with --json.
-        desk = None if parsed.flag("json") else stack
-        caller = _Caller(context, engine, manager, agent, desk)
+        caller = _Caller(context, engine, manager, agent, None if parsed.flag("json") else stack)
         entry = await caller.find(parsed.text("tool"))
         schema = msgspec.json.decode(schema_of(entry.definition.details()))
         arguments = arguments_of(parsed.many("words"), schema if isinstance(schema, dict) else None)
@@ -66,7 +64,7 @@ class _Caller:
         self._manager = manager
         self._agent = agent
         self._stack = stack
-        self._desk: AskToSignIn | None = None
+        self._prompt: AskToSignIn | None = None
         self._checkers = CheckerCache()
 
     async def find(self, tool: str) -> ToolEntry:
@@ -77,7 +75,7 @@ class _Caller:
         absence = next((one for one in self._manager.absences(self._agent) if fnmatchcase(tool, one.name)), None)
         if absence is None:
             entries = self._manager.entries(self._agent)
-            # Who types the name it has at its server means that tool.
+            # A person who types the name that the tool has at its server means that tool.
             bare = [entry.name for entry in entries if entry.definition.name == tool]
             near = f'Did you mean "{bare[0]}"?' if bare else nearest(tool, [entry.name for entry in entries])
             raise UsageError(f"There is no MCP tool {tool}. {near or 'Try: openclaw mcp tools'}")
@@ -95,12 +93,14 @@ class _Caller:
     async def _sign_in(self, server: str, since: float) -> bool:
         if self._stack is None:
             return False
-        if self._desk is None:
+        if self._prompt is None:
             # Loaded with the first call that needs it.
-            made = import_module("openclaw.commands.sign_in").SignInDesk(self._context, self._engine, self._agent)
-            self._desk = await self._stack.enter_async_context(made)
-        assert self._desk is not None
-        return await self._desk(server, since)
+            from openclaw.commands.sign_in import SignInPrompt
+
+            made = SignInPrompt(self._context, self._engine, self._agent)
+            self._prompt = await self._stack.enter_async_context(made)
+        assert self._prompt is not None
+        return await self._prompt(server, since)
 
     async def _invoked(self, entry: ToolEntry, arguments: dict[str, Any]) -> CallResult:
         """One call, as every call is made; what a person is shown is what the server sent, not what a model would get of it."""
@@ -135,7 +135,7 @@ class _Caller:
 
 
 def _measured(result: CallResult) -> ToolResult:
-    """A result for the trail, which holds its size and nothing else of it. Base64 has four characters for three bytes."""
+    """A result as the audit trail counts it: by its size alone. Base64 has four characters for three bytes."""
     texts = [Text(item.text) for item in result.content if item.text]
     files = [
         File("", "", item.mime_type or "", len(item.data.rstrip("=")) * 3 // 4) for item in result.content if item.data

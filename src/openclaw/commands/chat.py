@@ -15,13 +15,13 @@ from openclaw.app import App
 from openclaw.commands.agent import StreamPrinter
 from openclaw.commands.console import never
 from openclaw.commands.dispatch import Context
+from openclaw.commands.notices import say as say_line
+from openclaw.commands.notices import tell
 from openclaw.commands.parse import Parsed
 from openclaw.commands.references import FullMessage, argument_words, is_prompt, prompt_names, with_resources
-from openclaw.commands.sign_in import SignInDesk
+from openclaw.commands.sign_in import SignInPrompt
 from openclaw.commands.slash import BUILT_IN, Chat
 from openclaw.commands.slash import run as slash
-from openclaw.commands.told import say as say_line
-from openclaw.commands.told import tell
 from openclaw.commands.waiting import told_of_waiting
 from openclaw.errors import OpenClawError
 from openclaw.mcp.events import DefinitionsChanged, EngineEvent
@@ -51,9 +51,9 @@ async def run(context: Context, parsed: Parsed) -> int:
 
 @asynccontextmanager
 async def begun(app: App, context: Context, parsed: Parsed) -> AsyncIterator[Chat]:
-    """The conversation that the options name, its servers on their way. Raises UsageError when there is no such agent.
+    """The conversation that the options name, its servers being started. Raises UsageError when there is no such agent.
 
-    As long as it lasts the person is told at once when tools of its servers are others than those that were accepted.
+    While it lasts the person is told at once when the tools of its servers are no longer those that were accepted.
     """
     here = msgspec.structs.replace(
         context, open_app=lambda: nullcontext(app), open_engine=lambda: nullcontext(app.engine), surface="chat"
@@ -82,7 +82,7 @@ def _changed(chat: Chat, manager: Manager, event: EngineEvent) -> None:
 
 
 async def greet(chat: Chat) -> None:
-    """Who answers, and by what."""
+    """Show which agent answers, and which model it uses."""
     selection = await chat.app.selection(chat.spec)
     found = f" ({selection.found})" if selection.found else ""
     console = chat.console
@@ -91,7 +91,7 @@ async def greet(chat: Chat) -> None:
 
 
 async def say(chat: Chat, line: str) -> bool:
-    """One line of the person's. Whether they want to leave. Raises OpenClawError."""
+    """Handle one line that the person typed. True when they want to leave. Raises OpenClawError."""
     if not line.startswith("/"):
         await _answer(
             chat, await with_resources(await chat.app.engine.manager(), chat.app.engine.decide, chat.spec.id, line)
@@ -108,7 +108,7 @@ async def _answer(chat: Chat, said: FullMessage) -> None:
     # What is typed meanwhile is the next line.
     console = msgspec.structs.replace(chat.console, enter=never)
     async with (
-        SignInDesk(chat.context, chat.app.engine, chat.spec.id) as desk,
+        SignInPrompt(chat.context, chat.app.engine, chat.spec.id) as prompt,
         told_of_waiting(console, await chat.app.engine.manager(), chat.spec.id, chat.context.surface) as named,
     ):
         reply = await chat.app.reply(
@@ -119,7 +119,7 @@ async def _answer(chat: Chat, said: FullMessage) -> None:
             on_event=printer,
             patience=chat.app.engine.startup_grace,
             workspace=chat.context.cwd,
-            sign_in=desk,
+            sign_in=prompt,
         )
     printer.end(reply)
     await tell(chat.context, chat.app.engine, chat.spec.id, chat.told, answer=reply.text, but=named)

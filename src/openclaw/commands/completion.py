@@ -5,30 +5,30 @@ from collections.abc import Iterator
 from openclaw.commands.dispatch import Context
 from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Command, Parsed
-from openclaw.commands.table import ROOT
 
 
 async def run(context: Context, parsed: Parsed) -> int:
     makers = {"bash": _bash, "zsh": _zsh, "fish": _fish}
-    context.console.out(makers[parsed.text("shell")]())
+    context.console.out(makers[parsed.text("shell")](context.root))
     return 0
 
 
-def _words() -> Iterator[tuple[str, list[str]]]:
+def _words(root: Command) -> Iterator[tuple[str, list[str]]]:
     """Each command line so far, and the words that may follow it."""
 
     def visit(command: Command, trail: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
         options = [option.flag for option in (*command.options, *SHARED)]
         choices = [choice for argument in command.arguments for choice in argument.choices]
-        yield " ".join(trail), [*(child.name for child in command.children), *choices, *options]
-        for child in command.children:
+        shown = [child for child in command.children if not child.hidden]
+        yield " ".join(trail), [*(child.name for child in shown), *choices, *options]
+        for child in shown:
             yield from visit(child, (*trail, child.name))
 
-    yield from visit(ROOT, ())
+    yield from visit(root, ())
 
 
-def _bash() -> str:
-    cases = "\n".join(f'        "{trail}") words="{" ".join(words)}";;' for trail, words in _words())
+def _bash(root: Command) -> str:
+    cases = "\n".join(f'        "{trail}") words="{" ".join(words)}";;' for trail, words in _words(root))
     return f"""\
 _openclaw() {{
     local trail="" word words=""
@@ -44,13 +44,13 @@ complete -o default -F _openclaw openclaw
 """
 
 
-def _zsh() -> str:
-    return f"autoload -U +X bashcompinit && bashcompinit\n{_bash()}"
+def _zsh(root: Command) -> str:
+    return f"autoload -U +X bashcompinit && bashcompinit\n{_bash(root)}"
 
 
-def _fish() -> str:
+def _fish(root: Command) -> str:
     lines = ["complete -c openclaw -f"]
-    for trail, words in _words():
+    for trail, words in _words(root):
         given = trail.split()
         seen = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in given) or "__fish_use_subcommand"
         lines += [f"complete -c openclaw -n '{seen}' -a '{word}'" for word in words if not word.startswith("-")]

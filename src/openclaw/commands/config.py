@@ -55,7 +55,7 @@ async def validate(context: Context, parsed: Parsed) -> int:
 
 
 def withheld(config: Config, environ: Mapping[str, str]) -> list[Problem]:
-    """Servers that do not start because of a variable that is configured for them, and is there to be given."""
+    """Servers that do not start because a variable is passed to them that they may not be given."""
     specs = dict.fromkeys(spec for name in agent_ids(config) for spec in server_specs(config, name))
     found = []
     for spec in specs:
@@ -97,7 +97,7 @@ def _without(value: Any, secret: frozenset[Path], path: Path) -> Any:
 
 
 def _is_secret_header(name: str, value: Any) -> bool:
-    """A value that stands elsewhere is shown as the reference it is."""
+    """A reference to a value kept elsewhere is not secret, and is shown."""
     written_out = isinstance(value, str) and SECRET_SCHEME not in value and "${" not in value
     return written_out and is_secret_header(name, value)
 
@@ -123,7 +123,7 @@ async def unset(context: Context, parsed: Parsed) -> int:
 
 
 def _warn(context: Context, config: Config) -> None:
-    """A model may be named before its provider is configured, so that is written; but it is said."""
+    """Warn of a model whose provider is not configured. It is written all the same: the provider may come next."""
     for problem in misnamed(config):
         context.console.note(f"{context.console.bad('config:')} {problem}")
 

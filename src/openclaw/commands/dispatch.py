@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from openclaw import __version__
 from openclaw.commands.console import Console
 from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Command, Option, Parsed, help_text, parse
-from openclaw.commands.table import ROOT
 from openclaw.config.paths import Paths
 from openclaw.errors import ConfigError, OpenClawError
 from openclaw.redact import redact
 from openclaw.security.external import clean_terminal
+from openclaw.version import __version__
 
 Surface = Literal["terminal", "control", "chat", "http"]
 
@@ -46,19 +45,19 @@ class Context(msgspec.Struct, frozen=True):
     cwd: Path
     open_app: "Callable[[], AbstractAsyncContextManager[App]]"
     open_engine: "Callable[[], AbstractAsyncContextManager[Engine]]"
+    # All commands there are: program.py has the whole tree.
+    root: Command
     surface: Surface = "terminal"
-    # What each terminal has been told (told.py), by the name it gave itself.
+    # What each terminal has been told (notices.py), by the name it gave itself.
     told: "Callable[[str], set[str]]" = lambda terminal: set()
 
 
 Handler = Callable[[Context, Parsed], Awaitable[int]]
 
 
-async def dispatch(
-    words: Sequence[str], context: Context, root: Command = ROOT, shared: Sequence[Option] = SHARED
-) -> int:
-    """Run one command line of the tree under `root`. Raises nothing but CancelledError."""
-    console = context.console
+async def dispatch(words: Sequence[str], context: Context, shared: Sequence[Option] = SHARED) -> int:
+    """Run one command line of the tree under `context.root`. Raises nothing but CancelledError."""
+    console, root = context.console, context.root
     try:
         parsed = parse(root, words, shared)
         if parsed.flag("version"):

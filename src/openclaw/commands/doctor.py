@@ -8,13 +8,12 @@ import os
 import sqlite3
 import stat
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
-from openclaw import __version__
 from openclaw.app import App
 from openclaw.auth.key import NAMES
 from openclaw.commands.config import withheld
@@ -30,7 +29,11 @@ from openclaw.config.agents import agent, agent_ids
 from openclaw.config.check import PASTED
 from openclaw.config.load import load_config
 from openclaw.config.servers import ServerSpec, server_specs
+from openclaw.control import wire
+from openclaw.control.instance import Holder, holder, lock_file, socket_of
+from openclaw.control.socket_client import ask
 from openclaw.errors import ConfigError, OpenClawError, ProcessError
+from openclaw.log import one_line
 from openclaw.mcp.server.server import Server
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.wording import CORRECT, changed_tools, command, trust_command, where_to_look
@@ -42,6 +45,7 @@ from openclaw.secrets.plaintext import plaintext_findings
 from openclaw.security.external import clean_label
 from openclaw.security.policy import problems
 from openclaw.sessions.sqlite import SqliteStore
+from openclaw.version import __version__
 
 # Config and state hold credentials: nobody else may read them.
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -54,10 +58,9 @@ class Check(msgspec.Struct, frozen=True):
     fix: str = ""
 
 
-async def run(context: Context, parsed: Parsed, *, gateway: Check) -> int:
-    """`gateway` is how it stands with the gateway, which is looked at elsewhere (gateway/doctor.py)."""
+async def run(context: Context, parsed: Parsed) -> int:
     checks = []
-    async for check in _all(context, gateway):
+    async for check in _all(context):
         checks.append(check)
         if not parsed.flag("json"):
             _show(context.console, check)
@@ -73,9 +76,9 @@ def _show(console: Console, check: Check) -> None:
         console.line(f"      {check.fix}")
 
 
-async def _all(context: Context, gateway: Check) -> AsyncIterator[Check]:
+async def _all(context: Context) -> AsyncIterator[Check]:
     yield Check("Program", "ok", f"openclaw {__version__} on Python {sys.version.split()[0]}")
-    yield gateway
+    yield await _gateway(context)
     for left in await asyncio.to_thread(stale):
         sentence = f"{left.name} (pid {left.pid}) was left behind by a gateway that was killed"
         yield Check("Processes", "warning", sentence, f"Run: kill {left.pid}")
@@ -115,6 +118,35 @@ async def _all(context: Context, gateway: Check) -> AsyncIterator[Check]:
         await plugins.loaded()
         for plugin in plugins.statuses():
             yield _plugin(plugin)
+
+
+async def _gateway(context: Context) -> Check:
+    """Whether a gateway runs, which one, and whether it answers."""
+    if context.surface == "control":
+        return Check("Gateway", "ok", f"runs (pid {os.getpid()}), and answers this")
+    running = holder(lock_file(context.paths))
+    if running is None:
+        return Check("Gateway", "ok", "none runs; `openclaw gateway start` keeps servers warm")
+    return judge(running, await ask(socket_of(context.paths), wire.STATUS), config=str(context.paths.config_file))
+
+
+def judge(running: Holder, answer: Mapping[str, Any] | None, *, config: str) -> Check:
+    """The gateway that runs on this state directory; `answer` is what it says at the address of `config`, None when it says nothing."""
+    restart = "Run: openclaw gateway restart"
+    if running.config != config:
+        other = f"pid {running.pid} serves another config, {one_line(running.config)}"
+        return Check("Gateway", "warning", other, "Use that config, or another OPENCLAW_STATE_DIR.")
+    if answer is None:
+        return Check("Gateway", "failed", f"pid {running.pid} does not answer", f"Run: kill {running.pid}")
+    if answer["version"] != __version__:
+        version = one_line(str(answer["version"]))
+        return Check("Gateway", "warning", f"pid {running.pid} is version {version}, not {__version__}", restart)
+    if answer["configProblem"]:
+        problem = one_line(str(answer["configProblem"]).splitlines()[0])
+        return Check("Gateway", "warning", f"the config is not in use as saved: {problem}", "Mend the file.")
+    if answer["restartNeeded"]:
+        return Check("Gateway", "warning", f"a restart is needed for: {', '.join(answer['restartNeeded'])}", restart)
+    return Check("Gateway", "ok", f"runs (pid {running.pid}, {answer['url']})")
 
 
 def _plugin(plugin: PluginStatus) -> Check:

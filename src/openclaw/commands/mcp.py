@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from openclaw.commands.arguments import prompt_arguments
 from openclaw.commands.dispatch import Context
+from openclaw.commands.notices import say
 from openclaw.commands.parse import Parsed
 from openclaw.commands.references import permit, read_from
 from openclaw.commands.render import (
@@ -22,7 +23,6 @@ from openclaw.commands.render import (
     tool_count,
 )
 from openclaw.commands.sign_in_state import with_sign_ins
-from openclaw.commands.told import say
 from openclaw.commands.waiting import told_of_waiting, tried
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.wording import nearest
@@ -160,7 +160,7 @@ async def tools(context: Context, parsed: Parsed) -> int:
 
 
 def _unlisted(status: ServerStatus) -> str:
-    """Why a server that was asked did not list its tools; empty when it did, or is not to run."""
+    """Why a server did not list its tools; empty when it did, or is switched off."""
     if status.state in ("ready", "disabled") or trouble(status):
         return trouble(status)
     return f"MCP server '{status.name}' is {status.state}."
@@ -181,19 +181,19 @@ async def status(context: Context, parsed: Parsed) -> int:
 
 
 async def _last_words(manager: Manager, status: ServerStatus, agent: str) -> str:
-    """What a program that did not come up wrote of it: mostly it says what it lacks."""
+    """The last lines that a program which did not start wrote to standard error: mostly they say what it lacks."""
     if status.state not in ("restarting", "failed") or status.transport != "stdio":
         return ""
     try:
         spec = manager.server(status.name, agent).spec
     except UsageError:
-        # One that cannot be started as it is configured has never said a word.
+        # A server that cannot be started as it is configured has written nothing.
         return ""
     return await asyncio.to_thread(manager.stderr_log.error_line, spec)
 
 
 async def _reached(manager: Manager, name: str, agent: str) -> None:
-    """Wait until a server is up or is known not to come; a server that cannot run at all is left to its status."""
+    """Wait until a server is up, or has failed to start. One that cannot run at all is not waited for."""
     if any(one.name == name and one.state in ("disabled", "failed") for one in manager.status(agent)):
         return
     server = manager.server(name, agent)
@@ -232,7 +232,7 @@ async def refresh(context: Context, parsed: Parsed) -> int:
 
 
 def _bounded(manager: Manager, jobs: Sequence[Awaitable[T]]) -> list[Awaitable[T]]:
-    """The same jobs, no more of them at a time than servers may run."""
+    """The same jobs, at most as many at a time as servers may run."""
     slots = asyncio.Semaphore(manager.max_servers)
 
     async def in_slot(job: Awaitable[T]) -> T:
@@ -350,7 +350,7 @@ async def _from_each(
     name: str,
     rows_of: Callable[[str, Server], Awaitable[list[dict[str, Any]]]],
 ) -> list[dict[str, Any]]:
-    """The rows of one server; without a name, of every server that can be had, with a word about each that cannot."""
+    """The rows of one server; without a name, of every server that can be reached, with a line about each that cannot."""
     if name:
         return await rows_of(name, manager.server(name, agent))
     listed = manager.status(agent)

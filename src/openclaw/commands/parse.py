@@ -2,7 +2,8 @@
 
 Serves `openclaw …` in a terminal, the same words sent to a gateway, and `/mcp …` typed in chat. Owns the grammar (subcommands,
 options anywhere, `--` ends them, repeated options, trailing words) and the help text; refuses to know what commands do.
-The standard library's parsers print and exit the process, which a gateway cannot allow. The tree itself is in table.py.
+The standard library's parsers print and exit the process, which a gateway cannot allow. The commands are in table.py, and in the table
+of each surface.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +52,7 @@ class Command(msgspec.Struct, frozen=True):
     """One word of the command tree. `handler` is `module:function`, loaded when it is run; a group has children instead.
 
     `default` names the child that runs when none is given. `local` marks commands that belong to this terminal or process
-    and are never sent to a gateway.
+    and are never sent to a gateway. `hidden` marks those that programs use and nobody types: help does not list them.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Command(msgspec.Struct, frozen=True):
     children: tuple["Command", ...] = ()
     default: str = ""
     local: bool = False
+    hidden: bool = False
 
     def child(self, name: str) -> "Command | None":
         return next((c for c in self.children if c.name == name), None)
@@ -158,7 +160,9 @@ def _descend(
         if child is None:
             if fallback and fallback.arguments:
                 break
-            hint = nearest(word, [c.name for c in command.children]) or f"Try: {_line(root, trail)} --help"
+            hint = (
+                nearest(word, [c.name for c in command.children if not c.hidden]) or f"Try: {_line(root, trail)} --help"
+            )
             raise UsageError(f"{_line(root, trail)}: there is no command {word!r}.", hint=hint)
         command, trail = child, (*trail, child.name)
         queue.pop(0)
@@ -248,7 +252,7 @@ def help_text(root: Command, parsed: Parsed, shared: Sequence[Option], width: in
     if command.details:
         lines += ["", *command.details.strip().splitlines()]
     blocks: list[tuple[str, list[tuple[str, str]]]] = [
-        ("Commands", [(c.name, c.summary) for c in command.children]),
+        ("Commands", [(c.name, c.summary) for c in command.children if not c.hidden]),
         ("Arguments", [(a.name.upper(), a.help) for a in command.arguments]),
         ("Options", [(_option_usage(o), o.help) for o in command.options]),
         ("Everywhere", [(_option_usage(o), o.help) for o in shared]),

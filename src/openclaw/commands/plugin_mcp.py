@@ -55,7 +55,7 @@ def mcp_manage(context: Context) -> Tool:
         collecting = Console(
             out=printed.append, err=console.err, width=console.width, ask=console.ask, browse=console.browse
         )
-        code = await dispatch(words, msgspec.structs.replace(context, console=collecting), _TREE, (HELP,))
+        code = await dispatch(words, msgspec.structs.replace(context, console=collecting, root=_TREE), (HELP,))
         return ToolResult((Text("".join(printed).rstrip("\n")),), is_error=code != 0, details={"exitCode": code})
 
     return Tool(

@@ -48,7 +48,7 @@ Decide = Callable[[Named, str], Decision]
 
 
 def permit(manager: Manager, decide: Decide, agent: str, server: str, tool: str) -> None:
-    """Raises UsageError when the rules forbid an agent what `tool` of a server does: a person's way there is no way around them."""
+    """Raises UsageError when the agent's policy forbids `tool` of a server: a person who types it is bound by the policy too."""
     manager.server(server, agent)
     name = manager.tool_name(server, tool, agent)
     decision = decide(ToolRef(name, "mcp", server), agent)
@@ -76,7 +76,7 @@ async def read_from(server: Server, uri: str) -> list[ResourceContents]:
     try:
         return await server.use(lambda client: read(client, uri))
     except (ProtocolError, TransportError) as error:
-        # A server that cannot be reached is named already; one that answers mostly says neither who it is nor what it was asked for.
+        # The error of a server mostly names neither the server nor the resource.
         raise OpenClawError(
             f"The resource {uri} of MCP server '{server.spec.name}' cannot be read: {error.message}",
             hint=error.hint,
@@ -84,7 +84,7 @@ async def read_from(server: Server, uri: str) -> list[ResourceContents]:
 
 
 async def _meant(server: Server, typed: str) -> str:
-    """The address in what was typed, which may end a sentence: without marks at its end, unless the server lists it with them."""
+    """The address that was typed, without the punctuation that may end a sentence, unless the server lists it with that."""
     bare = typed.rstrip(_MARKS)
     if bare == typed:
         return typed
@@ -104,7 +104,7 @@ def is_prompt(manager: Manager, agent: str, name: str) -> bool:
 
 
 def _typed(manager: Manager, agent: str) -> dict[str, str]:
-    """The agent's servers by what one types for them. A name as it is configured goes before one that was made of another."""
+    """The agent's servers by the word that is typed for each. A configured name goes before one that was derived from another."""
     names = [status.name for status in manager.status(agent)]
     return {**{typed_name(name): name for name in names}, **{name: name for name in names}}
 

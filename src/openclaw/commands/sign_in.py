@@ -81,18 +81,18 @@ async def sign_in(
 
 
 async def _warn(context: Context, engine: Engine) -> None:
-    """Where the key of what was stored just now is, if the person should know."""
+    """Warn when the key of the stored tokens is kept in a file."""
     warning = await engine.credentials.key_warning()
     if warning:
         context.console.note(warning)
 
 
-class SignInDesk:
+class SignInPrompt:
     """Signs a person in for calls that turn out to need it. An async context manager that is called with the server and a moment
     (`tool.AskToSignIn`).
 
-    All calls that wait for one server are one sign-in. Who does not sign in is not asked again for that server: the call ends with the
-    command to run, and so do those after it. Where nobody watches a terminal with a browser nobody is asked at all.
+    All calls that wait for one server are one sign-in. A person who does not sign in is not asked again for that server: the call
+    ends with the command to run, and so do those after it. Nobody is asked where there is no terminal with a browser.
     """
 
     def __init__(self, context: Context, engine: Engine, agent: str, *, patience: float = CALL_PATIENCE) -> None:
@@ -104,7 +104,7 @@ class SignInDesk:
         # When somebody signed in here last.
         self._signed_in: dict[str, float] = {}
 
-    async def __aenter__(self) -> "SignInDesk":
+    async def __aenter__(self) -> "SignInPrompt":
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -170,7 +170,7 @@ async def _spec(engine: Engine, name: str, agent: str) -> ServerSpec:
 
 
 def _check(engine: Engine, spec: ServerSpec) -> None:
-    """A sign-in that nothing would use is not begun. Signing out is always possible: there may be tokens from before."""
+    """Raises UsageError when a sign-in would not be used. Signing out is always possible: there may be tokens from before."""
     if engine.credentials.authorizer(spec) is None:
         raise UsageError(
             f"{spec.name} is used with the credential in its config: there is nothing to sign in to.",
@@ -185,7 +185,7 @@ async def _print_metadata(context: Context, engine: Engine, spec: ServerSpec) ->
 
 
 def _show_metadata(context: Context, document: Mapping[str, Any], whose: str) -> None:
-    """The document, and for whom its address is to be set; empty when it is."""
+    """Print the document. `whose` names the server whose setting is to point at it; empty when that is done."""
     context.console.data(document)
     if whose:
         context.console.note(
@@ -234,7 +234,7 @@ async def _finish(context: Context, parsed: Parsed, engine: Engine, spec: Server
 
 
 async def _recover(engine: Engine, name: str, agent: str) -> None:
-    """Let the server come back with its new credentials; how that went is its status."""
+    """Reconnect the server with its new credentials. How that went is in its status."""
     try:
         await (await engine.manager()).server(name, agent).refresh()
     except OpenClawError:
@@ -254,7 +254,7 @@ async def _logout(context: Context, parsed: Parsed, engine: Engine, spec: Server
 
 
 async def _leave(engine: Engine, name: str, agent: str) -> None:
-    """A link that was made with what is forgotten now does not go on."""
+    """End a connection that was made with the tokens that are forgotten now."""
     server = (await engine.manager()).server(name, agent)
     if not server.has_client:
         return

@@ -103,7 +103,7 @@ async def _help(chat: Chat, words: str) -> Outcome:
 
 
 async def _new(chat: Chat, words: str) -> Outcome:
-    """The conversation starts afresh under its own key: what was said stays in `sessions export`, what its own servers knew does not."""
+    """Start the conversation afresh under the same key. `sessions export` keeps what was said; servers of this session are ended."""
     key = session_key(chat.spec.id, chat.key)
     async with chat.app.store.turn(key, chat.spec.id) as turn:
         turn.reset()

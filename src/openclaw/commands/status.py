@@ -4,7 +4,6 @@ import asyncio
 import os
 from typing import Any
 
-from openclaw import __version__
 from openclaw.app import App
 from openclaw.commands.dispatch import Context
 from openclaw.commands.mcp import status_json
@@ -18,6 +17,7 @@ from openclaw.mcp.wording import held_back
 from openclaw.models.configured import misnamed
 from openclaw.security.external import clean_label
 from openclaw.sessions.sqlite import SqliteStore
+from openclaw.version import __version__
 
 
 async def run(context: Context, parsed: Parsed) -> int:

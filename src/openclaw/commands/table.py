@@ -1,7 +1,7 @@
-"""The command tree: every word a user can type after `openclaw`, as data.
+"""The commands that belong to no surface, as data; every surface has a table of its own, and program.py puts them together.
 
-Handlers are named, not imported, so that reading this table costs nothing. docs/reference/cli.md is generated from it. What stands below
-`openclaw mcp` is in mcp_table.py, because chat has that part alone.
+Handlers are named, not imported, so that reading a table costs nothing. What stands below `openclaw mcp` is in mcp_table.py, because chat
+has that part alone.
 """
 
 from openclaw.commands.mcp_table import MCP
@@ -27,32 +27,6 @@ Example: openclaw agent -m "what files are in docs?"\
         JSON,
     ),
     arguments=(Argument("words", "What to say, when -m is not used.", required=False, rest=True),),
-)
-
-_CHAT = Command(
-    "chat",
-    "Talk with an agent in this terminal.",
-    handler="openclaw.cli.chat:run",
-    details="Type /help for commands. Ctrl-C stops the answer, Ctrl-D leaves.",
-    options=(AGENT, Option("session-key", "The conversation to continue.", value="KEY")),
-    local=True,
-)
-
-_LINE = Command(
-    "line",
-    "Say one line of a chat.",
-    handler="openclaw.commands.chat:run",
-    details="""\
-What `openclaw chat` has a running gateway do, line by line. Words with a slash work here as they do there.
-Example: openclaw line "/mcp servers"\
-""",
-    options=(
-        AGENT,
-        Option("session-key", "The conversation to continue.", value="KEY"),
-        Option("complete", "Print how the last word may go on, as JSON."),
-        Option("terminal", "Whose lines these are: one terminal is told of a server's trouble once.", value="NAME"),
-    ),
-    arguments=(Argument("text", "What to say; left out, who would answer is shown.", required=False),),
 )
 
 _SESSIONS = Command(
@@ -182,81 +156,6 @@ _SECRETS = Command(
     ),
 )
 
-_GATEWAY = Command(
-    "gateway",
-    "Run the long-lived OpenClaw that keeps servers warm and answers in milliseconds.",
-    default="status",
-    children=(
-        Command("run", "Run it in this terminal.", handler="openclaw.cli.gateway:run", local=True),
-        Command("start", "Start it as a process of its own.", handler="openclaw.cli.gateway:start", local=True),
-        Command("stop", "Let running calls finish, then stop it.", handler="openclaw.cli.gateway:stop", local=True),
-        Command("restart", "Stop it and start it again.", handler="openclaw.cli.gateway:restart", local=True),
-        Command(
-            "status",
-            "Show whether it runs, since when, and how its servers are.",
-            handler="openclaw.cli.gateway:status",
-            options=(JSON,),
-            local=True,
-        ),
-        Command(
-            "install",
-            "Write a service that starts it with your session.",
-            handler="openclaw.cli.gateway:install",
-            details="A systemd user unit on Linux, a launchd job on macOS. Nothing is started.",
-            local=True,
-        ),
-    ),
-)
-
-_MCP_SERVER = Command(
-    "mcp-server",
-    "Be one tool of an MCP client: serve order_openclaw on stdin and stdout.",
-    handler="openclaw.cli.mcp_server:run",
-    details="""\
-Claude Code, an editor or another agent starts this by itself; --print-config shows what to put into its config.
-Example: openclaw mcp-server --print-config claude-code\
-""",
-    options=(
-        Option("verbose", "Log what passes to stderr.", short="-v"),
-        AGENT,
-        Option(
-            "print-config",
-            "Print the config for this client, and exit.",
-            value="CLIENT",
-            choices=(
-                "claude-code",
-                "claude-desktop",
-                "cursor",
-                "vscode",
-                "codex",
-                "gemini-cli",
-                "opencode",
-                "cline",
-                "continue",
-                "windsurf",
-                "zed",
-            ),
-        ),
-    ),
-    local=True,
-)
-
-_ORDER = Command(
-    "order",
-    "Carry out one order of a program: JSON on stdin, JSON lines on stdout.",
-    handler="openclaw.mcp_server.command:run",
-    details="""\
-The input is what the tool order_openclaw takes. First comes {"session": "…"}, the
-hash by which logs know the conversation, then progress as {"progress": "…"}, at the end {"result": {…}}.
-Example: echo '{"message": "what files are in docs?"}' | openclaw order\
-""",
-    options=(
-        AGENT,
-        Option("revision", "The MCP revision whose content blocks the result uses.", value="DATE"),
-        Option("waited", "Seconds of the agent's time that are over already.", value="SECONDS", kind="float"),
-    ),
-)
-
 _AUDIT = Command(
     "audit",
     "See what was called, when and how it ended.",
@@ -272,50 +171,44 @@ _AUDIT = Command(
     ),
 )
 
-ROOT = Command(
-    "openclaw",
-    "A personal agent whose tools come from any MCP server.",
-    details="Start with: openclaw demo",
-    children=(
-        _AGENT,
-        _CHAT,
-        _LINE,
-        Command(
-            "demo",
-            "Take a tour of two minutes: an agent, servers, a crash, a sign-in, an attack.",
-            handler="openclaw.cli.demo:run",
-            details="Everything is real, runs on this machine alone in a temporary folder, and is gone afterwards. Enter goes on.",
-            local=True,
-        ),
-        Command(
-            "status",
-            "Show config, model, agents and servers at a glance.",
-            handler="openclaw.commands.status:run",
-            options=(JSON,),
-        ),
-        Command(
-            "doctor",
-            "Check everything and say how to fix what is wrong.",
-            handler="openclaw.gateway.doctor:run",
-            details="Every server is started if it does not run, and asked; one that hangs takes as long as it may take to connect.",
-            options=(JSON,),
-        ),
-        _GATEWAY,
-        _SESSIONS,
-        _CONFIG,
-        _TOOLS,
-        MCP,
-        _MCP_SERVER,
-        _ORDER,
-        _SECRETS,
-        _AUDIT,
-        Command(
-            "completion",
-            "Print a completion script for your shell.",
-            handler="openclaw.commands.completion:run",
-            details='Example: eval "$(openclaw completion bash)"',
-            arguments=(Argument("shell", "Your shell.", choices=("bash", "zsh", "fish")),),
-            local=True,
-        ),
+# The commands that belong to no surface.
+COMMANDS: tuple[Command, ...] = (
+    _AGENT,
+    Command(
+        "status",
+        "Show config, model, agents and servers at a glance.",
+        handler="openclaw.commands.status:run",
+        options=(JSON,),
+    ),
+    Command(
+        "doctor",
+        "Check everything and say how to fix what is wrong.",
+        handler="openclaw.commands.doctor:run",
+        details="Every server is started if it does not run, and asked; one that hangs takes as long as it may take to connect.",
+        options=(JSON,),
+    ),
+    _SESSIONS,
+    _CONFIG,
+    _TOOLS,
+    MCP,
+    _SECRETS,
+    _AUDIT,
+    Command(
+        "completion",
+        "Print a completion script for your shell.",
+        handler="openclaw.commands.completion:run",
+        details='Example: eval "$(openclaw completion bash)"',
+        arguments=(Argument("shell", "Your shell.", choices=("bash", "zsh", "fish")),),
+        local=True,
     ),
 )
+
+
+def tree(*more: Command) -> Command:
+    """The whole tree: `more` are the commands of surfaces, which stand first."""
+    return Command(
+        "openclaw",
+        "A personal agent whose tools come from any MCP server.",
+        details="Start with: openclaw demo",
+        children=(*more, *COMMANDS),
+    )

@@ -68,10 +68,12 @@ def _as_json(tool: Tool) -> dict[str, object]:
 async def explained(app: App, name: str, agent: str = "") -> Explanation:
     """Never without saying where the tool was looked for."""
     one = await app.settled(agent, tool=name)
-    offered = {tool.name.casefold(): tool for source in one.parts.sources for tool in source.tools(one.settings.id)}
+    offered = {
+        tool.name.casefold(): tool for source in one.dependencies.sources for tool in source.tools(one.settings.id)
+    }
     tool = offered.get(name.casefold())
     if tool is not None:
-        decision = one.parts.policy_decide(tool, one.settings.id)
+        decision = one.dependencies.policy_decide(tool, one.settings.id)
         servers = (await app.engine.manager()).status(one.settings.id) if tool.kind == "mcp" else []
         # It may be had, and a call of it fail all the same.
         ailing = [status for status in servers if status.name == tool.origin and status.reason]

@@ -1,6 +1,6 @@
-"""What a person is told while a command waits for servers, and the key with which they go on without them. And trying servers anew.
+"""Waiting for servers: what the person at a terminal sees meanwhile, and the key with which they go on without them.
 
-On a terminal: for whom it waits, now and then, until Enter is pressed. In a pipe nothing of it: only whom a turn goes on without.
+A terminal shows now and then which servers are waited for, until Enter is pressed. A pipe shows only those that a turn went on without.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Surface
-from openclaw.commands.told import say
+from openclaw.commands.notices import say
 from openclaw.errors import OpenClawError
 from openclaw.mcp.events import Awaited, EngineEvent, LeftOut
 from openclaw.mcp.manager import Manager
@@ -17,14 +17,14 @@ from openclaw.mcp.server.server import Server
 from openclaw.mcp.wording import STILL_STARTING, going_on_without
 from openclaw.security.external import clean_label
 
-# What is said of one that somebody did not want to wait for.
+# Said of a server that the person did not want to wait for.
 UNFINISHED = f"{STILL_STARTING[:1].upper()}{STILL_STARTING[1:]}."
 
 
 async def tried(manager: Manager, agent: str, servers: Iterable[Server]) -> dict[str, str]:
-    """Start servers that do not run and ask each what it offers now, no more at a time than may run. Gives what went wrong, by their names.
+    """Start servers that do not run and list what each offers, as many at a time as may run. Gives what went wrong, by server name.
 
-    One that a person stopped stays so. For one that hangs this takes as long as it may take to connect.
+    A server that a person stopped stays stopped. One that hangs takes up its whole connect timeout.
     """
     slots = asyncio.Semaphore(manager.max_servers)
 
@@ -53,7 +53,7 @@ async def tried(manager: Manager, agent: str, servers: Iterable[Server]) -> dict
 async def told_of_waiting(
     console: Console, manager: Manager, agent: str, surface: Surface = "terminal"
 ) -> AsyncIterator[set[str]]:
-    """Meanwhile, of servers of this agent. In a gateway others wait too, for theirs. Gives the names of those a turn went on without."""
+    """Show, while this is held, which servers of this agent are waited for. Gives the names of those that a turn went on without."""
     named: set[str] = set()
     pressed: asyncio.Task[None] | None = None
 

@@ -4,7 +4,6 @@ Pure. Never repeats a value that could be a secret. `check.py` finds the faults.
 """
 
 from collections.abc import Sequence
-from importlib import import_module
 
 from msgspec import inspect
 
@@ -88,6 +87,8 @@ def choice(words: Sequence[str]) -> str:
 
 def nearest(word: str, known: Sequence[str]) -> str:
     """A hint that names the nearest known word, whatever its case and its underscores; empty when none is near."""
+    from difflib import get_close_matches
+
     folded = {name.replace("_", "").replace("-", "").lower(): name for name in known}
-    found = import_module("difflib").get_close_matches(word[:80].replace("_", "").replace("-", "").lower(), folded, n=1)
+    found = get_close_matches(word[:80].replace("_", "").replace("-", "").lower(), folded, n=1)
     return f'Did you mean "{folded[found[0]]}"?' if found else ""

@@ -20,7 +20,7 @@ from openclaw.security.unframe import without_frames
 # How this program ends when there is no SDK it can use.
 NO_SDK = 3
 _TOOL = "order_openclaw"
-_SERVER = ("-m", "openclaw.cli.main", "mcp-server")
+_SERVER = ("-m", "openclaw", "mcp-server")
 
 
 async def order(sdk: Any, stdio: Any, message: str) -> int:

@@ -15,6 +15,7 @@ from pathlib import Path
 from openclaw.app import App
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
+from openclaw.commands.table import tree
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
 from openclaw.config.servers import ServerSpec
@@ -56,6 +57,7 @@ class Stage:
             cwd=self.notes,
             open_app=self._open_app,
             open_engine=self._open_engine,
+            root=tree(),
             surface="control",
         )
 
@@ -64,7 +66,7 @@ class Stage:
         return ServerSpec(
             "openclaw",
             command=sys.executable,
-            args=("-m", "openclaw.cli.main", "mcp-server"),
+            args=("-m", "openclaw", "mcp-server"),
             cwd=str(self.notes),
             pass_env=(KEY,),
         )

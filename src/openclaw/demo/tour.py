@@ -13,7 +13,6 @@ import msgspec
 from openclaw.commands.dispatch import handler
 from openclaw.commands.options import SHARED
 from openclaw.commands.parse import parse
-from openclaw.commands.table import ROOT
 from openclaw.demo.screen import MOST_LINES, Screen
 from openclaw.demo.stage import Stage
 from openclaw.demo.typed import below_home
@@ -58,9 +57,10 @@ class Tour:
         """
         await self.screen.command(words, ahead=most + _CUT_LINES + ahead)
         output = self.screen.output(most)
-        parsed = parse(ROOT, words, SHARED)
+        context = self.stage.context(output.console())
+        parsed = parse(context.root, words, SHARED)
         try:
-            code = await handler(parsed)(self.stage.context(output.console()), parsed)
+            code = await handler(parsed)(context, parsed)
         finally:
             output.end()
         if code:

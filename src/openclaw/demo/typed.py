@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-_MODULE = "openclaw.cli.main"
+_MODULE = "openclaw"
 _HOME = "~/"
 # A word of a shell with its quotes; what is quoted may have blanks in it.
 _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")

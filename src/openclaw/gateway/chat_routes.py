@@ -194,7 +194,7 @@ class ChatRoutes:
         return copy
 
     async def _tell_history(self, session: SessionName, asked: CompletionRequest) -> None:
-        """A conversation that begins here takes over what the request says was said; one that exists knows better."""
+        """A new conversation takes over the earlier messages of the request; one that exists already keeps its own."""
         if asked.history:
             patience = agent_spec(self._app.config, session.agent).timeout
             async with self._app.store.turn(session.key, session.agent, patience=patience) as turn:

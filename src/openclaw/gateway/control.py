@@ -2,7 +2,7 @@
 
 Owns the listening end (a Unix socket, 0600, in a directory that is ours alone; where there are none, a loopback port whose number and
 token stand in a file of the same name and mode), one task for each connection, and what becomes of a command when its terminal leaves.
-What a command does is the desk's business (desk.py).
+Commands are run by command_runner.py.
 """
 
 import asyncio
@@ -19,11 +19,12 @@ from typing import Any, Protocol
 
 from openclaw.commands.console import Console
 from openclaw.content import to_json
+from openclaw.control import wire
+from openclaw.control.socket_client import read_frame
 from openclaw.errors import OpenClawError
 from openclaw.files import create
-from openclaw.gateway import wire
 from openclaw.gateway.request import CommandRequest, read_request
-from openclaw.gateway.terminal import FarTerminal, read_frame
+from openclaw.gateway.terminal import RemoteTerminal
 
 _log = logging.getLogger(__name__)
 
@@ -33,11 +34,11 @@ _TOKEN_BYTES = 32
 _BACKLOG = 128
 
 
-class Desk(Protocol):
-    """Who does the work. None of these raise."""
+class Runner(Protocol):
+    """Runs the commands that come in. None of these raise."""
 
     def refusal(self, request: CommandRequest) -> str | None:
-        """Why the terminal has to run a command itself: a sentence for the person, or nothing worth saying; None takes it."""
+        """Why the terminal has to run a command itself: a sentence for the person, or an empty one; None when it is run here."""
         ...
 
     async def run(self, request: CommandRequest, console: Console) -> int: ...
@@ -50,9 +51,9 @@ class Desk(Protocol):
 class ControlServer:
     """`unix` is false where Unix sockets are not to be had."""
 
-    def __init__(self, place: Path, desk: Desk, *, unix: bool = sys.platform != "win32") -> None:
+    def __init__(self, place: Path, runner: Runner, *, unix: bool = sys.platform != "win32") -> None:
         self._place = place
-        self._desk = desk
+        self._runner = runner
         self._unix = unix
         self._token = b"" if unix else secrets.token_hex(_TOKEN_BYTES).encode()
         self._server: asyncio.Server | None = None
@@ -61,7 +62,7 @@ class ControlServer:
         self.busy = 0
 
     async def start(self) -> None:
-        """Raises OpenClawError when nobody but us could not be guaranteed, or the socket cannot be made."""
+        """Raises OpenClawError when others could reach the socket, or it cannot be made."""
         own_directory(self._place.parent)
         try:
             listener = self._listen()
@@ -70,7 +71,7 @@ class ControlServer:
         self._server = await asyncio.start_server(self._accept, sock=listener)
 
     def _listen(self) -> socket.socket:
-        # Whoever left it there is dead: the gateway's lock is ours.
+        # A socket that is there belongs to a gateway that has ended: its lock is ours now.
         self._place.unlink(missing_ok=True)
         if self._unix:
             listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -112,11 +113,11 @@ class ControlServer:
             if kind == wire.RUN:
                 await self._run(request, reader, writer)
             elif request is not None and self._is_ours(request) and kind in (wire.STATUS, wire.STOP):
-                told = {"pid": os.getpid()} if kind == wire.STOP else await self._desk.status()
+                told = {"pid": os.getpid()} if kind == wire.STOP else await self._runner.status()
                 writer.write(wire.frame(wire.DATA, to_json(told)))
                 await writer.drain()
                 if kind == wire.STOP:
-                    self._desk.stop()
+                    self._runner.stop()
         except (OSError, EOFError, ValueError, TimeoutError):
             # The other end left, or does not speak our language: nobody is there to be told.
             pass
@@ -134,7 +135,7 @@ class ControlServer:
         if request is None or not self._is_ours(request):
             refusal: str | None = ""
         else:
-            refusal = self._desk.refusal(request)
+            refusal = self._runner.refusal(request)
         if request is None or refusal is not None:
             writer.write(wire.frame(wire.LOCAL, (refusal or "").encode()))
             await writer.drain()
@@ -143,14 +144,14 @@ class ControlServer:
         async with asyncio.timeout(REQUEST_TIMEOUT):
             if (await read_frame(reader))[0] != wire.GO:
                 return
-        far = FarTerminal(reader, writer)
-        console = far.console(request)
-        work = asyncio.get_running_loop().create_task(self._desk.run(request, console))
-        listening = asyncio.get_running_loop().create_task(far.listen(work.cancel))
+        terminal = RemoteTerminal(reader, writer)
+        console = terminal.console(request)
+        work = asyncio.get_running_loop().create_task(self._runner.run(request, console))
+        listening = asyncio.get_running_loop().create_task(terminal.listen(work.cancel))
         self.busy += 1
         try:
             code = await _outcome(work, console)
-            await far.exit(code)
+            await terminal.exit(code)
         finally:
             self.busy -= 1
             listening.cancel()
@@ -174,7 +175,7 @@ async def _outcome(work: "asyncio.Task[int]", console: Console) -> int:
 
 
 def own_directory(path: Path) -> None:
-    """Make the directory of the socket, for us alone. Raises OpenClawError when it is, or may be, somebody else's."""
+    """Make the directory of the socket, private to this user. Raises OpenClawError when it belongs, or may belong, to another one."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = os.lstat(path)

@@ -5,9 +5,7 @@ import os
 import secrets
 import stat
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from openclaw.config.load import Config
 from openclaw.config.servers import secret_text
@@ -15,9 +13,6 @@ from openclaw.errors import ConfigError, Problem, StoreError, UsageError
 from openclaw.files import replace
 from openclaw.gateway.guard import GuardRules, host_name
 from openclaw.redact import SECRET_SCHEME, remember
-
-if TYPE_CHECKING:
-    from openclaw.secrets.resolve import Resolver
 
 _log = logging.getLogger(__name__)
 
@@ -30,7 +25,7 @@ _UNUSABLE = f"A token needs {SHORTEST_TOKEN} characters or more, and no spaces."
 
 
 async def rules_of(config: Config, env: Mapping[str, str], token_file: Path) -> GuardRules:
-    """Who may come in. Raises ConfigError, SecretError or StoreError; a gateway without a token is never the outcome."""
+    """The tokens, hosts and origins that are allowed. There is always a token. Raises ConfigError, SecretError or StoreError."""
     section = config.root.gateway
     tokens: list[str] = []
     mode = section.auth.mode
@@ -66,8 +61,9 @@ async def rules_of(config: Config, env: Mapping[str, str], token_file: Path) -> 
 async def _resolved(config: Config, env: Mapping[str, str], text: str) -> str:
     if SECRET_SCHEME not in text:
         return text
-    resolver: Resolver = import_module("openclaw.secrets.resolve").Resolver.of(config, env)
-    return await resolver.resolve(text)
+    from openclaw.secrets.resolve import Resolver
+
+    return await Resolver.of(config, env).resolve(text)
 
 
 def _is_usable(token: str) -> bool:

@@ -12,31 +12,31 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openclaw import __version__
 from openclaw.app import App
 from openclaw.commands.mcp import status_json
+from openclaw.commands.parse import Command
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
+from openclaw.control.config_watch import Look, look_at, watch
+from openclaw.control.instance import Instance, lock_file
 from openclaw.errors import OpenClawError
+from openclaw.gateway.command_runner import CommandRunner
 from openclaw.gateway.control import ControlServer
 from openclaw.gateway.credentials import rules_of
-from openclaw.gateway.desk import CommandDesk
 from openclaw.gateway.feed import LogToFeed
 from openclaw.gateway.guard import GuardRules
-from openclaw.gateway.instance import Instance, lock_file
 from openclaw.gateway.observer import Observer
 from openclaw.gateway.port import listen
 from openclaw.gateway.reload import LogAs, Reloader
-from openclaw.gateway.watch import Look, look_at, watch
 from openclaw.mcp.events import EngineEvent
 from openclaw.mcp.manager import Manager
 from openclaw.media import shown_size
 from openclaw.sessions.retention import INTERVAL
+from openclaw.version import __version__
 
 if TYPE_CHECKING:
     import socket
@@ -54,12 +54,13 @@ async def serve(
     env: Mapping[str, str],
     *,
     stop: asyncio.Event,
+    root: Command,
     ready: Callable[["Gateway"], None] = lambda gateway: None,
     log_as: LogAs = lambda section: None,
 ) -> None:
     """Run a gateway until `stop` is set. Raises OpenClawError when it cannot be started; a second one is refused.
 
-    `log_as` is told when another `logging` section is in use.
+    `root` has the commands that terminals may hand in. `log_as` is told when another `logging` section is in use.
     """
     # Looked at before it is read: what is saved while we start is not missed.
     early = look_at([paths.config_file])
@@ -70,7 +71,7 @@ async def serve(
         # Before any server is started: a port that is taken should cost nobody anything.
         sockets = listen(config.root.gateway.bind, config.root.gateway.port)
         async with App(config, paths=paths, env=env, through_gateway=True) as app:
-            gateway = Gateway(app, stop, log_as, seen)
+            gateway = Gateway(app, root, stop, log_as, seen)
             async with AsyncExitStack() as stack:
                 await gateway.start(stack, rules, sockets)
                 ready(gateway)
@@ -84,15 +85,15 @@ async def serve(
 class Gateway:
     """What runs between start and stop."""
 
-    def __init__(self, app: App, stop: asyncio.Event, log_as: LogAs, seen: Mapping[Path, Look]) -> None:
+    def __init__(self, app: App, root: Command, stop: asyncio.Event, log_as: LogAs, seen: Mapping[Path, Look]) -> None:
         self.app = app
         self._seen = seen
         self._log_as = log_as
         self.observer = Observer()
         self._stop = stop
         self._started = time.monotonic()
-        self._desk = CommandDesk(app, status=self.status, stop=stop.set)
-        self._control = ControlServer(app.paths.control_socket, self._desk)
+        self._runner = CommandRunner(app, root, status=self.status, stop=stop.set)
+        self._control = ControlServer(app.paths.control_socket, self._runner)
         self._manager: Manager
         self.http: HttpServer
         self._reloader: Reloader
@@ -107,9 +108,10 @@ class Gateway:
         logging.getLogger().addHandler(handler)
         stack.callback(logging.getLogger().removeHandler, handler)
         stack.push_async_callback(self.close)
-        front = import_module("openclaw.gateway.front")
-        self.http = front.http_server(
-            self.app, self._manager, self._desk, self.observer, rules, snapshot=self.snapshot, busy=self.busy
+        from openclaw.gateway.routes import http_server
+
+        self.http = http_server(
+            self.app, self._manager, self._runner, self.observer, rules, snapshot=self.snapshot, busy=self.busy
         )
         await self._control.start()
         await self.http.start(self.app.config.root.gateway, sockets)
@@ -127,12 +129,12 @@ class Gateway:
         _log.info("The gateway is up: pid %d, port %d, config %s.", os.getpid(), self.port, self.app.config.file)
 
     def _tell(self, event: EngineEvent) -> None:
-        """Calls are told of a moment after they end: those that ended before this come first."""
+        """Calls are published a moment after they end: those that ended before this event come first."""
         self.app.engine.audit.flush()
         self.observer.engine(event)
 
     async def _prune_sessions(self) -> None:
-        """Now and every day: conversations that have outlived what the config keeps make room."""
+        """Now and every day, remove the conversations that the config no longer keeps."""
         while True:
             try:
                 pruned = await self.app.store.prune(self.app.keep)
@@ -161,7 +163,7 @@ class Gateway:
 
     async def drain(self) -> None:
         """Take no more work, and wait for what runs."""
-        self._desk.is_stopping = True
+        self._runner.take_no_more()
         self._control.leave()
         await self.http.leave()
         self.observer.feed.close()
@@ -191,7 +193,7 @@ class Gateway:
             "configProblem": self._reloader.problem,
             "restartNeeded": self.app.outdated(self.app.config),
             "requests": self.busy(),
-            "isStopping": self._desk.is_stopping,
+            "isStopping": self._runner.is_stopping,
             "servers": await self._servers(),
         }
 

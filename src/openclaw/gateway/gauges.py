@@ -7,11 +7,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import get_args
 
-from openclaw import __version__
 from openclaw.gateway.meters import Gauge, Sample
 from openclaw.mcp.status import ServerStatus, ShownState
+from openclaw.version import __version__
 
-# Whoever reads a state by number would be fooled by a new one: each state is a row of its own, 1 for the one a server is in.
+# Each state is a row of its own, 1 for the one a server is in: numbers for states would change when a new state comes.
 _STATES = get_args(ShownState)
 _SERVER = ("server", "agent")
 

@@ -2,7 +2,7 @@
 
 Every route asks, in this order: is the request meant for us (Host), does a web page stand behind it that may (Origin), does it know the
 token. A page on another site can make a browser send requests to loopback, also under a name of its own that it lets point there; it can
-neither set Host nor hide its Origin. `/health` needs no token, because it tells nothing; the other two checks hold there too.
+neither set Host nor hide its Origin. `/health` needs no token, because it tells nothing; the other two checks apply there too.
 """
 
 import hmac
@@ -17,7 +17,7 @@ OPEN_PATHS = frozenset({"/health"})
 
 
 class GuardRules(msgspec.Struct, frozen=True):
-    """`hosts` and `origins` are those of the config, beside what is always ours. Each token is as good as the other."""
+    """`hosts` and `origins` are those of the config, beside what is always ours. Any of the tokens is enough."""
 
     tokens: tuple[str, ...]
     hosts: frozenset[str] = frozenset()
@@ -34,7 +34,7 @@ class GuardRefusal(msgspec.Struct, frozen=True):
     headers: Mapping[str, str] = {}
 
 
-class Knock(msgspec.Struct, frozen=True):
+class RequestHead(msgspec.Struct, frozen=True):
     """What a request says about itself: every value of the three headers, and the address it arrived at."""
 
     method: str
@@ -45,7 +45,7 @@ class Knock(msgspec.Struct, frozen=True):
     arrived_at: str = ""
 
     def __repr__(self) -> str:
-        return f"Knock({self.method} {self.path})"
+        return f"RequestHead({self.method} {self.path})"
 
 
 _WRONG_HOST = GuardRefusal(
@@ -62,38 +62,38 @@ NO_TOKEN = GuardRefusal(
 )
 
 
-def refusal(rules: GuardRules, knock: Knock) -> GuardRefusal | None:
-    """Why a request is turned away; None lets it in."""
-    refused = stranger(rules, knock)
-    if refused is not None or is_preflight(knock) or (knock.path in OPEN_PATHS and knock.method in ("GET", "HEAD")):
+def refusal(rules: GuardRules, head: RequestHead) -> GuardRefusal | None:
+    """Why a request is refused; None when it is allowed."""
+    refused = origin_refusal(rules, head)
+    if refused is not None or is_preflight(head) or (head.path in OPEN_PATHS and head.method in ("GET", "HEAD")):
         return refused
-    return None if presented(rules, knock.authorizations) else NO_TOKEN
+    return None if presented(rules, head.authorizations) else NO_TOKEN
 
 
-def stranger(rules: GuardRules, knock: Knock) -> GuardRefusal | None:
-    """Why a request comes from a place that may not call us, whatever token it has; None when it may."""
-    if len(knock.hosts) != 1 or not _is_our_host(rules, knock):
+def origin_refusal(rules: GuardRules, head: RequestHead) -> GuardRefusal | None:
+    """Why a request is refused whatever token it has: it is meant for another host, or comes from a page that may not call us."""
+    if len(head.hosts) != 1 or not _is_our_host(rules, head):
         return _WRONG_HOST
-    if knock.origins and not (len(knock.origins) == 1 and _is_welcome(rules, knock.origins[0], knock.hosts[0])):
+    if head.origins and not (len(head.origins) == 1 and _is_allowed_origin(rules, head.origins[0], head.hosts[0])):
         return _WRONG_ORIGIN
     return None
 
 
 def too_many(seconds: float) -> GuardRefusal:
-    """Instead of NO_TOKEN, for who tried many others (throttle.py)."""
+    """The answer to a caller that sent too many wrong tokens (throttle.py)."""
     wait = {"Retry-After": str(math.ceil(seconds))}
     return GuardRefusal(
         429, "too_many_attempts", "Too many wrong tokens came from this address. Try again later.", wait
     )
 
 
-def is_preflight(knock: Knock) -> bool:
+def is_preflight(head: RequestHead) -> bool:
     """A browser asks whether a page may call us; it never sends the token with that."""
-    return knock.method == "OPTIONS" and bool(knock.origins)
+    return head.method == "OPTIONS" and bool(head.origins)
 
 
 def presented(rules: GuardRules, authorizations: Sequence[str]) -> str:
-    """The token that was shown and is right; empty when there is none."""
+    """The token of the request if it is a valid one; else empty."""
     if len(authorizations) != 1:
         return ""
     scheme, _, token = authorizations[0].partition(" ")
@@ -107,7 +107,7 @@ def presented(rules: GuardRules, authorizations: Sequence[str]) -> str:
 
 
 def cors_headers(rules: GuardRules, origins: Sequence[str]) -> Mapping[str, str]:
-    """What a browser needs to let a welcome page read the answer."""
+    """What a browser needs to let an allowed page read the answer."""
     if len(origins) != 1 or origins[0] not in rules.origins:
         return {}
     return {
@@ -118,12 +118,12 @@ def cors_headers(rules: GuardRules, origins: Sequence[str]) -> Mapping[str, str]
     }
 
 
-def _is_our_host(rules: GuardRules, knock: Knock) -> bool:
-    name = host_name(knock.hosts[0])
+def _is_our_host(rules: GuardRules, head: RequestHead) -> bool:
+    name = host_name(head.hosts[0])
     if name in LOOPBACK_HOSTS or name in rules.hosts:
         return True
     # An address is no name that could be made to point here: the one the request arrived at is fine.
-    address = f"[{knock.arrived_at}]" if ":" in knock.arrived_at else knock.arrived_at
+    address = f"[{head.arrived_at}]" if ":" in head.arrived_at else head.arrived_at
     return bool(address) and name == address
 
 
@@ -139,6 +139,6 @@ def host_name(host: str) -> str:
     return name if port == "" or port.isdecimal() else ""
 
 
-def _is_welcome(rules: GuardRules, origin: str, host: str) -> bool:
+def _is_allowed_origin(rules: GuardRules, origin: str, host: str) -> bool:
     """A page of the config's list, or one that came from this very address."""
     return origin in rules.origins or origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")

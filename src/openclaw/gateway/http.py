@@ -35,12 +35,12 @@ from openclaw.gateway.guard import (
     NO_TOKEN,
     GuardRefusal,
     GuardRules,
-    Knock,
+    RequestHead,
     cors_headers,
     is_preflight,
+    origin_refusal,
     presented,
     refusal,
-    stranger,
     too_many,
 )
 from openclaw.gateway.lane import HEADERS, INVOKE, Lane, Plain
@@ -202,10 +202,10 @@ class HttpServer:
         started = time.monotonic()
         task = asyncio.current_task()
         assert task is not None
-        knock = _knock(request)
-        refused = refusal(self._rules, knock)
+        head = _head_of(request)
+        refused = refusal(self._rules, head)
         if refused is not None:
-            refused = self._throttled(request, knock, refused, started)
+            refused = self._throttled(request, head, refused, started)
         # Nobody who is turned away learns which routes there are, not even from the metrics.
         route = "refused" if refused else _route(request)
         response: web.StreamResponse
@@ -213,18 +213,18 @@ class HttpServer:
             if refused is not None:
                 response = failure(refused.status, refused.code, refused.message)
                 response.headers.update(refused.headers)
-            elif is_preflight(knock):
+            elif is_preflight(head):
                 response = web.Response(status=204)
             elif self._is_stopping:
                 response = failure(503, "stopping", "The gateway is stopping.")
                 response.force_close()
             else:
-                self._begin(task, presented(self._rules, knock.authorizations))
+                self._begin(task, presented(self._rules, head.authorizations))
                 response = await _answered(request, handler)
         finally:
             self._end(task)
         if not response.prepared:
-            response.headers.update({**HEADERS, **cors_headers(self._rules, knock.origins)})
+            response.headers.update({**HEADERS, **cors_headers(self._rules, head.origins)})
         self.requests.add(route, str(response.status))
         self.seconds.observe(route, seconds=time.monotonic() - started)
         return response
@@ -241,10 +241,10 @@ class HttpServer:
     # For plain tool calls (lane.House)
 
     def welcomes(self, request: Plain, arrived_at: str) -> str:
-        knock = Knock("POST", INVOKE, (request.host,), (), (request.authorization,), arrived_at)
-        if self._is_stopping or stranger(self._rules, knock) is not None:
+        head = RequestHead("POST", INVOKE, (request.host,), (), (request.authorization,), arrived_at)
+        if self._is_stopping or origin_refusal(self._rules, head) is not None:
             return ""
-        return presented(self._rules, knock.authorizations)
+        return presented(self._rules, head.authorizations)
 
     async def answer(self, token: str, body: bytes) -> tuple[int, bytes]:
         started = time.monotonic()
@@ -268,9 +268,9 @@ class HttpServer:
     def closed(self, lane: Lane) -> None:
         self._lanes.discard(lane)
 
-    def _throttled(self, request: web.Request, knock: Knock, refused: GuardRefusal, now: float) -> GuardRefusal:
+    def _throttled(self, request: web.Request, head: RequestHead, refused: GuardRefusal, now: float) -> GuardRefusal:
         """What is said to a refused request: something else to who tried too many tokens."""
-        if refused is not NO_TOKEN or not knock.authorizations:
+        if refused is not NO_TOKEN or not head.authorizations:
             return refused
         address = request.remote or ""
         wait = self._throttle.wrong(address, now)
@@ -289,9 +289,9 @@ class HttpServer:
         return {**HEADERS, **cors_headers(self._rules, request.headers.getall("Origin", ()))}
 
 
-def _knock(request: web.Request) -> Knock:
+def _head_of(request: web.Request) -> RequestHead:
     sockname = request.transport.get_extra_info("sockname") if request.transport else None
-    return Knock(
+    return RequestHead(
         method=request.method,
         path=request.path,
         hosts=_hosts(request),

@@ -1,4 +1,4 @@
-"""Listening sockets for the HTTP port: on loopback unless the config says otherwise, and who is in the way when a port is taken."""
+"""Listening sockets for the HTTP port: on loopback unless the config says otherwise, and which program holds a port that is taken."""
 
 import errno
 import ipaddress

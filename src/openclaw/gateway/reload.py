@@ -1,7 +1,7 @@
 """Takes over a config that was saved while the gateway runs: all of it, or nothing.
 
-A file that cannot be loaded is reported, once, and the running config stays. Who may come in, and which tools may be used, hold at once;
-servers follow: those that changed are ended and started, the others are not touched. The few settings that need a restart
+A file that cannot be loaded is reported, once, and the running config stays. Tokens, hosts, origins and tool policy apply
+at once; servers follow: those that changed are ended and started, the others are not touched. The few settings that need a restart
 (`App.outdated`) are named in the log and in the gateway's status.
 """
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from openclaw.gateway import wire
+from openclaw.control import wire
 
 # protocol, token, version, state directory, config file, working directory, width, marks
 _FIELDS = 8
@@ -33,7 +33,7 @@ class CommandRequest(msgspec.Struct, frozen=True):
 
 
 def read_request(payload: bytes) -> CommandRequest | None:
-    """None for another protocol than ours."""
+    """None when it is of another version of the protocol."""
     fields = wire.unpack(payload)
     if len(fields) < _FIELDS or fields[0] != wire.PROTOCOL:
         return None

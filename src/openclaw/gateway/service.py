@@ -1,4 +1,4 @@
-"""The gateway as a service of the user's session: the text of a systemd unit or a launchd job. Pure; cli/gateway.py writes it."""
+"""The gateway as a service of the user's session: the text of a systemd unit or a launchd job. Pure; command.py writes it."""
 
 import plistlib
 from collections.abc import Mapping, Sequence

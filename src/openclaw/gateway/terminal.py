@@ -9,16 +9,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from openclaw.commands.console import Console
+from openclaw.control import wire
+from openclaw.control.socket_client import read_frame
 from openclaw.errors import UsageError
-from openclaw.gateway import wire
 from openclaw.gateway.request import CommandRequest
 
 # An order with everything it may carry (`openclaw order`); past it the caller is told, not the memory filled.
 MOST_INPUT = 320 * 1024 * 1024
 
 
-class FarTerminal:
-    """Make it when a request was taken; `listen` runs beside the command and ends with the connection."""
+class RemoteTerminal:
+    """Made when a request was accepted; `listen` runs beside the command and ends with the connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -71,7 +72,7 @@ class FarTerminal:
             self._catchers.remove(act)
 
     async def exit(self, code: int) -> None:
-        """The last word: everything printed before it has arrived when it does."""
+        """Send the exit code. Everything printed before has arrived when it does."""
         if not self._is_gone:
             self._writer.write(wire.frame(wire.EXIT, str(code).encode()))
             await self._writer.drain()
@@ -112,9 +113,3 @@ class FarTerminal:
         if size > MOST_INPUT:
             raise UsageError(f"Standard input is {size:,} bytes; a gateway takes {MOST_INPUT:,}.", hint="Try --local.")
         return given.decode("utf-8", "replace")
-
-
-async def read_frame(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
-    """Raises EOFError, OSError or ValueError."""
-    head = await reader.readexactly(wire.HEAD_BYTES)
-    return head[:1], await reader.readexactly(wire.length_of(head))

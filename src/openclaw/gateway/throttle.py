@@ -1,4 +1,4 @@
-"""Who keeps trying wrong tokens gets no more answers for a while than that it is too many. Pure: the time is given in.
+"""After too many wrong tokens a caller is refused for a while. Pure: the time is an argument.
 
 Counts by the address a connection came from, never by a header, which anybody could write. The right token is never locked out, from
 whatever address: on loopback a guessing program and the person it imitates share one.
@@ -11,14 +11,14 @@ import msgspec
 # In a minute: far more than any client with an old token asks, and at this pace the shortest token takes thousands of years to guess.
 MOST_WRONG = 300
 WINDOW = 60.0
-# Addresses remembered at a time; who was quiet longest is forgotten first.
+# Addresses remembered at a time; the one that was quiet longest is forgotten first.
 MOST_ADDRESSES = 1_024
 # One household or server has at least as many IPv6 addresses as this leaves open.
 _IPV6_PREFIX = 64
 
 
 class Penalty(msgspec.Struct, frozen=True):
-    """`is_new`: nobody from there had to wait a moment ago."""
+    """`is_new`: the caller was not refused until now."""
 
     seconds: float
     is_new: bool
@@ -33,11 +33,11 @@ class _Caller(msgspec.Struct):
 
 class Throttle:
     def __init__(self) -> None:
-        # The last in the order is who was heard of last.
+        # In the order in which they were last heard of.
         self._callers: dict[str, _Caller] = {}
 
     def wrong(self, address: str, now: float) -> Penalty | None:
-        """A wrong token came from `address`. How long it has to wait; None while it need not."""
+        """Count a wrong token from `address`. For how long it is refused; None while it is not."""
         key = _key(address)
         caller = self._callers.pop(key, None)
         if caller is None or now - caller.since >= WINDOW:

@@ -1,6 +1,5 @@
 """The MCP client engine: any server's tools, kept available. `from openclaw.mcp import Manager` is the way in."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,5 +11,7 @@ __all__ = ["Manager"]
 def __getattr__(name: str) -> Any:
     # Loaded on first use: importing one module of the engine does not cost all of it.
     if name == "Manager":
-        return import_module("openclaw.mcp.manager").Manager
+        from openclaw.mcp.manager import Manager
+
+        return Manager
     raise AttributeError(f"module 'openclaw.mcp' has no attribute {name!r}")

@@ -10,7 +10,6 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -223,12 +222,6 @@ async def resolved(spec: ServerSpec, resolve: Resolve, environ: Mapping[str, str
     return spec
 
 
-_HTTP: dict[TransportKind, tuple[str, str]] = {
-    "streamable-http": ("openclaw.transport.http", "HttpTransport"),
-    "sse": ("openclaw.transport.legacy_sse", "LegacySseTransport"),
-}
-
-
 def _stdio(spec: ServerSpec, dependencies: Dependencies, listener: Listener, fetch_seconds: float) -> Transport:
     child = child_environment(
         dict(spec.env), pass_env=spec.pass_env, allowed=spec.allow_env, parent=dependencies.environ
@@ -249,23 +242,29 @@ def _stdio(spec: ServerSpec, dependencies: Dependencies, listener: Listener, fet
 
 def _over_http(kind: TransportKind, spec: ServerSpec, dependencies: Dependencies) -> Transport:
     # Loaded when first needed: who runs stdio servers only does not pay for an HTTP client.
-    net, tls, proxy, egress, endpoint = (
-        import_module(f"openclaw.{part}")
-        for part in ("net.client", "net.tls", "net.proxy", "security.egress", "transport.endpoint")
-    )
-    module, name = _HTTP[kind]
-    options = net.ClientOptions(
-        rules=egress.OPERATOR,
-        tls=tls.TlsOptions(spec.ssl_verify, spec.ca_cert, spec.client_cert, spec.client_key),
-        proxies=proxy.ProxyRules.from_environment(dependencies.environ),
+    from openclaw.net.client import ClientOptions
+    from openclaw.net.proxy import ProxyRules
+    from openclaw.net.tls import TlsOptions
+    from openclaw.security.egress import OPERATOR
+    from openclaw.transport.endpoint import Destination
+
+    options = ClientOptions(
+        rules=OPERATOR,
+        tls=TlsOptions(spec.ssl_verify, spec.ca_cert, spec.client_cert, spec.client_key),
+        proxies=ProxyRules.from_environment(dependencies.environ),
         connect_timeout=spec.connect_timeout,
         cookies=True,
     )
-    destination = endpoint.Destination(
+    destination = Destination(
         spec.url, options, dict(spec.headers), _authorizer(spec, dependencies), spec.max_message_bytes
     )
-    transport: Transport = getattr(import_module(module), name)(destination)
-    return transport
+    if kind == "sse":
+        from openclaw.transport.legacy_sse import LegacySseTransport
+
+        return LegacySseTransport(destination)
+    from openclaw.transport.http import HttpTransport
+
+    return HttpTransport(destination)
 
 
 def _authorizer(spec: ServerSpec, dependencies: Dependencies) -> Authorizer | None:

@@ -1,34 +1,131 @@
-"""`openclaw order`: one order from standard input, its progress and its result as JSON lines.
+"""`openclaw mcp-server` and `openclaw order`. The options of the first are read here by hand, since a client waits while we start.
 
-For programs, and for `openclaw mcp-server`, which has a running gateway do it this way. The input is what `order_openclaw` takes. The
-output is `{"session": "…"}`, the short hash by which logs know the conversation, `{"progress": "…"}` any number of times, then
-`{"result": {"content": […], "isError": …}}`.
+`main` is the fast way in, for the words a client's config holds. Everything else (help, mistakes, `--print-config`) goes through the
+command table like any other command, and ends in `run`.
 """
 
-from typing import Any
+import os
+import shutil
+import sys
+from collections.abc import Sequence
 
-import msgspec
-from msgspec import Raw
+from openclaw.config import places
+from openclaw.version import __version__
 
-from openclaw.commands.dispatch import Context
-from openclaw.commands.parse import Parsed
-from openclaw.content import to_json
-from openclaw.errors import UsageError
-from openclaw.mcp_server.arguments import Order, read_order
-from openclaw.mcp_server.fulfil import fulfil
-from openclaw.mcp_server.server import OrderListener
-from openclaw.protocol.eras import MODERN
+# A plain name instead of typing.TYPE_CHECKING: type checkers know it, and importing typing costs milliseconds.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from openclaw.commands.dispatch import Context
+    from openclaw.commands.parse import Parsed
+    from openclaw.mcp_server.order import Order
+
+_FLAGS = {"-v": "verbose", "--verbose": "verbose", "--local": "local", "--log-json": "log_json"}
+_VALUES = {"--agent": "agent", "--config": "config", "--log-level": "log_level"}
+_LEVELS = ("debug", "info", "warning", "error")
 
 
-async def run(context: Context, parsed: Parsed) -> int:
-    order = await _order(context)
-    order.waited = parsed.number("waited") or 0.0
+def main(words: Sequence[str]) -> int | None:
+    """Serve with these options (the words after `mcp-server`); None when there is more to them, and the command table should see to it."""
+    if words == ["--version"]:
+        try:
+            os.write(1, f"openclaw mcp-server {__version__}\n".encode())
+            return 0
+        except OSError:
+            # Nobody takes it. The command table knows what to say then.
+            return None
+    options = read(words)
+    if options is None:
+        return None
+    from openclaw.mcp_server import serve
 
-    def say(value: dict[str, Any]) -> None:
+    return serve.main(serve.Options(**options))
+
+
+def read(words: Sequence[str]) -> "dict[str, Any] | None":
+    """The options as `serve.Options` takes them; None unless all of them are plain."""
+    options: dict[str, Any] = {}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        name, equals, value = word.partition("=")
+        if word in _FLAGS:
+            options[_FLAGS[word]] = True
+        elif name in _VALUES and (equals or rest):
+            options[_VALUES[name]] = value if equals else rest.pop(0)
+        else:
+            return None
+    return options if options.get("log_level", _LEVELS[0]) in _LEVELS else None
+
+
+async def run(context: "Context", parsed: "Parsed") -> int:
+    """The same by way of the command table."""
+    if client := parsed.text("print-config"):
+        return _print_config(context, parsed, client)
+    from openclaw.control.standard_streams import take_over
+    from openclaw.mcp_server.serve import Options, serve
+
+    options = Options(
+        agent=parsed.text("agent"),
+        config=parsed.text("config"),
+        local=parsed.flag("local"),
+        verbose=parsed.flag("verbose"),
+        log_level=parsed.text("log-level"),
+        log_json=parsed.flag("log-json"),
+    )
+    return await serve(options, take_over())
+
+
+def _print_config(context: "Context", parsed: "Parsed", client: str) -> int:
+    from openclaw.mcp_server.clients import config_text, place_text
+
+    command, *arguments = *_command(sys.argv[0]), "mcp-server"
+    arguments += ["--verbose"] if parsed.flag("verbose") else []
+    arguments += ["--local"] if parsed.flag("local") else []
+    for name in ("agent", "config"):
+        if value := parsed.text(name):
+            arguments += [f"--{name}", os.path.join(context.cwd, value) if name == "config" else value]
+    # Where our files are is said by this shell, which the client does not know.
+    cwd = str(context.cwd)
+    known = {
+        "OPENCLAW_HOME": places.home(context.env),
+        "OPENCLAW_STATE_DIR": places.state_dir(context.env, cwd),
+        "OPENCLAW_CONFIG_PATH": places.config_file(context.env, "", cwd),
+    }
+    env = {name: value for name, value in known.items() if context.env.get(name)}
+    context.console.line(config_text(client, command, arguments, env))
+    place = place_text(client, command, arguments, env)
+    context.console.note(context.console.dim(f"For {place}"))
+    return 0
+
+
+def _command(program: str) -> list[str]:
+    """This program with its absolute path, as another one can start it."""
+    found = os.path.abspath(program if os.sep in program else shutil.which(program) or program)
+    # Started as a module, it is a file of ours that nobody can execute.
+    return [sys.executable, "-m", "openclaw"] if found.endswith(".py") else [found]
+
+
+async def run_order(context: "Context", parsed: "Parsed") -> int:
+    """`openclaw order`: one order from standard input, its progress and its result as JSON lines.
+
+    For programs, and for `openclaw mcp-server`, which has a running gateway do it this way. The input is what `order_openclaw` takes. The
+    output is `{"session": "…"}`, the short hash by which logs know the conversation, `{"progress": "…"}` any number of times, then
+    `{"result": {"content": […], "isError": …}}`.
+    """
+    from openclaw.content import to_json
+    from openclaw.mcp_server.host import carry_out
+    from openclaw.mcp_server.server import OrderListener
+    from openclaw.protocol.eras import MODERN
+
+    order = await _order(context, waited=parsed.number("waited") or 0.0)
+
+    def say(value: "dict[str, Any]") -> None:
         context.console.out(to_json(value).decode() + "\n")
 
     async with context.open_app() as app:
-        result = await fulfil(
+        result = await carry_out(
             app,
             order,
             agent=parsed.text("agent"),
@@ -44,10 +141,15 @@ async def run(context: Context, parsed: Parsed) -> int:
     return 1 if result["isError"] else 0
 
 
-async def _order(context: Context) -> Order:
+async def _order(context: "Context", *, waited: float) -> "Order":
+    import msgspec
+
+    from openclaw.errors import UsageError
+    from openclaw.mcp_server.order import read_order
+
     # By itself: hundreds of megabytes of JSON are forgotten when this returns.
     given = (await context.console.read()).encode("utf-8", "replace")
     try:
-        return read_order(Raw(given))
+        return msgspec.structs.replace(read_order(msgspec.Raw(given)), waited=waited)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise UsageError(f"openclaw order: standard input is not JSON: {error}.") from None

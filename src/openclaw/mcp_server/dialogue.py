@@ -1,20 +1,19 @@
-"""The server's half of MCP without I/O: a request of either era in, an answer, an error or an order out.
+"""The server's half of MCP without I/O: what it says of itself, and for a request of either era an answer, an error or an order.
 
 Owns which revision a request speaks. `initialize` selects one of the four old revisions for the whole process; a request that carries its
 version in `_meta` is served by that alone, whatever came before, as 2026-07-28 asks. Both may be mixed. An order is only read here:
-`server.py` runs it.
+`server.py` runs it. The tool's description and schema are part of the product's documentation and stay as they are written there; nothing
+of them is computed, because clients cache tool lists, and models' prompts are cached with them.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
 
 from openclaw.errors import UsageError
-from openclaw.mcp_server.arguments import Order, read_order
-from openclaw.mcp_server.definition import CAPABILITIES, INSTRUCTIONS, LIST_TTL_MS, SERVER_INFO, TOOL, TOOL_NAME
-from openclaw.mcp_server.shallow import Value, is_object
-from openclaw.mcp_server.wire import ErrorAnswer, known_id, unreadable
+from openclaw.mcp_server.messages import ErrorAnswer, known_id, unreadable
+from openclaw.mcp_server.order import Order, Value, is_object, read_order
 from openclaw.protocol.eras import DISCOVER, INITIALIZE, LEGACY, MODERN, UNSUPPORTED_VERSION
 from openclaw.protocol.jsonrpc import (
     INVALID_PARAMS,
@@ -24,12 +23,59 @@ from openclaw.protocol.jsonrpc import (
     Request,
     RequestId,
 )
+from openclaw.version import __version__
+
+TOOL_NAME: Final = "order_openclaw"
+CAPABILITIES: Final[dict[str, Any]] = {"tools": {}}
+SERVER_INFO: Final[dict[str, Any]] = {"name": "openclaw", "title": "OpenClaw", "version": __version__}
+INSTRUCTIONS: Final = (
+    "order_openclaw hands a task to OpenClaw, a personal assistant with tools and servers of its own, and returns its whole answer. "
+    "Pass the same sessionKey again to go on with a conversation; without one every call starts anew."
+)
+# The list never changes while this process lives: an hour, the longest that caches are asked to trust anything.
+LIST_TTL_MS: Final = 3_600_000
+
+
+def _attachments(what: str, example: str, most: int) -> dict[str, Any]:
+    return {
+        "type": "array",
+        "description": f"Optional base64-encoded {what}s (max {most}, 15MB each)",
+        "items": {
+            "type": "object",
+            "properties": {
+                "data": {"type": "string", "description": f"Base64-encoded {what} data"},
+                "mimeType": {"type": "string", "description": f"MIME type (e.g., '{example}')"},
+                "filename": {"type": "string", "description": "Optional filename"},
+            },
+            "required": ["data", "mimeType"],
+        },
+    }
+
+
+TOOL: Final[dict[str, Any]] = {
+    "name": TOOL_NAME,
+    "description": (
+        "Send a message to OpenClaw and receive a response. The message will be processed as if typed by a user. Supports sending "
+        "images, files (PDF, text, markdown, CSV, JSON), audio, video, and archives (ZIP, TAR.GZ) via base64 encoding."
+    ),
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "message": {"type": "string", "description": "The message to send to OpenClaw"},
+            "sessionKey": {"type": "string", "description": "Optional session key for conversation continuity"},
+            "images": _attachments("image", "image/png", 10),
+            "files": _attachments("file", "application/pdf", 5),
+        },
+        "required": ["message"],
+    },
+}
+
 
 BATCHES = "2025-03-26"
 CANCELLED = "notifications/cancelled"
 
 _NOTHING = Raw()
-# Method names of strangers are repeated in errors, up to this many characters.
+# Method names that a client made up are repeated in errors, up to this many characters.
 _SHOWN = 100
 
 

@@ -1,6 +1,6 @@
 """An order handed to a running gateway: it runs the command `openclaw order` there, with the order on its standard input.
 
-Owns our end of that conversation (`gateway/wire.py`) as a terminal nobody sits at. Until the gateway has been told to go, any trouble means
+Owns our end of that conversation (`control/wire.py`) as a terminal nobody sits at. Until the gateway has been told to go, any trouble means
 that the order is carried out here instead; from then on the gateway has it, whatever happens: nothing is done twice. Leaving, by being
 cancelled, ends the command there.
 """
@@ -14,14 +14,13 @@ from typing import Any
 
 import msgspec
 
-from openclaw import __version__
 from openclaw.config import places
-from openclaw.gateway import wire
-from openclaw.gateway.client import connect
-from openclaw.gateway.terminal import read_frame
-from openclaw.mcp_server.arguments import Order, written
+from openclaw.control import wire
+from openclaw.control.socket_client import connect, read_frame
+from openclaw.mcp_server.order import Order, written
 from openclaw.mcp_server.public import clean
 from openclaw.mcp_server.server import OrderListener, failure
+from openclaw.version import __version__
 
 # A healthy gateway takes an order within milliseconds.
 TAKE_TIMEOUT = 5.0
@@ -30,68 +29,66 @@ _WIDTH = b"80"
 _log = logging.getLogger(__name__)
 
 
-class Forwarder:
-    """The gateway at `place`, for one order."""
+class Sender(msgspec.Struct, frozen=True):
+    """On whose behalf an order is forwarded: our environment and directory, and what the command line chose."""
 
-    def __init__(self, place: Path, env: Mapping[str, str], cwd: Path, agent: str, config: str) -> None:
-        self._place = place
-        self._env = env
-        self._cwd = cwd
-        self._agent = agent
-        self._config = config
+    env: Mapping[str, str]
+    cwd: Path
+    agent: str
+    config: str
 
-    async def carry_out(self, order: Order, version: str, listener: OrderListener) -> dict[str, Any] | None:
-        """The result of the order; None when the gateway does not take it."""
-        try:
-            async with asyncio.timeout(TAKE_TIMEOUT):
-                reader, writer, token = await connect(self._place)
-        except (OSError, ValueError, TimeoutError):
+
+async def forward(
+    order: Order, version: str, listener: OrderListener, *, gateway: Path, sender: Sender
+) -> dict[str, Any] | None:
+    """The result of the order; None when the gateway at that address does not take it."""
+    try:
+        async with asyncio.timeout(TAKE_TIMEOUT):
+            reader, writer, token = await connect(gateway)
+    except (OSError, ValueError, TimeoutError):
+        return None
+    try:
+        if not await _is_taken(reader, writer, _request(sender, token, version, order.waited)):
             return None
         try:
-            if not await self._is_taken(reader, writer, token, version, order.waited):
-                return None
-            try:
-                return await _Errand(reader, writer, order, listener).result()
-            except (OSError, EOFError, ValueError):
-                return failure("The gateway ended while it carried out the order. `openclaw gateway status` says more.")
-        finally:
-            writer.close()
-
-    async def _is_taken(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        token: bytes,
-        version: str,
-        waited: float,
-    ) -> bool:
-        words = ["order", "--revision", version, *(["--agent", self._agent] if self._agent else [])]
-        words += ["--waited", f"{waited:.3f}"] if waited else []
-        state, config = places.state_dir(self._env), places.config_file(self._env, self._config, str(self._cwd))
-        request = wire.request(
-            token,
-            version=__version__.encode(),
-            state_dir=os.fsencode(state),
-            config_file=os.fsencode(config),
-            cwd=os.fsencode(self._cwd),
-            width=_WIDTH,
-            words=[os.fsencode(word) for word in words],
-        )
-        try:
-            async with asyncio.timeout(TAKE_TIMEOUT):
-                writer.write(wire.frame(wire.RUN, request))
-                kind, why = await read_frame(reader)
-        except (OSError, EOFError, ValueError, TimeoutError):
-            return False
-        if why:
-            _log.warning("%s", why.decode("utf-8", "replace"))
-        if kind == wire.TAKEN:
-            writer.write(wire.frame(wire.GO))
-        return kind == wire.TAKEN
+            return await _ForwardedOrder(reader, writer, order, listener).result()
+        except (OSError, EOFError, ValueError):
+            return failure("The gateway ended while it carried out the order. `openclaw gateway status` says more.")
+    finally:
+        writer.close()
 
 
-class _Errand:
-    """A command while the gateway runs it. Its output is JSON lines (`command.py` says which)."""
+def _request(sender: Sender, token: bytes, version: str, waited: float) -> bytes:
+    words = ["order", "--revision", version, *(["--agent", sender.agent] if sender.agent else [])]
+    words += ["--waited", f"{waited:.3f}"] if waited else []
+    state, config = places.state_dir(sender.env), places.config_file(sender.env, sender.config, str(sender.cwd))
+    return wire.request(
+        token,
+        version=__version__.encode(),
+        state_dir=os.fsencode(state),
+        config_file=os.fsencode(config),
+        cwd=os.fsencode(sender.cwd),
+        width=_WIDTH,
+        words=[os.fsencode(word) for word in words],
+    )
+
+
+async def _is_taken(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> bool:
+    try:
+        async with asyncio.timeout(TAKE_TIMEOUT):
+            writer.write(wire.frame(wire.RUN, request))
+            kind, why = await read_frame(reader)
+    except (OSError, EOFError, ValueError, TimeoutError):
+        return False
+    if why:
+        _log.warning("%s", why.decode("utf-8", "replace"))
+    if kind == wire.TAKEN:
+        writer.write(wire.frame(wire.GO))
+    return kind == wire.TAKEN
+
+
+class _ForwardedOrder:
+    """An order while the gateway carries it out. What comes back is JSON lines (`command.py` says which)."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, order: Order, listener: OrderListener

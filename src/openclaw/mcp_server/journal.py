@@ -7,8 +7,8 @@ Loaded only when it is asked for.
 import logging
 
 from openclaw.log import one_line
-from openclaw.mcp_server.arguments import Item, Order
-from openclaw.mcp_server.wire import Batch, Message
+from openclaw.mcp_server.messages import Batch, Message
+from openclaw.mcp_server.order import Item, Order
 from openclaw.protocol.jsonrpc import Notification, Request, RequestId
 from openclaw.redact import redact
 

@@ -13,17 +13,16 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 
 import msgspec
 
 from openclaw.config.places import home
-from openclaw.mcp_server.backend import ChosenBackend
+from openclaw.control.standard_streams import Line, LogLines, Reader, Writer, take_over
+from openclaw.mcp_server.orders import Orders
 from openclaw.mcp_server.server import Journal, OrderServer
-from openclaw.mcp_server.stdio import Line, LogLines, Reader, Writer, take_over
 
-# Seconds from the end of input, or a signal, to the end of the process: orders get a second of it, the host what `backend.py` says,
+# Seconds from the end of input, or a signal, to the end of the process: orders get a second of it, the host what `orders.py` says,
 WITHIN = 1.9
 # and the client this much to read the last answers, and to read the log.
 _LAST_LINES = 0.2
@@ -85,7 +84,7 @@ async def serve(options: Options, descriptors: tuple[int, int]) -> int:
         with suppress(NotImplementedError):
             loop.add_signal_handler(number, leave, 128 + number)
     log = LogLines()
-    backend = ChosenBackend(
+    orders = Orders(
         dict(os.environ),
         _working_directory(),
         agent=options.agent,
@@ -95,7 +94,7 @@ async def serve(options: Options, descriptors: tuple[int, int]) -> int:
         log_as=lambda section: _configure_log(options, log, section.level or "", json_lines=section.json),
     )
     writer = Writer(writing, leave)
-    server = OrderServer(writer.write, backend, _journal(options, log))
+    server = OrderServer(writer.write, orders.carry_out, _journal(options, log))
 
     def receive(lines: list[Line], more: Callable[[], None]) -> None:
         lines.reverse()
@@ -110,7 +109,7 @@ async def serve(options: Options, descriptors: tuple[int, int]) -> int:
     finally:
         deadline.begin(code)
         await server.stop()
-        await backend.close()
+        await orders.close()
         writer.close(_LAST_LINES)
         log.flush(_LAST_LOG)
     return code
@@ -146,11 +145,14 @@ def _journal(options: Options, log: LogLines) -> Journal | None:
     if not options.verbose:
         return None
     _configure_log(options, log)
-    journal: Journal = import_module("openclaw.mcp_server.journal").LogJournal()
-    return journal
+    from openclaw.mcp_server.journal import LogJournal
+
+    return LogJournal()
 
 
 def _configure_log(options: Options, log: LogLines, level: str = "", *, json_lines: bool = False) -> None:
     """`level` and `json_lines` are what the config says; the command line goes before it."""
     chosen = options.log_level or ("debug" if options.verbose else level or "warning")
-    import_module("openclaw.log").configure(level=chosen, json_lines=options.log_json or json_lines, stream=log)
+    from openclaw.log import configure
+
+    configure(level=chosen, json_lines=options.log_json or json_lines, stream=log)

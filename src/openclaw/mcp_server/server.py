@@ -1,30 +1,35 @@
 """The server between a client's lines and an agent: answers at once what it can, runs orders side by side, cancels and stops them.
 
-Owns the orders under way, by the id of their request. Lines come in by `receive` and go out by `write`; threads and descriptors are
-`stdio.py`'s, the protocol is `dialogue.py`'s, and what an order becomes is the backend's (`orders.py`). A cancelled order is never
-answered; one that is under way when the server stops is, at once.
+Owns the orders under way, by the id of their request, and how often a waiting client is told something: at most ten sentences a second,
+and one at least every ten seconds. Lines come in by `receive` and go out by `write` (`control/standard_streams.py`); the protocol is
+`dialogue.py`'s, and an order is carried out by `orders.py`. A cancelled order is never answered; one that is under way when the server
+stops is, at once.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 import msgspec
 from msgspec import Raw
 
 from openclaw.errors import UsageError
-from openclaw.mcp_server.arguments import Order
 from openclaw.mcp_server.dialogue import Cancel, Dialogue, Placed, ResultAnswer, Unsupported, result
-from openclaw.mcp_server.progress import OrderProgress
-from openclaw.mcp_server.wire import Batch, ErrorAnswer, Message, read
+from openclaw.mcp_server.messages import Batch, ErrorAnswer, Message, read
+from openclaw.mcp_server.order import Order
 from openclaw.protocol.framing import Oversized
-from openclaw.protocol.jsonrpc import Notification, RequestId, encode_error, encode_result
+from openclaw.protocol.jsonrpc import Notification, RequestId, encode_error, encode_notification, encode_result
+from openclaw.protocol.peer import PROGRESS
 
 # Orders at once: each may hold hundreds of megabytes of attachments and a conversation with a model.
 MOST_ORDERS = 64
 # Seconds in which cancelled orders may write down what was said, when the server stops.
 LAST_WORDS = 1.0
+# Seconds between two notifications.
+LEAST_PAUSE = 0.1
+# Clients that give up on a silent call wait for a minute, most of them.
+LONGEST_SILENCE = 10.0
 
 _log = logging.getLogger(__name__)
 
@@ -40,12 +45,9 @@ class OrderListener(msgspec.Struct, frozen=True):
     joined: Callable[[str], None]
 
 
-class Backend(Protocol):
-    """What carries out orders. Raises nothing but CancelledError: what went wrong is in the answer."""
-
-    async def carry_out(self, order: Order, version: str, listener: OrderListener) -> dict[str, Any]:
-        """The result of the tool call, as the revision `version` knows it."""
-        ...
+# Carries out an order: the result of the tool call, as the MCP revision that is named knows it. Raises nothing but CancelledError: what
+# went wrong is in the result.
+CarryOut = Callable[[Order, str, OrderListener], Awaitable[dict[str, Any]]]
 
 
 class Journal(Protocol):
@@ -68,9 +70,9 @@ def failure(sentence: str) -> dict[str, Any]:
 class OrderServer:
     """`write` takes one line without its newline and never waits."""
 
-    def __init__(self, write: Callable[[bytes], None], backend: Backend, journal: Journal | None = None) -> None:
+    def __init__(self, write: Callable[[bytes], None], carry_out: CarryOut, journal: Journal | None = None) -> None:
         self._write = write
-        self._backend = backend
+        self._carry_out = carry_out
         self._journal = journal
         self._dialogue = Dialogue()
         self._running: dict[asyncio.Task[None], _Running] = {}
@@ -127,7 +129,8 @@ class OrderServer:
 
     def _place(self, placed: Placed, reply: Reply) -> None:
         id = placed.id
-        running = _Running(id, placed.version, lambda line: self._reply(reply, id, line))
+        progress = OrderProgress(placed.token, self._write) if memoryview(placed.token).nbytes else None
+        running = _Running(id, placed.version, lambda line: self._reply(reply, id, line), progress)
         if placed.order is None:
             running.close(failure(placed.fault))
         elif len(self._running) >= MOST_ORDERS:
@@ -135,14 +138,13 @@ class OrderServer:
         else:
             if self._journal is not None:
                 self._journal.ordered(id, placed.order)
-            task = asyncio.get_running_loop().create_task(self._carry_out(placed.order, placed.token, running))
+            task = asyncio.get_running_loop().create_task(self._run(placed.order, running))
             self._running[task] = running
             task.add_done_callback(self._running.pop)
 
-    async def _carry_out(self, order: Order, token: Raw, running: "_Running") -> None:
-        running.progress = OrderProgress(token, self._write) if memoryview(token).nbytes else None
+    async def _run(self, order: Order, running: "_Running") -> None:
         try:
-            running.close(await self._backend.carry_out(order, running.version, self._listener(running)))
+            running.close(await self._carry_out(order, running.version, self._listener(running)))
         except Exception as error:
             # A fault of ours. The traceback is for the log.
             _log.error("an order failed: %s", type(error).__name__, exc_info=error)
@@ -167,10 +169,10 @@ class OrderServer:
 class _Running:
     """One order under way, answered once: what comes after the first `close` is dropped."""
 
-    def __init__(self, id: RequestId, version: str, reply: Reply) -> None:
+    def __init__(self, id: RequestId, version: str, reply: Reply, progress: "OrderProgress | None") -> None:
         self.id = id
         self.version = version
-        self.progress: OrderProgress | None = None
+        self.progress = progress
         self._reply: Reply | None = reply
 
     def close(self, answer: dict[str, Any] | None) -> None:
@@ -205,6 +207,56 @@ class _Answers:
             self._lines.append(line)
         if not self._missing and self._lines:
             self._reply(b"[" + b",".join(self._lines) + b"]")
+
+
+class OrderProgress:
+    """Progress of one request. Its steps are counted; how many there will be nobody knows."""
+
+    def __init__(self, token: Raw, write: Callable[[bytes], None]) -> None:
+        self._token = token
+        self._write = write
+        self._loop = asyncio.get_running_loop()
+        self._started = self._loop.time()
+        self._last = self._started - LEAST_PAUSE
+        self._steps = 0
+        self._text = ""
+        self._timer: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    def tell(self, text: str) -> None:
+        """Say this as soon as the pace allows; of several that come too fast the last is said."""
+        if text != self._text and not self._closed:
+            self._text = text
+            self._at(self._last + LEAST_PAUSE, self._say)
+
+    def close(self) -> None:
+        """The request is over: nothing more is said about it."""
+        self._closed = True
+        self._cancel_timer()
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _at(self, when: float, action: Callable[[], None]) -> None:
+        self._cancel_timer()
+        if when <= self._loop.time():
+            action()
+        else:
+            self._timer = self._loop.call_at(when, action)
+
+    def _say(self) -> None:
+        self._send(self._text)
+
+    def _remind(self) -> None:
+        self._send(f"{self._text} ({self._loop.time() - self._started:.0f} s)")
+
+    def _send(self, text: str) -> None:
+        self._steps += 1
+        self._last = self._loop.time()
+        told = {"progressToken": self._token, "progress": self._steps, "message": text}
+        self._write(encode_notification(PROGRESS, told))
+        self._at(self._last + LONGEST_SILENCE, self._remind)
 
 
 def _say_nothing(text: str) -> None:

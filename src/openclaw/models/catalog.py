@@ -2,10 +2,9 @@
 
 Owns which model is used when none is configured (the first one configured anywhere, a key in the environment, an Ollama on its usual
 port, else `builtin/offline`), the order of fallbacks, and when secrets are resolved: at the first request, so that a broken key of a
-fallback disturbs nobody. Wires, and the offline model, are loaded by name when they are first needed: neither pays for the other.
+fallback disturbs nobody. Wires, and the offline model, are loaded when they are first needed: neither pays for the other.
 """
 
-import importlib
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
@@ -19,7 +18,7 @@ from openclaw.models import scripted
 from openclaw.models.naming import BUILTIN, OFFLINE, SCRIPTED, WIRES, read_name
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, Notice, Provider
 from openclaw.models.spec import ModelEndpoint, ModelSpec, ProviderSpec
-from openclaw.models.vendors import USUAL_WINDOW, VENDORS, Vendor, located
+from openclaw.models.vendors import MESSAGES, USUAL_WINDOW, VENDORS, Vendor, located
 from openclaw.redact import SECRET_SCHEME, looks_secret, remember, remember_guess
 
 __all__ = ["OFFLINE", "Chain", "ChainLink", "ModelSpec", "Models", "ProviderSpec", "Selection"]
@@ -154,7 +153,9 @@ class Models:
             if variable and vendor.model:
                 return f"{provider_id}/{vendor.model}", f"{variable} is set"
         base_url = self._known("ollama")[0].base_url
-        running = await importlib.import_module("openclaw.models.ollama").talking_model(base_url, self._environ)
+        from openclaw.models.ollama import talking_model
+
+        running = await talking_model(base_url, self._environ)
         if running:
             return f"ollama/{running}", f"Ollama runs at {base_url}"
         return OFFLINE, "no model is configured, no key is set, and no Ollama runs here"
@@ -173,8 +174,9 @@ class Models:
 
     def _make(self, provider_id: str) -> Provider:
         if provider_id == BUILTIN:
-            provider: Provider = importlib.import_module("openclaw.models.offline").Offline()
-            return provider
+            from openclaw.models.offline import Offline
+
+            return Offline()
         spec, _ = self._known(provider_id)
         if spec.api == SCRIPTED:
             return self._scripted(spec.script, provider_id)
@@ -271,8 +273,14 @@ class _Lazy:
     def _connected(self, endpoint: ModelEndpoint) -> Provider:
         # Another request may have come this far while the secrets were resolved.
         if self._provider is None:
-            provider: Provider = importlib.import_module(WIRES[self._spec.api]).connect(endpoint)
-            self._provider = provider
+            if WIRES[self._spec.api] == MESSAGES:
+                from openclaw.models.anthropic_messages import connect as connect_messages
+
+                self._provider = connect_messages(endpoint)
+            else:
+                from openclaw.models.openai_chat import connect as connect_chat
+
+                self._provider = connect_chat(endpoint)
         return self._provider
 
     async def _endpoint(self) -> ModelEndpoint:

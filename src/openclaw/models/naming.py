@@ -16,11 +16,12 @@ BUILTIN: Final = "builtin"
 OFFLINE: Final = f"{BUILTIN}/offline"
 SCRIPTED: Final = "scripted"
 
+# What a provider may say it speaks, and the wire that is.
 WIRES: Mapping[str, str] = {
-    CHAT: "openclaw.models.openai_chat",
-    MESSAGES: "openclaw.models.anthropic_messages",
+    CHAT: CHAT,
+    MESSAGES: MESSAGES,
     # Ollama speaks chat-completions beside its own wire.
-    "ollama": "openclaw.models.openai_chat",
+    "ollama": CHAT,
 }
 
 

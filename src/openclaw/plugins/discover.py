@@ -9,7 +9,6 @@ import stat
 import sys
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +54,9 @@ def in_paths(paths: Sequence[Path]) -> tuple[list[Found], list[Unusable]]:
 
 def installed() -> list[Found]:
     """Plugins of installed packages, by name. Reads package metadata, which takes a while: not for the event loop."""
-    metadata = import_module("importlib.metadata")
-    points = sorted(metadata.entry_points(group=GROUP), key=lambda point: (point.name, point.value))
+    from importlib.metadata import entry_points
+
+    points = sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value))
     return [Found(point.name, _package(point), _entry_point_loader(point)) for point in points]
 
 

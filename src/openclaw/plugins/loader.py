@@ -18,15 +18,15 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from openclaw import __version__
 from openclaw.plugins.admit import Offer, admit
 from openclaw.plugins.bounded import in_thread
 from openclaw.plugins.contract import PluginContext, PluginFault, PluginHandle, PluginHung, ToolPlugin
 from openclaw.plugins.discover import Found, in_paths, installed
 from openclaw.plugins.fitness import check_config, check_host
-from openclaw.plugins.housed import housed
+from openclaw.plugins.own_thread import in_own_thread
 from openclaw.plugins.thread import PluginThread, within
 from openclaw.tool import Absence, Tool, ToolSource
+from openclaw.version import __version__
 
 # Seconds for a plugin to be imported, and again to be initialised, unless the config says otherwise: a turn does not wait for longer.
 START_SECONDS = 10.0
@@ -77,7 +77,7 @@ class PluginStatus(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class Host(msgspec.Struct, frozen=True):
+class LoaderDependencies(msgspec.Struct, frozen=True):
     """What plugins are given by us. `start_seconds` is how long each may take to be ready."""
 
     data_dir: Path
@@ -127,7 +127,7 @@ ServerOf = Callable[[str, str], str]
 
 async def open_plugins(
     rules: PluginRules,
-    host: Host,
+    dependencies: LoaderDependencies,
     *,
     built_in: Mapping[str, ToolPlugin] | None = None,
     reserved: Collection[str] = (),
@@ -138,7 +138,7 @@ async def open_plugins(
     `reserved` are names of our own tools, which no plugin can take. `server_of` gives the MCP server of an agent that a name belongs to,
     which no plugin can take either.
     """
-    plugins = Plugins(host, built_in or {}, reserved, server_of)
+    plugins = Plugins(dependencies, built_in or {}, reserved, server_of)
     try:
         await plugins.begin(rules)
     except BaseException:
@@ -151,10 +151,14 @@ class Plugins:
     """All plugins of one host: a ToolSource and a ContextSource. Made by `open_plugins`."""
 
     def __init__(
-        self, host: Host, built_in: Mapping[str, ToolPlugin], reserved: Collection[str], server_of: ServerOf
+        self,
+        dependencies: LoaderDependencies,
+        built_in: Mapping[str, ToolPlugin],
+        reserved: Collection[str],
+        server_of: ServerOf,
     ) -> None:
-        self._host = host
-        self._start_seconds = host.start_seconds
+        self._dependencies = dependencies
+        self._start_seconds = dependencies.start_seconds
         self._server_of = server_of
         self._built_in = built_in
         self._reserved = frozenset(reserved)
@@ -209,7 +213,11 @@ class Plugins:
 
         async def wait(name: str, running: _Running, source: ToolSource) -> None:
             # However patient the caller is: a server may take its time to start, code in this process has no such reason.
-            seconds = patience + self._host.hook_seconds if running.thread is None else self._host.hook_seconds
+            seconds = (
+                patience + self._dependencies.hook_seconds
+                if running.thread is None
+                else self._dependencies.hook_seconds
+            )
             try:
                 await within(running.thread, "settle", lambda: source.settle(agent, patience), seconds)
             except PluginFault as fault:
@@ -274,7 +282,7 @@ class Plugins:
     async def apply(self, rules: PluginRules) -> None:
         """Start, change and stop plugins until they are what `rules` say. One that did not change is left alone."""
         async with self._changing:
-            self._start_seconds = rules.start_seconds or self._host.start_seconds
+            self._start_seconds = rules.start_seconds or self._dependencies.start_seconds
             built_in = [Found(name, "built in", partial(_same, plugin)) for name, plugin in self._built_in.items()]
             statuses = await asyncio.gather(*(self._bring(one, rules) for one in built_in))
             self._has_own.set()
@@ -347,7 +355,7 @@ class Plugins:
     async def _start(self, name: str, plugin: ToolPlugin, settings: PluginSettings) -> None:
         if settings.fault:
             raise PluginFault(settings.fault)
-        check_host(plugin, self._host.version)
+        check_host(plugin, self._dependencies.version)
         check_config(plugin, settings.config)
         blocked = self._blocked.get(name)
         if blocked is not None and not blocked.thread.has_ended:
@@ -357,8 +365,8 @@ class Plugins:
         context = PluginContext(
             id=name,
             config=settings.config,
-            data_dir=self._host.data_dir / name,
-            host_version=self._host.version,
+            data_dir=self._dependencies.data_dir / name,
+            host_version=self._dependencies.version,
             log=logging.getLogger(f"openclaw.plugin.{name}"),
             env=settings.env,
             api_key=settings.api_key,
@@ -369,7 +377,7 @@ class Plugins:
             handle = await plugin.initialize(context)
             if not isinstance(handle, PluginHandle):
                 raise PluginFault("its initialize gave something that is not a PluginHandle")
-            return handle if thread is None else housed(handle, name, thread)
+            return handle if thread is None else in_own_thread(handle, name, thread)
 
         try:
             handle = await within(thread, "initialize", initialize, self._start_seconds)
@@ -396,7 +404,7 @@ class Plugins:
             await self._start(name, running.plugin, settings)
             return ""
         try:
-            seconds = self._host.hook_seconds
+            seconds = self._dependencies.hook_seconds
             await within(running.thread, "on_config_change", lambda: change(settings.config), seconds)
         except PluginFault as fault:
             if isinstance(fault, PluginHung):
@@ -412,7 +420,7 @@ class Plugins:
             return
         try:
             if running.handle.on_shutdown is not None and name not in self._late:
-                await within(running.thread, "on_shutdown", running.handle.on_shutdown, self._host.hook_seconds)
+                await within(running.thread, "on_shutdown", running.handle.on_shutdown, self._dependencies.hook_seconds)
         except PluginFault as fault:
             _log.error("plugin %s did not shut down cleanly: %s", name, fault)
         finally:

@@ -2,7 +2,7 @@
 
 Owns the way there and back: what is awaited from our loop runs in the plugin's, its result, its exceptions and our cancellation pass. A
 thread that shows no sign of life when its time is over is given up: it is left to itself, and whoever waits for it is told why. Nobody
-joins it; it is a daemon and ends with the process. What is asked of it is in housed.py, what becomes of the plugin in loader.py.
+joins it; it is a daemon and ends with the process. What is asked of it is in own_thread.py, what becomes of the plugin in loader.py.
 """
 
 import asyncio

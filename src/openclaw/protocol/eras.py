@@ -13,9 +13,9 @@ from typing import Any, Literal, assert_never
 import msgspec
 from msgspec import Raw
 
-from openclaw import __version__
 from openclaw.errors import ConnectError, HttpStatusError, ProtocolError, RpcError, TransportError
 from openclaw.protocol.jsonrpc import METHOD_NOT_FOUND, parse
+from openclaw.version import __version__
 
 MODERN = ("2026-07-28",)
 # Newest first: the first is what we offer.

@@ -8,14 +8,13 @@ import base64
 import json
 import re
 import threading
-from importlib import import_module
 from typing import Any
 
 from openclaw.errors import SecretError
 from openclaw.secrets.aside import aside
 from openclaw.secrets.program import ask_vendor, find_vendor, missing, text_of
+from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.reference import member, split_fragment
-from openclaw.secrets.surroundings import Surroundings
 
 _NAME = re.compile(r"[A-Za-z0-9/_+=.@-]{1,512}")
 _ARN = re.compile(r"arn:[a-z0-9-]+:secretsmanager:([a-z0-9-]+):[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]{1,512}")
@@ -39,8 +38,8 @@ _CAUSES = {
 
 
 class AwsSecrets:
-    def __init__(self, around: Surroundings) -> None:
-        self._around = around
+    def __init__(self, dependencies: ProviderDependencies) -> None:
+        self._dependencies = dependencies
         self._clients: dict[str, Any] = {}
         self._making = threading.Lock()
 
@@ -51,8 +50,8 @@ class AwsSecrets:
             raise SecretError(
                 "this is not the name of a secret", hint="Write secret://aws/NAME, or an ARN in place of NAME."
             )
-        region = arn[1] if arn else self._around.settings.aws.region or ""
-        if self._around.installed("boto3"):
+        region = arn[1] if arn else self._dependencies.settings.aws.region or ""
+        if self._dependencies.installed("boto3"):
             answer = await aside(lambda: self._library(name, region))
         else:
             answer = await self._program(name, region)
@@ -60,25 +59,27 @@ class AwsSecrets:
         return _field(text, key) if key else text
 
     def _library(self, name: str, region: str) -> dict[str, Any]:
-        errors = import_module("botocore.exceptions")
+        from botocore.exceptions import BotoCoreError, ClientError
+
         try:
             answer: dict[str, Any] = self._client(region).get_secret_value(SecretId=name)
-        except errors.ClientError as error:
+        except ClientError as error:
             code = str(error.response.get("Error", {}).get("Code", ""))
             raise SecretError(_cause(code)) from None
-        except errors.BotoCoreError as error:
+        except BotoCoreError as error:
             raise SecretError(_cause(type(error).__name__)) from None
         return answer
 
     def _client(self, region: str) -> Any:
         """One client a region, for all threads: making one reads megabytes of descriptions."""
-        settings = self._around.settings.aws
+        from boto3.session import Session
+        from botocore.config import Config
+
+        settings = self._dependencies.settings.aws
         with self._making:
             if region not in self._clients:
-                session = import_module("boto3.session").Session(
-                    profile_name=settings.profile, region_name=region or None
-                )
-                options = import_module("botocore.config").Config(
+                session = Session(profile_name=settings.profile, region_name=region or None)
+                options = Config(
                     connect_timeout=_ATTEMPT_SECONDS,
                     read_timeout=_ATTEMPT_SECONDS,
                     retries={"total_max_attempts": _ATTEMPTS, "mode": "standard"},
@@ -89,14 +90,14 @@ class AwsSecrets:
             return self._clients[region]
 
     async def _program(self, name: str, region: str) -> dict[str, Any]:
-        program = find_vendor("aws", self._around)
+        program = find_vendor("aws", self._dependencies)
         if not program:
             raise missing("aws", "boto3", "AWS")
-        settings = self._around.settings.aws
+        settings = self._dependencies.settings.aws
         options = {"region": region, "profile": settings.profile, "endpoint-url": settings.endpoint_url}
         argv = [program, "secretsmanager", "get-secret-value", f"--secret-id={name}", "--output=json"]
         argv += [f"--{option}={value}" for option, value in options.items() if value]
-        printed = await ask_vendor(argv, self._around, "AWS_")
+        printed = await ask_vendor(argv, self._dependencies, "AWS_")
         try:
             answer = json.loads(printed)
         except ValueError:

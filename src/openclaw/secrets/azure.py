@@ -8,14 +8,13 @@ vault we may read, so it must not go to an address that somebody made up.
 import json
 import re
 import time
-from importlib import import_module
 
 from openclaw.errors import SecretError
 from openclaw.secrets.aside import aside
 from openclaw.secrets.program import ask_vendor, find_vendor, missing
+from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.reference import split_first, split_fragment
 from openclaw.secrets.rest import StoreApi, explain
-from openclaw.secrets.surroundings import Surroundings
 from openclaw.secrets.token import KeptToken, Token
 
 _CLOUDS = ("vault.azure.net", "vault.azure.cn", "vault.usgovcloudapi.net")
@@ -28,10 +27,10 @@ _AT_LEAST = 300.0
 
 
 class AzureSecrets:
-    def __init__(self, around: Surroundings, address: str = "https://{vault}.{cloud}") -> None:
-        self._around = around
+    def __init__(self, dependencies: ProviderDependencies, address: str = "https://{vault}.{cloud}") -> None:
+        self._dependencies = dependencies
         self._address = address
-        self._endpoint = StoreApi(around.env, around.timeout)
+        self._endpoint = StoreApi(dependencies.env, dependencies.timeout)
         # One token for each cloud.
         self._tokens = {cloud: KeptToken(lambda cloud=cloud: self._sign_in(cloud)) for cloud in _CLOUDS}  # type: ignore[misc]
 
@@ -57,13 +56,13 @@ class AzureSecrets:
 
     async def _sign_in(self, cloud: str) -> Token:
         resource = f"https://{cloud}"
-        if self._around.installed("azure.identity"):
+        if self._dependencies.installed("azure.identity"):
             return await aside(lambda: _ask_library(resource))
-        program = find_vendor("az", self._around)
+        program = find_vendor("az", self._dependencies)
         if not program:
             raise missing("az", "azure-identity", "Azure")
         argv = [program, "account", "get-access-token", f"--resource={resource}", "--output=json"]
-        printed = await ask_vendor(argv, self._around, "AZURE_")
+        printed = await ask_vendor(argv, self._dependencies, "AZURE_")
         try:
             answer = json.loads(printed)
         except ValueError:
@@ -76,11 +75,13 @@ class AzureSecrets:
 
 
 def _ask_library(resource: str) -> Token:
-    identity, errors = import_module("azure.identity"), import_module("azure.core.exceptions")
+    from azure.core.exceptions import ClientAuthenticationError
+    from azure.identity import DefaultAzureCredential
+
     try:
-        with identity.DefaultAzureCredential() as credential:
+        with DefaultAzureCredential() as credential:
             found = credential.get_token(f"{resource}/.default")
-    except errors.ClientAuthenticationError as error:
+    except ClientAuthenticationError as error:
         raise SecretError(
             f"there are no credentials for Azure that work ({type(error).__name__})",
             hint="Run: az login, or set AZURE_CLIENT_ID and its companions.",

@@ -3,15 +3,15 @@
 import re
 
 from openclaw.errors import SecretError
+from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.reference import split_fragment
-from openclaw.secrets.surroundings import Surroundings
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class EnvironmentSecrets:
-    def __init__(self, around: Surroundings) -> None:
-        self._env = around.env
+    def __init__(self, dependencies: ProviderDependencies) -> None:
+        self._env = dependencies.env
 
     async def fetch(self, rest: str) -> str:
         name, fragment = split_fragment(rest)

@@ -20,8 +20,8 @@ from openclaw.process.environment import child_environment
 from openclaw.secrets.aside import aside
 from openclaw.secrets.configured import require
 from openclaw.secrets.program import ask, text_of
+from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.reference import split_first
-from openclaw.secrets.surroundings import Surroundings
 
 PROTOCOL = 1
 # Never starts like an option, and holds nothing that a program could take for one.
@@ -36,23 +36,23 @@ _OTHERS_MAY_WRITE = 0o022
 
 
 class ExecSecrets:
-    def __init__(self, around: Surroundings) -> None:
-        self._around = around
+    def __init__(self, dependencies: ProviderDependencies) -> None:
+        self._dependencies = dependencies
 
     async def fetch(self, rest: str) -> str:
         alias, following = split_first(rest, "secret://exec/ALIAS/ID")
-        provider = require(self._around.settings, alias, "exec")
-        return await run_helper(self._around, alias, provider, unquote(following))
+        provider = require(self._dependencies.settings, alias, "exec")
+        return await run_helper(self._dependencies, alias, provider, unquote(following))
 
 
-async def run_helper(around: Surroundings, alias: str, provider: SecretProviderEntry, id: str) -> str:
+async def run_helper(dependencies: ProviderDependencies, alias: str, provider: SecretProviderEntry, id: str) -> str:
     """The secret `id` of a configured program. Raises SecretError."""
     if not _ID.fullmatch(id) or any(part in (".", "..") for part in id.split("/")):
         raise SecretError("this is not a name that is handed to a program", hint="It starts with a letter or digit.")
     if not provider.command:
         raise SecretError(f"secrets.providers.{alias} names no command", hint="Add the absolute path of a program.")
     command = await aside(lambda: trusted_program(provider.command or "", provider.trusted_dirs))
-    child = child_environment(provider.env, pass_env=provider.pass_env, parent=around.env)
+    child = child_environment(provider.env, pass_env=provider.pass_env, parent=dependencies.env)
     if child.refused:
         raise SecretError(
             f"secrets.providers.{alias} sets {', '.join(child.refused)}",

@@ -14,8 +14,8 @@ from typing import Any
 from openclaw.errors import SecretError
 from openclaw.log import one_line
 from openclaw.secrets.aside import aside
+from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.reference import scalar, split_fragment
-from openclaw.secrets.surroundings import Surroundings
 
 # Certificates and service accounts are a few KiB; past this it is not a secret but a mistake.
 MAX_BYTES = 1024 * 1024
@@ -24,8 +24,8 @@ _NOT_OURS_ALONE = 0o077
 
 
 class FileSecrets:
-    def __init__(self, around: Surroundings) -> None:
-        self._place = around.place
+    def __init__(self, dependencies: ProviderDependencies) -> None:
+        self._place = dependencies.place
 
     async def fetch(self, rest: str) -> str:
         name, pointer = split_fragment(rest)

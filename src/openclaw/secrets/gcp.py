@@ -11,9 +11,9 @@ import re
 from openclaw.errors import OpenClawError, SecretError
 from openclaw.secrets.google_token import default_token
 from openclaw.secrets.program import ask_vendor, find_vendor, install, missing, text_of
+from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.reference import split_fragment
 from openclaw.secrets.rest import StoreAnswer, StoreApi, explain
-from openclaw.secrets.surroundings import Surroundings
 from openclaw.secrets.token import KeptToken, Token
 from openclaw.security.egress import Rules
 
@@ -33,11 +33,11 @@ _STANDARD_ALPHABET = str.maketrans("-_", "+/")
 
 
 class GcpSecrets:
-    def __init__(self, around: Surroundings, api: str = _API) -> None:
-        self._around = around
+    def __init__(self, dependencies: ProviderDependencies, api: str = _API) -> None:
+        self._dependencies = dependencies
         self._api = api
-        self._endpoint = StoreApi(around.env, around.timeout)
-        self._metadata = StoreApi(around.env, _METADATA_SECONDS, rules=_METADATA_RULES, proxied=False)
+        self._endpoint = StoreApi(dependencies.env, dependencies.timeout)
+        self._metadata = StoreApi(dependencies.env, _METADATA_SECONDS, rules=_METADATA_RULES, proxied=False)
         self._token = KeptToken(self._sign_in)
         # The project that the credentials belong to, known once there is a token.
         self._own_project = ""
@@ -52,7 +52,7 @@ class GcpSecrets:
                 hint="Write secret://gcp/NAME#VERSION or secret://gcp/projects/PROJECT/secrets/NAME#VERSION.",
             )
         project, name = found[1] or self._configured_project(), found[2]
-        if not self._around.installed("google.auth") and (program := find_vendor("gcloud", self._around)):
+        if not self._dependencies.installed("google.auth") and (program := find_vendor("gcloud", self._dependencies)):
             return await self._ask_gcloud(program, project, name, version)
         token = await self._token.get()
         project = project or self._own_project
@@ -68,14 +68,19 @@ class GcpSecrets:
         return _decoded(payload.get("data") if isinstance(payload, dict) else None)
 
     def _configured_project(self) -> str:
-        env = self._around.env
-        return self._around.settings.gcp.project or env.get("GOOGLE_CLOUD_PROJECT") or env.get("GCLOUD_PROJECT") or ""
+        env = self._dependencies.env
+        return (
+            self._dependencies.settings.gcp.project
+            or env.get("GOOGLE_CLOUD_PROJECT")
+            or env.get("GCLOUD_PROJECT")
+            or ""
+        )
 
     async def _ask_gcloud(self, program: str, project: str, name: str, version: str) -> str:
         argv = [program, "secrets", "versions", "access", version, f"--secret={name}", "--format=get(payload.data)"]
         argv += ["--quiet", *([f"--project={project}"] if project else [])]
         try:
-            printed = await ask_vendor(argv, self._around, "CLOUDSDK_", "GOOGLE_", "GCLOUD_")
+            printed = await ask_vendor(argv, self._dependencies, "CLOUDSDK_", "GOOGLE_", "GCLOUD_")
         except SecretError as error:
             # How it says that it has no project of its own either.
             if not project and "[project]" in error.message:
@@ -84,8 +89,8 @@ class GcpSecrets:
         return _decoded(printed.strip())
 
     async def _sign_in(self) -> Token:
-        if self._around.installed("google.auth"):
-            token, self._own_project = await default_token(self._around.env, self._around.timeout)
+        if self._dependencies.installed("google.auth"):
+            token, self._own_project = await default_token(self._dependencies.env, self._dependencies.timeout)
             return token
         try:
             answer = await self._ask_metadata("instance/service-accounts/default/token")
@@ -99,7 +104,7 @@ class GcpSecrets:
         return Token(text, float(seconds))
 
     async def _ask_metadata(self, path: str) -> StoreAnswer:
-        host = self._around.env.get("GCE_METADATA_HOST") or _METADATA
+        host = self._dependencies.env.get("GCE_METADATA_HOST") or _METADATA
         answer = await self._metadata.call("GET", f"http://{host}/computeMetadata/v1/{path}", _FLAVOR)
         if answer.headers.get("metadata-flavor") != "Google":
             # Something else answers to that name: a captive portal, or an attacker.

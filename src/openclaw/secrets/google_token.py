@@ -8,7 +8,6 @@ operator wrote: link-local ones are among them (metadata servers of this and oth
 import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from importlib import import_module
 from typing import Any
 
 from openclaw.errors import OpenClawError, SecretError
@@ -32,16 +31,17 @@ async def default_token(env: Mapping[str, str], timeout: float) -> tuple[Token, 
 
 
 def _ask_library(carrier: "_Carrier") -> tuple[Token, str]:
-    google, errors = import_module("google.auth"), import_module("google.auth.exceptions")
+    from google.auth import default, exceptions
+
     try:
-        credentials, project = google.default(scopes=[_SCOPE], request=carrier)
+        credentials, project = default(scopes=[_SCOPE], request=carrier)
         credentials.refresh(carrier)
-    except errors.DefaultCredentialsError:
+    except exceptions.DefaultCredentialsError:
         raise SecretError(
             "there are no credentials for Google Cloud",
             hint="Run: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS.",
         ) from None
-    except errors.GoogleAuthError as error:
+    except exceptions.GoogleAuthError as error:
         # Its words may quote what the token endpoint answered.
         raise SecretError(f"Google did not accept our credentials ({type(error).__name__})") from None
     expiry = credentials.expiry
@@ -80,4 +80,6 @@ class _Carrier:
         try:
             return _Answer(asyncio.run_coroutine_threadsafe(exchange, self._loop).result())
         except OpenClawError as error:
-            raise import_module("google.auth.exceptions").TransportError(error.message) from None
+            from google.auth.exceptions import TransportError
+
+            raise TransportError(error.message) from None

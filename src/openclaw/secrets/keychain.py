@@ -13,8 +13,8 @@ from keyring.errors import KeyringError
 
 from openclaw.errors import SecretError
 from openclaw.secrets.aside import aside
+from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.reference import split_first
-from openclaw.secrets.surroundings import Surroundings
 
 KNOWN = frozenset(
     {
@@ -31,7 +31,7 @@ _NONE = frozenset({"keyring.backends.fail.Keyring", "keyring.backends.null.Keyri
 
 
 class KeychainSecrets:
-    def __init__(self, around: Surroundings, known: frozenset[str] = KNOWN) -> None:
+    def __init__(self, dependencies: ProviderDependencies, known: frozenset[str] = KNOWN) -> None:
         self._known = known
 
     async def fetch(self, rest: str) -> str:

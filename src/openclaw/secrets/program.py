@@ -15,7 +15,7 @@ from openclaw.process.environment import child_environment
 from openclaw.process.program import find_program
 from openclaw.process.run import OUTPUT_LIMIT, Finished, run
 from openclaw.redact import redact
-from openclaw.secrets.surroundings import Surroundings
+from openclaw.secrets.provider import ProviderDependencies
 
 # Seconds for a vendor's command line. They take one or two to start, and more to renew a sign-in.
 VENDOR_SECONDS = 10.0
@@ -48,18 +48,18 @@ async def ask(
     return finished
 
 
-def find_vendor(name: str, around: Surroundings) -> str:
+def find_vendor(name: str, dependencies: ProviderDependencies) -> str:
     """The vendor's command line on our search path; empty when it is not installed."""
     try:
-        return find_program(name, search_path=around.env.get("PATH", ""))
+        return find_program(name, search_path=dependencies.env.get("PATH", ""))
     except ProcessError:
         return ""
 
 
-async def ask_vendor(argv: Sequence[str], around: Surroundings, *prefixes: str) -> str:
+async def ask_vendor(argv: Sequence[str], dependencies: ProviderDependencies, *prefixes: str) -> str:
     """What a vendor's command line prints. It is given its own variables, those that start with one of `prefixes`."""
-    own = [name for name in around.env if name.startswith(prefixes)]
-    child = child_environment(pass_env=own, parent=around.env)
+    own = [name for name in dependencies.env if name.startswith(prefixes)]
+    child = child_environment(pass_env=own, parent=dependencies.env)
     finished = await ask(argv, env=child.variables, timeout=VENDOR_SECONDS)
     if finished.returncode:
         name = argv[0].rpartition("/")[2]

@@ -2,13 +2,12 @@
 
 Owns the cache of a few seconds, the sharing of one look-up among all who ask for the same reference, the deadlines, and the register of
 known values in `redact.py`. Refuses to go on from one provider to another. Providers are loaded when first named: who uses none pays
-for none. The grammar is in `reference.py`, what providers get and must keep in `surroundings.py`.
+for none. The grammar is in `reference.py`, what providers get and must keep in `provider.py`.
 """
 
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
 from pathlib import Path
 
 import msgspec
@@ -20,6 +19,7 @@ from openclaw.config.servers import secret_text
 from openclaw.errors import OpenClawError, SecretError, TransportError
 from openclaw.redact import remember, retire
 from openclaw.secrets.configured import configured_provider
+from openclaw.secrets.provider import ProviderDependencies, SecretProvider
 from openclaw.secrets.reference import (
     Reference,
     parse_reference,
@@ -27,22 +27,9 @@ from openclaw.secrets.reference import (
     replace_references,
     without_line_end,
 )
-from openclaw.secrets.surroundings import SecretProvider, Surroundings
 
 # Seconds a value is kept: servers that start together share one look-up, and a rotated secret is seen at the next restart.
 CACHE_SECONDS = 5.0
-
-_PROVIDERS = {
-    "gcp": ("openclaw.secrets.gcp", "GcpSecrets"),
-    "aws": ("openclaw.secrets.aws", "AwsSecrets"),
-    "vault": ("openclaw.secrets.vault", "VaultSecrets"),
-    "azure": ("openclaw.secrets.azure", "AzureSecrets"),
-    "env": ("openclaw.secrets.environment", "EnvironmentSecrets"),
-    "file": ("openclaw.secrets.file", "FileSecrets"),
-    "keychain": ("openclaw.secrets.keychain", "KeychainSecrets"),
-    "exec": ("openclaw.secrets.exec", "ExecSecrets"),
-    "ref": ("openclaw.secrets.named", "NamedSecrets"),
-}
 
 
 class _Flight(msgspec.Struct):
@@ -65,7 +52,7 @@ class Resolver:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`place` finds files that the config names. `providers` stand in for our own of the same names."""
-        self._around = Surroundings(settings, env, place, self.resolve, settings.timeout_ms / 1000)
+        self._dependencies = ProviderDependencies(settings, env, place, self.resolve, settings.timeout_ms / 1000)
         self._providers: dict[str, SecretProvider] = dict(providers or {})
         self._clock = clock
         self._flights: dict[str, _Flight] = {}
@@ -155,15 +142,55 @@ class Resolver:
 
     def _seconds(self, reference: Reference) -> float:
         """A configured provider has a time of its own: one may have to wait for a finger on a sensor."""
-        configured = configured_provider(self._around.settings, reference)
-        return configured.timeout_ms / 1000 if configured else self._around.timeout
+        configured = configured_provider(self._dependencies.settings, reference)
+        return configured.timeout_ms / 1000 if configured else self._dependencies.timeout
 
     def _provider(self, name: str) -> SecretProvider:
         found = self._providers.get(name)
         if found is None:
-            module, cls = _PROVIDERS[name]
-            found = self._providers[name] = getattr(import_module(module), cls)(self._around)
+            found = self._providers[name] = _made(name, self._dependencies)
         return found
+
+
+def _made(name: str, dependencies: ProviderDependencies) -> SecretProvider:
+    """The provider of that name, loaded when the first reference needs it: most configs use one or two."""
+    match name:
+        case "gcp":
+            from openclaw.secrets.gcp import GcpSecrets
+
+            return GcpSecrets(dependencies)
+        case "aws":
+            from openclaw.secrets.aws import AwsSecrets
+
+            return AwsSecrets(dependencies)
+        case "vault":
+            from openclaw.secrets.vault import VaultSecrets
+
+            return VaultSecrets(dependencies)
+        case "azure":
+            from openclaw.secrets.azure import AzureSecrets
+
+            return AzureSecrets(dependencies)
+        case "env":
+            from openclaw.secrets.environment import EnvironmentSecrets
+
+            return EnvironmentSecrets(dependencies)
+        case "file":
+            from openclaw.secrets.file import FileSecrets
+
+            return FileSecrets(dependencies)
+        case "keychain":
+            from openclaw.secrets.keychain import KeychainSecrets
+
+            return KeychainSecrets(dependencies)
+        case "exec":
+            from openclaw.secrets.exec import ExecSecrets
+
+            return ExecSecrets(dependencies)
+        case _:
+            from openclaw.secrets.named import NamedSecrets
+
+            return NamedSecrets(dependencies)
 
 
 def _failed(reference: Reference, cause: str, hint: str = "", *, passing: bool = False) -> SecretError:

@@ -14,9 +14,9 @@ from openclaw.errors import SecretError
 from openclaw.net.tls import TlsOptions
 from openclaw.redact import SECRET_SCHEME
 from openclaw.secrets.file import read_private
+from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.reference import member, scalar, split_fragment
 from openclaw.secrets.rest import StoreAnswer, StoreApi, explain
-from openclaw.secrets.surroundings import Surroundings
 from openclaw.secrets.token import KeptToken, Token
 
 _PLACE = "Vault"
@@ -26,10 +26,10 @@ _FIELDS_SHOWN = 8
 
 
 class VaultSecrets:
-    def __init__(self, around: Surroundings) -> None:
-        self._around = around
+    def __init__(self, dependencies: ProviderDependencies) -> None:
+        self._dependencies = dependencies
         self._endpoint = StoreApi(
-            around.env, around.timeout, tls=TlsOptions(ca_cert=around.env.get("VAULT_CACERT", ""))
+            dependencies.env, dependencies.timeout, tls=TlsOptions(ca_cert=dependencies.env.get("VAULT_CACERT", ""))
         )
         self._token = KeptToken(self._sign_in)
 
@@ -85,7 +85,7 @@ class VaultSecrets:
         for attempt in range(2):
             token = await self._token.get()
             answer = await self._call("GET", path, {"X-Vault-Token": token})
-            if answer.status != 403 or not self._around.settings.vault.role_id or attempt:
+            if answer.status != 403 or not self._dependencies.settings.vault.role_id or attempt:
                 break
             self._token.forget(token)
         return answer
@@ -93,7 +93,7 @@ class VaultSecrets:
     async def _call(
         self, method: str, path: str, headers: Mapping[str, str], body: Mapping[str, Any] | None = None
     ) -> StoreAnswer:
-        settings, env = self._around.settings.vault, self._around.env
+        settings, env = self._dependencies.settings.vault, self._dependencies.env
         address = settings.address or env.get("VAULT_ADDR", "")
         if not address:
             raise SecretError("Vault's address is not known", hint="Set secrets.vault.address, or VAULT_ADDR.")
@@ -103,14 +103,14 @@ class VaultSecrets:
         return await self._endpoint.call(method, f"{address.rstrip('/')}/v1/{path}", headers, body)
 
     async def _sign_in(self) -> Token:
-        settings = self._around.settings.vault
+        settings = self._dependencies.settings.vault
         if settings.token:
             return Token(await self._own(secret_text(settings.token), "token"))
         if settings.role_id:
             return await self._app_role()
-        token = self._around.env.get("VAULT_TOKEN", "").strip()
+        token = self._dependencies.env.get("VAULT_TOKEN", "").strip()
         if not token:
-            path = self._around.place("~/.vault-token")
+            path = self._dependencies.place("~/.vault-token")
             token = (await read_private(path)).strip() if path.exists() else ""
         if not token:
             raise SecretError(
@@ -120,7 +120,7 @@ class VaultSecrets:
         return Token(token)
 
     async def _app_role(self) -> Token:
-        settings = self._around.settings.vault
+        settings = self._dependencies.settings.vault
         body = {
             "role_id": await self._own(secret_text(settings.role_id), "roleId"),
             "secret_id": await self._own(secret_text(settings.secret_id), "secretId"),
@@ -140,4 +140,4 @@ class VaultSecrets:
         """A credential for Vault, which may itself be a reference, to anything but Vault."""
         if f"{SECRET_SCHEME}vault/" in text:
             raise SecretError(f"secrets.vault.{name} refers to Vault itself", hint="Keep it in another provider.")
-        return await self._around.resolve(text)
+        return await self._dependencies.resolve(text)

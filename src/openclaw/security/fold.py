@@ -8,8 +8,6 @@ one stands. Pure, and linear in time.
 
 import re
 import unicodedata
-from collections.abc import Callable
-from importlib import import_module
 
 from openclaw.security.confusables import CONFUSABLES
 
@@ -140,7 +138,8 @@ def _read(found: re.Match[str]) -> str:
     written = found[0]
     if written[0] == "&":
         # Loads a table of two thousand entities, which most texts never need.
-        unescape: Callable[[str], str] = import_module("html").unescape
+        from html import unescape
+
         return unescape("&" + written[1:].replace("amp;", "") if written[1:5] == "amp;" else written)
     if written[0] == "%":
         return chr(int(written[1:], 16))

@@ -8,7 +8,6 @@ its origin.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
 from typing import Protocol
 
 import msgspec
@@ -290,6 +289,8 @@ def _wildcard(pattern: str) -> re.Pattern[str]:
 
 
 def _unknown(what: str, name: str, known: Iterable[str], place: str) -> Problem:
-    near = import_module("difflib").get_close_matches(name, sorted(known), 1)
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, sorted(known), 1)
     hint = f'Did you mean "{near[0]}"?' if near else f"Use one of {', '.join(sorted(known))}."
     return Problem(f'There is no {what} "{name}".', path=place, hint=hint)

@@ -8,7 +8,6 @@ their meaning. The pure-Python reader is used on purpose: the C one overflows th
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib import import_module
 from typing import Any
 
 from openclaw.skills.skill import SkillFault
@@ -37,7 +36,8 @@ def split(text: str) -> tuple[str, str]:
 def parse(front: str) -> Mapping[str, Any]:
     """Raises SkillFault when nothing can be made of it."""
     # Loaded here: a machine without skills never pays for it.
-    yaml = import_module("yaml")
+    import yaml
+
     try:
         value = yaml.load(front, Loader=yaml.BaseLoader)
     except (yaml.YAMLError, RecursionError, ValueError) as error:

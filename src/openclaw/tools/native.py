@@ -63,12 +63,20 @@ def native_tools(
     `environ` is what the short environment of programs and the proxies of the web are taken from (ours by default), `variables` gives
     those of a skill.
     """
-    desk = _Desk(fence, web or Rules(), environ, variables)
-    tools = (desk.read(), desk.write(), desk.edit(), desk.ls(), desk.grep(), desk.exec(), desk.web_fetch())
+    make = _ToolFactory(fence, web or Rules(), environ, variables)
+    tools = (
+        make.read(),
+        make.write(),
+        make.edit(),
+        make.ls(),
+        make.grep(),
+        make.exec(),
+        make.web_fetch(),
+    )
     return NativeTools(tools)
 
 
-class _Desk(msgspec.Struct):
+class _ToolFactory(msgspec.Struct):
     fence: Fence
     web: Rules
     environ: Mapping[str, str] | None = None

@@ -10,7 +10,6 @@ import asyncio
 import codecs
 import re
 from collections.abc import Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from openclaw.content import PICTURES, Image, Text
@@ -33,7 +32,6 @@ META_BYTES = 1_024
 # Of a host's name; the longest there are have 253 characters.
 MAX_ORIGIN = 300
 
-_CLIENT = "openclaw.net.client"
 _ACCEPT = "text/html, application/xhtml+xml, text/plain;q=0.9, application/json;q=0.9, image/*;q=0.5, */*;q=0.1"
 _HTML = ("text/html", "application/xhtml+xml")
 _TEXT = re.compile(r"text/.+|application/(?:.+\+)?(?:json|xml|javascript|yaml|x-ndjson|x-yaml|ecmascript|rtf|sql|toml)")
@@ -46,10 +44,12 @@ _CODECS = re.compile(
 
 async def web_fetch(url: str, rules: Rules, environ: Mapping[str, str] | None = None) -> ToolResult:
     """Get `url`, through the proxies of `environ`. Raises OpenClawError when it is refused or cannot be reached."""
-    client = import_module(_CLIENT)
+    from openclaw.net.client import ClientOptions, HttpClient
+    from openclaw.net.proxy import ProxyRules
+
     address = _encrypted(url)
-    proxies = client.ProxyRules.from_environment(environ or {})
-    async with client.HttpClient(client.ClientOptions(rules=rules, proxies=proxies)) as http:
+    proxies = ProxyRules.from_environment(environ or {})
+    async with HttpClient(ClientOptions(rules=rules, proxies=proxies)) as http:
         async with http.stream("GET", address, headers={"Accept": _ACCEPT}, timeout=FETCH_SECONDS) as response:
             body, cut = await _read(response)
             result = await asyncio.to_thread(_result, response, url, body, cut)

@@ -59,7 +59,7 @@ def test_elsewhere_it_is_shown_by_the_whole_path_or_from_home(
 
 def test_started_as_a_module_the_program_beside_the_interpreter_is_named(checkout: Path) -> None:
     beside = Path(sys.executable).parent / "openclaw"
-    assert program("/somewhere/cli/main.py", {"PATH": "/nowhere"}) == shlex.quote(str(beside))
+    assert program("/somewhere/openclaw/__main__.py", {"PATH": "/nowhere"}) == shlex.quote(str(beside))
 
 
 def test_the_interpreter_is_named_by_a_path_that_works_from_everywhere() -> None:

@@ -1,4 +1,4 @@
-"""The control socket with a desk of our own behind it: questions, input, cancelling, leaving; and its form without Unix sockets."""
+"""The control socket with a runner of our own behind it: questions, input, cancelling, leaving; and its form without Unix sockets."""
 
 import asyncio
 import os
@@ -15,19 +15,18 @@ import pytest
 from openclaw import __version__
 from openclaw.commands.console import Console
 from openclaw.config.paths import Paths
+from openclaw.control import wire
+from openclaw.control.socket_client import ask, read_frame
 from openclaw.errors import OpenClawError
-from openclaw.gateway import wire
-from openclaw.gateway.client import ask
 from openclaw.gateway.control import ControlServer, own_directory
 from openclaw.gateway.request import CommandRequest
-from openclaw.gateway.terminal import read_frame
 from parts.processes import HANG_GUARD
 
 Work = Callable[[CommandRequest, Console], Awaitable[int]]
 
 
 class OneCommand:
-    """A desk that does the same thing for everybody."""
+    """A runner that does the same thing for everybody."""
 
     def __init__(self, work: Work) -> None:
         self.work = work
@@ -59,12 +58,12 @@ def short_folder() -> Iterator[Path]:
 @asynccontextmanager
 async def serving(work: Work, *, unix: bool = True) -> AsyncIterator[tuple[ControlServer, OneCommand, Path]]:
     with short_folder() as folder:
-        desk = OneCommand(work)
+        runner = OneCommand(work)
         place = folder / "openclaw" / "x.sock"
-        server = ControlServer(place, desk, unix=unix)
+        server = ControlServer(place, runner, unix=unix)
         await server.start()
         try:
-            yield server, desk, place
+            yield server, runner, place
         finally:
             server.leave()
             await server.drain(0)
@@ -211,13 +210,13 @@ async def test_a_gateway_tells_how_it_is_and_stops_when_asked(unix: bool) -> Non
     async def work(request: CommandRequest, console: Console) -> int:
         return 0
 
-    async with serving(work, unix=unix) as (_, desk, place):
+    async with serving(work, unix=unix) as (_, runner, place):
         assert place.stat().st_mode & 0o777 == 0o600
         assert place.parent.stat().st_mode & 0o777 == 0o700
         assert await ask(place, wire.STATUS) == {"pid": os.getpid()}
-        assert not desk.stopped.is_set()
+        assert not runner.stopped.is_set()
         assert await ask(place, wire.STOP) == {"pid": os.getpid()}
-        await asyncio.wait_for(desk.stopped.wait(), HANG_GUARD)
+        await asyncio.wait_for(runner.stopped.wait(), HANG_GUARD)
     assert await ask(place, wire.STATUS) is None
 
 
@@ -225,7 +224,7 @@ async def test_without_unix_sockets_the_token_of_the_file_is_asked_for() -> None
     async def work(request: CommandRequest, console: Console) -> int:
         raise AssertionError("nobody may run anything")
 
-    async with serving(work, unix=False) as (_, desk, place):
+    async with serving(work, unix=False) as (_, runner, place):
         port, token = place.read_text().split()
         for wrong in (b"", b"x" * len(token), token[:-1].encode(), token.encode() + b"0"):
             caller = Caller(*await asyncio.open_connection("127.0.0.1", int(port)))
@@ -237,7 +236,7 @@ async def test_without_unix_sockets_the_token_of_the_file_is_asked_for() -> None
             with pytest.raises(EOFError):
                 await caller.next()
             caller.writer.close()
-    assert not desk.stopped.is_set()
+    assert not runner.stopped.is_set()
 
 
 async def test_the_stub_finds_a_gateway_by_port_and_token(tmp_path: Path) -> None:
@@ -250,7 +249,7 @@ async def test_the_stub_finds_a_gateway_by_port_and_token(tmp_path: Path) -> Non
         server = ControlServer(Paths.from_env(env).control_socket, OneCommand(work), unix=False)
         await server.start()
         program = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "openclaw.cli.main", "mcp", "servers"), env=env, cwd=tmp_path, stdout=-1
+            *(sys.executable, "-m", "openclaw", "mcp", "servers"), env=env, cwd=tmp_path, stdout=-1
         )
         out, _ = await asyncio.wait_for(program.communicate(), HANG_GUARD)
         server.leave()

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.gateway.guard import GuardRules, Knock, cors_headers, host_name, presented, refusal
+from openclaw.gateway.guard import GuardRules, RequestHead, cors_headers, host_name, presented, refusal
 
 TOKEN = "correct-horse-battery"
 RULES = GuardRules((TOKEN, "a-password"), hosts=frozenset({"claw.example"}), origins=frozenset({"https://app.example"}))
 
 
-def knock(
+def head(
     host: str = "127.0.0.1:28789",
     *,
     origin: str | None = None,
@@ -18,8 +18,8 @@ def knock(
     method: str = "POST",
     path: str = "/v1/tools",
     arrived_at: str = "127.0.0.1",
-) -> Knock:
-    return Knock(
+) -> RequestHead:
+    return RequestHead(
         method=method,
         path=path,
         hosts=[host],
@@ -29,7 +29,7 @@ def knock(
     )
 
 
-def code(asked: Knock) -> str:
+def code(asked: RequestHead) -> str:
     refused = refusal(RULES, asked)
     return refused.code if refused else "let in"
 
@@ -57,18 +57,18 @@ def code(asked: Knock) -> str:
     ],
 )
 def test_only_our_own_names_are_answered(host: str, outcome: str) -> None:
-    assert code(knock(host)) == outcome
+    assert code(head(host)) == outcome
 
 
 @pytest.mark.parametrize("address", ["192.168.1.7", "fd00::7"])
 def test_the_address_a_request_arrived_at_is_a_name_of_ours(address: str) -> None:
     host = f"[{address}]:28789" if ":" in address else f"{address}:28789"
-    assert code(knock(host, arrived_at=address)) == "let in"
+    assert code(head(host, arrived_at=address)) == "let in"
 
 
 @pytest.mark.parametrize("hosts", [[], ["localhost", "localhost"], ["localhost", "evil.example"]])
 def test_a_request_has_exactly_one_host(hosts: list[str]) -> None:
-    asked = Knock("GET", "/v1/tools", hosts, [], [f"Bearer {TOKEN}"])
+    asked = RequestHead("GET", "/v1/tools", hosts, [], [f"Bearer {TOKEN}"])
     assert code(asked) == "host_not_allowed"
 
 
@@ -89,7 +89,7 @@ def test_a_request_has_exactly_one_host(hosts: list[str]) -> None:
     ],
 )
 def test_only_welcome_pages_may_call(origin: str | None, outcome: str) -> None:
-    assert code(knock(origin=origin)) == outcome
+    assert code(head(origin=origin)) == outcome
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,12 @@ def test_only_welcome_pages_may_call(origin: str | None, outcome: str) -> None:
     ],
 )
 def test_the_whole_token_is_asked_for(authorization: str | None, outcome: str) -> None:
-    assert code(knock(authorization=authorization)) == outcome
+    assert code(head(authorization=authorization)) == outcome
 
 
 def test_two_credentials_are_none() -> None:
     both = [f"Bearer {TOKEN}", "Bearer wrong"]
-    assert code(Knock("GET", "/v1/tools", ["localhost"], [], both)) == "unauthorized"
+    assert code(RequestHead("GET", "/v1/tools", ["localhost"], [], both)) == "unauthorized"
 
 
 def test_an_empty_token_in_the_rules_admits_nobody() -> None:
@@ -147,14 +147,14 @@ def test_a_host_header_of_any_text_has_a_name_or_none(text: str) -> None:
     ],
 )
 def test_health_needs_no_token_and_is_guarded_otherwise(host: str, origin: str | None, outcome: str) -> None:
-    assert code(knock(host, origin=origin, authorization=None, method="GET", path="/health")) == outcome
+    assert code(head(host, origin=origin, authorization=None, method="GET", path="/health")) == outcome
 
 
 @pytest.mark.parametrize(
     ("path", "method"), [("/health", "POST"), ("/health/", "GET"), ("/Health", "GET"), ("/v1/models", "GET")]
 )
 def test_nothing_but_reading_health_goes_without_a_token(path: str, method: str) -> None:
-    assert code(knock(authorization=None, method=method, path=path)) == "unauthorized"
+    assert code(head(authorization=None, method=method, path=path)) == "unauthorized"
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_nothing_but_reading_health_goes_without_a_token(path: str, method: str)
     [("https://app.example", "let in"), ("https://evil.example", "origin_not_allowed"), (None, "unauthorized")],
 )
 def test_only_welcome_pages_get_a_preflight_answered(origin: str | None, outcome: str) -> None:
-    assert code(knock(origin=origin, authorization=None, method="OPTIONS")) == outcome
+    assert code(head(origin=origin, authorization=None, method="OPTIONS")) == outcome
 
 
 def test_a_welcome_page_may_read_the_answer_and_no_other() -> None:
@@ -172,4 +172,4 @@ def test_a_welcome_page_may_read_the_answer_and_no_other() -> None:
 
 
 def test_no_token_is_shown_with_what_holds_it() -> None:
-    assert "horse" not in repr((RULES, knock()))
+    assert "horse" not in repr((RULES, head()))

@@ -4,7 +4,7 @@ import plistlib
 
 from openclaw.gateway.service import LABEL, launchd_job, systemd_unit
 
-ARGV = ["/opt/my python/bin/python", "-m", "openclaw.cli.main", "gateway", "run", "--config", '/c/100% "$HOME"/x.json']
+ARGV = ["/opt/my python/bin/python", "-m", "openclaw", "gateway", "run", "--config", '/c/100% "$HOME"/x.json']
 ENV = {"PATH": "/usr/bin:/bin", "OPENCLAW_HOME": "/home/me $x"}
 
 
@@ -12,7 +12,7 @@ def test_a_unit_takes_every_word_literally() -> None:
     lines = systemd_unit(ARGV, ENV).splitlines()
 
     assert (
-        'ExecStart="/opt/my python/bin/python" "-m" "openclaw.cli.main" "gateway" "run" "--config" '
+        'ExecStart="/opt/my python/bin/python" "-m" "openclaw" "gateway" "run" "--config" '
         '"/c/100%% \\"$$HOME\\"/x.json"'
     ) in lines
     assert 'Environment="PATH=/usr/bin:/bin"' in lines

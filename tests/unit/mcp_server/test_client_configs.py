@@ -6,9 +6,9 @@ import tomllib
 import pytest
 import yaml
 
-from openclaw.commands.table import ROOT
 from openclaw.errors import UsageError
 from openclaw.mcp_server.clients import CLIENTS, config_text, place_text
+from openclaw.program import ROOT
 
 COMMAND, ARGUMENTS = '/opt/my "tools"/openclaw', ["mcp-server", "--agent", "wörk"]
 ENTRY = {"command": COMMAND, "args": ARGUMENTS}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from openclaw.agent.events import Event, MessageEnd, Notice, ReasoningDelta, TextDelta, ToolEnd, ToolStart, TurnStart
 from openclaw.content import AssistantMessage, Block, Image, Text, Thinking, ToolCall
-from openclaw.mcp_server.aggregate import aggregate, distinct
+from openclaw.mcp_server.answer import aggregate, distinct
 from openclaw.security.external import frame
 from openclaw.tool import ToolResult
 

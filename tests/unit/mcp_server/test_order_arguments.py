@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from openclaw.errors import MediaError
-from openclaw.mcp_server.arguments import MOST_COUNTED, Item, Order, read_order, written
+from openclaw.mcp_server.attachments import check_counts
 from openclaw.mcp_server.dialogue import Dialogue, Placed
-from openclaw.mcp_server.inbound import check_counts
-from openclaw.mcp_server.wire import read
+from openclaw.mcp_server.messages import read
+from openclaw.mcp_server.order import MOST_COUNTED, Item, Order, read_order, written
 from openclaw.protocol.jsonrpc import Notification, Request
 from openclaw.sessions.key import session_key
 

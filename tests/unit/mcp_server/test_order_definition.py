@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from openclaw.mcp_server.definition import TOOL
+from openclaw.mcp_server.dialogue import TOOL
 
 DOCUMENTED = """
 {

@@ -7,10 +7,18 @@ import pytest
 from msgspec import Raw
 
 from openclaw import __version__
-from openclaw.mcp_server.arguments import Item, Order
-from openclaw.mcp_server.definition import INSTRUCTIONS, TOOL
-from openclaw.mcp_server.dialogue import Cancel, Dialogue, Outcome, Placed, ResultAnswer, Unsupported
-from openclaw.mcp_server.wire import ErrorAnswer
+from openclaw.mcp_server.dialogue import (
+    INSTRUCTIONS,
+    TOOL,
+    Cancel,
+    Dialogue,
+    Outcome,
+    Placed,
+    ResultAnswer,
+    Unsupported,
+)
+from openclaw.mcp_server.messages import ErrorAnswer
+from openclaw.mcp_server.order import Item, Order
 from openclaw.protocol.jsonrpc import Notification, Request
 
 INFO = {"name": "openclaw", "title": "OpenClaw", "version": __version__}

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from openclaw.agent.attachments import Attachment
 from openclaw.content import PICTURES
 from openclaw.errors import MediaError
-from openclaw.mcp_server.arguments import Item, Order
-from openclaw.mcp_server.inbound import FILES, check_counts, decode
+from openclaw.mcp_server.attachments import FILES, check_counts, decode
+from openclaw.mcp_server.order import Item, Order
 from openclaw.media import ITEM_BYTES
 from parts.samples import SAMPLES
 

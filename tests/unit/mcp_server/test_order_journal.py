@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from openclaw.mcp_server.arguments import Order
 from openclaw.mcp_server.journal import LogJournal
+from openclaw.mcp_server.order import Order
 
 SECRET = "sk-" + "a1B2" * 8
 

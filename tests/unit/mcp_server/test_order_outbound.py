@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from openclaw.content import Audio, File, Image
-from openclaw.mcp_server.outbound import Media, content
+from openclaw.mcp_server.attachments import Media, content
 from openclaw.media import ANSWER_BYTES, ANSWER_ITEM_BYTES, MB, MediaStore
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20

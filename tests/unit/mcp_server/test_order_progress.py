@@ -21,8 +21,8 @@ from openclaw.agent.events import (
     TurnStart,
 )
 from openclaw.content import AssistantMessage, ToolCall
-from openclaw.mcp_server.narrate import Narrator
-from openclaw.mcp_server.progress import LEAST_PAUSE, LONGEST_SILENCE, OrderProgress
+from openclaw.mcp_server.answer import Narrator
+from openclaw.mcp_server.server import LEAST_PAUSE, LONGEST_SILENCE, OrderProgress
 from openclaw.tool import ToolResult
 
 CALL = ToolCall("1", "files__read", {})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.mcp_server.arguments import Order
+from openclaw.mcp_server.order import Order
 from openclaw.mcp_server.server import MOST_ORDERS, OrderListener, OrderServer, failure
 
 STOPPING = failure("The order was cancelled because the server is stopping.")
@@ -54,7 +54,7 @@ class Client:
         self.backend = Backend()
         self.lines: list[Any] = []
         self.arrived = asyncio.Event()
-        self.server = OrderServer(self._take, self.backend)
+        self.server = OrderServer(self._take, self.backend.carry_out)
         self.send("initialize", {"protocolVersion": version}, id="init")
         self.lines.clear()
 

@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from openclaw.mcp_server.arguments import Order
-from openclaw.mcp_server.backend import ChosenBackend
+from openclaw.mcp_server.order import Order
+from openclaw.mcp_server.orders import Orders
 from openclaw.mcp_server.server import OrderListener
 
 
@@ -26,7 +26,7 @@ async def test_an_order_that_gets_its_turn_before_the_config_is_read_leaves_no_e
     gate = threading.Event()
     held_up = asyncio.create_task(asyncio.to_thread(gate.wait))
     env = {"OPENCLAW_STATE_DIR": str(tmp_path)}
-    backend = ChosenBackend(env, tmp_path, local=True)
+    backend = Orders(env, tmp_path, local=True)
     told: asyncio.Queue[str] = asyncio.Queue()
     listener = OrderListener(told.put_nowait, lambda session: None)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw.mcp_server.wire import Batch, ErrorAnswer, read
+from openclaw.mcp_server.messages import Batch, ErrorAnswer, read
 from openclaw.protocol.framing import Oversized
 from openclaw.protocol.jsonrpc import Notification, Request
 

@@ -15,7 +15,15 @@ from openclaw.content import Text
 from openclaw.errors import SecretError
 from openclaw.plugins import PluginContext, PluginHandle, ToolPlugin
 from openclaw.plugins.configured import plugin_rules
-from openclaw.plugins.loader import Host, PluginRules, Plugins, PluginSettings, PluginStatus, open_plugins, why_off
+from openclaw.plugins.loader import (
+    LoaderDependencies,
+    PluginRules,
+    Plugins,
+    PluginSettings,
+    PluginStatus,
+    open_plugins,
+    why_off,
+)
 from openclaw.tool import Absence, Invocation, Tool, ToolResult, parameters
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "word_count_plugin"
@@ -71,7 +79,7 @@ async def all_closed() -> AsyncIterator[None]:
 async def loaded(
     tmp_path: Path, rules: PluginRules, *, start: float = 60.0, hook: float = 60.0, **options: Any
 ) -> Plugins:
-    host = Host(tmp_path / "data", "1.2.3", start_seconds=start, hook_seconds=hook)
+    host = LoaderDependencies(tmp_path / "data", "1.2.3", start_seconds=start, hook_seconds=hook)
     plugins = await open_plugins(rules, host, **options)
     OPENED.append(plugins)
     await plugins.loaded()

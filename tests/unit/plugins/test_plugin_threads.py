@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from openclaw.content import Text, ToolCall
 from openclaw.plugins import PluginContext, PluginHandle, ToolPlugin
-from openclaw.plugins.loader import Host, PluginRules, Plugins, PluginSettings, open_plugins
+from openclaw.plugins.loader import LoaderDependencies, PluginRules, Plugins, PluginSettings, open_plugins
 from openclaw.security.policy import Decision
 from openclaw.tool import Absence, Invocation, Tool, ToolResult, parameters
 from openclaw.tools.invoke import CheckerCache, invoke
@@ -75,7 +75,9 @@ class Shelf:
         return PluginRules({name: PluginSettings(config=config) for name in self.names}, [self.folder])
 
     async def load(self, *, start: float = HANG_GUARD, hook: float = HANG_GUARD) -> Plugins:
-        plugins = await open_plugins(self.rules(), Host(self.folder / "data", start_seconds=start, hook_seconds=hook))
+        plugins = await open_plugins(
+            self.rules(), LoaderDependencies(self.folder / "data", start_seconds=start, hook_seconds=hook)
+        )
         await plugins.loaded()
         return plugins
 
@@ -614,7 +616,7 @@ async def test_a_plugin_that_was_given_too_little_time_is_tried_again_with_more(
 
 async def test_who_waits_for_plugins_goes_on_when_they_are_closed(shelf: Shelf) -> None:
     shelf.put("hangs", COUNTS + IN_IMPORT)
-    plugins = await open_plugins(shelf.rules(), Host(shelf.folder / "data", start_seconds=HANG_GUARD))
+    plugins = await open_plugins(shelf.rules(), LoaderDependencies(shelf.folder / "data", start_seconds=HANG_GUARD))
     turn = asyncio.create_task(plugins.settle("main", 0.0))
     await imported(shelf.folder / "hangs.log", 1)
     await plugins.close()
@@ -633,7 +635,7 @@ async def test_what_is_built_in_is_there_while_another_plugin_is_still_imported(
 
     plugins = await open_plugins(
         shelf.rules(),
-        Host(shelf.folder / "data", start_seconds=HANG_GUARD),
+        LoaderDependencies(shelf.folder / "data", start_seconds=HANG_GUARD),
         built_in={"own": ToolPlugin("", "", initialize)},
     )
     assert await call(plugins.tool("main", "ours")) == ToolResult((Text("done"),))

@@ -18,8 +18,8 @@ from openclaw.redact import redact
 from openclaw.secrets.aws import AwsSecrets
 from openclaw.secrets.azure import AzureSecrets
 from openclaw.secrets.gcp import GcpSecrets
+from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.resolve import Resolver
-from openclaw.secrets.surroundings import Surroundings
 from openclaw.secrets.token import MARGIN, KeptToken, Token
 from parts.cloud_imitations import TOKEN, CloudImitation, imitate_program
 
@@ -34,15 +34,15 @@ async def plain(value: str) -> str:
     return value
 
 
-def surroundings(env: dict[str, str], settings: SecretsSection | None = None) -> Surroundings:
+def dependencies_of(env: dict[str, str], settings: SecretsSection | None = None) -> ProviderDependencies:
     """No library of a vendor is installed, whatever this environment has."""
-    return Surroundings(settings or SecretsSection(), env, Path, plain, 10.0, installed=lambda module: False)
+    return ProviderDependencies(settings or SecretsSection(), env, Path, plain, 10.0, installed=lambda module: False)
 
 
 def with_gcp(cloud: CloudImitation, settings: SecretsSection | None = None, **env: str) -> Resolver:
     """A Google machine, as far as the imitation goes."""
-    around = surroundings({"GCE_METADATA_HOST": f"127.0.0.1:{cloud.port}", **env}, settings)
-    return Resolver(SecretsSection(), {}, providers={"gcp": GcpSecrets(around, cloud.url)})
+    dependencies = dependencies_of({"GCE_METADATA_HOST": f"127.0.0.1:{cloud.port}", **env}, settings)
+    return Resolver(SecretsSection(), {}, providers={"gcp": GcpSecrets(dependencies, cloud.url)})
 
 
 async def failure(secrets: Resolver, reference: str) -> str:
@@ -151,8 +151,8 @@ async def test_gcloud_is_asked_by_its_arguments_alone(tmp_path: Path) -> None:
         tmp_path / "bin", "gcloud", r"print(base64.urlsafe_b64encode('wert~~~ÿ'.encode()).decode())"
     )
     env = {"PATH": str(tmp_path / "bin"), "CLOUDSDK_CONFIG": "/c", "ANTHROPIC_API_KEY": "not-for-it"}
-    around = surroundings(env, SecretsSection(gcp=Gcp(project="p-1")))
-    assert await GcpSecrets(around).fetch("my-secret#2") == "wert~~~ÿ"
+    dependencies = dependencies_of(env, SecretsSection(gcp=Gcp(project="p-1")))
+    assert await GcpSecrets(dependencies).fetch("my-secret#2") == "wert~~~ÿ"
     called = json.loads(record.read_text())
     assert called["argv"] == [
         *("secrets", "versions", "access", "2", "--secret=my-secret"),
@@ -165,7 +165,7 @@ async def test_what_gcloud_complains_about_is_passed_on_in_one_line(tmp_path: Pa
     body = "sys.stderr.write('ERROR: (gcloud) NOT_FOUND: no such \\x1b[31msecret.\\nmore\\n'); sys.exit(1)"
     imitate_program(tmp_path / "bin", "gcloud", body)
     secrets = Resolver(
-        SecretsSection(), {}, providers={"gcp": GcpSecrets(surroundings({"PATH": str(tmp_path / "bin")}))}
+        SecretsSection(), {}, providers={"gcp": GcpSecrets(dependencies_of({"PATH": str(tmp_path / "bin")}))}
     )
     assert await failure(secrets, "secret://gcp/a") == "gcloud failed (ERROR: (gcloud) NOT_FOUND: no such secret)."
 
@@ -174,7 +174,7 @@ async def test_gcloud_without_a_project_is_told_in_one_sentence_of_ours(tmp_path
     words = "ERROR: (gcloud.secrets.versions.access) The required property [project] is not currently set.\\nIt can be set by\\n"
     imitate_program(tmp_path / "bin", "gcloud", f"sys.stderr.write('{words}'); sys.exit(1)")
     secrets = Resolver(
-        SecretsSection(), {}, providers={"gcp": GcpSecrets(surroundings({"PATH": str(tmp_path / "bin")}))}
+        SecretsSection(), {}, providers={"gcp": GcpSecrets(dependencies_of({"PATH": str(tmp_path / "bin")}))}
     )
     assert await failure(secrets, "secret://gcp/a") == (
         "the project is not known. Set secrets.gcp.project, or write secret://gcp/projects/P/secrets/NAME."
@@ -187,7 +187,7 @@ async def test_gcloud_without_a_project_is_told_in_one_sentence_of_ours(tmp_path
 def with_azure(cloud: CloudImitation, folder: Path, body: str = "") -> tuple[Resolver, Path]:
     body = body or f"print(json.dumps({{'accessToken': {TOKEN!r}, 'expires_on': 4102444800}}))"
     record = imitate_program(folder, "az", body)
-    provider = AzureSecrets(surroundings({"PATH": str(folder)}), cloud.url)
+    provider = AzureSecrets(dependencies_of({"PATH": str(folder)}), cloud.url)
     return Resolver(SecretsSection(), {}, providers={"azure": provider}), record
 
 
@@ -242,7 +242,7 @@ async def test_the_aws_command_is_asked_by_its_arguments_alone(tmp_path: Path) -
     )
     env = {"PATH": str(tmp_path / "bin"), "AWS_PROFILE": "p", "OTHER": "not-for-it"}
     settings = SecretsSection(aws=Aws(region="eu-west-1", endpoint_url="http://127.0.0.1:1"))
-    provider = AwsSecrets(surroundings(env, settings))
+    provider = AwsSecrets(dependencies_of(env, settings))
     assert [await provider.fetch("prod/db#user"), await provider.fetch("prod/db#n")] == ["me", "1"]
     called = json.loads(record.read_text())
     assert called["argv"] == [
@@ -256,22 +256,24 @@ async def test_bytes_that_the_aws_command_prints_are_decoded(tmp_path: Path) -> 
     imitate_program(
         tmp_path / "bin", "aws", "print(json.dumps({'SecretBinary': base64.b64encode(b'as-bytes').decode()}))"
     )
-    assert await AwsSecrets(surroundings({"PATH": str(tmp_path / "bin")})).fetch("a") == "as-bytes"
+    assert await AwsSecrets(dependencies_of({"PATH": str(tmp_path / "bin")})).fetch("a") == "as-bytes"
 
 
 @pytest.mark.parametrize("name", ["file:///etc/passwd", "-x", "a b", "a;b", "arn:aws:s3:::bucket"])
 async def test_what_cannot_be_an_aws_secret_is_not_asked_for(tmp_path: Path, name: str) -> None:
     record = imitate_program(tmp_path / "bin", "aws", "")
     secrets = Resolver(
-        SecretsSection(), {}, providers={"aws": AwsSecrets(surroundings({"PATH": str(tmp_path / "bin")}))}
+        SecretsSection(), {}, providers={"aws": AwsSecrets(dependencies_of({"PATH": str(tmp_path / "bin")}))}
     )
     assert (await failure(secrets, f"secret://aws/{name}")).startswith("this is not the name of a secret.")
     assert not record.exists()
 
 
 async def test_without_library_and_program_both_are_named() -> None:
-    around = surroundings({"PATH": ""})
-    secrets = Resolver(SecretsSection(), {}, providers={"aws": AwsSecrets(around), "azure": AzureSecrets(around)})
+    dependencies = dependencies_of({"PATH": ""})
+    secrets = Resolver(
+        SecretsSection(), {}, providers={"aws": AwsSecrets(dependencies), "azure": AzureSecrets(dependencies)}
+    )
     assert await failure(secrets, "secret://aws/a") == (
         "neither the library for AWS nor aws is installed. "
         f"Run: {shlex.quote(sys.executable)} -m pip install boto3, or install aws and sign in."

@@ -22,8 +22,8 @@ from openclaw.config.sections import SecretDefaults, SecretProviderEntry, Secret
 from openclaw.errors import SecretError
 from openclaw.secrets.file import find
 from openclaw.secrets.keychain import KeychainSecrets
+from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.resolve import Resolver
-from openclaw.secrets.surroundings import Surroundings
 from parts.executable import python_program
 
 
@@ -479,8 +479,10 @@ def memory() -> Iterator[Memory]:
 
 
 def with_keychain(known: frozenset[str] = KNOWN, timeout_ms: float = 10_000) -> Resolver:
-    around = Surroundings(SecretsSection(), {}, Path, Resolver(SecretsSection(), {}).resolve, 10.0)
-    return Resolver(SecretsSection(timeout_ms=timeout_ms), {}, providers={"keychain": KeychainSecrets(around, known)})
+    dependencies = ProviderDependencies(SecretsSection(), {}, Path, Resolver(SecretsSection(), {}).resolve, 10.0)
+    return Resolver(
+        SecretsSection(timeout_ms=timeout_ms), {}, providers={"keychain": KeychainSecrets(dependencies, known)}
+    )
 
 
 async def test_the_keychain_is_asked_for_service_and_account(memory: Memory) -> None:

@@ -16,8 +16,8 @@ from openclaw.config.servers import AuthSpec, ServerSpec
 from openclaw.errors import SecretError
 from openclaw.mcp.connect import resolved
 from openclaw.redact import MASK, mask, redact, remember, retire
+from openclaw.secrets.provider import SecretProvider
 from openclaw.secrets.resolve import CACHE_SECONDS, Resolver
-from openclaw.secrets.surroundings import SecretProvider
 
 
 class Slow:

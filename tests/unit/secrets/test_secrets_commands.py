@@ -12,6 +12,7 @@ from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Command, Parsed
 from openclaw.commands.secrets import audit, check
+from openclaw.commands.table import tree
 from openclaw.config.paths import Paths
 
 CONFIG = """{
@@ -36,7 +37,7 @@ class Terminal:
 
     async def run(self, handler: Callable[[Context, Parsed], Awaitable[int]], **flags: bool) -> int:
         console = Console(out=self._print, err=self._note)
-        context = Context(console, Paths.from_env(self.env), self.env, self.file.parent, nothing, nothing)
+        context = Context(console, Paths.from_env(self.env), self.env, self.file.parent, nothing, nothing, tree())
         return await handler(context, Parsed(Command("secrets", ""), (), flags))
 
     def _print(self, text: str) -> None:

@@ -1,7 +1,8 @@
-"""The arguments of `order_openclaw`, checked one by one: every fault is a sentence that names the argument and says what it should be.
+"""An order: the arguments of `order_openclaw`, checked one by one. Every fault is a sentence that names the argument and what it should be.
 
-Owns the shape of an order, and how much of what a client sends is read at all (`shallow.py` says why). What the attachments hold is
-`inbound.py`'s business. Light to import: it is needed before the agent is loaded.
+JSON is read no deeper than it is looked at: millions of empty lists in a line would take thirty times its length as Python values. Decoded
+as one of the types below, an object holds the members that its type names, and a list as many items as it may have; the rest is passed
+over, which takes no memory. What attachments hold is checked in `attachments.py`. Light to import: it is needed before the agent is loaded.
 """
 
 import codecs
@@ -9,11 +10,10 @@ from functools import cache
 from typing import Any, TypedDict
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from openclaw.content import to_json
 from openclaw.errors import UsageError
-from openclaw.mcp_server.shallow import AnyObject, List, Scalar, Value, items_of, kind, list_of
 
 # Images, or files, that are read and counted. An order may have far fewer; a line has room for a hundred million.
 MOST_COUNTED = 100
@@ -21,16 +21,55 @@ MOST_COUNTED = 100
 _PIECE = 1 << 16
 
 
+class AnyObject(TypedDict):
+    """Any object, without its members."""
+
+
+class List(msgspec.Struct, array_like=True):
+    """Any list, without its items; `list_of` makes one that has some."""
+
+
+Scalar = str | int | float | bool | None
+Value = Scalar | AnyObject | List
+
+_KINDS = {str: "a string", dict: "an object", List: "a list", bool: "true or false", int: "a number", float: "a number"}
+
+
+def list_of(item: Any, most: int) -> Any:
+    """The type of a list whose first `most` items are read, each as an `item`."""
+    fields = [(f"item{number}", item | UnsetType, UNSET) for number in range(most)]
+    return msgspec.defstruct("_List", fields, bases=(List,))
+
+
+def items_of(value: List) -> list[Any]:
+    return [item for item in msgspec.structs.astuple(value) if item is not UNSET]
+
+
+def is_object(value: Any) -> bool:
+    """For values that a type checker takes for something else: to it, a TypedDict is no dict."""
+    return isinstance(value, dict)
+
+
+def kind(value: Any) -> str:
+    """What a value is, for people."""
+    return "null" if value is None else _KINDS.get(type(value), "something else")
+
+
 class Item(msgspec.Struct):
-    """One attachment as it was sent: `place` names it in messages, `data` is Base64. Whoever decodes it may empty `data`."""
+    """One attachment as it was sent: `place` names it in messages, `data` is Base64 until it is taken."""
 
     place: str
     data: str
     mime_type: str
     filename: str = ""
 
+    def take_data(self) -> str:
+        """The Base64, which is forgotten here: it may be twenty megabytes."""
+        data, self.data = self.data, ""
+        return data
 
-class Order(msgspec.Struct):
+
+class Order(msgspec.Struct, frozen=True):
     """`session_key` is empty when the caller named no conversation, or named it with an empty word. `waited` is how many seconds of the
     agent's time it has spent waiting for an earlier order of its conversation."""
 

@@ -1,4 +1,4 @@
-"""Asks a running gateway, over its control socket, how it is or to stop. Commands go another way: cli/remote.py, mcp_server/forward.py."""
+"""Asks a running gateway, over its control socket, how it is or to stop. Commands go another way: remote.py, mcp_server/forward.py."""
 
 import asyncio
 import os
@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from openclaw.gateway import wire
-from openclaw.gateway.terminal import read_frame
+from openclaw.control import wire
 
 # A healthy gateway answers within milliseconds.
 ANSWER_TIMEOUT = 5.0
@@ -51,3 +50,9 @@ def _address(place: Path) -> tuple[int | None, bytes]:
         return None, b""
     port, _, token = place.read_bytes().strip().partition(b" ")
     return int(port), token
+
+
+async def read_frame(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    """Raises EOFError, OSError or ValueError."""
+    head = await reader.readexactly(wire.HEAD_BYTES)
+    return head[:1], await reader.readexactly(wire.length_of(head))

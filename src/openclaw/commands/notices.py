@@ -1,4 +1,4 @@
-"""What a person at a terminal is told of the servers of an agent: one line each, once, in words and without log levels.
+"""Notices about the servers of an agent for the person at a terminal: one line each, once, in words and without log levels.
 
 Owns which facts are worth a line (a sign-in that is needed, a server that is down or not started, tools that are held back, a credential in
 plain sight) and what each terminal has been told. What else happens to servers is in the log, and in `openclaw mcp servers`.
@@ -18,7 +18,7 @@ from openclaw.security.external import clean_terminal
 MOST_TERMINALS = 256
 
 
-class ToldBook:
+class ShownNotices:
     """The lines that each terminal has been told, by the name it gave itself."""
 
     def __init__(self) -> None:

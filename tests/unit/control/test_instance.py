@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.gateway.instance import AlreadyRunningError, Holder, Instance, holder
+from openclaw.control.instance import AlreadyRunningError, Holder, Instance, holder
 
 HOLD = """
 import sys
 from pathlib import Path
-from openclaw.gateway.instance import Instance
+from openclaw.control.instance import Instance
 with Instance(Path(sys.argv[1]), version="9", config="c", socket=Path("/s")):
     print("held", flush=True)
     sys.stdin.read()

@@ -18,13 +18,13 @@ from openclaw.errors import OpenClawError, StoreError
 from openclaw.files import make_directory
 from openclaw.lock import take
 
-# Whoever only looks whether a gateway runs holds the lock for a moment.
+# A process that only looks whether a gateway runs holds the lock for a moment.
 _TRIES = 4
 _PAUSE = 0.05
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """Who runs. `started` is in seconds since 1970."""
+    """The gateway that runs. `started` is in seconds since 1970."""
 
     pid: int
     version: str = ""
@@ -86,7 +86,7 @@ class Instance:
 
 
 def holder(file: Path) -> Holder | None:
-    """Who runs on a state directory now; None when nobody does."""
+    """The gateway that runs on a state directory now; None when there is none."""
     try:
         handle = os.open(file, os.O_RDWR)
     except OSError:

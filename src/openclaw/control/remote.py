@@ -12,11 +12,10 @@ import os
 import stat
 import sys
 from _collections_abc import Callable
-from importlib import import_module
 
-from openclaw import __version__
 from openclaw.config import places
-from openclaw.gateway import wire
+from openclaw.control import wire
+from openclaw.version import __version__
 
 # A healthy gateway takes a request within milliseconds; after this many seconds we do the work ourselves.
 TAKE_TIMEOUT = 5.0
@@ -230,14 +229,16 @@ class _Terminal:
 
 def _browse(address: str) -> bool:
     """Open an address on the screen of this terminal's person; without one, tell whether there is a screen."""
-    browser = import_module("openclaw.auth.browser")
+    import asyncio
+    import threading
+
+    from openclaw.auth.browser import has_screen, open_browser
+
     if not address:
-        return bool(browser.has_screen(os.environ))
+        return has_screen(os.environ)
     opened: list[bool] = []
     # In a thread of its own: a chat hands its lines to the gateway from within a loop.
-    thread = import_module("threading").Thread(
-        target=lambda: opened.append(import_module("asyncio").run(browser.open_browser(address, os.environ)))
-    )
+    thread = threading.Thread(target=lambda: opened.append(asyncio.run(open_browser(address, os.environ))))
     thread.start()
     thread.join()
     return opened == [True]

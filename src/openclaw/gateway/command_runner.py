@@ -1,4 +1,4 @@
-"""What the gateway does for a terminal: decide whether a command is run here, and run it with the App that is already up.
+"""Runs commands for terminals: decides whether a command is run in the gateway, and runs it with the App that is already up.
 
 Refuses what belongs to the terminal's own process: commands marked so, another version's stub, another config, `--local`, and options
 about logging, which mean the lines of the process that runs the command.
@@ -11,18 +11,17 @@ from typing import Any
 
 import msgspec
 
-from openclaw import __version__
 from openclaw.app import App
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context, Surface, dispatch
+from openclaw.commands.notices import ShownNotices
 from openclaw.commands.options import SHARED
-from openclaw.commands.parse import parse
-from openclaw.commands.table import ROOT
-from openclaw.commands.told import ToldBook
+from openclaw.commands.parse import Command, parse
 from openclaw.config.paths import Paths
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError
 from openclaw.gateway.request import CommandRequest
+from openclaw.version import __version__
 
 # Options that speak about the process that runs the command.
 _OF_THE_PROCESS = ("local", "log-level", "log-json")
@@ -31,15 +30,20 @@ _OF_THE_PROCESS = ("local", "log-level", "log-json")
 Status = Callable[[], Awaitable[Mapping[str, Any]]]
 
 
-class CommandDesk:
-    """`status` and `stop` are the gateway's own; `is_stopping` is set once it takes no more work."""
+class CommandRunner:
+    """`status` and `stop` are the gateway's own; `root` has the commands it may run."""
 
-    def __init__(self, app: App, *, status: Status, stop: Callable[[], None]) -> None:
+    def __init__(self, app: App, root: Command, *, status: Status, stop: Callable[[], None]) -> None:
         self._app = app
+        self._root = root
         self._status = status
         self.stop = stop
         self.is_stopping = False
-        self._told = ToldBook()
+        self._told = ShownNotices()
+
+    def take_no_more(self) -> None:
+        """The gateway stops: from now on terminals run their commands themselves."""
+        self.is_stopping = True
 
     async def status(self) -> Mapping[str, Any]:
         return await self._status()
@@ -50,7 +54,7 @@ class CommandDesk:
         if self.is_stopping or not self._is_same_config(request):
             return ""
         try:
-            parsed = parse(ROOT, request.words, SHARED)
+            parsed = parse(self._root, request.words, SHARED)
             named = Paths.from_env(self._app.engine.env, config=parsed.text("config"), cwd=str(request.cwd))
         except OpenClawError:
             # The command itself tells what is wrong with it, and does nothing.
@@ -79,6 +83,7 @@ class CommandDesk:
             open_app=self._open_app,
             open_engine=self._open_engine,
             surface=surface,
+            root=self._root,
             told=self._told.of,
         )
 

@@ -1,4 +1,4 @@
-"""What a provider may use of the program around it, and the contract that providers keep.
+"""What a provider is handed by the program, and the contract that providers keep.
 
 A provider is made once for a resolver and asked for one name at a time, from many tasks at once. It raises SecretError with the cause
 alone ("the variable is not set"): `resolve.py` adds which reference it was. Other errors of ours may pass through as they are. It never
@@ -24,7 +24,7 @@ def is_installed(module: str) -> bool:
         return False
 
 
-class Surroundings(msgspec.Struct, frozen=True):
+class ProviderDependencies(msgspec.Struct, frozen=True):
     settings: SecretsSection
     env: Mapping[str, str]
     # A path that the config names: `~` and names relative to the config file.
@@ -38,7 +38,7 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 
 class SecretProvider(Protocol):
-    """Made from the surroundings alone."""
+    """Made from its dependencies alone."""
 
     async def fetch(self, rest: str) -> str:
         """The value of the secret. `rest` is what stands behind `secret://PROVIDER/`."""

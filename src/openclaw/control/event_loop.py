@@ -8,16 +8,17 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from typing import Any
 
-# Where uvloop is not to be had.
-_OTHERS = {"win32": "asyncio"}
+_WITHOUT_UVLOOP = ("win32",)
 
 
 def new_loop(platform: str = sys.platform) -> asyncio.AbstractEventLoop:
-    loop: asyncio.AbstractEventLoop = import_module(_OTHERS.get(platform, "uvloop")).new_event_loop()
-    return loop
+    if platform in _WITHOUT_UVLOOP:
+        return asyncio.new_event_loop()
+    import uvloop
+
+    return uvloop.new_event_loop()
 
 
 def on_signal(name: str, act: Callable[[], object]) -> None:

@@ -9,22 +9,21 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from openclaw.cli.loop import on_signal
 from openclaw.commands.console import duration
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
 from openclaw.config.sections import LoggingSection
+from openclaw.control import wire
+from openclaw.control.event_loop import on_signal
+from openclaw.control.instance import AlreadyRunningError, holder, lock_file, socket_of
+from openclaw.control.socket_client import ask
 from openclaw.errors import OpenClawError
 from openclaw.files import make_directory
-from openclaw.gateway import wire
-from openclaw.gateway.client import ask
-from openclaw.gateway.instance import AlreadyRunningError, holder, lock_file, socket_of
 from openclaw.gateway.service import LABEL, UNIT, launchd_job, systemd_unit
 from openclaw.log import LARGEST_FILE, configure, open_log
 from openclaw.process.detach import start_detached
@@ -44,7 +43,7 @@ _CARRIED = ("PATH", "OPENCLAW_HOME", "OPENCLAW_STATE_DIR", "OPENCLAW_CONFIG_PATH
 
 
 async def run(context: Context, parsed: Parsed) -> int:
-    """In the foreground, until a signal: the first one drains, a second one does not wait."""
+    """In the foreground, until a signal. The first one lets running calls finish; a second one ends them."""
 
     def log_as(section: LoggingSection) -> None:
         _log_as_configured(context, parsed, section)
@@ -75,20 +74,21 @@ async def run(context: Context, parsed: Parsed) -> int:
         token = "gateway.auth" if section.token or section.password else context.paths.gateway_token_file
         context.console.note(f"The gateway is up: http://127.0.0.1:{gateway.port} (token: {token})")
 
-    serve = import_module("openclaw.gateway.gateway").serve
-    await serve(context.paths, context.env, stop=stop, ready=ready, log_as=log_as)
+    from openclaw.gateway.gateway import serve
+
+    await serve(context.paths, context.env, stop=stop, root=context.root, ready=ready, log_as=log_as)
     return 0
 
 
 def _log_as_configured(context: Context, parsed: Parsed, section: LoggingSection) -> None:
-    """What was said on the command line goes before what the file says."""
+    """The command line goes before the config file."""
     level = parsed.text("log-level") or section.level or "info"
     file = Path(context.paths.home, section.file).expanduser() if section.file else None
     configure(level=level, json_lines=parsed.flag("log-json") or section.json, file=file, own=_log_file(context.paths))
 
 
 def _log_file(paths: Paths) -> Path:
-    """Where a gateway that has no terminal writes."""
+    """The log of a gateway without a terminal."""
     return paths.logs_dir / "gateway.log"
 
 
@@ -118,11 +118,11 @@ async def start(context: Context, parsed: Parsed) -> int:
 
 def _program() -> list[str]:
     # Without -P the directory it starts in would come before installed packages.
-    return [sys.executable, "-P", "-m", "openclaw.cli.main"]
+    return [sys.executable, "-P", "-m", "openclaw"]
 
 
 def _said(log: Path, before: BinaryIO) -> str:
-    """The last of what was written to a log from the place on where `before` has it open; the log may have turned over since."""
+    """The last lines written to a log since `before` was opened at its end; the log may have been rotated since."""
     said = before.read(LARGEST_FILE)
     with log.open("rb") as now:
         if not os.path.samestat(os.fstat(before.fileno()), os.fstat(now.fileno())):
@@ -188,10 +188,10 @@ def _show(answer: dict[str, Any], line: Callable[[str], None]) -> None:
         line(f"            ! restart needed for: {', '.join(answer['restartNeeded'])}")
     line(f"  Running   {answer['requests']} requests and commands")
     for server in answer["servers"]:
-        line(f"  Server    {clean_label(server['name'], 100)}  {_standing(server)}")
+        line(f"  Server    {clean_label(server['name'], 100)}  {_server_line(server)}")
 
 
-def _standing(server: dict[str, Any]) -> str:
+def _server_line(server: dict[str, Any]) -> str:
     """One server in one line; `openclaw mcp status` tells more."""
     reason = f": {clean_label(server['reason'], 200)}" if server["reason"] else ""
     facts = [f"{server['state']}{reason}", f"{server['tools']} tools"]

@@ -4,7 +4,7 @@ import os
 import re
 import threading
 
-from openclaw.mcp_server.stdio import LogLines
+from openclaw.control.standard_streams import LogLines
 
 # A test that hangs is ended long before.
 PATIENCE = 60.0

@@ -1,18 +1,35 @@
-"""Attachments of an order, from Base64 to bytes: which are welcome, and in what words the others are refused.
+"""Media of an order and of its answer: which attachments are taken and in what words others are refused, and media as MCP content.
 
-Owns the table of MIME types and the checks. Everything that can be checked before decoding is, and items are decoded one at a time.
-What an item is said to be and what its first bytes show must agree. Nothing is opened or unpacked: what becomes of an attachment is
-`agent/attachments.py`'s business.
+What comes in is checked before decoding as far as possible, and decoded one item at a time; what an item is said to be and what its first
+bytes show must agree. Nothing is opened or unpacked: what becomes of an attachment is `agent/attachments.py`'s business. What goes out is
+what tools returned in this run, the text first, within the bounds of an answer: a path or an address in the model's words is words.
+Reading files waits for the disk: call `content` in a thread.
 """
 
+import os
+import stat
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import quote
 
 from openclaw.agent.attachments import Attachment
-from openclaw.content import PICTURES
+from openclaw.content import PICTURES, Audio, File, Image
 from openclaw.errors import MediaError
-from openclaw.mcp_server.arguments import MOST_COUNTED, Item, Order
-from openclaw.media import ITEM_BYTES, MAX_FILES, MAX_IMAGES, UNKNOWN_TYPE, clean_type, decode_base64, sniff
+from openclaw.mcp_server.order import MOST_COUNTED, Item, Order
+from openclaw.media import (
+    ANSWER_BYTES,
+    ANSWER_ITEM_BYTES,
+    ITEM_BYTES,
+    MAX_FILES,
+    MAX_IMAGES,
+    MB,
+    UNKNOWN_TYPE,
+    clean_type,
+    decode_base64,
+    safe_name,
+    sniff,
+)
 
 TEXTS = frozenset({"text/plain", "text/markdown", "text/html", "text/csv", "application/json"})
 # What the first bytes of each type may show, beside the type itself: containers are shared between sound and film.
@@ -68,7 +85,7 @@ def _decoded(item: Item, known: frozenset[str], name: str) -> Attachment:
         if kind in PICTURES | FILES:
             hint = "Send it in images." if kind in PICTURES else "Send it in files."
         raise MediaError(f"{item.place}: the type {_shown(item.mime_type)} is not supported.", hint=hint)
-    text, item.data = item.data, ""
+    text = item.take_data()
     _check_prefix(text, kind, item.place)
     data = decode_base64(text, limit=ITEM_BYTES, what=item.place)
     del text
@@ -115,3 +132,80 @@ def _is_text(head: bytes) -> bool:
 def _shown(mime_type: str) -> str:
     kind = clean_type(mime_type)
     return kind if kind != UNKNOWN_TYPE else "given"
+
+
+Media = Image | Audio | File
+
+_ITEM_MB, _ALL_MB = ANSWER_ITEM_BYTES // MB, ANSWER_BYTES // MB
+
+
+def content(text: str, media: Sequence[Media], *, audio_blocks: bool) -> list[dict[str, Any]]:
+    """The content blocks of a result. `audio_blocks` is false when recordings go as embedded resources."""
+    blocks: list[dict[str, Any]] = []
+    notes: list[str] = []
+    names: set[str] = set()
+    room = ANSWER_BYTES
+    for number, item in enumerate(media, 1):
+        name, size = _name(item, number), _size(item)
+        if size > ANSWER_ITEM_BYTES:
+            notes.append(f"{_said(item, name, size)} is not attached: it is larger than {_ITEM_MB} MB.")
+        elif size > room:
+            notes.append(f"{_said(item, name, size)} is not attached: the answer would be larger than {_ALL_MB} MB.")
+        elif (data := _data(item)) is None:
+            notes.append(f"{_said(item, name, size)} is not attached: it cannot be read.")
+        else:
+            room -= len(data)
+            blocks.append(_block(item, data, _unique(name, names), audio_blocks=audio_blocks))
+    text = "\n\n".join(part for part in (text, "\n".join(notes)) if part)
+    return [{"type": "text", "text": text}, *blocks] if text else blocks
+
+
+def _block(item: Media, data: bytes, name: str, *, audio_blocks: bool) -> dict[str, Any]:
+    kind = clean_type(item.mime_type)
+    if kind in PICTURES and sniff(data[:64]) in PICTURES:
+        return {"type": "image", "data": data, "mimeType": sniff(data[:64])}
+    if kind.startswith("audio/") and audio_blocks:
+        return {"type": "audio", "data": data, "mimeType": kind}
+    resource = {"uri": f"attachment://{quote(name)}", "mimeType": kind, "blob": data}
+    return {"type": "resource", "resource": resource}
+
+
+def _name(item: Media, number: int) -> str:
+    if isinstance(item, File):
+        return safe_name(item.name)
+    kind = clean_type(item.mime_type)
+    return f"{kind.partition('/')[0]}-{number}.{kind.partition('/')[2]}"
+
+
+def _unique(name: str, names: set[str]) -> str:
+    stem, suffix = os.path.splitext(name)
+    fresh, number = name, 1
+    while fresh in names:
+        number += 1
+        fresh = f"{stem}-{number}{suffix}"
+    names.add(fresh)
+    return fresh
+
+
+def _said(item: Media, name: str, size: int) -> str:
+    # To the byte: an item may be larger than allowed by one.
+    return f"{name} ({clean_type(item.mime_type)}, {size:,} bytes)"
+
+
+def _size(item: Media) -> int:
+    return item.size if isinstance(item, File) else len(item.data)
+
+
+def _data(item: Media) -> bytes | None:
+    if not isinstance(item, File):
+        return item.data
+    try:
+        # Nothing that waits or leads elsewhere: a link, a pipe or a device in its place is not what the tool returned.
+        descriptor = os.open(item.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        with open(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_size != item.size:
+                return None
+            return file.read(item.size)
+    except (OSError, ValueError):
+        return None

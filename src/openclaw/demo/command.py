@@ -7,10 +7,10 @@ import asyncio
 import os
 import sys
 
-from openclaw.cli.loop import on_signal, when_typed
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
+from openclaw.control.event_loop import on_signal, when_typed
 from openclaw.demo.screen import Screen
 from openclaw.demo.stage import stage
 from openclaw.demo.steps import STEPS

@@ -1,4 +1,4 @@
-"""Puts the HTTP side together: every route, under one door. Loading this module loads aiohttp's server."""
+"""All routes of the HTTP port, in one server. Loading this module loads aiohttp's server."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -9,7 +9,7 @@ from aiohttp import web
 
 from openclaw.app import App
 from openclaw.gateway.chat_routes import ChatRoutes
-from openclaw.gateway.desk import CommandDesk
+from openclaw.gateway.command_runner import CommandRunner
 from openclaw.gateway.gauges import gauges
 from openclaw.gateway.guard import GuardRules
 from openclaw.gateway.http import HttpServer
@@ -24,7 +24,7 @@ from openclaw.mcp.manager import Manager
 def http_server(
     app: App,
     manager: Manager,
-    desk: CommandDesk,
+    runner: CommandRunner,
     observer: Observer,
     rules: GuardRules,
     *,
@@ -49,7 +49,7 @@ def http_server(
     parts = (
         ChatRoutes(app, headers=headers),
         tools,
-        ServerRoutes(app, lambda console: desk.context(console, "http", here)),
+        ServerRoutes(app, lambda console: runner.context(console, "http", here)),
         WatchRoutes(observer.feed, headers=headers, snapshot=snapshot, metrics=metrics),
     )
     server = HttpServer([route for part in parts for route in part.routes()], rules, tools.answer)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from openclaw.gateway.watch import look_at, watch
+from openclaw.control.config_watch import look_at, watch
 
 
 @asynccontextmanager

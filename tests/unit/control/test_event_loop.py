@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from openclaw.cli.loop import during, new_loop, on_signal, when_typed
+from openclaw.control.event_loop import during, new_loop, on_signal, when_typed
 
 
 class Plain(asyncio.SelectorEventLoop):

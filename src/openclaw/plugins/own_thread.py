@@ -16,7 +16,7 @@ from openclaw.plugins.thread import ALIVE_SECONDS, PluginThread
 from openclaw.tool import Absence, Invocation, Run, Tool, ToolResult
 
 
-def housed(handle: PluginHandle, plugin: str, thread: PluginThread) -> PluginHandle:
+def in_own_thread(handle: PluginHandle, plugin: str, thread: PluginThread) -> PluginHandle:
     """Called in the plugin's thread. Hooks stay as they are, and so does where `settle` runs: who calls them knows their bounds."""
     tools: list[Any] = [_tool(tool, plugin, thread) for tool in handle.tools]
     if handle.source is None and not handle.contexts:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.gateway import wire
+from openclaw.control import wire
 from openclaw.gateway.request import CommandRequest, read_request
 
 kinds = st.sampled_from([wire.OUT, wire.ERR, wire.EXIT, wire.ASK, wire.CANCEL])

@@ -1,7 +1,7 @@
 """The `openclaw` program: a stub on the standard library alone, so that answering costs no more than it must.
 
-`--version` is answered here. Everything else is done by a running gateway of the same config when there is one (remote.py), and otherwise
-in this process (local.py).
+`--version` is answered here. Everything else is done by a running gateway of the same config when there is one (control/remote.py), and
+otherwise in this process (cli/local.py).
 """
 
 # The module under `signal`, which is loaded anyway.
@@ -10,9 +10,8 @@ import atexit
 import gc
 import os
 import sys
-from importlib import import_module
 
-from openclaw import __version__
+from openclaw.version import __version__
 
 # Words that are about the gateway itself, or about this terminal: asking a gateway first would only cost time.
 _HERE = ("gateway", "chat", "mcp-server", "completion")
@@ -37,14 +36,21 @@ def main() -> int:
             words = ["--version", "--local"]
     code: int | None = None
     if words and words[0] not in _HERE and "--local" not in words:
-        code = import_module("openclaw.cli.remote").run(words)
+        from openclaw.control.remote import run as run_in_gateway
+
+        code = run_in_gateway(words)
         if code is not None:
             return code
     gc.set_threshold(*GARBAGE_AFTER)
     if words[:1] == ["mcp-server"]:
-        code = import_module("openclaw.cli.mcp_server").main(words[1:])
+        from openclaw.mcp_server.command import main as serve_order
+
+        code = serve_order(words[1:])
     if code is None:
-        code = int(import_module("openclaw.cli.local").run(words))
+        from openclaw.cli.local import run
+        from openclaw.program import ROOT
+
+        code = run(words, ROOT)
     _leave(code)
     return code
 

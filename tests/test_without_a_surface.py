@@ -1,0 +1,58 @@
+"""Each surface can be taken out: everything else still imports, and the program has the commands that are left."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from openclaw.program import ROOT
+
+SOURCE = Path(__file__).parent.parent / "src" / "openclaw"
+HANG_GUARD = 60.0
+
+# The commands that go with each surface.
+SURFACES = {
+    "cli": {"chat", "line"},
+    "demo": {"demo"},
+    "gateway": {"gateway"},
+    "mcp_server": {"mcp-server", "order"},
+}
+
+# Imports every module there is, as a program would that never heard of the missing one; then prints the commands.
+IMPORT_ALL = """
+import importlib, pathlib, sys
+root = pathlib.Path(sys.argv[1])
+for path in sorted((root / "openclaw").rglob("*.py")):
+    parts = path.relative_to(root).with_suffix("").parts
+    importlib.import_module(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+module = sys.modules["openclaw"].__file__
+assert module and module.startswith(str(root)), module
+print(*(command.name for command in sys.modules["openclaw.program"].ROOT.children))
+"""
+
+
+def commands_without(folder: Path, *surfaces: str) -> set[str]:
+    """The commands of a copy of the package that lacks these surfaces."""
+    shutil.copytree(SOURCE, folder / "openclaw", ignore=shutil.ignore_patterns("__pycache__", *surfaces))
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT_ALL, str(folder)],
+        env={"PYTHONPATH": str(folder), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=HANG_GUARD,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("surface", sorted(SURFACES))
+def test_without_one_surface_everything_else_imports(tmp_path: Path, surface: str) -> None:
+    assert commands_without(tmp_path, surface) == {command.name for command in ROOT.children} - SURFACES[surface]
+
+
+def test_without_any_surface_the_commands_that_belong_to_none_are_left(tmp_path: Path) -> None:
+    left = commands_without(tmp_path, *SURFACES)
+    assert left == {"agent", "audit", "completion", "config", "doctor", "mcp", "secrets", "sessions", "status", "tools"}
