@@ -78,18 +78,10 @@ class Agent(msgspec.Struct, frozen=True):
         """Why a tool is missing: what the sources say, and what policy hides."""
         agent = self.settings.id
         told = [absence for source in self.parts.sources for absence in source.absences(agent)]
-        decided = [(tool.name, self.parts.policy_decide(tool, agent)) for tool in self.hidden()]
-        return (*told, *(Absence(name, OwnWords(decision.rule), decision.where) for name, decision in decided))
-
-    def hidden(self) -> tuple[Tool, ...]:
-        """What the sources offer and policy does not admit."""
-        agent = self.settings.id
-        return tuple(
-            tool
-            for source in self.parts.sources
-            for tool in source.tools(agent)
-            if not self.parts.policy_decide(tool, agent).allowed
-        )
+        known = [tool for source in self.parts.sources for tool in source.tools(agent)]
+        decided = [(tool.name, self.parts.policy_decide(tool, agent)) for tool in known]
+        hidden = [(name, decision) for name, decision in decided if not decision.allowed]
+        return (*told, *(Absence(name, OwnWords(decision.rule), decision.where) for name, decision in hidden))
 
     async def turn(
         self,
@@ -136,8 +128,6 @@ class Agent(msgspec.Struct, frozen=True):
                     sign_in=sign_in,
                     max_tokens=self.settings.max_tokens,
                     parallel_calls=self.settings.parallel_calls,
-                    hidden=self.hidden,
-                    absent=self.absences,
                 ),
                 provider_stream=self.parts.provider_stream,
                 tools=turn.offer,
