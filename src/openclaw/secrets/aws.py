@@ -11,8 +11,8 @@ import threading
 from importlib import import_module
 from typing import Any
 
+from openclaw.daemon_thread import in_daemon_thread
 from openclaw.errors import SecretError
-from openclaw.secrets.aside import aside
 from openclaw.secrets.program import ask_vendor, find_vendor, missing, text_of
 from openclaw.secrets.reference import member, split_fragment
 from openclaw.secrets.surroundings import Surroundings
@@ -53,7 +53,7 @@ class AwsSecrets:
             )
         region = arn[1] if arn else self._around.settings.aws.region or ""
         if self._around.installed("boto3"):
-            answer = await aside(lambda: self._library(name, region))
+            answer = await in_daemon_thread(lambda: self._library(name, region))
         else:
             answer = await self._program(name, region)
         text = _text(answer)

@@ -10,8 +10,8 @@ import re
 import time
 from importlib import import_module
 
+from openclaw.daemon_thread import in_daemon_thread
 from openclaw.errors import SecretError
-from openclaw.secrets.aside import aside
 from openclaw.secrets.program import ask_vendor, find_vendor, missing
 from openclaw.secrets.reference import split_first, split_fragment
 from openclaw.secrets.rest import StoreApi, explain
@@ -58,7 +58,7 @@ class AzureSecrets:
     async def _sign_in(self, cloud: str) -> Token:
         resource = f"https://{cloud}"
         if self._around.installed("azure.identity"):
-            return await aside(lambda: _ask_library(resource))
+            return await in_daemon_thread(lambda: _ask_library(resource))
         program = find_vendor("az", self._around)
         if not program:
             raise missing("az", "azure-identity", "Azure")
