@@ -18,10 +18,10 @@ from openclaw.agent.compaction import SMALLEST_WINDOW, WINDOW, Budget, compact, 
 from openclaw.agent.events import Compacted, Sink
 from openclaw.agent.loop import MAX_TURNS, PARALLEL_CALLS, RunOutcome, RunRequest, run
 from openclaw.agent.prompt import PromptParts, system_prompt
-from openclaw.agent.transcript import mended
 from openclaw.content import Message, ToolCall, UserMessage
 from openclaw.errors import SessionBusyError
 from openclaw.models.provider import ProviderStream
+from openclaw.models.transcript import paired
 from openclaw.security.audit import AuditEntry
 from openclaw.sessions.lock import FOREVER
 from openclaw.sessions.store import Store
@@ -120,7 +120,7 @@ class Agent(msgspec.Struct, frozen=True):
                     session_key=session_key,
                     model=self.settings.model,
                     system=turn.system,
-                    messages=[*mended(stored.history()), message],
+                    messages=[*paired(stored.history()), message],
                     workspace=self.settings.workspace,
                     max_turns=self.settings.max_turns,
                     deadline=deadline,
