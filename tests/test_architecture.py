@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "openclaw"
 
 # Each row imports earlier rows, and within a row only what stands before it.
 ROWS: list[list[str]] = [
-    ["errors", "files", "lock", "daemon_thread", "single_flight", "content", "redact", "log", "tool"],
+    ["errors", "files", "lock", "daemon_thread", "single_flight", "wildcard", "content", "redact", "log", "tool"],
     ["protocol", "plain_schema", "schema", "ranking"],
     ["config", "security", "media"],
     ["net", "process", "secrets", "transport", "auth"],

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import date
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 import msgspec
@@ -209,7 +208,7 @@ class _TurnHost(msgspec.Struct):
         """A tool that may be there once the person has signed in to its server, if they do."""
         if invocation.sign_in is None:
             return None
-        servers = (one.sign_in for one in self.agent.absences() if one.sign_in and fnmatchcase(name, one.name))
+        servers = (one.sign_in for one in self.agent.absences() if one.sign_in and one.covers(name))
         server = next(servers, None)
         if server is None or not await invocation.sign_in(server, self.agent.parts.clock()):
             return None

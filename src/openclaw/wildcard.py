@@ -1,0 +1,22 @@
+"""The one wildcard there is: `*` stands for any run of characters, everything else for itself.
+
+Case-sensitive, anchored at both ends, and linear: names come from servers, so no regular expression is built from or run over them.
+"""
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether the whole of `text` fits `pattern`."""
+    first, *rest = pattern.split("*")
+    if not rest:
+        return text == pattern
+    last = rest.pop()
+    if len(text) < len(first) + len(last) or not text.startswith(first) or not text.endswith(last):
+        return False
+    place, end = len(first), len(text) - len(last)
+    for piece in rest:
+        # The leftmost place is always as good as any later one, so nothing is ever tried twice.
+        found = text.find(piece, place, end)
+        if found < 0:
+            return False
+        place = found + len(piece)
+    return True
