@@ -4,7 +4,7 @@ PY := .venv/bin/python
 WORKERS ?= $(shell echo $$(( 2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) )))
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test lint types unit test-real test-full fmt lock coverage docs bench soak
+.PHONY: help setup demo test lint types unit test-real test-full fmt lock coverage docs walk bench soak
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -48,6 +48,9 @@ coverage: setup ## what the tests touch
 
 docs: setup ## write the generated parts of the documentation
 	$(PY) -B scripts/docs.py
+
+walk: setup ## how many of our files one tool call passes, the size of each package, modules with one importer
+	@$(PY) scripts/walk.py
 
 fmt: setup ## format and fix what ruff can
 	$(PY) -m ruff format .

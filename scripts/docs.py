@@ -1,4 +1,4 @@
-"""Write the parts of the documentation that the code knows best: settings, commands, errors, events, and two pictures.
+"""Write the parts of the documentation that the code knows best: settings, commands, errors, events, requirements, and two pictures.
 
     python scripts/docs.py            write them
     python scripts/docs.py --check    exit with 1 and name what is stale
@@ -8,11 +8,15 @@ is left alone. A new part is a function in PARTS; a new picture is a row of PICT
 """
 
 import inspect
+import itertools
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 import pictures
 
@@ -23,6 +27,8 @@ from openclaw.commands.parse import Argument, Command, Option, Parsed, usage
 from openclaw.config.schema import Field, Table, tables
 from openclaw.mcp import events as server_events
 from openclaw.program import ROOT
+from parts.requirement_marks import read
+from requirements import REQUIREMENTS, Status
 
 HERE = Path(__file__).parent.parent
 DOCS = HERE / "docs"
@@ -210,6 +216,26 @@ def _type(hint: object) -> str:
     return code(re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", str(hint)))
 
 
+# docs/reference/requirements.md
+
+
+def requirements() -> str:
+    shown, _ = read()
+    parts = []
+    for source, rows in itertools.groupby(REQUIREMENTS, key=lambda one: one.source):
+        lines = []
+        for row in rows:
+            tests = ", ".join(code(test) for test in shown.get(row.id, ()))
+            lines.append((code(row.id), row.text, row.status, " ".join(filter(None, (row.note, tests)))))
+        parts.append(f"## {source}\n\n" + table(("id", "requirement", "status", "instead, and shown by"), lines))
+    return "\n\n".join(parts)
+
+
+def requirement_counts() -> str:
+    counts = Counter(row.status for row in REQUIREMENTS)
+    return table(("status", "requirements"), [(status, str(counts[status])) for status in get_args(Status)])
+
+
 # docs/explain/
 
 
@@ -264,6 +290,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "error-tree": error_tree,
     "run-events": run_events,
     "engine-events": engine_events,
+    "requirement-counts": requirement_counts,
+    "requirements": requirements,
     "server-transitions": server_transitions,
 }
 PICTURES: dict[str, Callable[[], str]] = {

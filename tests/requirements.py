@@ -329,7 +329,11 @@ SEED_000 = document(
         built("000-12.1-scopes", "`auth.scopes` goes before the scopes of the challenge."),
         built("000-12.1-as-override", "`auth.authorizationServerUrl` goes before the discovered one."),
         built("000-12.1-prefix", "`toolPrefix` replaces the server's name in tool names."),
-        built("000-12.1-times", "Connecting may take 10 seconds and a request 30, unless the entry says otherwise."),
+        decided(
+            "000-12.1-times",
+            "Connecting may take 10 seconds and a request 30, unless the entry says otherwise.",
+            "A request 30 seconds here, as asked; connecting 30 seconds in every section, since a launcher may have to fetch its server.",
+        ),
         built("000-12.1-connect-timeout", "A server that does not answer in time to connect is given up."),
     ),
     section(
@@ -373,10 +377,10 @@ SEED_000 = document(
         built("000-16-pooling", "Connections are kept and used again."),
         built("000-16-health", "A quiet connection is probed, and one that is dead is found out."),
         built("000-16-metrics", "Calls and servers can be watched by metrics."),
-        decided(
+        planned(
             "000-16-telemetry",
             "Metrics are given to OpenTelemetry.",
-            "The gateway gives them in Prometheus text; an exporter is left for later.",
+            "The gateway gives them in Prometheus text; there is no exporter yet.",
         ),
         decided(
             "000-16-clawhub",
@@ -386,10 +390,10 @@ SEED_000 = document(
     ),
     section(
         "000 §17 Open questions",
-        decided(
+        planned(
             "000-17-approval",
             "Tools that write need an approval.",
-            "Tool policy decides, by name and without questions; a server's own hints relax nothing.",
+            "Tool policy decides, by name and without questions; nobody is asked yet. A server's own hints relax nothing.",
         ),
         built("000-17-per-agent", "Agents may have servers of their own."),
         decided(

@@ -1,56 +1,14 @@
 """The list of requirements and the tests agree: every built row is shown by a test, every mark names a row.
 
-Reads the tests as text, so that it sees the marks of every tier and imports none of them.
+parts/requirement_marks.py says how the marks are found; docs/reference/requirements.md prints both.
 """
 
 import ast
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections import Counter
 
+from parts.pages import DOCS
+from parts.requirement_marks import marks, read
 from requirements import REQUIREMENTS
-
-TESTS = Path(__file__).parent
-# pytest collects functions of these names from files of these names.
-TEST_FILES = "test_*.py"
-TEST_FUNCTION = "test_"
-
-
-def marks(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
-    """Every `pytest.mark.requirement`: its line, its id, and the test it decorates; empty where there is no such thing."""
-    nodes = list(ast.walk(tree))
-    calls = {id(node.func): node for node in nodes if isinstance(node, ast.Call)}
-    tests = {
-        id(decorator): node.name
-        for node in nodes
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith(TEST_FUNCTION)
-        for decorator in node.decorator_list
-    }
-    for node in nodes:
-        if isinstance(node, ast.Attribute) and node.attr == "requirement" and ast.unparse(node.value) == "pytest.mark":
-            call = calls.get(id(node))
-            match call.args if call else []:
-                case [ast.Constant(value=str(name))]:
-                    yield node.lineno, name, tests.get(id(call), "")
-                case _:
-                    yield node.lineno, "", ""
-
-
-def read() -> tuple[Mapping[str, list[str]], list[str]]:
-    """The tests by the id they carry, and marks that nobody would ever run or count."""
-    found: dict[str, list[str]] = defaultdict(list)
-    stray: list[str] = []
-    for path in sorted(TESTS.rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        if "requirement" not in text or path == Path(__file__):
-            continue
-        for line, name, test in marks(ast.parse(text)):
-            if name and test and path.match(TEST_FILES):
-                found[name].append(f"{path.relative_to(TESTS)}::{test}")
-            else:
-                stray.append(f"{path.relative_to(TESTS)}:{line}")
-    return found, stray
-
 
 FOUND, STRAY = read()
 KNOWN = {requirement.id for requirement in REQUIREMENTS}
@@ -100,6 +58,11 @@ def test_an_id_begins_with_its_document_and_section() -> None:
 def test_what_is_not_built_as_asked_says_what_is_instead() -> None:
     silent = [r.id for r in REQUIREMENTS if (r.status == "built") == bool(r.note)]
     assert silent == []
+
+
+def test_what_is_answered_otherwise_has_its_reason_in_a_decision() -> None:
+    reasons = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "decisions").glob("*.md"))
+    assert sorted(name for name in with_status("decided") if f"`{name}`" not in reasons) == []
 
 
 def test_a_mark_is_read_only_where_it_counts() -> None:

@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from openclaw.config.servers import ServerSpec
-from openclaw.mcp import Manager
-from openclaw.mcp.connect import Dependencies
-from openclaw.mcp.handlers import Handlers
-from openclaw.security.external import clean_label
+from openclaw import clean_label
+from openclaw.mcp import Dependencies, Handlers, Manager, ServerSpec
 
 TABLE = ServerSpec("table", command=sys.executable, args=(str(Path(__file__).with_name("table_server.py")),))
 

@@ -4,9 +4,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from openclaw.config.servers import ServerSpec
-from openclaw.mcp import Manager
-from openclaw.mcp.tools.results import as_json
+from openclaw.mcp import Manager, ServerSpec, as_json
 
 CLOCK = ServerSpec("clock", command=sys.executable, args=(str(Path(__file__).with_name("clock_server.py")),))
 

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from openclaw.content import Text
+from openclaw import Invocation, Text, Tool, ToolResult, parameters
 from openclaw.plugins import PluginContext, PluginHandle, ToolPlugin
-from openclaw.tool import Invocation, Tool, ToolResult, parameters
 
 
 async def initialize(context: PluginContext) -> PluginHandle:

@@ -1,26 +1,72 @@
 """OpenClaw in Python: a personal agent gateway whose tools come from any MCP server.
 
-The public surface is `__all__`. Names load on first use, so that `openclaw --version` pays for none of them.
+The public surface is `__all__` here, in `openclaw.mcp` (the engine alone) and in `openclaw.plugins` (what a plugin's author needs): what
+the documentation imports, and nothing else. Names load on first use, so that `openclaw --version` pays for none of them.
 """
+
+from importlib import import_module
 
 from openclaw.version import __version__
 
 # A plain name instead of typing.TYPE_CHECKING: type checkers know it, and importing typing would cost 4 ms.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from openclaw.agent.events import RunEnd as RunEnd
+    from openclaw.agent.events import ToolStart as ToolStart
     from openclaw.app import App as App
-    from openclaw.app import Reply as Reply
+    from openclaw.config.load import parse_config as parse_config
+    from openclaw.config.paths import Paths as Paths
+    from openclaw.content import Text as Text
+    from openclaw.errors import ConfigError as ConfigError
+    from openclaw.errors import OpenClawError as OpenClawError
+    from openclaw.reply import Reply as Reply
+    from openclaw.security.external import clean_label as clean_label
+    from openclaw.security.external import frame as frame
+    from openclaw.tool import Invocation as Invocation
+    from openclaw.tool import Tool as Tool
+    from openclaw.tool import ToolResult as ToolResult
+    from openclaw.tool import parameters as parameters
 
-__all__ = ["App", "Reply", "__version__"]
+__all__ = [
+    "App",
+    "ConfigError",
+    "Invocation",
+    "OpenClawError",
+    "Paths",
+    "Reply",
+    "RunEnd",
+    "Text",
+    "Tool",
+    "ToolResult",
+    "ToolStart",
+    "__version__",
+    "clean_label",
+    "frame",
+    "parameters",
+    "parse_config",
+]
+
+_MODULE_OF = {
+    "RunEnd": "openclaw.agent.events",
+    "ToolStart": "openclaw.agent.events",
+    "App": "openclaw.app",
+    "parse_config": "openclaw.config.load",
+    "Paths": "openclaw.config.paths",
+    "Text": "openclaw.content",
+    "ConfigError": "openclaw.errors",
+    "OpenClawError": "openclaw.errors",
+    "Reply": "openclaw.reply",
+    "clean_label": "openclaw.security.external",
+    "frame": "openclaw.security.external",
+    "Invocation": "openclaw.tool",
+    "Tool": "openclaw.tool",
+    "ToolResult": "openclaw.tool",
+    "parameters": "openclaw.tool",
+}
 
 
 def __getattr__(name: str) -> object:
-    if name == "App":
-        from openclaw.app import App
-
-        return App
-    if name == "Reply":
-        from openclaw.app import Reply
-
-        return Reply
-    raise AttributeError(f"module 'openclaw' has no attribute {name!r}")
+    module = _MODULE_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module 'openclaw' has no attribute {name!r}")
+    return getattr(import_module(module), name)

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from openclaw.content import Block, Text, to_json
+from openclaw.wildcard import matches
 
 Kind = Literal["native", "plugin", "mcp"]
 
@@ -94,6 +95,10 @@ class Absence(msgspec.Struct, frozen=True):
     reason: str
     where: str = ""
     sign_in: str = ""
+
+    def covers(self, tool: str) -> bool:
+        """Whether this is why a tool of that name is missing."""
+        return matches(self.name, tool)
 
 
 class ToolSource(Protocol):

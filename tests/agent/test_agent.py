@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from openclaw.agent.agent import Agent, AgentDependencies, Settings
 from openclaw.agent.events import Compacted, Event, RunEnd
 from openclaw.agent.loop import RunOutcome
-from openclaw.agent.transcript import INTERRUPTED
 from openclaw.content import AssistantMessage, Message, Text, ToolCall, ToolMessage, Usage, UserMessage
 from openclaw.errors import StoreError
 from openclaw.models import provider
 from openclaw.models.provider import Done
+from openclaw.models.transcript import INTERRUPTED
 from openclaw.sessions.event import Said
 from openclaw.sessions.memory import MemoryStore
 from openclaw.sessions.sqlite import SqliteStore

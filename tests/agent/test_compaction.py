@@ -17,7 +17,6 @@ from openclaw.agent.compaction import (
     overhead,
     written_summary,
 )
-from openclaw.agent.transcript import mended
 from openclaw.content import (
     AssistantMessage,
     Audio,
@@ -31,6 +30,7 @@ from openclaw.content import (
     UserMessage,
 )
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, TextDelta
+from openclaw.models.transcript import paired
 from openclaw.security.shorten import shorten
 from parts.stage import Script, echo, says, tool, user
 
@@ -278,7 +278,7 @@ async def test_any_conversation_stays_valid_and_comes_to_fit(script: list[tuple[
         assert estimate(messages) <= budget.limit
         return
     result = list(done.messages)
-    assert mended(result) == result
+    assert paired(result) == result
     assert estimate(result) <= budget.limit
     assert 0 <= done.dropped < len(messages)
     last = next(m for m in reversed(messages) if isinstance(m, UserMessage))

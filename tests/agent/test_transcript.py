@@ -3,8 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw.agent.transcript import INTERRUPTED, mended, unanswered, whole
+from openclaw.agent.transcript import unanswered, whole
 from openclaw.content import AssistantMessage, Message, Text, ToolCall, ToolMessage, UserMessage
+from openclaw.models.transcript import INTERRUPTED, paired
 
 ONE, TWO = ToolCall("1", "read", {}), ToolCall("2", "ls", {})
 USER = UserMessage((Text("Go."),))
@@ -19,16 +20,23 @@ def interrupted(call: ToolCall) -> ToolMessage:
 
 def test_a_valid_transcript_is_left_as_it_is() -> None:
     messages = [USER, ASKED, FIRST, SECOND, USER]
-    assert mended(messages) == messages
+    assert paired(messages) == messages
 
 
 def test_a_missing_result_says_it_was_interrupted() -> None:
-    assert mended([USER, ASKED, SECOND, USER]) == [USER, ASKED, interrupted(ONE), SECOND, USER]
-    assert mended([USER, ASKED]) == [USER, ASKED, interrupted(ONE), interrupted(TWO)]
+    assert paired([USER, ASKED, SECOND, USER]) == [USER, ASKED, interrupted(ONE), SECOND, USER]
+    assert paired([USER, ASKED]) == [USER, ASKED, interrupted(ONE), interrupted(TWO)]
 
 
-def test_a_result_without_its_call_is_dropped() -> None:
-    assert mended([FIRST, USER, SECOND, ASKED, FIRST, SECOND]) == [USER, ASKED, FIRST, SECOND]
+def test_a_result_without_its_call_is_told_in_words() -> None:
+    def told(result: ToolMessage) -> UserMessage:
+        note = f"A result of {result.name}, whose call is no longer part of this conversation:"
+        return UserMessage((Text(note), *result.content))
+
+    assert paired([FIRST, USER, SECOND, ASKED, FIRST, SECOND, FIRST]) == [
+        *(told(FIRST), USER, told(SECOND)),
+        *(ASKED, FIRST, SECOND, told(FIRST)),
+    ]
 
 
 def test_the_open_calls_are_those_of_the_last_message_without_a_result() -> None:
@@ -54,8 +62,8 @@ messages = st.lists(
 
 @settings(max_examples=200)
 @given(messages)
-def test_any_list_of_messages_is_valid_once_mended(messages: list[Message]) -> None:
-    result = mended(messages)
+def test_any_list_of_messages_is_valid_once_paired(messages: list[Message]) -> None:
+    result = paired(messages)
 
     expected: list[str] = []
     for message in result:
@@ -65,10 +73,9 @@ def test_any_list_of_messages_is_valid_once_mended(messages: list[Message]) -> N
             assert expected == []
             expected = [call.id for call in message.tool_calls] if isinstance(message, AssistantMessage) else []
     assert expected == []
-    assert mended(result) == result
-    assert [m for m in result if not isinstance(m, ToolMessage)] == [
-        m for m in messages if not isinstance(m, ToolMessage)
-    ]
+    assert paired(result) == result
+    said = [m for m in result if isinstance(m, AssistantMessage) or m == USER]
+    assert said == [m for m in messages if not isinstance(m, ToolMessage)]
 
 
 @settings(max_examples=200)

@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 import json
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
@@ -27,7 +26,7 @@ from openclaw.protocol.authorizer import Authorizer, StaticAuthorizer
 from openclaw.protocol.sse import SseEvent, SseParser
 from openclaw.security.egress import OPERATOR
 from openclaw.transport.connection import Connection
-from openclaw.transport.endpoint import Destination, retry_after
+from openclaw.transport.endpoint import Destination
 from openclaw.transport.events import EventStream, single_message
 from openclaw.transport.http import HttpLink, HttpTransport
 from parts.chaos_proxy import Chaos, ChaosProxy
@@ -761,13 +760,6 @@ async def test_other_refusals_are_reported_and_not_repeated(
     assert isinstance(sink.failures[2], HttpStatusError)
     assert server.called == []
     assert server.methods().count("tools/call") == (4 if len(faults) == 9 else 1)
-
-
-def test_retry_after_is_read_in_both_forms() -> None:
-    now = 1_780_000_000.0
-    date = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(now + 30))
-    values = ["5", " 0 ", date, "Thu, 01 Jan 1970 00:00:00 GMT", "soon", "-1", "", None]
-    assert [retry_after(value, now) for value in values] == [5.0, 0.0, 30.0, 0.0, None, None, None, None]
 
 
 class Rotating:

@@ -308,7 +308,6 @@ async def test_one_dropped_connection_fails_one_call_and_no_neighbour(tmp_path: 
         assert site.log == ["stall n"]
 
 
-@pytest.mark.requirement("000-14.10-rate-limit")
 @pytest.mark.parametrize("fault", [reset(), status(502)])
 async def test_a_list_that_breaks_off_costs_no_call_that_runs(tmp_path: Path, fault: Fault) -> None:
     async with Site("streamable-http", tmp_path) as site, Manager([site.spec()]) as manager:
@@ -323,6 +322,7 @@ async def test_a_list_that_breaks_off_costs_no_call_that_runs(tmp_path: Path, fa
         running.cancel()
 
 
+@pytest.mark.requirement("000-14.10-rate-limit")
 async def test_a_rate_limited_call_is_sent_again_when_the_server_says_so(tmp_path: Path) -> None:
     async with Site("streamable-http", tmp_path) as site, Manager([site.spec()]) as manager:
         assert site.http

@@ -59,12 +59,13 @@ def test_hello_calls_nothing_and_says_what_it_is(person: Program) -> None:
     assert "not a language model" in reply["text"]
 
 
-def test_a_denied_tool_is_named_by_the_model_without_a_key_and_no_other_runs_instead(person: Program) -> None:
+def test_a_denied_tool_that_is_named_is_told_with_the_rule_and_no_other_runs_instead(person: Program) -> None:
     person.configure("{tools: {deny: ['write']}}")
     write(person, "notes.txt", "milk")
-    reply = person.run("agent", "--json", "-m", "write eggs to notes.txt").data
-    assert reply["toolCalls"] == []
-    assert "`openclaw tools explain write`" in reply["text"]
+    reply = person.run("agent", "--json", "-m", "write path=notes.txt content=eggs").data
+    assert [(call["name"], call["isError"]) for call in reply["toolCalls"]] == [("write", True)]
+    assert "write is not available: " in reply["text"]
+    assert "tools.deny" in reply["text"]
 
 
 def test_json_is_one_object_with_everything_about_the_answer(person: Program) -> None:

@@ -169,7 +169,6 @@ def test_a_socket_for_both_directions_will_do(tmp_path: Path) -> None:
         assert (process.wait(), answer) == (0, b'{"jsonrpc":"2.0","id":1,"result":{}}\n')
 
 
-@pytest.mark.requirement("004-file-archives")
 async def test_attachments_are_gone_after_an_order_and_after_a_cancelled_one(tmp_path: Path) -> None:
     zipped = {"data": "UEsDBAo=", "mimeType": "application/zip", "filename": "a.zip"}
     async with ChatServer([Answer("ok"), Answer(["half", Hold()])]) as chat:

@@ -162,6 +162,7 @@ ARCHIVES = {
 }
 
 
+@pytest.mark.requirement("004-file-archives")
 @pytest.mark.parametrize("kind", ARCHIVES)
 async def test_an_archive_is_kept_as_it_is_and_nothing_is_unpacked(kind: str, tmp_path: Path) -> None:
     async with ChatServer() as chat, OrderProcess(tmp_path, config=local_model(chat.url, chat.key)) as server:

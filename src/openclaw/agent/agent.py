@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import date
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 import msgspec
@@ -18,10 +17,10 @@ from openclaw.agent.compaction import SMALLEST_WINDOW, WINDOW, Budget, compact, 
 from openclaw.agent.events import Compacted, Sink
 from openclaw.agent.loop import MAX_TURNS, PARALLEL_CALLS, RunOutcome, RunRequest, run
 from openclaw.agent.prompt import PromptParts, system_prompt
-from openclaw.agent.transcript import mended
 from openclaw.content import Message, ToolCall, UserMessage
 from openclaw.errors import SessionBusyError
 from openclaw.models.provider import ProviderStream
+from openclaw.models.transcript import paired
 from openclaw.security.audit import AuditEntry
 from openclaw.sessions.lock import FOREVER
 from openclaw.sessions.store import Store
@@ -79,18 +78,10 @@ class Agent(msgspec.Struct, frozen=True):
         """Why a tool is missing: what the sources say, and what policy hides."""
         agent = self.settings.id
         told = [absence for source in self.dependencies.sources for absence in source.absences(agent)]
-        decided = [(tool.name, self.dependencies.policy_decide(tool, agent)) for tool in self.hidden()]
-        return (*told, *(Absence(name, OwnWords(decision.rule), decision.where) for name, decision in decided))
-
-    def hidden(self) -> tuple[Tool, ...]:
-        """What the sources offer and policy does not admit."""
-        agent = self.settings.id
-        return tuple(
-            tool
-            for source in self.dependencies.sources
-            for tool in source.tools(agent)
-            if not self.dependencies.policy_decide(tool, agent).allowed
-        )
+        known = [tool for source in self.dependencies.sources for tool in source.tools(agent)]
+        decided = [(tool.name, self.dependencies.policy_decide(tool, agent)) for tool in known]
+        hidden = [(name, decision) for name, decision in decided if not decision.allowed]
+        return (*told, *(Absence(name, OwnWords(decision.rule), decision.where) for name, decision in hidden))
 
     async def turn(
         self,
@@ -129,7 +120,7 @@ class Agent(msgspec.Struct, frozen=True):
                     session_key=session_key,
                     model=self.settings.model,
                     system=turn.system,
-                    messages=[*mended(stored.history()), message],
+                    messages=[*paired(stored.history()), message],
                     workspace=self.settings.workspace,
                     max_turns=self.settings.max_turns,
                     deadline=deadline,
@@ -137,8 +128,6 @@ class Agent(msgspec.Struct, frozen=True):
                     sign_in=sign_in,
                     max_tokens=self.settings.max_tokens,
                     parallel_calls=self.settings.parallel_calls,
-                    hidden=self.hidden,
-                    absent=self.absences,
                 ),
                 provider_stream=self.dependencies.provider_stream,
                 tools=turn.offer,
@@ -220,7 +209,7 @@ class _TurnHost(msgspec.Struct):
         """A tool that may be there once the person has signed in to its server, if they do."""
         if invocation.sign_in is None:
             return None
-        servers = (one.sign_in for one in self.agent.absences() if one.sign_in and fnmatchcase(name, one.name))
+        servers = (one.sign_in for one in self.agent.absences() if one.sign_in and one.covers(name))
         server = next(servers, None)
         if server is None or not await invocation.sign_in(server, self.agent.dependencies.clock()):
             return None

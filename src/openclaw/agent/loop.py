@@ -35,7 +35,7 @@ from openclaw.agent.transcript import answer, unanswered
 from openclaw.content import AssistantMessage, Message, ToolCall, Usage
 from openclaw.models import provider
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, ProviderStream
-from openclaw.tool import Absence, AskToSignIn, Invocation, Tool, ToolResult
+from openclaw.tool import AskToSignIn, Invocation, Tool, ToolResult
 
 _log = logging.getLogger(__name__)
 
@@ -65,10 +65,6 @@ class RunRequest(msgspec.Struct, frozen=True):
     sign_in: AskToSignIn | None = None
     max_tokens: int | None = None
     parallel_calls: int = PARALLEL_CALLS
-    # What policy hides from this agent, for a model that asks.
-    hidden: Callable[[], Sequence[Tool]] = tuple
-    # Why tools that are known of are not there, likewise.
-    absent: Callable[[], Sequence[Absence]] = tuple
 
 
 class RunOutcome(msgspec.Struct, frozen=True):
@@ -181,17 +177,7 @@ class _Run(msgspec.Struct):
         spoken = (m for m in self.messages if isinstance(m, AssistantMessage))
         draft = self.draft = Draft(frozenset(self.started).union(call.id for m in spoken for call in m.tool_calls))
         asked = self.request
-        stream = self.provider_stream(
-            ModelRequest(
-                asked.model,
-                asked.system,
-                self.messages,
-                offered,
-                asked.max_tokens,
-                hidden=asked.hidden,
-                absent=asked.absent,
-            )
-        )
+        stream = self.provider_stream(ModelRequest(asked.model, asked.system, self.messages, offered, asked.max_tokens))
         done = Done("error", error="The model's answer ended without being complete.")
         try:
             async with aclosing(stream):

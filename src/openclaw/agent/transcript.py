@@ -1,17 +1,15 @@
-"""What makes a transcript valid: every tool call is followed by its result, in order, and no result stands alone.
+"""Calls and their results as a transcript keeps them.
 
-Pure. The loop uses it to close a run that was cut short, agent.py to mend a history whose writer was killed half-way, and
-compaction to cut only where no pair is torn apart.
+Pure. The loop uses it to close a run that was cut short. A history that is not valid is mended by `models/transcript.py`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from openclaw.content import AssistantMessage, Block, Message, Text, ToolCall, ToolMessage
 from openclaw.tool import ToolResult
 
 # Models refuse a result without content.
 NOTHING = Text("[The tool returned nothing.]")
-INTERRUPTED = "The call was interrupted before it gave a result."
 
 
 def whole(text: str) -> str:
@@ -42,29 +40,6 @@ def unanswered(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
         else:
             break
     return ()
-
-
-def mended(messages: Iterable[Message]) -> list[Message]:
-    """The same transcript made valid: a call without a result gets one that says so, a result without its call is dropped."""
-    whole_list: list[Message] = []
-    open_calls: list[ToolCall] = []
-    found: dict[str, ToolMessage] = {}
-
-    def close() -> None:
-        whole_list.extend(found.get(call.id) or answer(call, ToolResult.error(INTERRUPTED)) for call in open_calls)
-        open_calls.clear()
-        found.clear()
-
-    for message in messages:
-        if isinstance(message, ToolMessage):
-            found.setdefault(message.call_id, message)
-            continue
-        close()
-        whole_list.append(message)
-        if isinstance(message, AssistantMessage):
-            open_calls.extend(message.tool_calls)
-    close()
-    return whole_list
 
 
 def _storable(block: Block) -> Block:

@@ -14,7 +14,6 @@ from typing import Any, Final
 import msgspec
 
 from openclaw.auth.exchange import Exchange, rules_for
-from openclaw.auth.flights import Flights
 from openclaw.auth.records import Grant, Registration, ServerRecord
 from openclaw.auth.signing import make_signer
 from openclaw.auth.tokens import TokenStore
@@ -29,6 +28,7 @@ from openclaw.protocol.oauth.token import Proof
 from openclaw.protocol.oauth.wire import clean_scopes
 from openclaw.redact import SECRET_SCHEME, mask, remember
 from openclaw.security.egress import parse_url
+from openclaw.single_flight import SingleFlight
 
 # A configured value with every secret reference in it replaced. Raises SecretError.
 Resolve = Callable[[str], Awaitable[str]]
@@ -47,7 +47,9 @@ class AuthDependencies(msgspec.Struct, frozen=True):
     resolve: Resolve
     network: ClientOptions = msgspec.field(default_factory=ClientOptions)
     clock: Callable[[], float] = time
-    flights: Flights = msgspec.field(default_factory=Flights)
+    # A renewal whose asker was cancelled goes on: the authorization server may have replaced the refresh token already, and the new one
+    # would be lost with the answer.
+    flights: SingleFlight[Grant] = msgspec.field(default_factory=lambda: SingleFlight("auth", goes_on=True))
 
 
 class Account:

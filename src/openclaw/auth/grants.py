@@ -1,6 +1,6 @@
 """Getting tokens without a person: renewing those of a sign-in, and asking for a client's own.
 
-Each runs once for all callers of this process (`flights.py`) and once among all processes (the lock around a server's tokens). New tokens
+Each runs once for all callers of this process and once among all processes (the lock around a server's tokens). New tokens
 are on the disk before anybody uses them. What a refusal means is decided here: whether to try again later, or that a person has to sign in.
 """
 

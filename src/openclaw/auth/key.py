@@ -20,13 +20,13 @@ from typing import Final, Literal
 
 import msgspec
 
-from openclaw.auth.flights import Flights
 from openclaw.auth.keychain import Keychain, KeychainError
 from openclaw.auth.lock import hold
 from openclaw.content import to_json
 from openclaw.errors import StoreError
 from openclaw.files import replace
 from openclaw.redact import remember
+from openclaw.single_flight import SingleFlight
 
 _log = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ class StoreKey:
         self._configured = configured
         self._keychain = keychain
         self._key: bytes | None = None
-        self._flights = Flights()
+        self._flights: SingleFlight[bytes] = SingleFlight("token-key", goes_on=True)
 
     async def get(self) -> bytes:
         """The key, making one at the very first use. Raises StoreError or what the configured source raises."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final, Protocol, TypeVar
 
-from openclaw.secrets.aside import aside
+from openclaw.daemon_thread import in_daemon_thread
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ class SystemKeychain:
     async def _call(self, use: Callable[[Any], T]) -> T:
         try:
             async with asyncio.timeout(self._deadline):
-                return await aside(lambda: use(_backend()))
+                return await in_daemon_thread(lambda: use(_backend()))
         except TimeoutError:
             raise KeychainError(
                 f"it did not answer within {self._deadline:g} s; is it waiting to be unlocked?"

@@ -19,7 +19,6 @@ from openclaw.auth.key import NAMES
 from openclaw.commands.config import withheld
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
-from openclaw.commands.launchers import unpinned
 from openclaw.commands.parse import Parsed
 from openclaw.commands.render import left_out, tool_count
 from openclaw.commands.secrets import checked
@@ -27,6 +26,7 @@ from openclaw.commands.status import store_place
 from openclaw.commands.waiting import told_of_waiting, tried
 from openclaw.config.agents import agent, agent_ids
 from openclaw.config.check import PASTED
+from openclaw.config.launchers import unpinned
 from openclaw.config.load import load_config
 from openclaw.config.servers import ServerSpec, server_specs
 from openclaw.control import wire

@@ -20,6 +20,7 @@ from openclaw.config.agents import agent as agent_spec
 from openclaw.config.dotted import Path, format_path
 from openclaw.config.edit import edit_file, set_value
 from openclaw.config.edit import remove as removed
+from openclaw.config.launchers import launch
 from openclaw.config.load import Config
 from openclaw.config.servers import read_server
 from openclaw.config.variables import escape
@@ -31,10 +32,8 @@ from openclaw.mcp.status import ServerStatus
 from openclaw.redact import SECRET_SCHEME
 from openclaw.security.external import clean_label
 
-# Programs that only fetch and run another one: the package they are given says more than they do.
-_RUNNERS = frozenset(
-    {"npx", "bunx", "pnpm", "uvx", "uv", "pipx", "python", "python3", "node", "deno", "docker", "sh", "bash"}
-)
+# Programs that only run another one: the file they are given says more than they do. Those that fetch it first are launchers.
+_INTERPRETERS = frozenset({"python", "python3", "node", "deno", "sh", "bash"})
 # Parts of host and package names that say nothing about which server it is.
 _DULL = frozenset({"mcp", "api", "www", "server", "com", "org", "net", "io", "dev", "ai", "app", "co", "latest", "sse"})
 _OUTSIDE = re.compile(r"[^A-Za-z0-9_-]+")
@@ -143,9 +142,9 @@ def _name_for(words: Sequence[str]) -> str:
         numeric = host.replace(".", "").isdigit() or ":" in host
         parts = [f"{host}-{address.port}"] if numeric or host == "localhost" else host.split(".")
     else:
-        program = PurePath(words[0]).name
-        packages = [word for word in words[1:] if not word.startswith("-")] if program in _RUNNERS else []
-        source = PurePath(packages[0]).name if packages else program
+        program, launched = PurePath(words[0]).name, launch(words[0], words[1:])
+        run = launched.packages if launched else [word for word in words[1:] if not word.startswith("-")]
+        source = PurePath(run[0]).name if run and (launched or program in _INTERPRETERS) else program
         parts = source.partition("@")[0].removesuffix(".py").removesuffix(".js").split("-")
     telling = [part for part in parts if part.lower() not in _DULL] or parts
     return _OUTSIDE.sub("-", "-".join(telling)).strip("-") or "server"

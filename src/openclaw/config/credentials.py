@@ -6,6 +6,7 @@ came from a `secret://` reference are known to whoever resolved them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from openclaw.config.servers import ServerSpec
@@ -32,7 +33,7 @@ def credentials_of(spec: ServerSpec, environ: Mapping[str, str]) -> Iterator[str
         if is_secret_header(name, value):
             yield from _with_parts(value)
     yield from stated_credentials(spec)
-    for name, value in named_arguments(spec.args):
+    for name, value in chain.from_iterable(named_arguments(spec.args)):
         if tells_secret(name, value):
             yield from _with_parts(value)
     yield from _with_parts(spec.url)
@@ -43,16 +44,18 @@ def is_secret_header(name: str, value: str) -> bool:
     return tells_secret(name, value) or (name.lower() not in _PLAIN_HEADERS and not is_ordinary(value))
 
 
-def named_arguments(args: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Each value among a program's arguments with the option it belongs to: `--name=value`, `--name value`, `NAME=value`, or none."""
+def named_arguments(args: Sequence[str]) -> Iterator[list[tuple[str, str]]]:
+    """For each argument of a program the ways to read it, as name and value: `--name=value`, `NAME=value`, the value behind `--name`, and
+    the whole of it without a name."""
     before = ""
     for arg in args:
         name, equals, value = arg.partition("=")
+        readings = [("", arg)]
         if equals and name and not name.startswith(("http:", "https:")):
-            yield name.lstrip("-"), value
-        elif before.startswith("-") and "=" not in before and not arg.startswith("-"):
-            yield before.lstrip("-"), arg
-        yield "", arg
+            readings.append((name.lstrip("-"), value))
+        if before.startswith("-") and "=" not in before and not arg.startswith("-"):
+            readings.append((before.lstrip("-"), arg))
+        yield readings
         before = arg
 
 

@@ -11,7 +11,7 @@ import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 import msgspec
 from aiohttp import web
@@ -38,12 +38,10 @@ from openclaw.gateway.guard import (
     RequestHead,
     cors_headers,
     is_preflight,
-    origin_refusal,
     presented,
     refusal,
     too_many,
 )
-from openclaw.gateway.lane import HEADERS, INVOKE, Lane, Plain
 from openclaw.gateway.meters import Counter, Histogram
 from openclaw.gateway.port import listen
 from openclaw.gateway.throttle import Throttle
@@ -67,6 +65,8 @@ _LINGER = 2.0
 _CLOSE_TIMEOUT = 1.0
 # Connections that wait to be taken.
 _BACKLOG = 128
+# What every answer carries.
+_HEADERS = {"Server": "openclaw", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 # What each kind of failure is called on the wire; the first that fits counts.
 _STATUS: tuple[tuple[type[OpenClawError], int, str], ...] = (
     (UnknownModelError, 404, "model_not_found"),
@@ -82,14 +82,12 @@ _STATUS: tuple[tuple[type[OpenClawError], int, str], ...] = (
 )
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-# The body of a tool call in, status and JSON out. Raises OpenClawError.
-Invoke = Callable[[bytes], Awaitable[tuple[int, bytes]]]
 
 
 class HttpServer:
-    """`routes` are served under `rules`; both may be replaced while it runs, sockets too. `invoke` answers plain tool calls."""
+    """`routes` are served under `rules`; both may be replaced while it runs, sockets too."""
 
-    def __init__(self, routes: Sequence[web.RouteDef], rules: GuardRules, invoke: Invoke) -> None:
+    def __init__(self, routes: Sequence[web.RouteDef], rules: GuardRules) -> None:
         self.requests = Counter("openclaw_http_requests_total", "HTTP requests by route and status.", "route", "status")
         self.seconds = Histogram("openclaw_http_request_seconds", "Time to answer an HTTP request.", "route")
         # Every method and path that is answered.
@@ -111,8 +109,6 @@ class HttpServer:
             handler_cancellation=True,
             shutdown_timeout=_CLOSE_TIMEOUT,
         )
-        self._invoke = invoke
-        self._lanes: set[Lane] = set()
         self._servers: list[asyncio.Server] = []
         # Where the config wants it, when it listens there; None while it listens nowhere.
         self._place: tuple[str, int] | None = None
@@ -153,14 +149,10 @@ class HttpServer:
         return "Nothing listens."
 
     async def _serve(self, sockets: "Sequence[socket.socket]") -> None:
-        otherwise = self._runner.server
-        assert otherwise is not None  # set up by `start`
-        self._servers = [
-            await asyncio.get_running_loop().create_server(
-                lambda: Lane(self, otherwise, HEAD_TIMEOUT), sock=one, backlog=_BACKLOG
-            )
-            for one in sockets
-        ]
+        server = self._runner.server
+        assert server is not None  # set up by `start`
+        loop = asyncio.get_running_loop()
+        self._servers = [await loop.create_server(server, sock=one, backlog=_BACKLOG) for one in sockets]
         self.port = int(sockets[0].getsockname()[1])
 
     async def leave(self) -> None:
@@ -180,8 +172,6 @@ class HttpServer:
         late = tuple(self._live)
         for task in late:
             task.cancel()
-        for lane in tuple(self._lanes):
-            lane.close()
         await self._runner.cleanup()
         if late:
             await asyncio.wait(late, timeout=_CLOSE_TIMEOUT)
@@ -224,7 +214,7 @@ class HttpServer:
         finally:
             self._end(task)
         if not response.prepared:
-            response.headers.update({**HEADERS, **cors_headers(self._rules, head.origins)})
+            response.headers.update({**_HEADERS, **cors_headers(self._rules, head.origins)})
         self.requests.add(route, str(response.status))
         self.seconds.observe(route, seconds=time.monotonic() - started)
         return response
@@ -237,36 +227,6 @@ class HttpServer:
         self._live.pop(task, None)
         if not self._live:
             self._idle.set()
-
-    # For plain tool calls (lane.House)
-
-    def welcomes(self, request: Plain, arrived_at: str) -> str:
-        head = RequestHead("POST", INVOKE, (request.host,), (), (request.authorization,), arrived_at)
-        if self._is_stopping or origin_refusal(self._rules, head) is not None:
-            return ""
-        return presented(self._rules, head.authorizations)
-
-    async def answer(self, token: str, body: bytes) -> tuple[int, bytes]:
-        started = time.monotonic()
-        task = asyncio.current_task()
-        assert task is not None
-        self._begin(task, token)
-        try:
-            status, data = await self._invoke(body)
-        except Exception as error:
-            response = _failed_response(error, INVOKE)
-            status, data = response.status, cast(bytes, response.body)
-        finally:
-            self._end(task)
-        self.requests.add(INVOKE, str(status))
-        self.seconds.observe(INVOKE, seconds=time.monotonic() - started)
-        return status, data
-
-    def opened(self, lane: Lane) -> None:
-        self._lanes.add(lane)
-
-    def closed(self, lane: Lane) -> None:
-        self._lanes.discard(lane)
 
     def _throttled(self, request: web.Request, head: RequestHead, refused: GuardRefusal, now: float) -> GuardRefusal:
         """What is said to a refused request: something else to who tried too many tokens."""
@@ -286,7 +246,7 @@ class HttpServer:
 
     def stream_headers(self, request: web.Request) -> Mapping[str, str]:
         """What a route has to send that begins its answer itself."""
-        return {**HEADERS, **cors_headers(self._rules, request.headers.getall("Origin", ()))}
+        return {**_HEADERS, **cors_headers(self._rules, request.headers.getall("Origin", ()))}
 
 
 def _head_of(request: web.Request) -> RequestHead:
@@ -323,30 +283,21 @@ async def _answered(request: web.Request, handler: Handler) -> web.StreamRespons
         return failure(error.status, error.reason.lower().replace(" ", "_"), words.get(error.status, error.reason))
     except (ConnectionError, asyncio.CancelledError):
         raise
-    except Exception as error:
-        return _failed_response(error, _route(request))
-
-
-def _failed_response(error: Exception, route: str) -> web.Response:
-    if isinstance(error, OpenClawError):
+    except OpenClawError as error:
         return failed(error)
-    # A fault of ours: the traceback is for the log.
-    _log.error("The gateway's own fault at %s: %s", route, type(error).__name__)
-    _log.debug("the route failed", exc_info=error)
-    return failure(500, "internal", f"An internal error ({type(error).__name__}); the gateway's log says more.")
+    except Exception as error:
+        # A fault of ours: the traceback is for the log.
+        _log.error("The gateway's own fault at %s: %s", _route(request), type(error).__name__)
+        _log.debug("the route failed", exc_info=error)
+        return failure(500, "internal", f"An internal error ({type(error).__name__}); the gateway's log says more.")
 
 
 _TOO_LARGE = f"The request is larger than {MAX_BODY:,} bytes."
 
 
 def failure(status: int, code: str, message: str, parameter: str | None = None) -> web.Response:
-    body = failure_bytes(status, code, message, parameter)
-    return web.Response(body=body, status=status, content_type="application/json")
-
-
-def failure_bytes(status: int, code: str, message: str, parameter: str | None = None) -> bytes:
     kind = "server_error" if status >= 500 else "authentication_error" if status in (401, 403) else None
-    return to_json(error_json(redact(message), code, kind or "invalid_request_error", parameter))
+    return json_response(error_json(redact(message), code, kind or "invalid_request_error", parameter), status=status)
 
 
 def failed(error: OpenClawError) -> web.Response:

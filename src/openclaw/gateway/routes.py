@@ -45,12 +45,11 @@ def http_server(
         return exposition((*observer.meters, server.requests, server.seconds), now)
 
     here = Path(app.paths.home)
-    tools = ToolRoutes(app)
     parts = (
         ChatRoutes(app, headers=headers),
-        tools,
+        ToolRoutes(app),
         ServerRoutes(app, lambda console: runner.context(console, "http", here)),
         WatchRoutes(observer.feed, headers=headers, snapshot=snapshot, metrics=metrics),
     )
-    server = HttpServer([route for part in parts for route in part.routes()], rules, tools.answer)
+    server = HttpServer([route for part in parts for route in part.routes()], rules)
     return server

@@ -4,16 +4,14 @@ A call passes what every call passes: policy (that of the gateway too), the tool
 servers come framed, as a model gets them.
 """
 
-from functools import partial
 from typing import Any
 
 import msgspec
 from aiohttp import web
 
 from openclaw.app import App
-from openclaw.content import ToolCall, text_of, to_json
-from openclaw.gateway.http import beside, failure_bytes, json_response, object_of, read_body
-from openclaw.gateway.lane import INVOKE
+from openclaw.content import ToolCall, text_of
+from openclaw.gateway.http import failure, json_response, read_object
 from openclaw.tool import Tool
 from openclaw.tools.invoke import unknown
 
@@ -35,7 +33,7 @@ class ToolRoutes:
         self._app = app
 
     def routes(self) -> list[web.RouteDef]:
-        return [web.get("/v1/tools", self.list_tools), web.post(INVOKE, self.invoke)]
+        return [web.get("/v1/tools", self.list_tools), web.post("/v1/tools/invoke", self.invoke)]
 
     async def list_tools(self, request: web.Request) -> web.Response:
         """What the agent has now; servers that are still starting are not waited for."""
@@ -45,12 +43,7 @@ class ToolRoutes:
         return json_response({"agent": spec.id, "tools": [_tool(tool) for tool in one.tools()], "absent": absent})
 
     async def invoke(self, request: web.Request) -> web.Response:
-        status, body = await self.answer(await read_body(request))
-        return web.Response(body=body, status=status, content_type="application/json")
-
-    async def answer(self, body: bytes) -> tuple[int, bytes]:
-        """The status and the JSON that a call gave. Raises OpenClawError."""
-        call: _Call = await beside(partial(object_of, type=_Call), body)
+        call: _Call = await read_object(request, _Call)
         spec = self._app.engine.agent(call.agent)
         arguments = call.arguments or call.args
         tool = await self._app.tool(call.tool, spec.id)
@@ -62,10 +55,9 @@ class ToolRoutes:
             one = await self._app.agent(spec)
             known = [tool.name for tool in one.tools()]
             missing = unknown(ToolCall("", call.tool[:_LONGEST_NAME], arguments), known, one.absences())
-            return 404, failure_bytes(404, "tool_not_found", text_of(missing.content))
+            return failure(404, "tool_not_found", text_of(missing.content))
         result = await self._app.call(spec.id, call.session_key, tool, arguments)
-        answer = {"ok": not result.is_error, "content": result.content, "isError": result.is_error}
-        return 200, to_json(answer)
+        return json_response({"ok": not result.is_error, "content": result.content, "isError": result.is_error})
 
 
 def _tool(tool: Tool) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from openclaw.mcp.cache import Cache
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.context import context_of
 from openclaw.mcp.events import Broadcast, EngineEvent, StateChanged, ToolsChanged
-from openclaw.mcp.glob import matches
 from openclaw.mcp.limiter import Limiter
 from openclaw.mcp.pool import ServerPool
 from openclaw.mcp.readiness import Readiness, named_in
@@ -37,6 +36,7 @@ from openclaw.mcp.view import View
 from openclaw.mcp.wording import CORRECT, command, not_started
 from openclaw.media import MediaStore
 from openclaw.tool import Absence, Tool
+from openclaw.wildcard import matches
 
 _log = logging.getLogger(__name__)
 

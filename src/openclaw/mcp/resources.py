@@ -13,12 +13,12 @@ from msgspec import Raw
 from openclaw.content import Framed, to_json
 from openclaw.errors import ProtocolError, RpcError, StepUpNeededError, TransportError
 from openclaw.mcp.client import Client, Listable
-from openclaw.mcp.glob import first_match, is_pattern
 from openclaw.mcp.handlers import METHOD_NOT_FOUND
 from openclaw.mcp.tools.definition import Definition
 from openclaw.mcp.tools.results import CallResult, Content, PromptEntry, ResourceContents, ResourceEntry
 from openclaw.protocol.jsonrpc import parse
 from openclaw.security.external import clean_label, frame
+from openclaw.wildcard import first_match, is_pattern
 
 # A glob may fit thousands; the bound on bytes would be reached long before, but each is a request.
 MAX_INJECTED = 50

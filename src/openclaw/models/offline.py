@@ -1,22 +1,20 @@
 """`builtin/offline`: not a language model but a ranker, for a machine without a key.
 
-Picks the tool that best matches what was typed, fills its arguments from the text, calls it, shows what came back, and says each time
-what it is and how to get a real model. Runs read-only tools and MCP tools; anything else only when it is named with its arguments
-written out. Small talk calls nothing, nor does a wish that no tool can fulfil. How words are weighed is `ranking.py`, how arguments are
-found is `models/arguments.py`, when a sentence is about files at all is `models/grounds.py`.
+Calls the tool that is named at the start of what was typed or, when none is, the one that `ranking.py` finds for its words; shows what came
+back, and says each time what it is and how to get a real model. Arguments are `key=value` pairs or one JSON object; without them a path in
+the sentence goes into `path`, and the rest of it into the one required argument that is left. Runs read-only tools and MCP tools; anything
+else only when it is named with its arguments. A tool that is named and not there is called all the same: the answer to that call says why
+it is missing.
 """
 
+import json
 import re
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from openclaw.content import Audio, File, Framed, Image, Message, Text, ToolCall, ToolMessage, UserMessage, to_json
-from openclaw.models.arguments import Filled, fill
-from openclaw.models.clues import Clues, TargetKind, read_clues
-from openclaw.models.grounds import grounded
 from openclaw.models.provider import (
     Done,
     ModelEvent,
@@ -27,84 +25,64 @@ from openclaw.models.provider import (
     ToolCallStart,
 )
 from openclaw.ranking import build, query_words, rank, same_act, stem, words
-from openclaw.security.external import frame
-from openclaw.tool import Absence, OwnWords, Tool
+from openclaw.tool import Tool
 
 NAME = "builtin"
 MODEL = "offline"
 
-# Below this a match is a coincidence. One rare word of a description is just enough, when nothing else stays unheard.
+# Below this a match is a coincidence. One rare word of a description is just enough.
 THRESHOLD = 0.9
-# What being named at the start of the message adds: much, but "read the docs folder" still lists it.
-NAMED = 1.5
 # Tools whose arguments are tried: the right one is hardly ever further down.
 CANDIDATES = 8
-# How far arguments move a match: an address decides, the kind of the file or folder tells neighbours apart.
-_URL_FITS = 2.0
-_KIND_FITS = 1.0
-_KIND_MISFITS = -2.0
-_PATH_FITS = 0.5
-_MISSING = -1.0
-# Per quotation or telling word that went nowhere; beyond a few it is just a long sentence.
-_UNHEARD = -1.0
-_MOST_UNHEARD = 3
+# A typed request fits many times; a pasted page is not searched for arguments to its end.
+READ_CHARACTERS = 4_000
 
 ABOUT = (
     "I am builtin/offline, not a language model: I run the tool that matches your words. For a model set OPENAI_API_KEY or "
     "ANTHROPIC_API_KEY, start Ollama, or name one in openclaw.json."
 )
-NOTE = "(builtin/offline: not a language model; it ran `{tool}`.)"
-HIDDEN = (
-    "`{tool}` is hidden from this agent, so nothing was done. `openclaw tools explain {tool}` says which rule hides it."
-)
-ABSENT = "`{tool}` is not available, so nothing was done: {reason}"
-
+NOTE = "(builtin/offline: not a language model; it called `{tool}`.)"
 UNSEEN = "(builtin/offline cannot look at what came with your message: it was ignored. It takes a language model.)"
 
-_SMALL_TALK = (
-    "hello hi hey hiya howdy yo greetings good morning afternoon evening night day thanks thank you thx ty cheers how are u is it going "
-    "doing been what s up who your name whats bye goodbye see later soon cu nice great cool awesome wow ok okay fine sure yes no yeah "
-    "yep nope please sorry welcome to meet ya can do help me i m am well very much a the so lol haha there everyone all again job work "
-    "done perfect love like this that robot bot human real person ai today tell about yourself joke for and too right hm hmm what's "
-    "happy glad have nothing never mind weekend"
+_NAMED = re.compile(
+    r"\s*(?:(?:please\s+)?(?:use|call|invoke)\s+(?:the\s+)?(?:tool\s+)?)?`?([\w-]+)`?(?=\s|$)", re.IGNORECASE
 )
-_SMALL_TALK_STEMS = frozenset(stem(word) for word in _SMALL_TALK.split())
-_NAMING = re.compile(
-    r"^\s*(?:(?:please\s+)?(?:use|call|run|invoke)\s+(?:the\s+)?(?:tool\s+)?)?[`/]?([A-Za-z0-9_.:-]+)`?", re.IGNORECASE
+_PAIR = re.compile(r"(?<!\S)([A-Za-z_][\w-]*)=(?=\S)")
+_QUOTED = re.compile(r"\"([^\"]+)\"|`([^`]+)`|(?<!\w)'([^']+)'(?!\w)")
+# A word with a separator, an ending or a leading dot or tilde; else the word behind "in" that ends the sentence.
+_PATH = re.compile(
+    r"(?:\bin\s+)?(?<!\S)(?=\S*[/\\]|~|\.|\S*\w\.[A-Za-z]\w{0,9}[?!.,;:]*(?:\s|$))(?!\S*://)(?P<path>\S+)"
 )
-# An MCP tool whose name says that it changes something runs only for a text that says so too.
+_PLACE = re.compile(r"\bin\s+(?:the\s+)?(?!here\b)(?P<path>[\w-]+)[?!.\s]*$", re.IGNORECASE)
+_PUNCTUATION = "?!.,;: \t\n"
+# An MCP tool whose name says that it changes something is picked only for a text that says so too.
 _CHANGES = (
     "delete remove erase drop destroy send post publish create write update edit move rename set add insert merge close "
     "approve pay buy"
 )
 _CHANGING = frozenset(stem(word) for word in _CHANGES.split())
-# Verbs that mean a file even when a name without an extension follows.
-_READ_VERBS = frozenset({"read", "cat", "print"})
-_FILE_READERS = frozenset({"read", "cat", "open", "view"})
-_SEARCHERS = frozenset({"search", "grep", "find"})
+
+
+class _Written(msgspec.Struct, frozen=True):
+    """A message: the arguments that were written out (None where there were none), and what else it says."""
+
+    arguments: Mapping[str, Any] | None
+    rest: str
 
 
 class _Choice(msgspec.Struct, frozen=True):
+    """`missing` are required arguments for which the message says nothing."""
+
     tool: Tool
-    filled: Filled
-    score: float
-    named: bool
-
-    @property
-    def allowed(self) -> bool:
-        return may_run_unnamed(self.tool) or (self.named and self.filled.written)
-
-
-def may_run_unnamed(tool: Tool) -> bool:
-    """Read-only tools and MCP tools may be picked by their words; write, edit, exec and the like may not."""
-    return tool.read_only or tool.kind == "mcp"
+    arguments: dict[str, Any]
+    missing: tuple[str, ...]
 
 
 class Offline:
     name = NAME
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        answer = decide(request.messages, request.tools, request.hidden(), request.absent)
+        answer = decide(request.messages, request.tools)
         if isinstance(answer, ToolCall):
             yield ToolCallStart(0, answer.id, answer.name)
             yield ToolCallDelta(0, to_json(answer.arguments).decode())
@@ -119,48 +97,41 @@ class Offline:
         return None
 
 
-def decide(
-    messages: Sequence[Message],
-    tools: Sequence[Tool],
-    hidden: Sequence[Tool] = (),
-    absent: Callable[[], Sequence[Absence]] = tuple,
-) -> ToolCall | str:
-    """The next step of a conversation: a call, or the text of an answer. A tool that policy hides, or that is not there now, may be what
-    was meant: it is named, and no other runs instead."""
-    step = _step(messages, tools, hidden, absent)
+def decide(messages: Sequence[Message], tools: Sequence[Tool]) -> ToolCall | str:
+    """The next step of a conversation: a call, or the text of an answer."""
+    if messages and isinstance(messages[-1], ToolMessage):
+        step: ToolCall | str = _shown(messages)
+    else:
+        step = _step(messages, tools)
     asked = next((message for message in reversed(messages) if isinstance(message, UserMessage)), None)
     # Whatever came along stands behind the person's own words.
     unseen = asked is not None and len(asked.content) > 1
     return f"{step}\n\n{UNSEEN}" if unseen and isinstance(step, str) else step
 
 
-def _step(
-    messages: Sequence[Message],
-    tools: Sequence[Tool],
-    hidden: Sequence[Tool],
-    absent: Callable[[], Sequence[Absence]],
-) -> ToolCall | str:
-    if messages and isinstance(messages[-1], ToolMessage):
-        return _shown(messages)
-    said = next((_own_words(m) for m in reversed(messages) if isinstance(m, UserMessage)), "").strip()
-    clues = read_clues(said)
-    known = [*tools, *hidden]
-    named = _named_tool(said, known)
-    if named is None and (missing := _named_absence(said, absent)):
-        return missing
-    if named is None and is_small_talk(said, clues):
-        return f"Hello. {ABOUT}{_examples(tools)}"
-    choice = choose(said, clues, known, named)
+def _step(messages: Sequence[Message], tools: Sequence[Tool]) -> ToolCall | str:
+    said = next((_own_words(m) for m in reversed(messages) if isinstance(m, UserMessage)), "").strip()[:READ_CHARACTERS]
+    by_name, id = {tool.name: tool for tool in tools}, f"call_{len(messages)}"
+    name, written = _named(said, by_name)
+    if name and name not in by_name:
+        return ToolCall(id, name, dict(written.arguments or {}))
+    choice = _filled(by_name[name], written, picked=False) if name else _chosen(said, tools)
     if choice is None:
         return f"No tool here matches that. {ABOUT}{_examples(tools)}"
-    if choice.tool.name not in {tool.name for tool in tools}:
-        return HIDDEN.format(tool=choice.tool.name)
-    if not choice.allowed:
-        return f"That looks like `{choice.tool.name}`, which can change things. {_how_to_name(choice.tool)} {ABOUT}"
-    if choice.filled.missing:
-        lacking = " and ".join(f"`{name}`" for name in choice.filled.missing)
-        return f"I would run `{choice.tool.name}`, but I could not find {lacking} in your message. {_how_to_name(choice.tool)} {ABOUT}"
-    return ToolCall(f"call_{len(messages)}", choice.tool.name, choice.filled.arguments)
+    tool = choice.tool
+    if not _may_be_picked(tool) and not (name and written.arguments):
+        return f"That looks like `{tool.name}`, which can change things. {_how_to_name(tool)} {ABOUT}"
+    if choice.missing:
+        lacking = " and ".join(f"`{one}`" for one in choice.missing)
+        return (
+            f"I would run `{tool.name}`, but I could not find {lacking} in your message. {_how_to_name(tool)} {ABOUT}"
+        )
+    return ToolCall(id, tool.name, choice.arguments)
+
+
+def _may_be_picked(tool: Tool) -> bool:
+    """Read-only tools and MCP tools may be picked by their words; write, edit, exec and the like may not."""
+    return tool.read_only or tool.kind == "mcp"
 
 
 def _own_words(message: UserMessage) -> str:
@@ -170,68 +141,27 @@ def _own_words(message: UserMessage) -> str:
     return "" if isinstance(first, Framed) else first
 
 
-def is_small_talk(text: str, clues: Clues) -> bool:
-    """Nothing but greetings, thanks and courtesies: no path, address, quotation or number to act on."""
-    if clues.json or clues.urls or clues.quoted or clues.numbers:
-        return False
-    return all(word in _SMALL_TALK_STEMS for word in words(text))
+def _named(text: str, offered: Mapping[str, Tool]) -> tuple[str, _Written]:
+    """The tool that the message names at its start, whether there is such a tool or not, and what follows; an empty name for none.
+
+    A plain word may be what the person says ("read the note"): it is a name when nothing but arguments follows.
+    """
+    match = _NAMED.match(text)
+    if match is None:
+        return "", _Written(None, text)
+    name, written = match[1], _read_written(text[match.end() :])
+    alone = not written.rest and (written.arguments is not None or name in offered)
+    return (name if alone or "_" in name else ""), written
 
 
-def choose(text: str, clues: Clues, tools: Sequence[Tool], named: Tool | None = None) -> _Choice | None:
-    """The best tool and its arguments; None when nothing matches well enough."""
-    if named is not None and not may_run_unnamed(named):
-        return _Choice(named, fill(_schema(named), named.name, named.description, clues), NAMED, named=True)
+def _chosen(text: str, tools: Sequence[Tool]) -> _Choice | None:
+    """The best tool for a sentence, of those that can be called with what it says; None when nothing matches well enough."""
     by_name = {tool.name: tool for tool in tools}
-    index = build((tool.name, f"{tool.label} {tool.description}") for tool in by_name.values())
-    scores = {name: score for name, score in rank(index, text, CANDIDATES) if score >= THRESHOLD}
-    if named is not None:
-        scores[named.name] = scores.get(named.name, 0.0) + NAMED
-    if not scores:
-        scores = _by_target(by_name.values(), clues)
-    asked = query_words(text)
-    choices = [
-        _weighed(by_name[name], score, clues, asked) for name, score in scores.items() if _meant(by_name[name], asked)
-    ]
-    choices = [
-        choice
-        for choice in choices
-        if (choice.score >= THRESHOLD or choice.filled.missing)
-        and (choice.tool is named or grounded(choice.tool, _schema(choice.tool), choice.filled, clues))
-    ]
-    return max(choices, key=lambda choice: choice.score, default=None)
-
-
-def _weighed(tool: Tool, score: float, clues: Clues, asked: list[str]) -> _Choice:
-    filled = fill(_schema(tool), tool.name, tool.description, clues)
-    score += _MISSING * len(filled.missing) + _UNHEARD * min(filled.unused, _MOST_UNHEARD)
-    if clues.urls:
-        score += _URL_FITS if "url" in filled.roles else -_URL_FITS
-    target = clues.target
-    if target is not None and "path" in filled.roles:
-        folder = target.kind == "folder" or (target.kind == "unknown" and not _READ_VERBS.intersection(asked))
-        shows = _shows(tool)
-        score += _PATH_FITS
-        if shows:
-            score += _KIND_FITS if shows == ("folder" if folder else "file") else _KIND_MISFITS
-    return _Choice(tool, filled, score, named=False)
-
-
-def _shows(tool: Tool) -> TargetKind | None:
-    """Whether a tool, by its name, shows a file or the entries of a folder; None for anything else."""
-    named = set(words(tool.name))
-    if named & _FILE_READERS:
-        return "file"
-    lists = any(word == "ls" or same_act(word, "ls") for word in named) and not named & _SEARCHERS
-    return "folder" if lists else None
-
-
-def _by_target(tools: Iterable[Tool], clues: Clues) -> dict[str, float]:
-    """With no word understood, a path on its own asks to be shown: `README.md`, in any language."""
-    if clues.target is None or clues.target.kind == "unknown":
-        return {}
-    # Enough to bear that nothing else of the sentence was heard.
-    score = THRESHOLD - _UNHEARD * _MOST_UNHEARD
-    return {tool.name: score for tool in tools if tool.kind == "native" and _shows(tool) == clues.target.kind}
+    index = build((tool.name, f"{tool.label} {tool.description}") for tool in tools)
+    asked, written = query_words(text), _read_written(text)
+    found = [by_name[name] for name, score in rank(index, text, CANDIDATES) if score >= THRESHOLD]
+    choices = [_filled(tool, written, picked=True) for tool in found if _meant(tool, asked)]
+    return next((choice for choice in choices if not choice.missing), choices[0] if choices else None)
 
 
 def _meant(tool: Tool, asked: list[str]) -> bool:
@@ -242,24 +172,85 @@ def _meant(tool: Tool, asked: list[str]) -> bool:
     return not changes or any(same_act(word, change) for change in changes for word in asked)
 
 
-def _named_tool(text: str, tools: Sequence[Tool]) -> Tool | None:
-    """The tool whose exact name starts the message ("grep …", "use github__search …")."""
-    match = _NAMING.match(text)
-    return next((tool for tool in tools if tool.name == match[1]), None) if match else None
+def _read_written(text: str) -> _Written:
+    """One JSON object, or `key=value` pairs; values may be quoted, or JSON."""
+    start = text.find("{")
+    if start >= 0 and (start == 0 or text[start - 1] != "="):
+        value, end = _json_at(text, start)
+        if isinstance(value, dict):
+            return _Written(value, (text[:start] + text[end:]).strip())
+    pairs: dict[str, Any] = {}
+    rest, end = "", 0
+    for match in _PAIR.finditer(text):
+        if match.start() >= end:
+            rest += text[end : match.start()]
+            pairs[match[1]], end = _value_at(text, match.end())
+    return _Written(pairs or None, (rest + text[end:]).strip())
 
 
-def _named_absence(text: str, absent: Callable[[], Sequence[Absence]]) -> str:
-    """Why the tool whose exact name starts the message is not there; empty when it starts with none such. A plain word is no name: it may
-    be what the person says."""
-    match = _NAMING.match(text)
-    if match is None or match[1].isalpha():
-        return ""
-    why = next((one for one in absent() if fnmatchcase(match[1], one.name)), None)
-    if why is None:
-        return ""
-    # Another model may read this conversation later.
-    reason = why.reason if isinstance(why.reason, OwnWords) else frame(why.reason, source="unknown", sender=why.name)
-    return ABSENT.format(tool=match[1], reason=reason)
+def _value_at(text: str, start: int) -> tuple[Any, int]:
+    if text[start] in "\"'" and (close := text.find(text[start], start + 1)) > 0:
+        return text[start + 1 : close], close + 1
+    if text[start] in "[{":
+        value, end = _json_at(text, start)
+        if end > start:
+            return value, end
+    end = next((place for place in range(start, len(text)) if text[place].isspace()), len(text))
+    return text[start:end], end
+
+
+def _json_at(text: str, start: int) -> tuple[Any, int]:
+    try:
+        return json.JSONDecoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None, start
+
+
+def _filled(tool: Tool, written: _Written, *, picked: bool) -> _Choice:
+    """A tool with the arguments that were written out or, when none were, those that the rest of the message gives. `picked`: by its words,
+    which are then no arguments."""
+    schema = _schema(tool)
+    properties = schema["properties"] if isinstance(schema.get("properties"), dict) else {}
+    required = [name for name in _list(schema.get("required")) if isinstance(name, str)]
+    arguments = {name: _as_declared(value, properties.get(name)) for name, value in (written.arguments or {}).items()}
+    if not arguments:
+        quoted = next((next(filter(None, match.groups())) for match in _QUOTED.finditer(written.rest)), "")
+        rest = _QUOTED.sub(" ", written.rest)
+        if "path" in properties and (match := _PATH.search(rest) or _PLACE.search(rest)):
+            arguments["path"] = match["path"].rstrip("?!,;:").removesuffix(".") or match["path"]
+            rest = rest[: match.start()] + rest[match.end() :]
+        text = quoted or (_beyond_the_act(rest, tool) if picked else rest.strip())
+        left = [name for name in required if name not in arguments]
+        if len(left) == 1 and text:
+            arguments[left[0]] = _as_declared(text, properties.get(left[0]))
+    return _Choice(tool, arguments, tuple(name for name in required if name not in arguments))
+
+
+def _beyond_the_act(text: str, tool: Tool) -> str:
+    """A sentence without what every sentence has, at both ends, and without the first words that the tool's name explains."""
+    act, said = words(tool.name), text.split()
+    while said and all(any(same_act(word, one) for one in act) for word in query_words(said[0])):
+        del said[0]
+    while said and not query_words(said[-1]):
+        del said[-1]
+    return " ".join(said).strip(_PUNCTUATION)
+
+
+def _as_declared(value: Any, declared: Any) -> Any:
+    """A text as the type that the schema asks for, where it can be one; the check of the call says what is wrong with any other."""
+    kinds = _list(declared.get("type")) or [declared.get("type")] if isinstance(declared, dict) else []
+    if not isinstance(value, str) or "string" in kinds:
+        return value
+    if "array" in kinds:
+        return [piece.strip() for piece in value.split(",") if piece.strip()]
+    if {"integer", "number", "boolean"}.intersection(kind for kind in kinds if isinstance(kind, str)):
+        read, end = _json_at(value.lower(), 0)
+        return read if end == len(value) else value
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _schema(tool: Tool) -> dict[str, Any]:
@@ -271,10 +262,8 @@ def _schema(tool: Tool) -> dict[str, Any]:
 
 
 def _how_to_name(tool: Tool) -> str:
-    required = _schema(tool).get("required")
-    names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
-    pairs = " ".join(f"{name}=…" for name in names)
-    return f"Name it with its arguments: `{tool.name}{' ' if pairs else ''}{pairs}`."
+    pairs = "".join(f" {name}=…" for name in _list(_schema(tool).get("required")) if isinstance(name, str))
+    return f"Name it with its arguments: `{tool.name}{pairs}`."
 
 
 def _examples(tools: Sequence[Tool]) -> str:

@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from openclaw.content import Message, ToolCall, Usage
-from openclaw.tool import Absence, Tool
+from openclaw.tool import Tool
 
 StopReason = Literal["end", "tools", "length", "refused", "cancelled", "error"]
 
@@ -27,10 +27,6 @@ class ModelRequest(msgspec.Struct, frozen=True):
     max_tokens: int | None = None
     # Seconds for the whole answer; None means the provider's own default.
     timeout: float | None = None
-    # The tools that policy hides from this agent: for a model that says why it does not do what was asked. No wire sends them.
-    hidden: Callable[[], Sequence[Tool]] = tuple
-    # Why tools that are known of are not there, likewise.
-    absent: Callable[[], Sequence[Absence]] = tuple
 
 
 class TextDelta(msgspec.Struct, frozen=True):

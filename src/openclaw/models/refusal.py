@@ -7,7 +7,6 @@ beside a refused key: vendors repeat parts of it.
 
 import re
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
 import msgspec
@@ -16,6 +15,7 @@ from openclaw.content import to_json
 from openclaw.errors import AddressError, DeadlineError, LinkLostError, OpenClawError, ProtocolError
 from openclaw.log import one_line
 from openclaw.models.spec import ModelEndpoint
+from openclaw.net.retry_after import retry_after
 from openclaw.redact import redact
 from openclaw.security.egress import parse_url
 
@@ -103,7 +103,7 @@ def refusal_of(status: int, headers: Mapping[str, str], body: bytes, *, now: flo
         kind,
         message,
         what,
-        retry_after=retry_after(headers, now=now),
+        retry_after=retry_after(headers, now),
         final=headers.get("x-should-retry", "").lower() == "false",
     )
 
@@ -133,24 +133,6 @@ def error_in(value: Any) -> tuple[str, str, bool]:
     if not message and error.get("detail"):
         message = to_json(error["detail"]).decode()
     return kind, message, bool(message) or "error" in value
-
-
-def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
-    """Seconds the vendor asks to wait, from `retry-after-ms` or `Retry-After` as seconds or a date; None when it does not say."""
-    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        value = headers.get(name, "").strip()
-        if not value:
-            continue
-        try:
-            seconds = float(value) / unit
-        except ValueError:
-            try:
-                seconds = parsedate_to_datetime(value).timestamp() - now
-            except (ValueError, TypeError, OverflowError):
-                continue
-        if seconds == seconds and seconds < float("inf"):
-            return max(seconds, 0.0)
-    return None
 
 
 def reason_of(refusal: Refusal) -> Reason:

@@ -2,8 +2,8 @@
 carries in words.
 
 Pure. Sessions hold what happened: crashes, compaction, names and arguments that a model made up. A vendor refuses the whole conversation
-for one of them, at every turn; so what would be refused is repaired on its way out. Nothing here changes what is stored. A message that is
-refused all the same goes out in words alone (`WORDS`). Pictures are `pictures.py`'s.
+for one of them, at every turn; so what would be refused is repaired on its way out, and an agent begins a turn with pairs alone. Nothing
+here changes what is stored. A message that is refused all the same goes out in words alone (`WORDS`). Pictures are `pictures.py`'s.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ from openclaw.content import (
 from openclaw.models.pictures import PictureLimits, fitted
 from openclaw.models.tool_form import encoded
 
-NO_RESULT: Final = "No result was recorded for this call."
+INTERRUPTED: Final = "The call was interrupted before it gave a result."
 # OpenAI refuses ids longer than this.
 LONGEST_ID: Final = 40
 # What a tool may be called at every vendor.
@@ -48,46 +48,67 @@ _UNPORTABLE = re.compile(r"[^A-Za-z0-9_-]")
 _PORTABLE = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_ID}}}")
 
 
-class _Pairing(msgspec.Struct):
-    """The calls of the last assistant message that still wait for their result, under the ids they go out with."""
-
-    messages: list[Message] = msgspec.field(default_factory=list)
-    seen: set[str] = msgspec.field(default_factory=set)
-    # The id in the session, and the call as it goes out. Two calls of one message may share an id.
-    waiting: list[tuple[str, ToolCall]] = msgspec.field(default_factory=list)
+def paired(messages: Iterable[Message]) -> list[Message]:
+    """The same conversation made valid: every call is followed by its result, in the order of the calls, and no result stands alone. A call
+    without one gets one that says so; a result without its call is told in words."""
+    valid: list[Message] = []
+    # The calls of the last assistant message, each with its result. Two of them may share an id.
+    calls: list[tuple[ToolCall, ToolMessage | None]] = []
     # Results without a call: they follow those that have one.
-    strays: list[Message] = msgspec.field(default_factory=list)
+    strays: list[Message] = []
 
-    def close(self) -> None:
-        self.messages += [
-            ToolMessage(call.id, call.name, (Text(NO_RESULT),), is_error=True) for _, call in self.waiting
-        ]
-        self.waiting.clear()
-        self.messages += self.strays
-        self.strays.clear()
+    def close() -> None:
+        valid.extend(result or _interrupted(call) for call, result in calls)
+        valid.extend(strays)
+        calls.clear()
+        strays.clear()
 
-    def assistant(self, message: AssistantMessage) -> None:
-        self.close()
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            waiting = (place for place, (call, result) in enumerate(calls) if call.id == message.call_id and not result)
+            place = next(waiting, None)
+            if place is None:
+                note = Text(f"A result of {message.name}, whose call is no longer part of this conversation:")
+                strays.append(UserMessage((note, *message.content)))
+            else:
+                calls[place] = (calls[place][0], message)
+            continue
+        close()
+        valid.append(message)
+        if isinstance(message, AssistantMessage):
+            calls.extend((call, None) for call in message.tool_calls)
+    close()
+    return valid
+
+
+def _interrupted(call: ToolCall) -> ToolMessage:
+    return ToolMessage(call.id, call.name, (Text(INTERRUPTED),), is_error=True)
+
+
+class _Portable(msgspec.Struct):
+    """Calls and results under ids, names and arguments that every vendor takes."""
+
+    seen: set[str] = msgspec.field(default_factory=set)
+    # The calls of the last assistant message as they go out, whose results follow in this order.
+    calls: list[ToolCall] = msgspec.field(default_factory=list)
+
+    def assistant(self, message: AssistantMessage) -> AssistantMessage | None:
         content: list[AssistantBlock] = []
         for block in message.content:
             if isinstance(block, ToolCall):
                 call = ToolCall(self._fresh(block.id), _name(block.name), _shallow(block.arguments), block.fault)
-                self.waiting.append((block.id, call))
+                self.calls.append(call)
                 content.append(call)
             elif not isinstance(block, Text) or block.text.strip():
                 content.append(block)
         # An answer that broke off before it said anything, or reasoning alone: vendors refuse a message without content.
         if any(isinstance(block, Text | ToolCall) for block in content):
-            self.messages.append(msgspec.structs.replace(message, content=tuple(content)))
+            return msgspec.structs.replace(message, content=tuple(content))
+        return None
 
-    def result(self, message: ToolMessage) -> None:
-        pair = next((pair for pair in self.waiting if pair[0] == message.call_id), None)
-        if pair is None:
-            note = Text(f"A result of {message.name}, whose call is no longer part of this conversation:")
-            self.strays.append(UserMessage((note, *message.content)))
-        else:
-            self.waiting.remove(pair)
-            self.messages.append(msgspec.structs.replace(message, call_id=pair[1].id, name=pair[1].name))
+    def result(self, message: ToolMessage) -> ToolMessage:
+        call = self.calls.pop(0)
+        return msgspec.structs.replace(message, call_id=call.id, name=call.name)
 
     def _fresh(self, call_id: str) -> str:
         wanted = call_id if _PORTABLE.fullmatch(call_id) else "call_" + _digest(call_id)
@@ -121,18 +142,18 @@ def _digest(text: str) -> str:
 
 def repaired(messages: Sequence[Message]) -> list[Message]:
     """`messages` with every call answered once, right after it, under an id that is unique and portable."""
-    pairing = _Pairing()
-    for message in messages:
+    portable = _Portable()
+    fit: list[Message] = []
+    for message in paired(messages):
         match message:
             case AssistantMessage():
-                pairing.assistant(message)
+                if (said := portable.assistant(message)) is not None:
+                    fit.append(said)
             case ToolMessage():
-                pairing.result(message)
+                fit.append(portable.result(message))
             case UserMessage():
-                pairing.close()
-                pairing.messages.append(message)
-    pairing.close()
-    return pairing.messages
+                fit.append(message)
+    return fit
 
 
 class Sent(msgspec.Struct, frozen=True):

@@ -4,12 +4,11 @@ A literal address is itself, and `localhost` is loopback by definition, whatever
 the system's own resolver, in a thread of its own: one name server that hangs must not hold up another server's lookup.
 """
 
-import asyncio
 import socket
-import threading
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from openclaw.daemon_thread import in_daemon_thread
 from openclaw.errors import ConnectError
 from openclaw.security.egress import Target, literal_address
 
@@ -21,35 +20,14 @@ Lookup = Callable[[str, int], Awaitable[list[str]]]
 
 
 async def system_lookup(host: str, port: int) -> list[str]:
-    """getaddrinfo. The thread is a daemon: a lookup that hangs does not hold up our exit either."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[list[str]] = loop.create_future()
+    """getaddrinfo."""
 
-    def finish(result: list[str], error: Exception | None) -> None:
-        if future.done():
-            return
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(result)
+    def look_up() -> list[str]:
+        # Bytes keep the standard library from loading its IDNA tables; the name is ASCII already.
+        entries = socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
+        return [str(address[0]) for _, _, _, _, address in entries]
 
-    def work() -> None:
-        result: list[str] = []
-        failure: Exception | None = None
-        try:
-            # Bytes keep the standard library from loading its IDNA tables; the name is ASCII already.
-            entries = socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
-            result = [str(address[0]) for _, _, _, _, address in entries]
-        except (OSError, UnicodeError) as error:
-            failure = error
-        try:
-            loop.call_soon_threadsafe(finish, result, failure)
-        except RuntimeError:
-            # The loop has closed: nobody waits for this name any more.
-            return
-
-    threading.Thread(target=work, name="openclaw-resolve", daemon=True).start()
-    return await future
+    return await in_daemon_thread(look_up)
 
 
 async def addresses(target: Target, lookup: Lookup) -> list[str]:

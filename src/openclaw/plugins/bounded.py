@@ -5,11 +5,10 @@ Code that blocks is no matter of a deadline: thread.py keeps it out of our loop.
 """
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import TypeVar
 
+from openclaw.daemon_thread import in_daemon_thread
 from openclaw.log import one_line
 from openclaw.plugins.contract import PluginFault, PluginHung
 from openclaw.redact import redact
@@ -44,27 +43,17 @@ async def bounded(call: Callable[[], Awaitable[_T]], seconds: float, what: str |
 
 async def in_thread(work: Callable[[], _T], seconds: float) -> _T:
     """Do blocking work in a thread that nobody has to wait for. Raises PluginFault for whatever goes wrong."""
-    loop = asyncio.get_running_loop()
-    outcome: asyncio.Future[_T | PluginFault] = loop.create_future()
 
-    def settle(value: _T | PluginFault) -> None:
-        if not outcome.done():
-            outcome.set_result(value)
-
-    def run() -> None:
-        value: _T | PluginFault
+    def fenced() -> _T | PluginFault:
         try:
-            value = work()
+            return work()
         except BaseException as error:
-            value = as_fault(error)
-        # The loop may be gone by now; then nobody asks any more.
-        with suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle, value)
+            # SystemExit too: a plugin does not decide when we end.
+            return as_fault(error)
 
-    threading.Thread(target=run, name="plugin", daemon=True).start()
     try:
         async with asyncio.timeout(seconds):
-            value = await outcome
+            value = await in_daemon_thread(fenced)
     except TimeoutError:
         raise PluginHung(f"it did not finish within {seconds:g} s") from None
     if isinstance(value, PluginFault):

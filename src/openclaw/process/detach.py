@@ -7,10 +7,10 @@ Everything else is started by `spawn.py`.
 import asyncio
 import os
 import subprocess
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from openclaw.daemon_thread import in_daemon_thread
 from openclaw.errors import ProcessError
 from openclaw.process.program import find_program
 
@@ -34,25 +34,12 @@ class Detached:
 async def detach(argv: Sequence[str], *, env: Mapping[str, str], patience: float) -> int | None:
     """Start `argv`. The exit code when it ends within `patience` seconds, None when it runs on. Raises ProcessError."""
     started = start_detached(argv, env=env)
-    loop = asyncio.get_running_loop()
-    ended: asyncio.Future[int] = loop.create_future()
-
-    def tell(code: int) -> None:
-        if not ended.done():
-            ended.set_result(code)
-
-    def wait() -> None:
-        code = started.wait()
-        try:
-            loop.call_soon_threadsafe(tell, code)
-        except RuntimeError:
-            # The loop has ended meanwhile: nobody is waiting.
-            pass
-
-    # A daemon: a browser that stays open does not keep us from leaving.
-    threading.Thread(target=wait, name="openclaw-detached", daemon=True).start()
-    done, _ = await asyncio.wait([ended], timeout=patience)
-    return ended.result() if done else None
+    try:
+        # A browser that stays open does not keep us from leaving.
+        async with asyncio.timeout(patience):
+            return await in_daemon_thread(started.wait)
+    except TimeoutError:
+        return None
 
 
 def start_detached(

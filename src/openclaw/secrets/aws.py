@@ -10,8 +10,8 @@ import re
 import threading
 from typing import Any
 
+from openclaw.daemon_thread import in_daemon_thread
 from openclaw.errors import SecretError
-from openclaw.secrets.aside import aside
 from openclaw.secrets.program import ask_vendor, find_vendor, missing, text_of
 from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.reference import member, split_fragment
@@ -52,7 +52,7 @@ class AwsSecrets:
             )
         region = arn[1] if arn else self._dependencies.settings.aws.region or ""
         if self._dependencies.installed("boto3"):
-            answer = await aside(lambda: self._library(name, region))
+            answer = await in_daemon_thread(lambda: self._library(name, region))
         else:
             answer = await self._program(name, region)
         text = _text(answer)

@@ -9,8 +9,8 @@ import json
 import re
 import time
 
+from openclaw.daemon_thread import in_daemon_thread
 from openclaw.errors import SecretError
-from openclaw.secrets.aside import aside
 from openclaw.secrets.program import ask_vendor, find_vendor, missing
 from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.reference import split_first, split_fragment
@@ -57,7 +57,7 @@ class AzureSecrets:
     async def _sign_in(self, cloud: str) -> Token:
         resource = f"https://{cloud}"
         if self._dependencies.installed("azure.identity"):
-            return await aside(lambda: _ask_library(resource))
+            return await in_daemon_thread(lambda: _ask_library(resource))
         program = find_vendor("az", self._dependencies)
         if not program:
             raise missing("az", "azure-identity", "Azure")

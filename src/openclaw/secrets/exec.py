@@ -14,10 +14,10 @@ from typing import Any
 from urllib.parse import unquote
 
 from openclaw.config.sections import SecretProviderEntry
+from openclaw.daemon_thread import in_daemon_thread
 from openclaw.errors import SecretError
 from openclaw.log import one_line
 from openclaw.process.environment import child_environment
-from openclaw.secrets.aside import aside
 from openclaw.secrets.configured import require
 from openclaw.secrets.program import ask, text_of
 from openclaw.secrets.provider import ProviderDependencies
@@ -51,7 +51,7 @@ async def run_helper(dependencies: ProviderDependencies, alias: str, provider: S
         raise SecretError("this is not a name that is handed to a program", hint="It starts with a letter or digit.")
     if not provider.command:
         raise SecretError(f"secrets.providers.{alias} names no command", hint="Add the absolute path of a program.")
-    command = await aside(lambda: trusted_program(provider.command or "", provider.trusted_dirs))
+    command = await in_daemon_thread(lambda: trusted_program(provider.command or "", provider.trusted_dirs))
     child = child_environment(provider.env, pass_env=provider.pass_env, parent=dependencies.env)
     if child.refused:
         raise SecretError(

@@ -11,9 +11,9 @@ import stat
 from pathlib import Path
 from typing import Any
 
+from openclaw.daemon_thread import in_daemon_thread
 from openclaw.errors import SecretError
 from openclaw.log import one_line
-from openclaw.secrets.aside import aside
 from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.reference import scalar, split_fragment
 
@@ -36,7 +36,7 @@ class FileSecrets:
 
 async def read_private(path: Path, limit: int = MAX_BYTES) -> str:
     """The text of a file that is ours alone. Raises SecretError."""
-    return await aside(lambda: _read(path, limit))
+    return await in_daemon_thread(lambda: _read(path, limit))
 
 
 def find(text: str, pointer: str) -> str:

@@ -1,6 +1,6 @@
 """An access token for Google Cloud from Application Default Credentials, found by google-auth (the extra `gcp`).
 
-The library is synchronous and would bring an HTTP client of its own. It runs aside, and its requests come back to the event loop and go
+The library is synchronous and would bring an HTTP client of its own. It runs in a thread; its requests come back to the loop and go
 through `net/`, so that they meet the same checks as all others. Which addresses it asks is up to the credentials file, which the
 operator wrote: link-local ones are among them (metadata servers of this and other clouds).
 """
@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from openclaw.daemon_thread import in_daemon_thread
 from openclaw.errors import OpenClawError, SecretError
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.net.proxy import ProxyRules
 from openclaw.net.response import Fetched
-from openclaw.secrets.aside import aside
 from openclaw.secrets.token import Token
 from openclaw.security.egress import Rules
 
@@ -27,7 +27,7 @@ async def default_token(env: Mapping[str, str], timeout: float) -> tuple[Token, 
     options = ClientOptions(rules=_RULES, proxies=ProxyRules.from_environment(env), connect_timeout=timeout)
     async with HttpClient(options) as client:
         carrier = _Carrier(client, asyncio.get_running_loop(), timeout)
-        return await aside(lambda: _ask_library(carrier))
+        return await in_daemon_thread(lambda: _ask_library(carrier))
 
 
 def _ask_library(carrier: "_Carrier") -> tuple[Token, str]:

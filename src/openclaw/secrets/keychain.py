@@ -2,7 +2,7 @@
 
 Owns which keychains count: those of the operating systems and desktops, which encrypt what they keep. `keyring` also takes plug-ins that
 write plain files, and tries several one after the other; neither happens here. Whoever keeps keys of its own there asks for the same
-keychain with `system_keychain`. Calls may wait for a person to unlock it: they run aside, within the caller's deadline.
+keychain with `system_keychain`. Calls may wait for a person to unlock it: they run in a thread, within the caller's deadline.
 """
 
 from urllib.parse import unquote
@@ -11,8 +11,8 @@ import keyring
 from keyring.backend import KeyringBackend
 from keyring.errors import KeyringError
 
+from openclaw.daemon_thread import in_daemon_thread
 from openclaw.errors import SecretError
-from openclaw.secrets.aside import aside
 from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.reference import split_first
 
@@ -36,7 +36,7 @@ class KeychainSecrets:
 
     async def fetch(self, rest: str) -> str:
         service, account = (unquote(part) for part in split_first(rest, "secret://keychain/SERVICE/ACCOUNT"))
-        return await aside(lambda: self._read(service, account))
+        return await in_daemon_thread(lambda: self._read(service, account))
 
     def _read(self, service: str, account: str) -> str:
         try:
@@ -53,7 +53,7 @@ class KeychainSecrets:
 
 
 def system_keychain(known: frozenset[str] = KNOWN) -> KeyringBackend:
-    """The system's keychain. Blocking, so to be called aside. Raises SecretError when there is none that we know."""
+    """The system's keychain. Blocking, so to be called in a thread. Raises SecretError when there is none that we know."""
     chosen = keyring.get_keyring()
     candidates = list(getattr(chosen, "backends", ())) if _name(chosen) == _CHAIN else [chosen]
     for candidate in candidates:

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from openclaw.config.check import server_of
-from openclaw.config.credentials import in_address
+from openclaw.config.credentials import in_address, named_arguments
 from openclaw.config.dotted import Path, format_path
 from openclaw.config.entry import SecretRef, argv_of, is_on
 from openclaw.config.loaded import Config
@@ -118,16 +118,5 @@ def _is_credential(key: str, value: Any) -> bool:
 
 def _arguments(args: Sequence[Any]) -> list[bool]:
     """For each argument of a program whether it is a credential: alone, as `--name=value`, or behind `--name`."""
-    marks = []
-    before = ""
-    for arg in args:
-        text = arg if isinstance(arg, str) else ""
-        name, equals, value = text.partition("=")
-        behind = before.startswith("-") and "=" not in before and not text.startswith("-")
-        marks.append(
-            _is_credential("", text)
-            or bool(equals and _is_credential(name.lstrip("-"), value))
-            or (behind and _is_credential(before.lstrip("-"), text))
-        )
-        before = text
-    return marks
+    texts = [arg if isinstance(arg, str) else "" for arg in args]
+    return [any(_is_credential(name, value) for name, value in readings) for readings in named_arguments(texts)]

@@ -10,8 +10,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-import msgspec
-
 from openclaw.config.entry import SecretRef
 from openclaw.config.loaded import Config
 from openclaw.config.sections import SecretsSection
@@ -27,16 +25,10 @@ from openclaw.secrets.reference import (
     replace_references,
     without_line_end,
 )
+from openclaw.single_flight import SingleFlight
 
 # Seconds a value is kept: servers that start together share one look-up, and a rotated secret is seen at the next restart.
 CACHE_SECONDS = 5.0
-
-
-class _Flight(msgspec.Struct):
-    """A look-up under way, and how many wait for it."""
-
-    task: "asyncio.Task[str]"
-    waiting: int = 0
 
 
 class Resolver:
@@ -55,7 +47,7 @@ class Resolver:
         self._dependencies = ProviderDependencies(settings, env, place, self.resolve, settings.timeout_ms / 1000)
         self._providers: dict[str, SecretProvider] = dict(providers or {})
         self._clock = clock
-        self._flights: dict[str, _Flight] = {}
+        self._flights: SingleFlight[str] = SingleFlight("secret", goes_on=False)
         self._kept: dict[str, tuple[float, str]] = {}
         # What each reference, and each text with references in it, came to last: the one value of it that is in use.
         self._latest: dict[str, str] = {}
@@ -90,27 +82,7 @@ class Resolver:
         self._kept = {key: kept for key, kept in self._kept.items() if kept[0] > now}
         if text in self._kept:
             return self._kept[text][1]
-        flight = self._flights.get(text)
-        if flight is None:
-            flight = self._flights[text] = _Flight(asyncio.create_task(self._resolve(parse_reference(text))))
-            flight.task.add_done_callback(lambda task: self._landed(text, task))
-        flight.waiting += 1
-        try:
-            # One caller that leaves takes nothing from the others.
-            return await asyncio.shield(flight.task)
-        finally:
-            flight.waiting -= 1
-            if not flight.waiting and not flight.task.done():
-                # Nobody is left to hear the answer. Whoever asks next starts afresh.
-                del self._flights[text]
-                flight.task.cancel()
-
-    def _landed(self, text: str, task: "asyncio.Task[str]") -> None:
-        if text in self._flights and self._flights[text].task is task:
-            del self._flights[text]
-        if not task.cancelled():
-            # Looked at, so that a failure whose callers left at the same moment is not reported as forgotten.
-            task.exception()
+        return await self._flights.join(text, lambda: self._resolve(parse_reference(text)))
 
     async def _resolve(self, reference: Reference) -> str:
         seconds = self._seconds(reference)

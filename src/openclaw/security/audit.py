@@ -12,17 +12,16 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from openclaw.content import ToolCall, to_json
 from openclaw.files import make_directory
 from openclaw.log import one_line, short_hash
-from openclaw.redact import known_forms, redact
+from openclaw.redact import redact
 from openclaw.security.policy import Decision
 from openclaw.tool import Invocation, Tool
 
@@ -45,11 +44,6 @@ _MOST_MEMBERS = 32
 _DEEPEST = 4
 _KINDS: dict[type, str] = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "string"}
 
-# What repeats from call to call is worked out once for each of this many: an agent, its conversation, a tool, a kind of arguments.
-_MOST_REPEATED = 1_024
-# And only when it is named with so many characters: longer names are nobody's habit.
-_LONGEST_KEPT = 1_024
-
 
 def shape(value: Any, *, depth: int = 0) -> Any:
     """What kind of value this is: names and types of members, lengths of lists, no contents. Numbers and texts are told by type alone."""
@@ -70,54 +64,7 @@ def shape(value: Any, *, depth: int = 0) -> Any:
     return members
 
 
-# A piece of a record as JSON text, and whether no secret stands in it as far as was known when it was made.
-_Piece = tuple[str, bool]
-
-
-class _Phrases:
-    """The pieces of records that come again from call to call, each worked out once: who calls what with which plain arguments, a rule.
-
-    Nothing here is worked out twice for a call that is like one before it; this is most of what the trail costs.
-    """
-
-    def __init__(self) -> None:
-        self._abouts: dict[tuple[Any, ...], _Piece] = {}
-        # By identity: each is kept beside its piece, so that no other decision can get its number.
-        self._decisions: dict[int, tuple[Decision, _Piece]] = {}
-
-    def forget(self) -> None:
-        self._abouts.clear()
-        self._decisions.clear()
-
-    def about(self, call: ToolCall, invocation: Invocation, tool: Tool | None) -> _Piece:
-        """Who calls what, and with what kind of arguments."""
-        kind, origin = (tool.kind, tool.origin) if tool is not None else ("unknown", "")
-        arguments = call.arguments
-        key = invocation.agent, invocation.session, call.name, kind, origin, *arguments, *map(type, arguments.values())
-        known = self._abouts.get(key)
-        if known is None:
-            who = _who(invocation.agent, invocation.session, call.name, kind, origin)
-            known = _piece(f'{who},"arguments":{_json(shape(arguments))}')
-            # Types alone do not tell how long a list is, and what an object holds. And a model chooses names: neither many nor long
-            # ones may fill the memory.
-            letters = sum(len(name) for name in key if isinstance(name, str))
-            if _KINDS.keys() >= set(map(type, arguments.values())) and letters <= _LONGEST_KEPT:
-                if len(self._abouts) >= _MOST_REPEATED:
-                    self._abouts.clear()
-                self._abouts[key] = known
-        return known
-
-    def decision(self, decision: Decision) -> _Piece:
-        """What policy said."""
-        known = self._decisions.get(id(decision))
-        if known is None:
-            if len(self._decisions) >= _MOST_REPEATED:
-                self._decisions.clear()
-            told = _piece(
-                f'"allowed":{_json(decision.allowed)},"rule":{_json(decision.rule)},"where":{_json(decision.where)}'
-            )
-            known = self._decisions[id(decision)] = decision, told
-        return known[1]
+_Event = Literal["request", "outcome"]
 
 
 class AuditEntry(msgspec.Struct, eq=False):
@@ -131,13 +78,9 @@ class AuditEntry(msgspec.Struct, eq=False):
     outcome: str = ""
     seconds: float = 0.0
     result_bytes: int | None = None
-    # When it was asked for and when it ended. The first is taken away once its record is made.
+    # When it was asked for and when it ended.
     asked_at: float = 0.0
     ended_at: float = 0.0
-    # What both records say, whether no secret stands in it, and the secrets that it was searched for.
-    said: str = ""
-    is_clean: bool = False
-    clean_of: object = None
 
 
 class AuditLog:
@@ -160,35 +103,29 @@ class AuditLog:
         self._torn = False
         self._failing = False
         # What is not written yet, and the event loop that will see to it.
-        self._notes: list[AuditEntry] = []
+        self._notes: list[tuple[_Event, AuditEntry]] = []
         self._due_in: asyncio.AbstractEventLoop | None = None
-        # The time of the last record in milliseconds, in words, and its second in words.
-        self._last, self._last_words = -1, ""
-        self._second = (-1, "")
-        self._phrases = _Phrases()
-        # The secrets that these were searched for.
-        self._clean_of = known_forms()
 
     def asked(self, entry: AuditEntry, decision: Decision) -> None:
         """A model asks for a call; `decision` is what policy says. Never raises."""
         entry.decision = decision
         entry.asked_at = self._clock()
-        self._note(entry)
+        self._note("request", entry)
 
     def ended(self, entry: AuditEntry, outcome: str, seconds: float, *, result_bytes: int | None = None) -> None:
         """A call is over, or was never made: `ok`, `error`, `refused`, … Never raises."""
         entry.outcome, entry.seconds, entry.result_bytes = outcome, seconds, result_bytes
         entry.ended_at = self._clock()
-        self._note(entry)
+        self._note("outcome", entry)
 
     def close(self) -> None:
         self.flush()
         with self._lock:
             self._close()
 
-    def _note(self, entry: AuditEntry) -> None:
+    def _note(self, event: _Event, entry: AuditEntry) -> None:
         """Written at once; in an event loop together with others, soon: the call is on its way by then, and does not wait for us."""
-        self._notes.append(entry)
+        self._notes.append((event, entry))
         if self._due_in is None or self._due_in.is_closed():
             # Asked for only then: it is a call of the system.
             try:
@@ -221,20 +158,11 @@ class AuditLog:
                 for listener in self.listeners:
                     listener(record)
 
-    def _lines(self, notes: list[AuditEntry]) -> list[str]:
-        if self._clean_of is not known_forms():
-            # More secrets are known: what was clean may not be.
-            self._clean_of = known_forms()
-            self._phrases.forget()
-        # All of these names at once: looking for secrets costs more by the text than by the letter.
-        names = "\n".join([entry.call.id for entry in notes])
-        are_names_clean = redact(names) == names
+    def _lines(self, notes: list[tuple[_Event, AuditEntry]]) -> list[str]:
         lines: list[str] = []
-        for entry in notes:
+        for event, entry in notes:
             try:
-                if entry.clean_of is not self._clean_of:
-                    self._tell(entry, are_names_clean)
-                lines.append(self._request(entry) if entry.asked_at else self._outcome(entry))
+                lines.append(_line(_record(event, entry)))
             except Exception as error:
                 self._failed(error)
         return lines
@@ -245,36 +173,6 @@ class AuditLog:
             self._failing = True
             reason = error.strerror if isinstance(error, OSError) else type(error).__name__
             _log.warning("The audit trail at %s cannot be written: %s.", self._path, reason)
-
-    def _tell(self, entry: AuditEntry, are_names_clean: bool) -> None:
-        """What the request and the outcome of a call have in common: worked out for the first of them."""
-        text, is_clean = self._phrases.about(entry.call, entry.invocation, entry.tool)
-        name = one_line(entry.call.id, _LONGEST_TEXT)
-        entry.said = f'"call":{_json(name)},{text}'
-        entry.is_clean = is_clean and (are_names_clean or redact(name) == name)
-        entry.clean_of = self._clean_of
-
-    def _request(self, entry: AuditEntry) -> str:
-        assert entry.decision is not None  # set together with the time
-        moment, entry.asked_at = entry.asked_at, 0.0
-        decision, is_clean = self._phrases.decision(entry.decision)
-        line = f'{{"time":"{self._time(moment)}","event":"request",{entry.said},{decision}}}\n'
-        return line if is_clean and entry.is_clean else _masked_line(line)
-
-    def _outcome(self, entry: AuditEntry) -> str:
-        size = "" if entry.result_bytes is None else f',"resultBytes":{entry.result_bytes}'
-        facts = f'"outcome":{_quoted(entry.outcome)},"durationMs":{entry.seconds * 1000:.3f}{size}'
-        line = f'{{"time":"{self._time(entry.ended_at)}","event":"outcome",{entry.said},{facts}}}\n'
-        return line if entry.is_clean else _masked_line(line)
-
-    def _time(self, moment: float) -> str:
-        milliseconds = int(moment * 1000)
-        if milliseconds != self._last:
-            second, rest = divmod(milliseconds, 1000)
-            if second != self._second[0]:
-                self._second = (second, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second)))
-            self._last, self._last_words = milliseconds, f"{self._second[1]}.{rest:03d}Z"
-        return self._last_words
 
     def _append(self, lines: bytes) -> None:
         if not lines:
@@ -336,34 +234,37 @@ def _is_at(path: Path, status: os.stat_result) -> bool:
         return False
 
 
-def _piece(text: str) -> _Piece:
-    return text, redact(text) == text
-
-
-def _json(value: Any) -> str:
-    return to_json(value).decode()
-
-
-@lru_cache(maxsize=_MOST_REPEATED)
-def _quoted(text: str) -> str:
-    """A word, of which there are few."""
-    return _json(text)
-
-
-def _who(agent: str, session: str, tool: str, kind: str, origin: str) -> str:
-    """The members of a record that say who called what."""
-    names = {
-        "agent": one_line(agent, _LONGEST_TEXT),
-        "session": short_hash(session),
+def _record(event: _Event, entry: AuditEntry) -> dict[str, Any]:
+    moment = entry.asked_at if event == "request" else entry.ended_at
+    kind, origin = (entry.tool.kind, entry.tool.origin) if entry.tool is not None else ("unknown", "")
+    record: dict[str, Any] = {
+        "time": _time(moment),
+        "event": event,
+        "call": one_line(entry.call.id, _LONGEST_TEXT),
+        "agent": one_line(entry.invocation.agent, _LONGEST_TEXT),
+        "session": short_hash(entry.invocation.session),
         "kind": kind,
         "origin": one_line(origin, _LONGEST_TEXT),
-        "tool": one_line(tool, _LONGEST_TEXT),
+        "tool": one_line(entry.call.name, _LONGEST_TEXT),
+        "arguments": shape(entry.call.arguments),
     }
-    return _json(names)[1:-1]
+    if event == "outcome":
+        record |= {"outcome": entry.outcome, "durationMs": round(entry.seconds * 1000, 3)}
+        return record if entry.result_bytes is None else {**record, "resultBytes": entry.result_bytes}
+    assert entry.decision is not None  # set together with the time
+    decision = entry.decision
+    return {**record, "allowed": decision.allowed, "rule": decision.rule, "where": decision.where}
 
 
-def _masked_line(line: str) -> str:
-    return f"{_json(_masked(msgspec.json.decode(line)))}\n"
+def _time(moment: float) -> str:
+    second, rest = divmod(int(moment * 1000), 1000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(second))}.{rest:03d}Z"
+
+
+def _line(record: dict[str, Any]) -> str:
+    """A record as a line, without any secret that is known."""
+    line = to_json(record).decode()
+    return (line if redact(line) == line else to_json(_masked(record)).decode()) + "\n"
 
 
 def _masked(value: Any) -> Any:

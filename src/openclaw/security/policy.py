@@ -6,7 +6,6 @@ listed and again when one is called, with the same answer. Knows nothing of wher
 its origin.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
@@ -15,6 +14,7 @@ import msgspec
 from openclaw.config.agents import ToolLayer
 from openclaw.errors import Problem
 from openclaw.tool import Absence, Kind, Tool
+from openclaw.wildcard import matches
 
 # What several names are short for. A tool of a server or a plugin never belongs to a group of native ones, whatever it calls itself.
 _NATIVE_GROUPS = {
@@ -240,14 +240,14 @@ class _Patterns:
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._exact: dict[str, str] = {}
-        self._wild: list[tuple[re.Pattern[str], str]] = []
+        self._wild: list[tuple[str, str]] = []
         self._groups: list[tuple[str, str]] = []
         for written in patterns:
             name = _normal(written)
             if name in _GROUPS:
                 self._groups.append((name, written))
             elif "*" in name:
-                self._wild.append((_wildcard(name), written))
+                self._wild.append((name, written))
             elif name:
                 self._exact.setdefault(name, written)
 
@@ -263,7 +263,7 @@ class _Patterns:
             ):
                 return written
         for pattern, written in self._wild:
-            if pattern.fullmatch(tool.name):
+            if matches(pattern, tool.name):
                 return written
         return None
 
@@ -279,13 +279,6 @@ _GROUPS = frozenset({*_NATIVE_GROUPS, *_KIND_GROUPS})
 def _normal(name: str) -> str:
     name = name.strip().casefold()
     return _ALIASES.get(name, name)
-
-
-def _wildcard(pattern: str) -> re.Pattern[str]:
-    """Anchored at both ends. Each piece is taken at its first place and never moved again, which keeps this linear."""
-    first, *middle, last = (re.escape(piece) for piece in pattern.split("*"))
-    pieces = "".join(f"(?>.*?{piece})" for piece in middle if piece)
-    return re.compile(f"{first}{pieces}.*{last}", re.DOTALL)
 
 
 def _unknown(what: str, name: str, known: Iterable[str], place: str) -> Problem:

@@ -8,7 +8,6 @@ are callables given in: security/policy.py and security/audit.py hold the rules.
 
 import asyncio
 import difflib
-import fnmatch
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Literal, Protocol
@@ -128,7 +127,7 @@ async def invoke(
 
 def unknown(call: ToolCall, offered: Iterable[str], absences: Sequence[Absence]) -> ToolResult:
     """The answer to a call of a tool that is not offered: why it is missing if that is known, and what there is instead."""
-    known = next((absence for absence in absences if fnmatch.fnmatchcase(call.name, absence.name)), None)
+    known = next((absence for absence in absences if absence.covers(call.name)), None)
     if known is not None:
         where = f" ({known.where})" if known.where else ""
         if isinstance(known.reason, OwnWords):

@@ -8,7 +8,6 @@ Both HTTP transports send through it; what an answer holds is theirs to read.
 """
 
 import asyncio
-import calendar
 import time
 from collections.abc import Mapping
 from typing import Final
@@ -18,6 +17,7 @@ import msgspec
 from openclaw.errors import AuthError, HttpStatusError, OpenClawError
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.net.response import Response
+from openclaw.net.retry_after import retry_after
 from openclaw.protocol.authorizer import Authorizer
 from openclaw.protocol.jsonrpc import Failure, Malformed, RequestId, Result, decode
 from openclaw.security.egress import Target, parse_url
@@ -108,7 +108,7 @@ class Endpoint:
                     challenges.add(status)
                     if not is_final:
                         continue
-                pause = retry_after(response.headers.get("retry-after"), time.time()) if status == 429 else None
+                pause = retry_after(response.headers, time.time()) if status == 429 else None
                 if is_final or pause is None or pause > MAX_RETRY_AFTER or waits >= MAX_RATE_LIMIT_WAITS:
                     raise refusal or await self._refusal(response, target)
             finally:
@@ -206,16 +206,3 @@ def is_answer(error: HttpStatusError, id: int | None) -> bool:
 def is_unanswered(error: HttpStatusError, id: int | None) -> bool:
     """Whether a refusal is surely no answer to this request."""
     return error.whole and not is_answer(error, id)
-
-
-def retry_after(value: str | None, now: float) -> float | None:
-    """Seconds to wait, from a Retry-After header in either of its forms; None when there is none to honour."""
-    if not value:
-        return None
-    text = value.strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:9])
-    try:
-        return max(0.0, calendar.timegm(time.strptime(text, "%a, %d %b %Y %H:%M:%S GMT")) - now)
-    except ValueError:
-        return None

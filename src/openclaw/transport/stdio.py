@@ -39,10 +39,6 @@ _PIPE_BYTES = 65536
 # Each write may wake the server, which costs us more than the request; too many in one would leave it idle while we prepare them.
 GATHER_REQUESTS = 32
 GATHER_BYTES = 16 << 10
-# A server that answers at once is waited for awake: to fall asleep and be woken takes as long as its answer. The event loop turns for so
-# many seconds meanwhile, for all who have something to do. A server that takes longer is tried again after so many turns with requests.
-AWAKE = 50e-6
-AWAKE_AGAIN = 64
 # When standard output ends, the exit code follows at once, if there is to be one: on a machine that is very busy a little later.
 _EXIT_CODE_PATIENCE = 0.25
 
@@ -146,17 +142,14 @@ class StdioLink:
         # What waits to be written together with more of this turn of the event loop, and its length.
         self._held: list[bytes] = []
         self._held_bytes = 0
-        # Requests of this turn; none when it has not begun.
-        self._in_turn = 0
-        # Until when we stay awake for an answer (0: we do not), and the turns with requests until we do so again.
-        self._awake_until = 0.0
-        self._asleep = 0
+        # Whether a request was written in this turn already.
+        self._in_turn = False
 
     def post(self, message: Outgoing) -> bool:
         if self._writer.is_full:
             return False
-        self._in_turn += 1
-        if self._in_turn == 1:
+        if not self._in_turn:
+            self._in_turn = True
             self._loop.call_soon(self._end_turn)
             self._write(message)
             return True
@@ -203,24 +196,7 @@ class StdioLink:
 
     def _end_turn(self) -> None:
         self._let_go()
-        posted, self._in_turn = self._in_turn, 0
-        if posted > 1:
-            # Who sends many has enough to do until they are answered.
-            return
-        if self._asleep:
-            self._asleep -= 1
-            return
-        if not self._awake_until:
-            self._loop.call_soon(self._stay_awake)
-        self._awake_until = time.perf_counter() + AWAKE
-
-    def _stay_awake(self) -> None:
-        if not self._awake_until:
-            return
-        if time.perf_counter() < self._awake_until and not self._lost:
-            self._loop.call_soon(self._stay_awake)
-            return
-        self._awake_until, self._asleep = 0.0, AWAKE_AGAIN
+        self._in_turn = False
 
     def _deaf(self) -> LinkLostError:
         """The server takes nothing more."""
@@ -239,7 +215,6 @@ class StdioLink:
         return None
 
     def data(self, data: bytes) -> None:
-        self._awake_until = 0.0
         self.was_heard = True
         lines, is_behind = self._framer.feed(data), bool(self._lines)
         if len(lines) == 1 and not is_behind and isinstance(lines[0], bytes):

@@ -12,10 +12,6 @@ from openclaw.gateway.http import HttpServer
 from openclaw.gateway.port import listen
 
 
-async def no_tool(body: bytes) -> tuple[int, bytes]:
-    return 404, body
-
-
 async def answers(port: int) -> bool:
     try:
         _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -32,7 +28,7 @@ async def test_a_port_that_is_lost_on_the_way_is_said_to_be_lost_and_looked_for_
     home = GatewaySection(bind="127.0.0.2", port=first)
     with socket.create_server(("127.0.0.2", first)), socket.create_server(("127.0.0.1", 0)) as taken:
         port = int(taken.getsockname()[1])
-        server = HttpServer([], GuardRules(tokens=("t",)), no_tool)
+        server = HttpServer([], GuardRules(tokens=("t",)))
         await server.start(home, sockets)
         with pytest.raises(OpenClawError) as refused:
             await server.move(GatewaySection(bind="127.0.0.1", port=port))

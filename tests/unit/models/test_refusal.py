@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openclaw.errors import AddressError, ConnectError, DeadlineError, LinkLostError, ProtocolError
-from openclaw.models.refusal import Reason, Refusal, error_of, quoted, reason_of, refusal_of, retry_after, sentence
+from openclaw.models.refusal import Reason, Refusal, error_of, quoted, reason_of, refusal_of, sentence
 from openclaw.models.spec import ModelEndpoint
 from openclaw.redact import remember
 
@@ -45,27 +45,6 @@ def test_an_error_body_is_read_in_every_shape(body: Any, kind: str, message: str
 @pytest.mark.parametrize("body", [b"", b"<html>", b"null", b"[]", b'{"hello": 1}', b"\xff", b"[" * 10_000])
 def test_what_is_no_error_body_is_not_taken_for_one(body: bytes) -> None:
     assert error_of(body) == ("", "", False)
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({"retry-after": "2"}, 2.0),
-        ({"retry-after": " 1.5 "}, 1.5),
-        ({"retry-after": "-3"}, 0.0),
-        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
-        ({"retry-after": "Sun, 15 Nov 2026 12:00:30 GMT"}, 30.0),
-        ({"retry-after": "Sun, 15 Nov 2026 11:00:00 GMT"}, 0.0),
-        ({"retry-after": "soon"}, None),
-        ({"retry-after": "nan"}, None),
-        ({"retry-after": "inf"}, None),
-        ({}, None),
-    ],
-)
-def test_how_long_to_wait_is_read_as_seconds_milliseconds_or_a_date(
-    headers: dict[str, str], seconds: float | None
-) -> None:
-    assert retry_after(headers, now=NOW) == seconds
 
 
 @pytest.mark.parametrize(

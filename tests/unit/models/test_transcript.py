@@ -21,7 +21,7 @@ from openclaw.content import (
     UserMessage,
 )
 from openclaw.models.tool_form import EMPTY_SCHEMA, accepted_schema, encoded, finished_call
-from openclaw.models.transcript import MOST_REFUSED, NO_RESULT, WORDS, digest, remembering, repaired
+from openclaw.models.transcript import INTERRUPTED, MOST_REFUSED, WORDS, digest, remembering, repaired
 
 
 def call(call_id: str) -> ToolCall:
@@ -48,7 +48,7 @@ def test_a_whole_conversation_stays_as_it_is() -> None:
 
 
 def test_a_call_without_a_result_gets_one_that_says_so() -> None:
-    missing = ToolMessage("2", "read", (Text(NO_RESULT),), is_error=True)
+    missing = ToolMessage("2", "read", (Text(INTERRUPTED),), is_error=True)
     assert repaired([AssistantMessage((call("1"), call("2"))), result("1"), user()]) == [
         AssistantMessage((call("1"), call("2"))),
         result("1"),

@@ -528,12 +528,12 @@ async def test_a_machine_without_a_keychain_says_so(memory: Memory) -> None:
 def test_a_keychain_that_never_answers_does_not_keep_the_process(tmp_path: Path) -> None:
     program = """
 import asyncio, threading
-from openclaw.secrets.aside import aside
+from openclaw.daemon_thread import in_daemon_thread
 
 async def main():
     try:
         async with asyncio.timeout(0.1):
-            await aside(threading.Event().wait)
+            await in_daemon_thread(threading.Event().wait)
     except TimeoutError:
         print("left")
 

@@ -10,13 +10,13 @@ from typing import TypeVar
 import msgspec
 
 from openclaw.config.servers import EngineOptions, ServerSpec
-from openclaw.mcp.glob import first_match
 from openclaw.mcp.tools.definition import Definition, RefusedTool
 from openclaw.mcp.tools.names import Claims, base_name, form_for, may_be_of
 from openclaw.mcp.tools.pins import Change, Upgrade
 from openclaw.mcp.wording import trust_command
 from openclaw.security.external import clean_label
 from openclaw.tool import Absence, OwnWords
+from openclaw.wildcard import first_match
 
 # Tools that are taken over in one step, a few milliseconds: others run in between.
 STEP = 500

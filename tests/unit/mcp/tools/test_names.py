@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openclaw.config.servers import EngineOptions, ServerSpec
-from openclaw.mcp.glob import first_match, matches
 from openclaw.mcp.tools.names import Claims, base_name, form_for, may_be_of, typed_name
 
 
@@ -110,36 +109,6 @@ def test_a_tools_usual_name_may_always_be_of_its_server(form, prefix, tool) -> N
 def test_a_name_with_another_prefix_is_of_another_server() -> None:
     assert not may_be_of("prefix__tool", "git", "gitlab__log")
     assert not may_be_of("mcp_prefix_tool", "git", "git_log")
-
-
-@pytest.mark.parametrize(
-    ("pattern", "text", "fits"),
-    [
-        ("read_*", "read_file", True),
-        ("read_*", "unread_file", False),
-        ("*", "", True),
-        ("a*b*c", "a-b-b-c", True),
-        ("a*b*c", "acb", False),
-        ("ab*ba", "aba", False),
-        ("Read", "read", False),
-        ("file:///docs/*.md", "file:///docs/deep/a.md", True),
-        ("a?[b]", "a?[b]", True),
-    ],
-)
-def test_a_star_stands_for_any_run_and_nothing_else_is_special(pattern, text, fits) -> None:
-    assert matches(pattern, text) is fits
-
-
-@settings(max_examples=200)
-@given(st.text(alphabet="ab*", max_size=8), st.text(alphabet="ab", max_size=12))
-def test_matching_agrees_with_a_regular_expression(pattern, text) -> None:
-    expression = ".*".join(re.escape(piece) for piece in pattern.split("*"))
-    assert matches(pattern, text) == bool(re.fullmatch(expression, text))
-
-
-def test_the_first_matching_pattern_is_named() -> None:
-    assert first_match(["x", "re*", "*"], "read") == "re*"
-    assert first_match([], "read") is None
 
 
 @pytest.mark.parametrize(

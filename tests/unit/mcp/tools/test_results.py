@@ -273,7 +273,6 @@ def bridged(name="get", **fields) -> Tool:
     return tool_of(ToolEntry("web__get", ServerSpec("web"), definition), idle)
 
 
-@pytest.mark.requirement("000-17-approval")
 @pytest.mark.requirement("000-6.5-schema")
 @pytest.mark.requirement("001-FR-2-parameters")
 @pytest.mark.requirement("002-3.5-description")

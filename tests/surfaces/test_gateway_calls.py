@@ -1,4 +1,4 @@
-"""Plain tool calls at a running gateway: the short way gives what the long way gives."""
+"""Tool calls over a connection that is kept, byte for byte: what programs do that call a tool again and again."""
 
 import asyncio
 import json
@@ -55,26 +55,58 @@ async def caller(gateway: Running) -> AsyncIterator[Caller]:
         writer.close()
 
 
-def without_ids(answer: tuple[int, dict[str, str], Any]) -> tuple[int, dict[str, str], str]:
-    """An answer whose frames have no ids: each is new."""
-    status, fields, body = answer
-    return status, fields, json.dumps(body).split('id=\\"')[0]
+async def test_requests_that_come_at_once_are_answered_in_their_order(gateway: Running) -> None:
+    async with caller(gateway) as one:
+        one.ask("part__slow", seconds=0.1)
+        one.ask("part__nothing")
+        one.ask("part__echo", text="last")
+        answers = [await one.answer() for _ in range(3)]
+    assert [status for status, _, _ in answers] == [200, 404, 200]
+    assert "last" in str(answers[2][2])
+
+
+async def test_every_answer_says_that_it_is_not_to_be_kept(gateway: Running) -> None:
+    async with caller(gateway) as one:
+        for tool in ("part__echo", "part__nothing"):
+            one.ask(tool, text="hi")
+            _, fields, _ = await one.answer()
+            fields.pop("Content-Length")
+            assert fields == {
+                "Content-Type": "application/json",
+                "Server": "openclaw",
+                "Cache-Control": "no-store",
+                "X-Content-Type-Options": "nosniff",
+            }
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [("part__echo", {"text": "hi"}), ("part__echo", {"text": 1}), ("part__nothing", {}), ("part__fail", {})],
+    "more",
+    [
+        "Content-Length: 2",
+        "Transfer-Encoding: chunked",
+        "Host: evil.example",
+        "Authorization: Bearer other",
+        "Accept : a",
+        "Accept: a\x00b",
+        "Accept: a\rb",
+        "no field",
+    ],
 )
-async def test_the_short_way_answers_as_the_long_way_does(
-    gateway: Running, tool: str, arguments: dict[str, Any]
-) -> None:
-    await gateway.post("/v1/tools/invoke", {"tool": "part__echo", "arguments": {"text": "the server is up"}})
+async def test_a_request_that_could_be_read_in_two_ways_is_refused(gateway: Running, more: str) -> None:
     async with caller(gateway) as one:
-        one.ask(tool, **arguments)
-        short = await one.answer()
-        # A field nobody knows makes it a request for aiohttp.
-        one.ask(tool, "X-Other: 1", **arguments)
-        assert without_ids(short) == without_ids(await one.answer())
+        one.ask("part__echo", more, text="hi")
+        head = (await one.reader.readuntil(b"\r\n\r\n")).decode()
+    assert head.split()[1] in ("400", "401", "403")
+
+
+async def test_a_caller_who_leaves_ends_the_call(gateway: Running) -> None:
+    async with caller(gateway) as one:
+        one.ask("part__hang")
+        while not gateway.gateway.http.busy:
+            await asyncio.sleep(0)
+    async with asyncio.timeout(HANG_GUARD):
+        while gateway.gateway.http.busy:
+            await asyncio.sleep(0)
 
 
 async def test_a_wrong_token_is_refused_on_the_same_connection(gateway: Running) -> None:
@@ -90,7 +122,7 @@ async def test_a_wrong_token_is_refused_on_the_same_connection(gateway: Running)
         )
 
 
-async def test_plain_calls_are_counted_with_the_others(gateway: Running) -> None:
+async def test_calls_are_counted(gateway: Running) -> None:
     async with caller(gateway) as one:
         for _ in range(2):
             one.ask("part__echo", text="hi")
@@ -99,7 +131,7 @@ async def test_plain_calls_are_counted_with_the_others(gateway: Running) -> None
     assert 'openclaw_http_requests_total{route="/v1/tools/invoke",status="200"} 2' in metrics
 
 
-async def test_a_gateway_that_stops_lets_a_plain_call_finish_and_closes_the_connection(gateway: Running) -> None:
+async def test_a_gateway_that_stops_lets_a_call_finish_and_closes_the_connection(gateway: Running) -> None:
     async with caller(gateway) as busy, caller(gateway) as idle:
         idle.ask("part__echo", text="hi")
         await idle.answer()
@@ -112,7 +144,7 @@ async def test_a_gateway_that_stops_lets_a_plain_call_finish_and_closes_the_conn
         assert (await busy.reader.read(), await idle.reader.read()) == (b"", b"")
 
 
-async def test_a_token_that_is_no_longer_good_cuts_a_plain_call_off(tmp_path: Path) -> None:
+async def test_a_token_that_is_no_longer_good_cuts_a_call_off(tmp_path: Path) -> None:
     config = {"mcp": {"servers": {"part": stdio_server()}}}
     with home(tmp_path, {**config, "gateway": {"port": 0, "auth": {"token": "first-token-of-all"}}}) as place:
         async with running(place) as gateway, caller(gateway) as one:

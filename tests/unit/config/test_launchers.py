@@ -2,7 +2,7 @@
 
 import pytest
 
-from openclaw.commands.launchers import unpinned
+from openclaw.config.launchers import unpinned
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,8 @@ from openclaw.commands.launchers import unpinned
         ("uvx --from git+https://example.com/server mcp-server", []),
         ("uv tool run mcp-server-time", ["mcp-server-time"]),
         ("uv run server.py", []),
+        ("uv --offline tool run mcp-server-time", ["mcp-server-time"]),
+        ("docker run -i some/image", []),
         ("python server.py", []),
         ("", []),
     ],

@@ -1,7 +1,6 @@
-"""The one wildcard of tool filters and resource injection: `*` stands for any run of characters, everything else for itself.
+"""The one wildcard there is: `*` stands for any run of characters, everything else for itself.
 
-Case-sensitive, anchored at both ends, and linear in practice: names and URIs come from servers, so no regular expression is
-built from or run over them.
+Case-sensitive, anchored at both ends, and linear: names come from servers, so no regular expression is built from or run over them.
 """
 
 from collections.abc import Iterable

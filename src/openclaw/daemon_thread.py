@@ -1,7 +1,7 @@
-"""Blocking calls of other libraries (keychains, cloud SDKs, files on a network), out of the event loop's way.
+"""Blocking calls (name servers, keychains, cloud SDKs, files on a network), out of the event loop's way.
 
 Each runs in a daemon thread of its own: one that never comes back, as with a keychain that waits for a person, holds up neither the loop
-nor the end of the process. The pool behind `asyncio.to_thread` is joined at exit, and so would.
+nor another call nor the end of the process. The pool behind `asyncio.to_thread` is joined at exit, and so would.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-async def aside(call: Callable[[], T]) -> T:
+async def in_daemon_thread(call: Callable[[], T]) -> T:
     """The result of `call`, run in a thread. When the caller is cancelled (a deadline), the thread is left to itself."""
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[T] = loop.create_future()
@@ -32,5 +32,5 @@ async def aside(call: Callable[[], T]) -> T:
             # The loop has ended meanwhile: nobody is waiting.
             pass
 
-    threading.Thread(target=work, name="openclaw-aside", daemon=True).start()
+    threading.Thread(target=work, name="openclaw-blocking", daemon=True).start()
     return await outcome
