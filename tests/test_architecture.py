@@ -27,6 +27,7 @@ ROWS: list[list[str]] = [
         "content",
         "redact",
         "log",
+        "conversation",
         "tool",
     ],
     ["protocol", "plain_schema", "schema", "ranking"],
