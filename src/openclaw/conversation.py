@@ -10,15 +10,16 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-# What a surface may be able to show: a choice about a call, a form, an address to visit, a sign-in to a server.
-QuestionKind = Literal["approval", "form", "url", "sign-in"]
+# What a surface may be able to show: a line to type, a choice about a call, a form, an address to visit, a sign-in to a server.
+QuestionKind = Literal["line", "approval", "form", "url", "sign-in"]
 
 
 class Question(msgspec.Struct, frozen=True):
     """Something to ask a person. `asker` is the server that asks, empty when it is us; `call` the id of the call it belongs to.
 
-    `text` of a server is a stranger's: it is shown as its words. `server` is the one to sign in to; `since` the moment (monotonic) at
-    which a sign-in was missing.
+    `text` of a server is a stranger's: it is shown as its words. `options` are the ways to say yes to an approval ("once", "always"); there
+    is always a no beside them, and without any it is a plain yes or no. `schema` is the JSON Schema of a form. `server` is the one to sign
+    in to; `since` the moment (monotonic) at which a sign-in was missing.
     """
 
     kind: QuestionKind
@@ -33,7 +34,10 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """`cancel` is also what it comes to when nobody answers: never `decline`, which is somebody's word."""
+    """`cancel` is also what it comes to when nobody answers: never `decline`, which is somebody's word.
+
+    `content` of an accepted question: `{"line": …}`, `{"option": …}` of an approval that has options, the fields of a form.
+    """
 
     action: Literal["accept", "decline", "cancel"]
     content: Mapping[str, Any] = msgspec.field(default_factory=dict)
