@@ -20,7 +20,8 @@ from openclaw.errors import (
     UsageError,
 )
 from openclaw.protocol.jsonrpc import Request, encode_error, encode_notification, encode_request, encode_result
-from openclaw.transport.base import Link, Outgoing, Sink, TransportKind
+from openclaw.protocol.transports import STREAMABLE_HTTP, TransportFacts
+from openclaw.transport.base import Link, Outgoing, Sink
 from openclaw.transport.connection import MAX_ANSWERING, SEND_PATIENCE, Connection
 from openclaw.transport.memory import MemoryTransport, pair
 from parts.loops import ShiftedLoop, own_clock
@@ -435,7 +436,7 @@ async def test_what_the_transport_reports_of_one_request_ends_that_one() -> None
 class SlowSend:
     """A transport whose `send` lasts as long as the exchange, as HTTP's does."""
 
-    kind: TransportKind = "streamable-http"
+    facts: TransportFacts = STREAMABLE_HTTP
     pid: int | None = None
     mcp_session_id: str | None = None
     session_is_doubtful = False

@@ -12,6 +12,7 @@ from openclaw.errors import ConnectError, DeadlineError, ProtocolError
 from openclaw.protocol import eras
 from openclaw.protocol.eras import Agreement, Reopen
 from openclaw.protocol.jsonrpc import Request, parse
+from openclaw.protocol.transports import STDIO
 from openclaw.transport.base import Transport
 from openclaw.transport.connection import Connection
 from openclaw.transport.handshake import shake_hands
@@ -26,7 +27,7 @@ async def agree(
     transport: Transport, stack: AsyncExitStack, *, known: str = "", timeout: float = LONG
 ) -> tuple[Agreement, Connection, int]:
     """The agreement with a server, the connection it was reached on, and how many connections that took."""
-    plan = eras.negotiate(transport.kind, known=known)
+    plan = eras.negotiate(transport.facts, known=known)
     opened = 0
     while True:
         opened += 1
@@ -36,7 +37,7 @@ async def agree(
             if isinstance(outcome, Agreement):
                 stack.push_async_exit(attempt.pop_all())
                 return outcome, connection, opened
-            assert outcome == Reopen("stdio", "the server exited when it was asked for its version")
+            assert outcome == Reopen(STDIO, "the server exited when it was asked for its version")
 
 
 async def meet(*options: str, known: str = "") -> tuple[str, int, Any]:

@@ -57,7 +57,7 @@ async def test_the_official_sdk_understands_us(kind: str, known: str, agreed: st
         )
         progress: list[float] = []
         async with Connection(transport) as connection:
-            agreement = await shake_hands(connection, eras.negotiate(transport.kind, known=known), timeout=30)
+            agreement = await shake_hands(connection, eras.negotiate(transport.facts, known=known), timeout=30)
             assert isinstance(agreement, Agreement)
 
             async def call(tool: str, **arguments: Any) -> str:

@@ -54,7 +54,7 @@ class Credentials:
     def authorizer(self, spec: ServerSpec) -> BearerAuthorizer | None:
         """Who answers for the credentials of a server; None when they are fixed (`apiKey`, an Authorization header) or it has no URL."""
         fixed = spec.api_key or any(name.lower() == "authorization" for name, _ in spec.headers)
-        if fixed or not spec.url or spec.transport == "stdio":
+        if fixed or not spec.url or spec.facts.is_process:
             return None
         return BearerAuthorizer(spec, self._dependencies)
 

@@ -37,7 +37,7 @@ async def probe(spec: ServerSpec, url: str, network: ClientOptions) -> Heard:
     tls = TlsOptions(spec.ssl_verify, spec.ca_cert, spec.client_cert, spec.client_key)
     async with HttpClient(replace(network, rules=OPERATOR, tls=tls)) as client:
         heard = Heard(_NOT_THIS_WAY[0])
-        if spec.transport != "sse":
+        if not spec.facts.is_legacy:
             heard = await _ask(client, url, _BODY)
         return await _ask(client, url, None) if heard.status in _NOT_THIS_WAY else heard
 

@@ -277,7 +277,7 @@ def _server(status: ServerStatus, spec: ServerSpec, no_program: ProcessError | N
     if status.state in ("failed", "unreachable", "restarting"):
         # What a program said before it ended tells more than how it ended.
         logs = command("logs", status.name, status.owner)
-        return Check(what, "failed", wrong, f"Look: {logs if status.transport == 'stdio' else look}")
+        return Check(what, "failed", wrong, f"Look: {logs if spec.facts.is_process else look}")
     if status.state == "starting":
         return Check(what, "warning", wrong, f"Look: {look}")
     said = clean_label(f"{shown.rstrip('.')}, {tool_count(status.tools)}", 500)

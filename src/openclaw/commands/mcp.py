@@ -182,14 +182,14 @@ async def status(context: Context, parsed: Parsed) -> int:
 
 async def _last_words(manager: Manager, status: ServerStatus, agent: str) -> str:
     """The last lines that a program which did not start wrote to standard error: mostly they say what it lacks."""
-    if status.state not in ("restarting", "failed") or status.transport != "stdio":
+    if status.state not in ("restarting", "failed"):
         return ""
     try:
         spec = manager.server(status.name, agent).spec
     except UsageError:
         # A server that cannot be started as it is configured has written nothing.
         return ""
-    return await asyncio.to_thread(manager.stderr_log.error_line, spec)
+    return await asyncio.to_thread(manager.stderr_log.error_line, spec) if spec.facts.is_process else ""
 
 
 async def _reached(manager: Manager, name: str, agent: str) -> None:

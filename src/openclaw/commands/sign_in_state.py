@@ -26,8 +26,6 @@ async def with_sign_ins(
     engine: Engine, found: Sequence[ServerStatus], *, patience: float = PATIENCE
 ) -> list[ServerStatus]:
     """The same servers, those that a person can sign in to with how that stands, if it can be read within `patience` seconds."""
-    if not any(status.auth in ("none", "oauth") and status.transport != "stdio" for status in found):
-        return list(found)
     specs = {
         (spec.name, spec.owner): spec for name in agent_ids(engine.config) for spec in server_specs(engine.config, name)
     }
@@ -44,7 +42,7 @@ async def with_sign_ins(
 
 
 async def _with(engine: Engine, status: ServerStatus, spec: ServerSpec | None) -> ServerStatus:
-    if spec is None or not spec.url or status.auth not in ("none", "oauth"):
+    if spec is None or not spec.url or spec.facts.is_process or status.auth not in ("none", "oauth"):
         return status
     if status.state == "needs-auth":
         return replace(status, auth="oauth")

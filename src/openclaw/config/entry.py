@@ -9,6 +9,8 @@ from typing import Annotated, ClassVar, Literal
 import msgspec
 from msgspec import Meta, field
 
+from openclaw.protocol.transports import TransportName
+
 
 def about(description: str) -> Meta:
     return Meta(description=description)
@@ -23,7 +25,6 @@ def keys(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-TransportName = Literal["stdio", "streamable-http", "sse"]
 Milliseconds = Annotated[float, Meta(ge=0)]
 Timeout = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=0)]

@@ -22,7 +22,6 @@ from openclaw.config.entry import (
     PluginConfig,
     SecretRef,
     ServerEntry,
-    TransportName,
     Value,
     address_of,
     argv_of,
@@ -35,6 +34,7 @@ from openclaw.config.loaded import Config
 from openclaw.config.rules import entry_faults
 from openclaw.config.sections import AgentSettings, Root
 from openclaw.errors import ConfigError, Problem
+from openclaw.protocol.transports import TRANSPORTS, TransportFacts, TransportName
 from openclaw.redact import MASK, SECRET_SCHEME
 
 _log = logging.getLogger(__name__)
@@ -79,6 +79,7 @@ class ServerSpec(msgspec.Struct, frozen=True, eq=False):
     # Why it cannot start (an unset ${VAR}, for one); empty when nothing is wrong with the entry itself.
     fault: str = ""
 
+    # The first to try.
     transport: TransportName = "stdio"
     command: str = ""
     args: tuple[str, ...] = ()
@@ -119,6 +120,11 @@ class ServerSpec(msgspec.Struct, frozen=True, eq=False):
     tool_exclude: tuple[str, ...] = ()
     inject_resources: tuple[str, ...] = ()
     resources_max_bytes: int = 64 * 1024
+
+    @property
+    def facts(self) -> TransportFacts:
+        """What is true of the transport that is tried first."""
+        return TRANSPORTS[self.transport]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ServerSpec) and _compared(self) == _compared(other)

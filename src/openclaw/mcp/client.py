@@ -89,10 +89,8 @@ class Client:
     ) -> None:
         self.connection = connection
         self.agreement = agreement
-        # Requests of the newest revision repeat over HTTP, in headers, what they are about.
-        self.mirrors = agreement.modern and connection.link.kind == "streamable-http"
-        # Only over HTTP can the other side forget us and still be there, and only there are requests named in headers.
-        self._has_sessions = connection.link.kind == "streamable-http"
+        self.mirrors = agreement.modern and connection.link.facts.mirrors_headers
+        self._has_sessions = connection.link.facts.has_sessions
         self._server = server
         self._renew = renew
         self._handlers = handlers

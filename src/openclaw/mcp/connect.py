@@ -24,10 +24,11 @@ from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.status import auth_of
 from openclaw.process.environment import child_environment, say_refused
 from openclaw.protocol.authorizer import Authorizer, StaticAuthorizer
-from openclaw.protocol.eras import Agreement, Kind, Plan, Reopen, negotiate, other_transport
+from openclaw.protocol.eras import Agreement, Plan, Reopen, negotiate, other_transport
 from openclaw.protocol.jsonrpc import Request, parse
+from openclaw.protocol.transports import TRANSPORTS, TransportFacts
 from openclaw.redact import SECRET_SCHEME, remember, remember_guess
-from openclaw.transport.base import Transport, TransportKind
+from openclaw.transport.base import Transport
 from openclaw.transport.connection import Connection, OnNotification, Report
 from openclaw.transport.handshake import shake_hands
 from openclaw.transport.stdio import StdioTransport
@@ -81,11 +82,11 @@ async def connect(
     listener: Listener,
     *,
     revision: str = "",
-    kind: str = "",
+    transport: str = "",
     fetches: bool = False,
     leaves: bool = False,
 ) -> Client:
-    """A negotiated client, which lives until `stack` is closed. `revision` and `kind` are what worked the last time.
+    """A negotiated client, which lives until `stack` is closed. `revision` and `transport` are what worked the last time.
 
     Raises ConnectError, ProcessError, HttpStatusError, AuthError, SecretError or ProtocolError when there is none to be had within
     the spec's connect timeout, or the time to fetch it when it `fetches`; what was opened on the way is closed with the stack as well,
@@ -96,7 +97,7 @@ async def connect(
     opened = await stack.enter_async_context(AsyncExitStack())
     try:
         async with asyncio.timeout(patience):
-            return await attempt.establish(opened, revision, kind)
+            return await attempt.establish(opened, revision, transport)
     except TimeoutError:
         raise ConnectError(
             f"The server did not come up within {patience:g} s.",
@@ -114,20 +115,20 @@ class _Attempt:
         self._dependencies = dependencies
         self._listener = listener
 
-    async def establish(self, stack: AsyncExitStack, revision: str, kind: str) -> Client:
+    async def establish(self, stack: AsyncExitStack, revision: str, known: str) -> Client:
         given = self._spec
         # Whoever signs in looks its own values up when it needs them: one that was rotated meanwhile is seen without connecting anew.
         found = await resolved(given, self._dependencies.resolve, self._dependencies.environ)
         self._spec = spec = replace(found, auth=given.auth)
-        transport = self._transport(_first_kind(spec, kind))
-        plan = self._plan(transport.kind, revision)
+        transport = self._transport(_first(spec, known))
+        plan = self._plan(transport.facts, revision)
         may_switch = True
         while True:
             try:
                 connection = await self._open(stack, transport)
             except HttpStatusError as error:
                 # HTTP+SSE finds out while it opens that this is no such server.
-                other = other_transport(transport.kind, error) if may_switch else None
+                other = other_transport(transport.facts, error) if may_switch else None
                 if other is None:
                     raise
                 transport, plan, may_switch = self._transport(other), self._plan(other, ""), False
@@ -136,18 +137,18 @@ class _Attempt:
             if isinstance(outcome, Agreement):
                 return self._client(connection, outcome)
             await stack.aclose()
-            transport, may_switch = self._transport(outcome.kind), False
+            transport, may_switch = self._transport(outcome.transport), False
 
-    def _plan(self, kind: Kind, revision: str) -> Plan:
-        return negotiate(kind, known=revision, capabilities=self._dependencies.handlers.capabilities())
+    def _plan(self, facts: TransportFacts, revision: str) -> Plan:
+        return negotiate(facts, known=revision, capabilities=self._dependencies.handlers.capabilities())
 
-    def _transport(self, kind: TransportKind) -> Transport:
+    def _transport(self, facts: TransportFacts) -> Transport:
         given = self._dependencies.make_transport(self._spec)
         if given is not None:
             return given
-        if kind == "stdio":
+        if facts.is_process:
             return _stdio(self._spec, self._dependencies, self._listener, self._fetch_seconds)
-        return _over_http(kind, self._spec, self._dependencies)
+        return _over_http(facts, self._spec, self._dependencies)
 
     async def _open(self, stack: AsyncExitStack, transport: Transport) -> Connection:
         connection = Connection(
@@ -169,7 +170,7 @@ class _Attempt:
             connection.use_meta({**connection.meta, _LOG_LEVEL: "info"})
 
         async def renew() -> Agreement:
-            plan = self._plan(connection.link.kind, agreement.version)
+            plan = self._plan(connection.link.facts, agreement.version)
             outcome = await shake_hands(connection, plan, timeout=spec.connect_timeout)
             if isinstance(outcome, Reopen):
                 raise LinkLostError("The server no longer speaks the way it did.", maybe_sent=False)
@@ -187,11 +188,10 @@ class _Attempt:
         )
 
 
-def _first_kind(spec: ServerSpec, known: str) -> TransportKind:
+def _first(spec: ServerSpec, known: str) -> TransportFacts:
     """The transport to try first: the one that worked, where the spec leaves a choice, else the one it names."""
-    if spec.transport != "stdio" and known in ("streamable-http", "sse"):
-        return known  # type: ignore[return-value]
-    return spec.transport
+    named = spec.facts
+    return TRANSPORTS[named.alternative] if named.alternative and known == named.alternative else named
 
 
 async def resolved(spec: ServerSpec, resolve: Resolve, environ: Mapping[str, str] = {}) -> ServerSpec:
@@ -240,7 +240,7 @@ def _stdio(spec: ServerSpec, dependencies: Dependencies, listener: Listener, fet
     )
 
 
-def _over_http(kind: TransportKind, spec: ServerSpec, dependencies: Dependencies) -> Transport:
+def _over_http(facts: TransportFacts, spec: ServerSpec, dependencies: Dependencies) -> Transport:
     # Loaded when first needed: who runs stdio servers only does not pay for an HTTP client.
     from openclaw.net.client import ClientOptions
     from openclaw.net.proxy import ProxyRules
@@ -258,7 +258,7 @@ def _over_http(kind: TransportKind, spec: ServerSpec, dependencies: Dependencies
     destination = Destination(
         spec.url, options, dict(spec.headers), _authorizer(spec, dependencies), spec.max_message_bytes
     )
-    if kind == "sse":
+    if facts.is_legacy:
         from openclaw.transport.legacy_sse import LegacySseTransport
 
         return LegacySseTransport(destination)

@@ -8,13 +8,14 @@ answered first decides: a silent old server costs one short wait, and a modern o
 """
 
 from collections.abc import Generator, Mapping
-from typing import Any, Literal, assert_never
+from typing import Any, assert_never
 
 import msgspec
 from msgspec import Raw
 
 from openclaw.errors import ConnectError, HttpStatusError, ProtocolError, RpcError, TransportError
 from openclaw.protocol.jsonrpc import METHOD_NOT_FOUND, parse
+from openclaw.protocol.transports import TRANSPORTS, TransportFacts
 from openclaw.version import __version__
 
 MODERN = ("2026-07-28",)
@@ -33,8 +34,6 @@ PROBE_PATIENCE = 2.0
 LONG_PATIENCE = 10.0
 # A modern server may name another version than the first one offered; twice is a server that cannot make up its mind.
 _MAX_PROBES = 2
-
-Kind = Literal["stdio", "streamable-http", "sse", "memory"]
 
 DISCOVER = "server/discover"
 INITIALIZE = "initialize"
@@ -96,9 +95,9 @@ class Confirm(msgspec.Struct, frozen=True):
 
 
 class Reopen(msgspec.Struct, frozen=True):
-    """Close this connection, open one of this kind, and go on with the plan there."""
+    """Close this connection, open one over this transport, and go on with the plan there."""
 
-    kind: Kind
+    transport: TransportFacts
     reason: str
 
 
@@ -151,24 +150,26 @@ Outcome = MethodReply | MethodRefusal | Silence | Loss
 Plan = Generator[Step, Outcome | None, Agreement]
 
 
-def other_transport(kind: Kind, error: HttpStatusError, *, modern_body: bool = False) -> Kind | None:
+def other_transport(
+    transport: TransportFacts, error: HttpStatusError, *, modern_body: bool = False
+) -> TransportFacts | None:
     """Which HTTP transport to try instead, after this refusal. Never after 401, 403, 429 or 5xx."""
-    if error.status not in (400, 404, 405) or modern_body:
+    if error.status not in (400, 404, 405) or modern_body or transport.alternative is None:
         return None
-    return {"streamable-http": "sse", "sse": "streamable-http"}.get(kind)  # type: ignore[return-value]
+    return TRANSPORTS[transport.alternative]
 
 
-def negotiate(kind: Kind, *, known: str = "", capabilities: Mapping[str, Any] | None = None) -> Plan:
+def negotiate(transport: TransportFacts, *, known: str = "", capabilities: Mapping[str, Any] | None = None) -> Plan:
     """The plan for one server. `known` is the version agreed with the same spec before; it is tried first.
 
     Raises ProtocolError, ConnectError or HttpStatusError when there is no agreement.
     """
-    return _Negotiation(kind, capabilities or {}).plan(known)
+    return _Negotiation(transport, capabilities or {}).plan(known)
 
 
 class _Negotiation:
-    def __init__(self, kind: Kind, capabilities: Mapping[str, Any]) -> None:
-        self._kind = kind
+    def __init__(self, transport: TransportFacts, capabilities: Mapping[str, Any]) -> None:
+        self._transport = transport
         self._capabilities = capabilities
         self._probes = 0
         # Questions that may still be answered.
@@ -178,11 +179,11 @@ class _Negotiation:
         self._reopened = False
 
     def plan(self, known: str) -> Plan:
-        if self._kind == "sse" or (known and not is_modern(known)):
+        if self._transport.is_legacy or (known and not is_modern(known)):
             return (yield from self._legacy_first())
         yield self._probe(known if known in MODERN else MODERN[0])
-        over_http = self._kind == "streamable-http"
-        return (yield from self._converse(LONG_PATIENCE if known or over_http else PROBE_PATIENCE))
+        is_patient = known or self._transport.always_answers
+        return (yield from self._converse(LONG_PATIENCE if is_patient else PROBE_PATIENCE))
 
     def _legacy_first(self) -> Plan:
         """HTTP+SSE is older than the probe; and a server that was old the last time is asked the old way."""
@@ -281,14 +282,14 @@ class _Negotiation:
         elif self._probing:
             # A modern server that was slow to start: the answer to the probe is on its way.
             return
-        elif self._probes == 0 and self._kind != "sse" and (refusal.http is None or _is_modern_body(refusal)):
+        elif self._probes == 0 and not self._transport.is_legacy and (refusal.http is None or _is_modern_body(refusal)):
             # The server was old the last time we met.
             yield self._probe(MODERN[0])
         elif refusal.http is not None and not self._reopened:
-            kind = other_transport(self._kind, refusal.http, modern_body=_is_modern_body(refusal))
-            if kind is None:
+            other = other_transport(self._transport, refusal.http, modern_body=_is_modern_body(refusal))
+            if other is None:
                 raise refusal.raised()
-            yield from self._reopen(kind, f"HTTP {refusal.http.status} to initialize")
+            yield from self._reopen(other, f"HTTP {refusal.http.status} to initialize")
         else:
             raise refusal.raised()
 
@@ -296,14 +297,14 @@ class _Negotiation:
         """Some servers exit on the probe. They get a second life, in which they are asked the old way only."""
         if self._probes == 0 or self._reopened:
             raise ConnectError(loss.error.message, hint=loss.error.hint)
-        yield from self._reopen(self._kind, "the server exited when it was asked for its version")
+        yield from self._reopen(self._transport, "the server exited when it was asked for its version")
 
-    def _reopen(self, kind: Kind, reason: str) -> Generator[Step, Outcome | None, None]:
+    def _reopen(self, transport: TransportFacts, reason: str) -> Generator[Step, Outcome | None, None]:
         self._reopened = True
-        self._kind = kind
+        self._transport = transport
         self._probing = self._initializing = False
         self._offered.clear()
-        yield Reopen(kind, reason)
+        yield Reopen(transport, reason)
         yield self._initialize()
 
 

@@ -9,18 +9,17 @@ Owns no JSON-RPC correlation (connection.py does) and no lifecycle (mcp/server/s
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Literal, Protocol
+from typing import Protocol
 
 import msgspec
 
 from openclaw.errors import TransportError
+from openclaw.protocol.transports import TransportFacts
 
 # A message of so many bytes takes long enough to be put together, read and used that others would notice if it were done in one go.
 LARGE = 8 << 20
 # Seconds between those steps, in which everybody who is ready has a turn.
 PAUSE = 0.001
-
-TransportKind = Literal["stdio", "streamable-http", "sse", "memory"]
 
 
 class Outgoing(msgspec.Struct, frozen=True):
@@ -63,7 +62,7 @@ class Sink(Protocol):
 
 
 class Link(Protocol):
-    kind: TransportKind
+    facts: TransportFacts
     # The process id of a stdio server.
     pid: int | None
     # The MCP session id of a legacy HTTP server: a secret, never logged whole.
@@ -101,7 +100,7 @@ class Link(Protocol):
 
 
 class Transport(Protocol):
-    kind: TransportKind
+    facts: TransportFacts
 
     def open(self, sink: Sink) -> AbstractAsyncContextManager[Link]:
         """Raises ConnectError (nothing was sent) or ProcessError when it cannot start."""

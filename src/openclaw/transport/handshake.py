@@ -2,11 +2,11 @@
 
 Decides nothing: `protocol/eras.py` does. Whoever owns the connections runs one plan over as many of them as it asks for:
 
-    plan = eras.negotiate(transport.kind, known=...)
+    plan = eras.negotiate(transport.facts, known=...)
     while True:
         async with Connection(transport) as connection:
             outcome = await shake_hands(connection, plan, timeout=30.0)
-            if isinstance(outcome, eras.Reopen): pick the transport of that kind, and open again
+            if isinstance(outcome, eras.Reopen): make the transport that it names, and open again
 """
 
 import asyncio
@@ -89,7 +89,7 @@ async def _ask(connection: Connection, step: Ask, timeout: float) -> Outcome:
     except LinkLostError as error:
         if connection.is_lost:
             return Loss(error)
-        if connection.link.kind != "stdio":
+        if not connection.link.facts.is_process:
             raise
         # A process that takes no more input is on its way out, and how it ended says more.
         ended = await connection.wait_lost()

@@ -25,7 +25,8 @@ from openclaw.errors import (
 from openclaw.net.client import HttpClient
 from openclaw.net.response import Response
 from openclaw.protocol.headers import standard_headers
-from openclaw.transport.base import LARGE, PAUSE, Outgoing, Sink, TransportKind
+from openclaw.protocol.transports import STREAMABLE_HTTP, TransportFacts
+from openclaw.transport.base import LARGE, PAUSE, Outgoing, Sink
 from openclaw.transport.endpoint import (
     GET_HEADERS,
     POST_HEADERS,
@@ -58,7 +59,7 @@ _SESSION_ID = re.compile(r"[\x21-\x7e]{1,1024}")
 class HttpTransport:
     """A recipe for links to one server."""
 
-    kind: TransportKind = "streamable-http"
+    facts: TransportFacts = STREAMABLE_HTTP
 
     def __init__(self, destination: Destination) -> None:
         self._destination = destination
@@ -76,7 +77,7 @@ class HttpTransport:
 
 
 class HttpLink:
-    kind: TransportKind = "streamable-http"
+    facts: TransportFacts = STREAMABLE_HTTP
     pid: int | None = None
 
     def __init__(self, endpoint: Endpoint, sink: Sink, max_message_bytes: int) -> None:

@@ -21,8 +21,9 @@ from openclaw.errors import (
 )
 from openclaw.net.client import HttpClient
 from openclaw.net.response import Response
+from openclaw.protocol.transports import LEGACY_SSE, TransportFacts
 from openclaw.security.egress import parse_url
-from openclaw.transport.base import Outgoing, Sink, TransportKind
+from openclaw.transport.base import Outgoing, Sink
 from openclaw.transport.endpoint import GET_HEADERS, POST_HEADERS, Destination, Endpoint, is_answer
 from openclaw.transport.events import EVENT_STREAM, EventStream
 
@@ -35,7 +36,7 @@ READ_TURNS: Final = 5
 class LegacySseTransport:
     """A recipe for links to one server, as `HttpTransport` is."""
 
-    kind: TransportKind = "sse"
+    facts: TransportFacts = LEGACY_SSE
 
     def __init__(self, destination: Destination) -> None:
         self._destination = destination
@@ -57,7 +58,7 @@ class LegacySseTransport:
 
 
 class LegacySseLink:
-    kind: TransportKind = "sse"
+    facts: TransportFacts = LEGACY_SSE
     pid: int | None = None
     mcp_session_id: str | None = None
     session_is_doubtful = False

@@ -10,13 +10,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from openclaw.errors import ConnectError, LinkLostError, TransportError
-from openclaw.transport.base import Link, Outgoing, Sink, Transport, TransportKind
+from openclaw.protocol.transports import MEMORY, TransportFacts
+from openclaw.transport.base import Link, Outgoing, Sink, Transport
 
 
 class _End:
     """One end: a Transport that can be opened once, and the Link it yields."""
 
-    kind: TransportKind = "memory"
+    facts: TransportFacts = MEMORY
     pid: int | None = None
     mcp_session_id: str | None = None
     session_is_doubtful = False
@@ -96,7 +97,7 @@ Serve = Callable[[Transport], Awaitable[None]]
 class MemoryTransport:
     """Opens to a fresh run of `serve`, which gets the far end; when `serve` returns or fails, the link is lost."""
 
-    kind: TransportKind = "memory"
+    facts: TransportFacts = MEMORY
 
     def __init__(self, serve: Serve) -> None:
         self._serve = serve

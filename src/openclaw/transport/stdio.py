@@ -22,8 +22,9 @@ from openclaw.process.pipes import PipeReader, PipeWriter
 from openclaw.process.spawn import EXIT_GRACE, spawn
 from openclaw.protocol.framing import LineFramer, Oversized
 from openclaw.protocol.jsonrpc import Malformed, decode, recover_id
+from openclaw.protocol.transports import STDIO, TransportFacts
 from openclaw.redact import redact
-from openclaw.transport.base import LARGE, PAUSE, Link, Outgoing, Sink, TransportKind
+from openclaw.transport.base import LARGE, PAUSE, Link, Outgoing, Sink
 
 _log = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ class StdioTransport:
     `fetch_seconds` is how long, from its start on, it may go on after we left, if it has never said a word.
     """
 
-    kind: TransportKind = "stdio"
+    facts: TransportFacts = STDIO
 
     def __init__(
         self,
@@ -115,7 +116,7 @@ class StdioTransport:
 
 
 class StdioLink:
-    kind: TransportKind = "stdio"
+    facts: TransportFacts = STDIO
     mcp_session_id: str | None = None
     session_is_doubtful = False
 

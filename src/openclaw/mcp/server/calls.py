@@ -261,7 +261,7 @@ class _Call(msgspec.Struct, eq=False):
 
 async def _notice_loss(client: Client) -> None:
     """Wait until a link that just failed is known to be lost, so that the next attempt takes another. HTTP has no such link."""
-    if client.connection.link.kind == "streamable-http":
+    if not client.connection.link.facts.can_be_lost:
         return
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(LOSS_PATIENCE):

@@ -266,7 +266,7 @@ class ServerConnection:
         if fetches:
             self._arm()
         listener = Listener(self._heard, self._dropped, self._on_stderr, self._listing.renewed)
-        known: dict[str, str] = {"revision": self._catalog.revision, "kind": self._catalog.transport}
+        known: dict[str, str] = {"revision": self._catalog.revision, "transport": self._catalog.transport}
         leaves = fetches and dependencies.lets_fetch and not self._catalog.was_left_fetching
         try:
             return await connect(stack, self._spec, dependencies, listener, fetches=fetches, leaves=leaves, **known)

@@ -283,7 +283,7 @@ class ServerState:
             name=spec.name,
             state="stopped" if self.waits_for_slot else self.name,
             reason=self._reason(),
-            transport=link.kind if link else catalog.transport or spec.transport,
+            transport=link.facts.name if link else catalog.transport or spec.transport,
             target=target_of(spec),
             revision=client.agreement.version if client else catalog.revision,
             auth=auth_of(spec),

@@ -112,7 +112,7 @@ class Catalog:
         self._live, self._mirrors = found.live, found.mirrors
         # An equal one stays the same object: whoever took it over has nothing to do.
         self.toolset = self.toolset if found.toolset == self.toolset else found.toolset
-        self.revision, self.transport = client.agreement.version, client.connection.link.kind
+        self.revision, self.transport = client.agreement.version, client.connection.link.facts.name
         self.was_listed, self.is_overdue, self.trouble = True, False, ""
         if before == (self.toolset, self.revision, self.transport, False):
             return Learned(is_new=False)
