@@ -13,8 +13,7 @@ import sys
 from pypdf import PdfReader
 from pypdf.errors import PyPdfError
 
-if sys.platform != "win32":
-    import resource
+from openclaw.process.limits import limit_this_process
 
 # A document with more pages is a book: its beginning tells what it is.
 MOST_PAGES = 2_000
@@ -44,13 +43,7 @@ def extract(data: bytes, most_characters: int) -> dict[str, object]:
     return {"text": text.encode("utf-8", "replace").decode(), "pages": pages, "read": len(texts)}
 
 
-def bound() -> None:
-    if sys.platform != "win32":
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-        resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
-
-
 if __name__ == "__main__":
-    bound()
+    limit_this_process(memory=MOST_MEMORY, seconds=MOST_SECONDS)
     answer = json.dumps(extract(sys.stdin.buffer.read(), int(sys.argv[1])), ensure_ascii=False)
     sys.stdout.buffer.write(answer.encode())

@@ -13,10 +13,8 @@ from typing import BinaryIO
 import msgspec
 
 from openclaw.content import to_json
+from openclaw.process.limits import limit_this_process
 from openclaw.schema import Checker
-
-if sys.platform != "win32":
-    import resource
 
 # The smallest values cost thirty times their bytes: what the largest message can hold, in all but the most hostile form.
 MOST_MEMORY = 2 << 30
@@ -33,14 +31,8 @@ def verdict(stream: BinaryIO, schema_bytes: int) -> dict[str, str]:
         return {"problem": "it cannot be read"}
 
 
-def bound() -> None:
-    if sys.platform != "win32":
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-        resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
-
-
 if __name__ == "__main__":
-    bound()
+    limit_this_process(memory=MOST_MEMORY, seconds=MOST_SECONDS)
     # Nothing is thrown away before the end.
     gc.disable()
     sys.stdout.buffer.write(to_json(verdict(sys.stdin.buffer, int(sys.argv[1]))))

@@ -1,0 +1,20 @@
+"""Bounds that a program of ours sets itself before it reads what strangers wrote.
+
+Owns the calls of the system for that. A bound that is refused (a container allows less already, a system knows no such limit) is left as it
+was found: the program is still ended by who started it.
+"""
+
+import contextlib
+import sys
+
+if sys.platform != "win32":
+    import resource
+
+
+def limit_this_process(*, memory: int, seconds: int) -> None:
+    """At most so many bytes of memory, and seconds of the processor, from here on. Windows has no such limits."""
+    if sys.platform != "win32":
+        for kind, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds)):
+            # Refused with a ValueError where the limit in force is lower.
+            with contextlib.suppress(ValueError, OSError):
+                resource.setrlimit(kind, (most, most))
