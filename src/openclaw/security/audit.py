@@ -12,6 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +22,7 @@ import msgspec
 from openclaw.content import ToolCall, to_json
 from openclaw.files import make_directory
 from openclaw.log import one_line, short_hash
-from openclaw.redact import redact
+from openclaw.redact import known_forms, redact
 from openclaw.security.policy import Decision
 from openclaw.tool import Invocation, Tool
 
@@ -64,6 +65,12 @@ def shape(value: Any, *, depth: int = 0) -> Any:
     return members
 
 
+# So many texts are remembered in which no secret stands, none longer than this: calls are much alike. The two records of a call take 18 µs
+# of processor time with it and 37 µs without, beside about 80 µs for the rest of a warm call (stdio, 16 at a time; medians of 15
+# alternating runs of 1,000 calls on a busy machine of two cores).
+_MOST_CLEAN = 1_024
+_LONGEST_CLEAN = 1_024
+
 _Event = Literal["request", "outcome"]
 
 
@@ -105,6 +112,9 @@ class AuditLog:
         # What is not written yet, and the event loop that will see to it.
         self._notes: list[tuple[_Event, AuditEntry]] = []
         self._due_in: asyncio.AbstractEventLoop | None = None
+        # What is known to hold no secret, and the secrets that it was searched for.
+        self._clean: set[str] = set()
+        self._searched_for = known_forms()
 
     def asked(self, entry: AuditEntry, decision: Decision) -> None:
         """A model asks for a call; `decision` is what policy says. Never raises."""
@@ -159,13 +169,36 @@ class AuditLog:
                     listener(record)
 
     def _lines(self, notes: list[tuple[_Event, AuditEntry]]) -> list[str]:
+        if self._searched_for is not known_forms():
+            # More secrets are known: what was clean may not be.
+            self._searched_for = known_forms()
+            self._clean.clear()
+        # Each is another one, and together they take one search.
+        are_ids_clean = self._is_clean("\n".join([entry.call.id for _, entry in notes]))
+        # What both records of a call say, and whether it is clean.
+        known: dict[int, tuple[dict[str, Any], bool]] = {}
         lines: list[str] = []
         for event, entry in notes:
             try:
-                lines.append(_line(_record(event, entry)))
+                if id(entry) not in known:
+                    known[id(entry)] = (facts := _facts(entry)), self._is_clean(_searched(facts, entry))
+                facts, is_clean = known[id(entry)]
+                record = _record(event, entry, facts)
+                lines.append(_line(record if is_clean and are_ids_clean else _masked(record)))
             except Exception as error:
                 self._failed(error)
         return lines
+
+    def _is_clean(self, text: str) -> bool:
+        if text in self._clean:
+            return True
+        if redact(text) != text:
+            return False
+        if len(text) <= _LONGEST_CLEAN:
+            if len(self._clean) >= _MOST_CLEAN:
+                self._clean.clear()
+            self._clean.add(text)
+        return True
 
     def _failed(self, error: Exception) -> None:
         """One warning, until it works again: a trail that breaks calls would be switched off, one that fails in silence not be missed."""
@@ -234,13 +267,10 @@ def _is_at(path: Path, status: os.stat_result) -> bool:
         return False
 
 
-def _record(event: _Event, entry: AuditEntry) -> dict[str, Any]:
-    moment = entry.asked_at if event == "request" else entry.ended_at
+def _facts(entry: AuditEntry) -> dict[str, Any]:
+    """Who calls what, and with what kind of arguments."""
     kind, origin = (entry.tool.kind, entry.tool.origin) if entry.tool is not None else ("unknown", "")
-    record: dict[str, Any] = {
-        "time": _time(moment),
-        "event": event,
-        "call": one_line(entry.call.id, _LONGEST_TEXT),
+    return {
         "agent": one_line(entry.invocation.agent, _LONGEST_TEXT),
         "session": short_hash(entry.invocation.session),
         "kind": kind,
@@ -248,23 +278,40 @@ def _record(event: _Event, entry: AuditEntry) -> dict[str, Any]:
         "tool": one_line(entry.call.name, _LONGEST_TEXT),
         "arguments": shape(entry.call.arguments),
     }
+
+
+def _searched(facts: dict[str, Any], entry: AuditEntry) -> str:
+    """What of the records of a call is searched for secrets: all that we did not choose ourselves, but for the id of the call."""
+    # A call of a tool that does not exist is never decided about.
+    decision = f"{entry.decision.rule}\n{entry.decision.where}" if entry.decision is not None else ""
+    return f"{to_json(facts).decode()}\n{decision}"
+
+
+def _record(event: _Event, entry: AuditEntry, facts: dict[str, Any]) -> dict[str, Any]:
+    call = one_line(entry.call.id, _LONGEST_TEXT)
     if event == "outcome":
-        record |= {"outcome": entry.outcome, "durationMs": round(entry.seconds * 1000, 3)}
-        return record if entry.result_bytes is None else {**record, "resultBytes": entry.result_bytes}
+        result = {} if entry.result_bytes is None else {"resultBytes": entry.result_bytes}
+        ended = {"outcome": entry.outcome, "durationMs": round(entry.seconds * 1000, 3), **result}
+        return {"time": _time(entry.ended_at), "event": event, "call": call, **facts, **ended}
     assert entry.decision is not None  # set together with the time
     decision = entry.decision
-    return {**record, "allowed": decision.allowed, "rule": decision.rule, "where": decision.where}
+    said = {"allowed": decision.allowed, "rule": decision.rule, "where": decision.where}
+    return {"time": _time(entry.asked_at), "event": event, "call": call, **facts, **said}
 
 
 def _time(moment: float) -> str:
     second, rest = divmod(int(moment * 1000), 1000)
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(second))}.{rest:03d}Z"
+    return f"{_second(second)}.{rest:03d}Z"
+
+
+@lru_cache(maxsize=1)
+def _second(second: int) -> str:
+    """Most records are of the same second as the one before."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
 
 
 def _line(record: dict[str, Any]) -> str:
-    """A record as a line, without any secret that is known."""
-    line = to_json(record).decode()
-    return (line if redact(line) == line else to_json(_masked(record)).decode()) + "\n"
+    return f"{to_json(record).decode()}\n"
 
 
 def _masked(value: Any) -> Any:
