@@ -24,7 +24,6 @@ from openclaw.net.connection import NOTHING, HttpConnection
 from openclaw.net.cookies import CookieJar
 from openclaw.net.dial import dial
 from openclaw.net.http1 import ResponseParser, encode_fields, encode_head, encode_request
-from openclaw.net.outbox import Outbox
 from openclaw.net.pool import MAX_IDLE, Pool
 from openclaw.net.proxy import Proxy, ProxyRules
 from openclaw.net.redirect import STATUSES, HttpRequest, redirected
@@ -66,7 +65,6 @@ class HttpClient:
     def __init__(self, options: ClientOptions | None = None) -> None:
         self.options = options or ClientOptions()
         self._pool = Pool(self.options.max_idle)
-        self._outbox = Outbox()
         self._context: ssl.SSLContext | None = None
         self._jar = CookieJar() if self.options.cookies else None
         self._defaults = {"User-Agent": self.options.user_agent, "Accept-Encoding": "gzip, deflate"}
@@ -152,7 +150,7 @@ class HttpClient:
                 if request.hops and connection.peer:
                     # A kept connection was allowed for who opened it; a redirect may be allowed less.
                     check_dial(target, connection.peer, request.rules)
-                connection.start(parser, self._outbox, *encoded)
+                connection.start(parser, *encoded)
                 head = await connection.head(parser)
             except BaseException as error:
                 connection.abort()

@@ -12,7 +12,6 @@ from typing import Final, cast
 
 from openclaw.errors import LinkLostError, OpenClawError, ProtocolError
 from openclaw.net.http1 import Head, ResponseParser
-from openclaw.net.outbox import Outbox
 
 # Body bytes that may wait unread before the peer is paused, and how far they must fall before it goes on.
 HIGH_WATER: Final = 1024 * 1024
@@ -111,7 +110,7 @@ class HttpConnection(asyncio.Protocol):
         """Whether the kernel holds nothing from the peer: no end of stream that the event loop has not seen yet."""
         return self._poll is None or not self._poll.poll(0)
 
-    def start(self, parser: ResponseParser, outbox: Outbox, request: bytes, body: memoryview = NOTHING) -> None:
+    def start(self, parser: ResponseParser, request: bytes, body: memoryview = NOTHING) -> None:
         """Write one request, and its large body as fast as the peer takes it; the answer goes into `parser` as it comes."""
         transport = self._transport
         if self._error is not None:
@@ -120,12 +119,10 @@ class HttpConnection(asyncio.Protocol):
             raise LinkLostError(f"The connection to {self.label} was closed.", maybe_sent=False)
         self._parser = parser
         self._waiting_bytes = 0
-        if not body:
-            outbox.write(transport, request, self._loop)
-            return
         transport.write(request)
-        self._unsent = body
-        self._send_on()
+        if body:
+            self._unsent = body
+            self._send_on()
 
     async def head(self, parser: ResponseParser) -> Head:
         """The head of the answer. Ends when it has come, or raises what broke the link."""
