@@ -142,6 +142,8 @@ def imports_of(path: Path) -> list[tuple[str, int, bool]]:
     found: list[tuple[str, int, bool]] = []
     for node in ast.walk(tree):
         names: list[str] = []
+        if not isinstance(node, ast.Import | ast.ImportFrom | ast.Constant):
+            continue
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -150,7 +152,7 @@ def imports_of(path: Path) -> list[tuple[str, int, bool]]:
             names = [
                 f"{module}.{alias.name}" if is_module(f"{module}.{alias.name}") else module for alias in node.names
             ]
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        elif isinstance(node.value, str):
             # Elsewhere the name of a module is that of its log, or something to show.
             named = _HANDLER.fullmatch(node.value) or (name_of(path) in BY_NAME and _MODULE.fullmatch(node.value))
             names = [named[1]] if named else []

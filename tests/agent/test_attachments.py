@@ -286,7 +286,7 @@ async def test_what_was_kept_before_a_failure_is_removed(tmp_path: Path) -> None
     class Full(MediaStore):
         saved = 0
 
-        def save(self, data: bytes, mime: str, name: str = "") -> File:
+        def save(self, data: bytes | str, mime: str, name: str = "") -> File:
             self.saved += 1
             if self.saved > 1:
                 raise StoreError("The disk is full.")

@@ -301,7 +301,7 @@ async def test_an_empty_result_and_half_a_character_become_something_a_store_can
 
 async def test_ids_a_model_repeats_or_leaves_out_become_unique(stage: Stage) -> None:
     stage.tools = [tool("echo", echo)]
-    before = [asked(ToolCall("call_0", "echo", {})), answered(ToolCall("call_0", "echo", {}), "old")]
+    before: list[Message] = [asked(ToolCall("call_0", "echo", {})), answered(ToolCall("call_0", "echo", {}), "old")]
     wanted = [ToolCall(name, "echo", {"text": text}) for name, text in (("call_0", "a"), ("call_0", "b"), ("", "c"))]
 
     await stage.run(Script([calls(*wanted), says("Done.")]), user("Hi."), *before, user("Again."))

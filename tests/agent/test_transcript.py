@@ -19,7 +19,7 @@ def interrupted(call: ToolCall) -> ToolMessage:
 
 
 def test_a_valid_transcript_is_left_as_it_is() -> None:
-    messages = [USER, ASKED, FIRST, SECOND, USER]
+    messages: list[Message] = [USER, ASKED, FIRST, SECOND, USER]
     assert paired(messages) == messages
 
 

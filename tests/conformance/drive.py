@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -122,9 +123,9 @@ async def everything(manager: Manager) -> None:
     await call(manager, "my-hyphenated-tool", {})
     server = manager.server(SERVER)
     for resource in await server.use(list_resources):
-        await server.use(lambda client, uri=resource.uri: read(client, uri))
+        await server.use(partial(read, uri=resource.uri))
     for prompt in await server.use(list_prompts):
-        await server.use(lambda client, entry=prompt: get_prompt(client, entry, {}))
+        await server.use(partial(get_prompt, entry=prompt, arguments={}))
 
 
 async def given_calls(manager: Manager) -> None:

@@ -137,7 +137,7 @@ def servers(made: dict[str, list[str]], origin: str, guarded: str) -> tuple[dict
     args = [word for value in made["option"] for word in ("--api-key", value)]
     args += [f"--token={value}" for value in made["assigned"]]
     count = len(made["variable"])
-    program = {
+    program: dict[str, Any] = {
         "command": sys.executable,
         "args": ["-S", "-E", hostile_server.__file__, "repeat", *args],
         "env": {
@@ -152,7 +152,7 @@ def servers(made: dict[str, list[str]], origin: str, guarded: str) -> tuple[dict
     headers = {f"X-Shop-{number}": value for number, value in enumerate(made["header"])}
     headers |= {f"X-Ours-{number}": f"${{OURS_{count + number}}}" for number in range(len(made["variable_header"]))}
     query = "&".join(f"access_token={value}" for value in made["query"])
-    web_server = {"url": f"{origin}/mcp?{query}", "headers": headers}
+    web_server: dict[str, Any] = {"url": f"{origin}/mcp?{query}", "headers": headers}
     named = {"program": program, "web": web_server, "guarded": {"url": guarded}}
     # Those of servers that are switched off are not given to anybody: they stand in the config alone.
     named |= {

@@ -6,8 +6,8 @@ import os
 import re
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,7 @@ async def at_a_terminal(home: Home, *words: str) -> Done:
 
 
 def read_all(terminal: int) -> bytes:
-    pieces = []
+    pieces: list[bytes] = []
     while True:
         try:
             piece = os.read(terminal, 65536)
@@ -403,7 +403,7 @@ async def test_a_person_who_does_nothing_holds_a_call_up_for_a_while_only(server
 
     async with prompt_of(home, browse, said, 0.05) as prompt:
         now = time.monotonic()
-        assert await asyncio.gather(prompt("files", now), prompt("files", now)) == [False, False]
+        assert await asyncio.gather(prompt("files", now), prompt("files", now)) == (False, False)
         assert not await prompt("files", time.monotonic())
     assert sum("Ctrl-C goes on without it" in line for line in said) == 1
     assert said[-1].startswith("Going on without a sign-in to files: ")
@@ -438,10 +438,8 @@ async def test_a_sign_in_that_cannot_be_interrupted_is_over_when_the_call_goes_o
     async def browse(address: str) -> bool:
         return True
 
-    @contextmanager
-    def interruptible(act: Callable[[], object]) -> Iterator[None]:
+    def interruptible(act: Callable[[], object]) -> AbstractContextManager[None]:
         raise OSError("No signals here.")
-        yield
 
     async with prompt_of(home, browse, said, 60, interruptible=interruptible) as prompt:
         assert not await prompt("files", time.monotonic())

@@ -98,7 +98,7 @@ async def test_a_call_that_was_answered_is_not_sent_again_when_its_credentials_c
 
 
 @pytest.mark.parametrize("whose", [whose for whose in WHOSE if whose != "ours"])
-async def test_a_404_that_answers_no_call_begins_a_new_session_and_sends_it_once_more(whose: str) -> None:
+async def test_a_404_that_answers_no_call_begins_a_new_session_and_sends_it_once_more(whose: Whose) -> None:
     async with RefusingServer() as server:
         server.refusals["k"] = Refusal(404, whose, "Session not found.")
         async with Manager([spec(server)]) as manager:

@@ -1,7 +1,7 @@
 """What a server may ask of us: refused unless the embedding program can answer, and then answered over both ways of asking."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ def asking(handlers: Handlers, site: Site) -> Dependencies:
 
 
 @pytest.fixture(params=["memory", "stdio", "streamable-http"])
-async def modern(request, tmp_path: Path):
+async def modern(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Site]:
     async with Site(request.param, tmp_path) as site:
         site.plan(tools=[tool("ask")], revisions=[MODERN])
         yield site

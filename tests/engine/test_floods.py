@@ -111,6 +111,7 @@ async def test_a_flood_of_events_on_the_old_stream_is_read_in_turn_with_others()
 async def test_between_reading_a_large_answer_and_using_it_others_have_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """To read it and to use it take tens of milliseconds each: whoever got ready in the meantime comes first."""
     loop, turn, read_in = asyncio.get_running_loop(), 0, 0
+    handle: asyncio.Handle
     received = Connection.received
 
     def count() -> None:

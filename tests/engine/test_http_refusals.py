@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from openclaw.content import text_of
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.tools.bridge import result_of
 from parts.http_server import HttpServer, Message
@@ -42,6 +43,6 @@ async def test_a_refused_call_says_why_in_a_frame_and_the_server_stays_up(tmp_pa
             site.http.fault("tools/call", refuse)
             refused = await manager.call("shop__echo", {"text": "x"})
             shown = result_of(refused, "shop", "echo", None)
-            said = "".join(block.text for block in shown.content)
+            said = text_of(shown.content)
             assert (REASON in said, "EXTERNAL" in said, len(said) < 2500) == (True, True, True)
             assert not (await manager.call("shop__echo", {"text": "x"})).is_error

@@ -5,6 +5,7 @@ import gzip
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -273,7 +274,7 @@ async def test_a_session_id_with_odd_characters_is_refused(sink: Recorder) -> No
 
 
 @pytest.mark.parametrize("fault", [status(405), reset(), hold()])
-async def test_the_end_never_depends_on_the_server(server: HttpServer, sink: Recorder, fault: object) -> None:
+async def test_the_end_never_depends_on_the_server(server: HttpServer, sink: Recorder, fault: Fault) -> None:
     async with opened(server.url, sink, version="2025-11-25"):
         server.fault("DELETE", fault)
         await server.until(lambda: "GET" in server.methods())
@@ -314,11 +315,15 @@ async def test_calls_do_not_wait_for_a_stream_that_never_opens(server: HttpServe
 async def test_a_broken_stream_goes_on_where_it_stopped(streaming: HttpServer, sink: Recorder) -> None:
     notes = [{"jsonrpc": "2.0", "method": f"notifications/{number}"} for number in range(6)]
     async with ChaosProxy(streaming.port) as proxy:
+
+        async def hear(number: int) -> None:
+            await streaming.until(lambda: streaming.methods().count("GET") == number + 1)
+            streaming.announce(notes[number])
+            await sink.until(lambda: len(sink.others) == number + 1)
+
         async with opened(f"http://127.0.0.1:{proxy.port}/mcp", sink, version="2025-11-25"):
-            for number, note in enumerate(notes):
-                await streaming.until(lambda number=number: streaming.methods().count("GET") == number + 1)
-                streaming.announce(note)
-                await sink.until(lambda number=number: len(sink.others) == number + 1)
+            for number in range(len(notes)):
+                await hear(number)
                 proxy.cut()
     assert [note for note, _ in sink.others] == notes
     resumed = [seen.headers.get("Last-Event-ID") for seen in streaming.seen if seen.verb == "GET"]
@@ -543,7 +548,7 @@ async def test_resuming_passes_over_a_server_that_is_busy(streaming: HttpServer,
     ],
 )
 async def test_an_answer_of_the_wrong_kind_fails_that_call_alone(
-    server: HttpServer, sink: Recorder, fault: object
+    server: HttpServer, sink: Recorder, fault: Fault
 ) -> None:
     async with opened(server.url, sink, version="2025-11-25") as link:
         server.fault("tools/call", fault)
@@ -693,7 +698,9 @@ async def test_a_silent_connection_holds_up_nobody_else(server: HttpServer, sink
 
 @pytest.mark.parametrize("direction", ["down", "up"])
 @pytest.mark.parametrize("answers", ["json", "sse"])
-async def test_a_reset_at_any_byte_ends_the_call_exactly_once(sink: Recorder, answers: str, direction: str) -> None:
+async def test_a_reset_at_any_byte_ends_the_call_exactly_once(
+    sink: Recorder, answers: Literal["json", "sse"], direction: str
+) -> None:
     plan = Plan(answers=answers, sessions=False, event_ids=False)
     async with HttpServer(plan) as server, ChaosProxy(server.port) as proxy:
         url = f"http://127.0.0.1:{proxy.port}/mcp"
@@ -752,7 +759,7 @@ async def test_a_rate_limit_is_waited_out(server: HttpServer, sink: Recorder) ->
     ],
 )
 async def test_other_refusals_are_reported_and_not_repeated(
-    server: HttpServer, sink: Recorder, faults: list[object]
+    server: HttpServer, sink: Recorder, faults: list[Fault]
 ) -> None:
     server.fault("tools/call", *faults)
     async with opened(server.url, sink, version="2025-11-25") as link:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from openclaw.content import Text
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.tools import output
 from openclaw.mcp.tools.results import CallResult
@@ -58,4 +59,4 @@ async def test_a_large_structured_result_that_could_not_be_checked_says_so(
     note = (
         "[The structured result was not held against the tool's output schema: that takes longer than 0.001 seconds.]"
     )
-    assert (result.is_error, result.content[0].text, len(result.content)) == (False, note, 2)
+    assert (result.is_error, result.content[0], len(result.content)) == (False, Text(note), 2)

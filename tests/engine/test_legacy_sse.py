@@ -15,7 +15,7 @@ from openclaw.transport.endpoint import Destination
 from openclaw.transport.legacy_sse import LegacySseTransport
 from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.http_faults import hold, json_body, raw, reset, status
-from parts.http_server import HttpServer, Message, Plan
+from parts.http_server import Fault, HttpServer, Message, Plan
 from parts.processes import HANG_GUARD
 from parts.recorder import Recorder, notification, text_of
 
@@ -129,7 +129,7 @@ async def test_an_endpoint_may_be_relative_or_whole(server: HttpServer, sink: Re
     ],
 )
 async def test_a_url_that_is_no_such_stream_is_told_at_once(
-    server: HttpServer, sink: Recorder, fault: object, error: type[OpenClawError]
+    server: HttpServer, sink: Recorder, fault: Fault, error: type[OpenClawError]
 ) -> None:
     server.fault("GET", fault)
     with pytest.raises(error):
@@ -238,15 +238,20 @@ async def test_a_reset_at_any_byte_of_the_stream_loses_nothing_silently() -> Non
     async with HttpServer() as server, ChaosProxy(server.port) as proxy:
         transport = LegacySseTransport(Destination(f"http://127.0.0.1:{proxy.port}/sse", options=LOCAL))
         opened = ended = 0
-        for cut in range(0, 600, 7):
+
+        async def call() -> None:
+            nonlocal opened, ended
             own = Recorder()
+            async with transport.open(own) as link:
+                opened += 1
+                await link.send(own.call("echo", text="x" * 300))
+                await own.until(lambda: not own.waiting or bool(own.ended))
+                ended += 1
+
+        for cut in range(0, 600, 7):
             proxy.plan = Chaos(cut_down=cut)
             try:
-                async with transport.open(own) as link:
-                    opened += 1
-                    await link.send(own.call("echo", text="x" * 300))
-                    await own.until(lambda own=own: not own.waiting or bool(own.ended))
-                    ended += 1
+                await call()
             except OpenClawError:
                 continue
     assert 0 < opened == ended
@@ -294,7 +299,7 @@ def test_a_message_is_not_sent_after_an_end_of_the_stream_that_nobody_has_read_y
     async def made() -> HttpServer:
         return await HttpServer(Plan(revisions=("2024-11-05",))).__aenter__()
 
-    async def client(sink: Recorder) -> Exception:
+    async def client(server: HttpServer, sink: Recorder) -> Exception:
         async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
             await link.send(sink.initialize("2024-11-05"))
             await sink.until(lambda: 1 in sink.answers)
@@ -305,7 +310,7 @@ def test_a_message_is_not_sent_after_an_end_of_the_stream_that_nobody_has_read_y
 
     server = there(made())
     try:
-        error = asyncio.run(client(Recorder()))
+        error = asyncio.run(client(server, Recorder()))
     finally:
         there(server.stop())
         theirs.call_soon_threadsafe(theirs.stop)

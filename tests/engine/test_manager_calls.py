@@ -45,8 +45,10 @@ async def test_a_bridged_tool_gives_a_framed_result(site: Site) -> None:
         (echo,) = [t for t in manager.tools() if t.name == "shop__echo"]
         result = await echo.run({"text": "hello"}, Invocation("main", "s", Path()))
         assert (echo.label, echo.description) == ("MCP: shop/echo", "[MCP server: shop] The echo tool.")
-        assert isinstance(result.content[0].text, Framed)
-        assert "This is output from MCP server 'shop'." in result.content[0].text
+        (block,) = result.content
+        assert isinstance(block, Text)
+        assert isinstance(block.text, Framed)
+        assert "This is output from MCP server 'shop'." in block.text
         assert result.details["externalContent"]["tool"] == "echo"
 
 
@@ -59,7 +61,7 @@ class SlowDisk(MediaStore):
         self.is_asked = asyncio.Event()
         self.may_write = threading.Event()
 
-    def save(self, data: bytes, mime: str, name: str = "") -> File:
+    def save(self, data: bytes | str, mime: str, name: str = "") -> File:
         self._loop.call_soon_threadsafe(self.is_asked.set)
         assert self.may_write.wait(HANG_GUARD)
         return super().save(data, mime, name)

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 from aiohttp import web
@@ -15,19 +17,22 @@ from openclaw.mcp.tools.pins import Upgrade, digest_of
 from openclaw.mcp.tools.registry import STEP
 from openclaw.mcp.tools.results import CallResult
 from openclaw.tool import Absence
+from openclaw.transport.base import Transport
 from parts.http_faults import hold
 from parts.http_server import HttpServer, Message
 from parts.sites import Site
 from parts.workshop import MODERN, tool
+
+E = TypeVar("E", bound=EngineEvent)
 
 
 def names(manager: Manager, agent: str = "") -> list[str]:
     return [t.name for t in manager.tools(agent)]
 
 
-async def heard(manager: Manager, kind: type, act) -> EngineEvent:
+async def heard(manager: Manager, kind: type[E], act: Callable[[], Awaitable[object]]) -> E:
     """The first event of a kind after `act`."""
-    found: asyncio.Future[EngineEvent] = asyncio.get_running_loop().create_future()
+    found: asyncio.Future[E] = asyncio.get_running_loop().create_future()
 
     def sink(event: EngineEvent) -> None:
         if isinstance(event, kind) and not found.done():
@@ -41,7 +46,7 @@ async def heard(manager: Manager, kind: type, act) -> EngineEvent:
         unsubscribe()
 
 
-def announcing(manager: Manager, method: str = "notifications/tools/list_changed"):
+def announcing(manager: Manager, method: str = "notifications/tools/list_changed") -> Callable[[], Awaitable[object]]:
     return lambda: manager.call("shop__announce", {"method": method})
 
 
@@ -264,7 +269,7 @@ async def test_a_server_that_cannot_list_its_tools_is_said_to_be_up_for_nothing_
 
 
 async def test_a_tool_with_malformed_header_annotations_is_not_offered_over_http(tmp_path: Path) -> None:
-    def annotated(name: str, **annotation: object) -> dict:
+    def annotated(name: str, **annotation: object) -> dict[str, Any]:
         return tool(name, inputSchema={"type": "object", "properties": {"region": annotation}})
 
     tools = [
@@ -296,7 +301,7 @@ async def test_names_that_collide_get_a_stable_suffix_and_a_warning(
     two.plan(tools=[tool("b_c")])
     specs = [two.spec(section="agents"), one.spec(section="agents")]
 
-    def transport(spec: ServerSpec):
+    def transport(spec: ServerSpec) -> Transport | None:
         return one.dependencies.make_transport(spec) or two.dependencies.make_transport(spec)
 
     dependencies = type(one.dependencies)(make_transport=transport)
@@ -544,6 +549,7 @@ async def test_the_state_of_every_server_reaches_subscribers_and_streams(site: S
         assert await first == StateChanged("shop", "starting")
         assert isinstance(await anext(stream), ToolsChanged)
         assert await anext(stream) == StateChanged("shop", "ready")
+    assert isinstance(stream, AsyncGenerator)
     await stream.aclose()
 
 

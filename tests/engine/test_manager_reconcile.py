@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -41,7 +42,7 @@ def names(manager: Manager, agent: str = "") -> list[str]:
 HANGING = ServerSpec("hanging", command=sys.executable, args=("-S", "-c", "import time; time.sleep(600)"))
 
 
-async def until(manager: Manager, condition) -> None:
+async def until(manager: Manager, condition: Callable[[], bool]) -> None:
     changed = asyncio.Event()
     unsubscribe = manager.events.subscribe(lambda event: changed.set())
     try:

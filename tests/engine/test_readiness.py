@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -25,7 +26,7 @@ HANGING = ServerSpec(
 LATE = "it did not come up within 0.5 s"
 
 
-def program(name: str, *options: str, **fields: float) -> ServerSpec:
+def program(name: str, *options: str, **fields: Any) -> ServerSpec:
     command, *args = server_command(*options)
     return ServerSpec(name, command=command, args=tuple(args), **fields)
 

@@ -51,7 +51,7 @@ async def test_marks_that_end_a_sentence_are_no_part_of_a_reference_unless_they_
         assert site.log == [f"read mem://a/{name}" for name in ("1", "1", "2?", "(3)")]
         assert said.message == message
         for held, block in zip(("first", "first", "second", "third"), said.blocks, strict=True):
-            assert held in text_of([block])
+            assert held in text_of((block,))
 
 
 async def test_a_reference_that_cannot_be_read_is_named_with_its_server(site: Site) -> None:

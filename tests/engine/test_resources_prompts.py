@@ -1,13 +1,14 @@
 """Resources and prompts over every transport: listed, read, kept in the context, filled in and completed."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
-from openclaw.content import Framed, Text
+from openclaw.content import Framed, Text, text_of
 from openclaw.errors import RpcError, UsageError
 from openclaw.mcp import prompts, resources
 from openclaw.mcp.events import PromptsChanged, ResourceChanged
@@ -25,7 +26,7 @@ TEMPLATES = [{"uriTemplate": "file:///docs/{name}.md", "name": "doc"}]
 GREET = {"name": "greet", "arguments": [{"name": "who", "required": True}, {"name": "tone"}]}
 
 
-async def until(condition) -> None:
+async def until(condition: Callable[[], bool]) -> None:
     while not condition():
         await asyncio.sleep(0.005)
 
@@ -38,15 +39,19 @@ async def test_a_server_with_resources_brings_two_tools_to_look_at_them(site: Si
         assert tools["shop__resources_list"].read_only
         invocation = Invocation("main", "s", Path())
         listed = await tools["shop__resources_list"].run({}, invocation)
-        assert isinstance(listed.content[0].text, Framed)
-        assert "file:///docs/a.md — a.md" in listed.content[0].text
-        assert "file:///docs/{name}.md (template) — doc" in listed.content[0].text
+        (block,) = listed.content
+        assert isinstance(block, Text)
+        assert isinstance(block.text, Framed)
+        assert "file:///docs/a.md — a.md" in block.text
+        assert "file:///docs/{name}.md (template) — doc" in block.text
         read = await tools["shop__resources_read"].run({"uri": "file:///docs/b.md"}, invocation)
-        assert "[resource file:///docs/b.md]\nBeta" in read.content[0].text
+        assert "[resource file:///docs/b.md]\nBeta" in text_of(read.content)
         missing = await tools["shop__resources_read"].run({"uri": "file:///nowhere"}, invocation)
         assert missing.is_error
-        assert missing.content[0] == Text("MCP tool error (shop/resources_read):")
-        assert isinstance(missing.content[1].text, Framed)
+        words, said = missing.content
+        assert words == Text("MCP tool error (shop/resources_read):")
+        assert isinstance(said, Text)
+        assert isinstance(said.text, Framed)
 
 
 async def test_reading_a_resource_takes_no_longer_than_a_call_may(tmp_path: Path) -> None:
@@ -149,27 +154,21 @@ async def test_chosen_resources_stand_in_the_context_framed_and_bounded(site: Si
 
 @pytest.mark.requirement("000-17-subscriptions")
 @pytest.mark.parametrize("revision", ["2025-11-25", MODERN])
-async def test_injected_resources_are_read_again_when_they_change(tmp_path: Path, revision: str) -> None:
-    for kind in ("memory", "stdio", "streamable-http"):
-        async with Site(kind, tmp_path / kind) as site:
-            plan = {"tools": [tool("announce")], "revisions": [revision]}
-            site.plan(resources={"file:///a": "old"}, **plan)
-            async with Manager([site.spec(inject_resources=("file:///a",))], dependencies=site.dependencies) as manager:
-                await until(
-                    lambda site=site: any(
-                        "file:///a" in line for line in site.log if "s" in line[:9] and "read" not in line
-                    )
-                )
-                assert "old" in manager.context("")
-                changed = asyncio.Event()
-                manager.events.subscribe(
-                    lambda e, c=changed: c.set() if e == ResourceChanged("shop", "file:///a") else None
-                )
-                site.plan(resources={"file:///a": "new words"}, **plan)
-                note = {"method": "notifications/resources/updated", "params": {"uri": "file:///a"}}
-                await manager.call("shop__announce", note)
-                await changed.wait()
-                await until(lambda manager=manager: "new words" in manager.context(""))
+@pytest.mark.parametrize("kind", ["memory", "stdio", "streamable-http"])
+async def test_injected_resources_are_read_again_when_they_change(tmp_path: Path, revision: str, kind: str) -> None:
+    async with Site(kind, tmp_path) as site:
+        plan = {"tools": [tool("announce")], "revisions": [revision]}
+        site.plan(resources={"file:///a": "old"}, **plan)
+        async with Manager([site.spec(inject_resources=("file:///a",))], dependencies=site.dependencies) as manager:
+            await until(lambda: any("file:///a" in line for line in site.log if "s" in line[:9] and "read" not in line))
+            assert "old" in manager.context("")
+            changed = asyncio.Event()
+            manager.events.subscribe(lambda e: changed.set() if e == ResourceChanged("shop", "file:///a") else None)
+            site.plan(resources={"file:///a": "new words"}, **plan)
+            note = {"method": "notifications/resources/updated", "params": {"uri": "file:///a"}}
+            await manager.call("shop__announce", note)
+            await changed.wait()
+            await until(lambda: "new words" in manager.context(""))
 
 
 async def test_instructions_stand_in_the_context_framed(site: Site) -> None:
@@ -188,6 +187,7 @@ async def test_prompts_are_listed_filled_in_and_completed(site: Site) -> None:
         (entry,) = await server.use(prompts.list_prompts)
         filled = await server.use(lambda client: prompts.get_prompt(client, entry, {"who": "Ada"}))
         (block,) = prompts.blocks("shop", "greet", filled, None)
+        assert isinstance(block, Text)
         assert isinstance(block.text, Framed)
         assert 'greet {"who": "Ada"}' in block.text
         offered = await server.use(lambda client: prompts.complete(client, "greet", "who", "A", {}))
@@ -198,7 +198,9 @@ async def test_prompts_are_listed_filled_in_and_completed(site: Site) -> None:
     ("given", "sentence"),
     [({}, "lacks who"), ({"who": "x", "volume": "11"}, "does not take volume")],
 )
-async def test_wrong_prompt_arguments_are_refused_with_the_right_ones(tmp_path: Path, given, sentence) -> None:
+async def test_wrong_prompt_arguments_are_refused_with_the_right_ones(
+    tmp_path: Path, given: dict[str, str], sentence: str
+) -> None:
     async with Site("memory", tmp_path) as site:
         site.plan(prompts=[GREET])
         async with Manager([site.spec()], dependencies=site.dependencies) as manager:

@@ -5,7 +5,9 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -49,7 +51,7 @@ async def until(manager: Manager, *states: str, server: str = "shop") -> None:
         unsubscribe()
 
 
-def stdio(name: str, *options: str, **fields) -> ServerSpec:
+def stdio(name: str, *options: str, **fields: Any) -> ServerSpec:
     command, *args = server_command(*options)
     return ServerSpec(name, command=command, args=tuple(args), **fields)
 
@@ -550,11 +552,11 @@ class _Gate:
     def __init__(self) -> None:
         self.signed_in = False
 
-    async def headers(self):
+    async def headers(self) -> Mapping[str, str]:
         return {"Authorization": "Bearer t"} if self.signed_in else {}
 
-    async def challenged(self, code, headers, sent) -> bool:
-        if code == 403:
+    async def challenged(self, status: int, headers: Mapping[str, str], sent: Mapping[str, str]) -> bool:
+        if status == 403:
             raise AuthError("Not for you.")
         raise SignInNeededError("Sign in first.", hint="Run `openclaw mcp auth shop`.")
 
@@ -620,10 +622,14 @@ async def test_after_three_failed_attempts_the_agents_context_says_so(kind: str)
     async with Manager([program if kind == "stdio" else remote]) as manager:
         assert "note=" not in manager.context("")
         server = manager.server("shop")
-        for attempts in (2, 3):
+
+        async def try_again(attempts: int) -> None:
             # Its time has come, without the wait.
             server.post(Event("due"))
-            await manager.readiness.until(lambda wanted=attempts: server.status().restarts == wanted)
+            await manager.readiness.until(lambda: server.status().restarts == attempts)
+
+        await try_again(2)
+        await try_again(3)
         said = 'note="at least 3 attempts to reach it failed; it is tried again by itself"'
         assert said in manager.context("")
 
@@ -644,7 +650,7 @@ async def test_no_call_begins_on_a_connection_that_is_being_given_up() -> None:
 
 
 def _cut_off(done: asyncio.Event) -> Fault:
-    async def fault(server: HttpServer, request: web.Request, message: Message) -> web.StreamResponse:
+    async def fault(server: HttpServer, request: web.Request, message: Message) -> web.StreamResponse | None:
         done.set()
         return await reset()(server, request, message)
 
@@ -655,7 +661,9 @@ async def test_a_call_that_comes_in_the_middle_of_an_attempt_which_fails_is_made
     async with HttpServer(Plan(revisions=("2025-11-25",))) as server:
         begun, go_on = asyncio.Event(), asyncio.Event()
 
-        async def cut_off_later(server: HttpServer, request: web.Request, message: Message) -> web.StreamResponse:
+        async def cut_off_later(
+            server: HttpServer, request: web.Request, message: Message
+        ) -> web.StreamResponse | None:
             begun.set()
             await go_on.wait()
             return await reset()(server, request, message)

@@ -40,7 +40,9 @@ async def call(connection: Connection, name: str, **arguments: Any) -> Any:
 
 
 async def text_of(connection: Connection, name: str, **arguments: Any) -> str:
-    return (await call(connection, name, **arguments))["content"][0]["text"]
+    text = (await call(connection, name, **arguments))["content"][0]["text"]
+    assert isinstance(text, str)
+    return text
 
 
 @pytest.mark.requirement("001-2.1-stdio")

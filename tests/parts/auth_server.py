@@ -16,7 +16,7 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import aiohttp
@@ -102,7 +102,7 @@ class AuthServer:
         # What an access token is good for; another authorization server may know better.
         self.look_up: Callable[[str], Issued | None] = self.access.get
 
-    async def __aenter__(self) -> "AuthServer":
+    async def __aenter__(self) -> Self:
         self.issuer = await self._listen(self._authorization)
         self.origin = await self._listen(self._resource)
         return self
@@ -247,6 +247,7 @@ class AuthServer:
             case "GET", path if path == METADATA_PATH:
                 return web.json_response(_changed(self._metadata(), self.plan.metadata))
             case "POST", "/register":
+                assert isinstance(parsed, dict), "a registration is an object in JSON"
                 return self._register(parsed)
             case "GET", "/authorize":
                 return self._authorize(dict(request.query))

@@ -16,7 +16,7 @@ def folder() -> Path:
 
 
 def _path(*names: str) -> Path:
-    command = [sys.executable, ROOT / "scripts" / "real_parts.py", "--path", *names]
+    command = [sys.executable, str(ROOT / "scripts" / "real_parts.py"), "--path", *names]
     return Path(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
 
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.manager import Manager
@@ -110,7 +110,7 @@ class Way:
     revision: str
     how: str
     # What HTTP answers with.
-    answers: str = "json"
+    answers: Literal["json", "sse"] = "json"
 
     def __str__(self) -> str:
         return f"{self.kind}-{self.revision}-{self.answers}-{self.how}".replace("-json", "")

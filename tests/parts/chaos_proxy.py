@@ -54,7 +54,7 @@ class ChaosProxy:
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, *failure: object) -> None:
         assert self._server is not None
         self._server.close()
         # Connections that were taken but not yet handed over come in the next rounds of the loop.

@@ -8,6 +8,7 @@ The pages that name the package are also run against the package itself (make te
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 TOOLS = [
@@ -25,7 +26,7 @@ def call(name: str, path: Path) -> str:
     return "\n".join(f"[{'DIR' if entry.is_dir() else 'FILE'}] {entry.name}" for entry in sorted(path.iterdir()))
 
 
-def answer(method: str, params: dict) -> dict:
+def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
     if method == "initialize":
         info = {"name": "secure-filesystem-server", "version": "0.2.0"}
         return {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
@@ -51,7 +52,7 @@ for line in sys.stdin:
     message = json.loads(line)
     if "id" not in message:
         continue
-    reply: dict = {"jsonrpc": "2.0", "id": message["id"]}
+    reply: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
     try:
         reply["result"] = answer(message["method"], message.get("params") or {})
     except LookupError as error:

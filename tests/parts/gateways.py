@@ -162,7 +162,8 @@ async def running(place: Home) -> AsyncIterator[Running]:
     stop = asyncio.Event()
     up: asyncio.Future[Gateway] = asyncio.get_running_loop().create_future()
     task = asyncio.create_task(serve(place.paths, place.env, stop=stop, root=ROOT, ready=up.set_result))
-    await asyncio.wait({task, up}, return_when=asyncio.FIRST_COMPLETED, timeout=HANG_GUARD)
+    waited: list[asyncio.Future[Any]] = [task, up]
+    await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED, timeout=HANG_GUARD)
     if not up.done():
         await task
     async with aiohttp.ClientSession() as client:

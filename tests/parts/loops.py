@@ -25,7 +25,8 @@ def both_loops(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     loop = inspect.Parameter("new_loop", inspect.Parameter.KEYWORD_ONLY)
     run.__signature__ = own.replace(parameters=[*own.parameters.values(), loop])  # type: ignore[attr-defined]
     factories = [asyncio.new_event_loop, uvloop.new_event_loop]
-    return pytest.mark.parametrize("new_loop", factories, ids=["asyncio", "uvloop"])(run)
+    on_each: Callable[..., None] = pytest.mark.parametrize("new_loop", factories, ids=["asyncio", "uvloop"])(run)
+    return on_each
 
 
 class ShiftedLoop(asyncio.SelectorEventLoop):

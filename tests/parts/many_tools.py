@@ -4,7 +4,7 @@ import json
 import sys
 
 
-def tool(number: int) -> dict:
+def tool(number: int) -> dict[str, object]:
     properties = {"path": {"type": "string", "description": "Where to do it."}, "count": {"type": "integer"}}
     return {
         "name": f"tool_{number}",
@@ -13,12 +13,12 @@ def tool(number: int) -> dict:
     }
 
 
-def result(method: str, tools: list[dict]) -> dict | None:
+def result(method: str, tools: list[dict[str, object]]) -> dict[str, object] | None:
     if method == "initialize":
         capabilities = {"tools": {"listChanged": True}}
         info = {"name": "many", "version": "1"}
         return {"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": info}
-    answers: dict = {"tools/list": {"tools": tools}, "ping": {}}
+    answers: dict[str, dict[str, object]] = {"tools/list": {"tools": tools}, "ping": {}}
     answers["tools/call"] = {"content": [{"type": "text", "text": "done"}]}
     return answers.get(method)
 

@@ -12,6 +12,7 @@ import struct
 import sys
 import zlib
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from parts.samples import SAMPLES
@@ -45,7 +46,7 @@ def wav() -> bytes:
     )
 
 
-def content(name: str, arguments: dict) -> list[dict]:
+def content(name: str, arguments: dict[str, Any]) -> list[dict[str, Any]]:
     match name:
         case "picture":
             return [{"type": "image", "data": base64.b64encode(png()).decode(), "mimeType": "image/png"}]
@@ -74,6 +75,7 @@ def main() -> None:
         message = json.loads(line)
         if "id" not in message:
             continue
+        result: dict[str, Any]
         match message["method"]:
             case "initialize":
                 info = {"name": "media", "version": "1"}

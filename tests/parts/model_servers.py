@@ -383,7 +383,7 @@ class MessagesServer(ModelServer):
         events: list[bytes | asyncio.Event | Hold | Cut] = [_named("message_start", message=start), _named("ping")]
         number = 0
         if answer.reasoning:
-            block = {"type": "thinking", "thinking": "", "signature": ""}
+            block: dict[str, Any] = {"type": "thinking", "thinking": "", "signature": ""}
             events.append(_named("content_block_start", index=number, content_block=block))
             for part in _halves(answer.reasoning):
                 events.append(_delta(number, {"type": "thinking_delta", "thinking": part}))

@@ -82,8 +82,12 @@ def main(revision: str, command: list[str]) -> int:
             sys.stdout.buffer.write(line)
             sys.stdout.buffer.flush()
 
+    assert server.stdin is not None
+    assert server.stdout is not None
+    answers = server.stdout
+
     def back() -> None:
-        for line in server.stdout:
+        for line in answers:
             write(line)
 
     reader = threading.Thread(target=back)

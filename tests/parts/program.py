@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -30,7 +30,7 @@ class Program(msgspec.Struct, frozen=True):
     workspace: Path
 
     @classmethod
-    def under(cls, folder: Path) -> "Program":
+    def under(cls, folder: Path) -> Self:
         home, workspace = folder / "home", folder / "work"
         home.mkdir()
         workspace.mkdir()

@@ -15,7 +15,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import ConnectError, SignInNeededError, StepUpNeededError
@@ -24,12 +24,12 @@ from openclaw.mcp.manager import Manager
 
 STATUSES = (400, 401, 403, 404, 429, 500)
 # Whose answer a refusal is, by its id; `text` is no JSON at all.
-WHOSE = ("ours", "null", "absent", "other", "text")
+Whose = Literal["ours", "null", "absent", "other", "text"]
+WHOSE: tuple[Whose, ...] = get_args(Whose)
+Framing = Literal["length", "chunked", "close"]
+FRAMINGS: tuple[Framing, ...] = get_args(Framing)
 SESSION_WORDS = ("Bad Request: No valid session ID provided", "Session not found", "Server not initialized")
 FORGOTTEN_AGAIN = "The server no longer knows the MCP session."
-
-Whose = Literal["ours", "null", "absent", "other", "text"]
-Framing = Literal["length", "chunked", "close"]
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Refusal:
 def random_refusal(chance: random.Random, words: str) -> Refusal:
     said = f"{chance.choice(SESSION_WORDS)}: {words}" if chance.random() < 0.5 else words
     status, whose = chance.choice(STATUSES), chance.choice(WHOSE)
-    framing = chance.choice(("length", "chunked", "close"))
+    framing = chance.choice(FRAMINGS)
     cut = chance.randrange(400) if chance.random() < 0.3 else None
     return Refusal(status, whose, said, framing, chance.random() < 0.5, cut)
 

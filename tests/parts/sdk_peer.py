@@ -8,11 +8,13 @@ Over HTTP it prints its port on one line and serves until it is ended.
 import asyncio
 import sys
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 from serve_app import serve
 
-if find_spec("mcp.server.mcpserver"):
+# Its name until the second version; types are those of the one in our environment.
+if TYPE_CHECKING or find_spec("mcp.server.mcpserver"):
     from mcp.server.mcpserver import Image, MCPServer
 else:
     from mcp.server.fastmcp import FastMCP as MCPServer

@@ -37,6 +37,7 @@ class Site:
         self._plan = folder / f"{name}.plan.json"
         self._log = folder / f"{name}.log"
         self._log.touch()
+        self.http: _Web | None = None
         self.plan()
         self.http = _Web(Workshop(self._plan, self._log)) if kind in ("streamable-http", "sse") else None
         self._memory: set[asyncio.Event] = set()
@@ -56,7 +57,7 @@ class Site:
         fresh = self._plan.with_suffix(".new")
         fresh.write_text(json.dumps(fields))
         os.replace(fresh, self._plan)
-        if getattr(self, "http", None):
+        if self.http is not None:
             self.http.plan.revisions = tuple(fields.get("revisions", workshop.LEGACY))
 
     def spec(self, **fields: Any) -> ServerSpec:

@@ -12,6 +12,8 @@ text of every `echo` it carries out, before it answers.
 Its tools misbehave on command: see TOOLS. Each call's arguments say how.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import os
@@ -20,6 +22,12 @@ import subprocess
 import sys
 import threading
 import time
+
+# As typing has it: to import that would make every start of this program slower.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 MODERN = "2026-07-28"
 LEGACY = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
@@ -57,7 +65,7 @@ def write(message: object) -> None:
     write_raw(json.dumps(message).encode() + b"\n")
 
 
-def text(value: str) -> dict:
+def text(value: str) -> dict[str, Any]:
     return {"resultType": "complete", "content": [{"type": "text", "text": value}]}
 
 
@@ -69,13 +77,28 @@ def fail(id: object, code: int, message: str, data: object = None) -> None:
     write({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message, "data": data}})
 
 
-def notify(method: str, params: dict) -> None:
+def notify(method: str, params: dict[str, Any]) -> None:
     write({"jsonrpc": "2.0", "method": method, "params": params})
 
 
-LIES = {
-    "twice": lambda id: [answer(id, text("first")), answer(id, text("second"))],
-    "stranger": lambda id: [answer(id + 1000, text("to nobody")), answer(id, text("to you"))],
+def answer_twice(id: int) -> None:
+    answer(id, text("first"))
+    answer(id, text("second"))
+
+
+def answer_nobody_first(id: int) -> None:
+    answer(id + 1000, text("to nobody"))
+    answer(id, text("to you"))
+
+
+def answer_without_a_newline(id: int) -> None:
+    write_raw(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}' % id)
+    os._exit(0)
+
+
+LIES: dict[str, Callable[[int], None]] = {
+    "twice": answer_twice,
+    "stranger": answer_nobody_first,
     "float-id": lambda id: write_raw(b'{"id":%d.0,"jsonrpc":"2.0","result":{"content":[]}}\n' % id),
     "nan": lambda id: write_raw(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[],"x":NaN}}\n' % id),
     "surrogate": lambda id: write_raw(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[],"x":"\\ud800"}}\n' % id),
@@ -86,11 +109,11 @@ LIES = {
     "both": lambda id: write({"jsonrpc": "2.0", "id": id, "result": {}, "error": {"code": 1, "message": "both"}}),
     "odd-error": lambda id: write({"jsonrpc": "2.0", "id": id, "error": "just text"}),
     "carriage-return": lambda id: write_raw(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}\r\n\r\n\n' % id),
-    "no-newline": lambda id: [write_raw(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}' % id), os._exit(0)],
+    "no-newline": answer_without_a_newline,
 }
 
 
-def call(id: int, name: str, arguments: dict, meta: dict) -> None:
+def call(id: int, name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> None:
     if name == "echo":
         if JOURNAL:
             os.write(JOURNAL[0], arguments["text"].encode() + b"\n")
@@ -144,7 +167,7 @@ def call(id: int, name: str, arguments: dict, meta: dict) -> None:
         fail(id, -32602, f"Unknown tool: {name}")
 
 
-def be_slow(id: int, arguments: dict, meta: dict) -> None:
+def be_slow(id: int, arguments: dict[str, Any], meta: dict[str, Any]) -> None:
     end = time.monotonic() + arguments["seconds"]
     every = arguments.get("every")
     count = 0
@@ -179,7 +202,7 @@ def flood(stream: str, count: int) -> None:
 
 def descend(how: str) -> int:
     """A process that outlives us if nobody ends it: a child, one in its own session, the end of a chain, one without our environment."""
-    options: dict = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     if how == "setsid":
         options["start_new_session"] = True
     if how == "bare":
@@ -193,18 +216,20 @@ def descend(how: str) -> int:
         )
         options["stdout"] = subprocess.PIPE
         process = subprocess.Popen(["/bin/sh", "-c", '"$0" -c "$1"; true', sys.executable, inner], **options)
+        assert process.stdout is not None
         return int(process.stdout.readline())
     return subprocess.Popen([sys.executable, "-c", SLEEPER], **options).pid
 
 
-def ask(id: int, arguments: dict) -> None:
+def ask(id: int, arguments: dict[str, Any]) -> None:
     number = f"ask-{id}"
     ASKED[number] = id
     write({"jsonrpc": "2.0", "id": number, "method": arguments["method"], "params": arguments.get("params", {})})
 
 
-def receive(message: dict, options: argparse.Namespace) -> None:
-    method, id, params = message.get("method"), message.get("id"), message.get("params") or {}
+def receive(message: dict[str, Any], options: argparse.Namespace) -> None:
+    method, params = message.get("method"), message.get("params") or {}
+    id: Any = message.get("id")
     HEARD.append(method or "(answer)")
     if options.log:
         with open(options.log, "a") as file:
@@ -231,7 +256,7 @@ def receive(message: dict, options: argparse.Namespace) -> None:
         fail(id, -32601, f"Method not found: {method}")
 
 
-def discover(id: int, params: dict, options: argparse.Namespace) -> None:
+def discover(id: int, params: dict[str, Any], options: argparse.Namespace) -> None:
     wanted = params.get("_meta", {}).get("io.modelcontextprotocol/protocolVersion")
     if MODERN in options.revisions:
         if wanted != MODERN:
@@ -247,7 +272,7 @@ def discover(id: int, params: dict, options: argparse.Namespace) -> None:
         fail(id, -32022, "Unsupported protocol version", {"supported": options.revisions, "requested": wanted})
 
 
-def initialize(id: int, params: dict, options: argparse.Namespace) -> None:
+def initialize(id: int, params: dict[str, Any], options: argparse.Namespace) -> None:
     offers = [version for version in LEGACY if version in options.revisions]
     if options.initialize == "silent":
         return
@@ -290,10 +315,10 @@ def main() -> None:
 
 
 LOCK = threading.Lock()
-CANCELLED: set = set()
-ASKED: dict = {}
-HEARD: list = []
-JOURNAL: list = []
+CANCELLED: set[int | None] = set()
+ASKED: dict[str, int] = {}
+HEARD: list[str] = []
+JOURNAL: list[int] = []
 
 if __name__ == "__main__":
     main()

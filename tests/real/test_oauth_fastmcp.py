@@ -33,7 +33,7 @@ async def no_secrets(text: str) -> str:
 
 async def add(credentials: Credentials, spec: ServerSpec) -> str | None:
     """One call by a program that starts, connects, calls and ends."""
-    listener = Listener(lambda notification: None, lambda text: None, lambda line: None)
+    listener = Listener(lambda method, params: None, lambda text: None, lambda line: None)
     async with AsyncExitStack() as stack:
         client = await connect(stack, spec, Dependencies(authorize=credentials.authorizer), listener)
         result = await client.call_tool("add", {"a": 2, "b": 3}, timeout=30, max_total=60)

@@ -88,7 +88,7 @@ async def test_a_request_and_an_order_wait_no_longer_than_their_agent_may_take(t
 
 
 async def test_orders_of_one_conversation_wait_no_longer_than_their_agent_may_take(tmp_path: Path) -> None:
-    async with ChatServer([Hold(), Hold(), Hold()]) as chat:
+    async with ChatServer([Answer([Hold()])] * 3) as chat:
         config = local_model(chat.url, chat.key, timeoutSeconds=1)
         async with OrderProcess(tmp_path, config=config) as server:
             await server.initialize()

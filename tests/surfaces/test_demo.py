@@ -47,9 +47,10 @@ class Place(Program, frozen=True):
         return Program.env(self, TMPDIR=str(self.temporary), **more)
 
     @contextmanager
-    def touring(self, **streams: int) -> Iterator["subprocess.Popen[str]"]:
+    def touring(self) -> Iterator["subprocess.Popen[str]"]:
         argv = [OPENCLAW, "demo"]
-        with subprocess.Popen(argv, cwd=self.workspace, env=self.env(), text=True, **streams) as process:
+        pipe = subprocess.PIPE
+        with subprocess.Popen(argv, cwd=self.workspace, env=self.env(), text=True, stdout=pipe, stderr=pipe) as process:
             try:
                 yield process
             finally:
@@ -202,8 +203,8 @@ class Reader(msgspec.Struct):
     def another_terminal(self, command: str) -> Iterator[None]:
         """The server that goes on until Enter is pressed, and prints where it is."""
         argv = ["bash", "-c", f"exec {command}"]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        with subprocess.Popen(argv, cwd=self.place.workspace, env=self.place.env(), text=True, **pipes) as server:
+        pipe, place = subprocess.PIPE, self.place
+        with subprocess.Popen(argv, cwd=place.workspace, env=place.env(), text=True, stdin=pipe, stdout=pipe) as server:
             try:
                 assert server.stdout is not None
                 self.address = server.stdout.readline().split()[-1]
@@ -308,7 +309,7 @@ def test_no_address_but_this_machine_is_asked_for(person: Place, tmp_path: Path)
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_tour_leaves_nothing_behind(person: Place, number: signal.Signals) -> None:
-    with person.touring(stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with person.touring() as process:
         assert process.stdout is not None
         # One server runs by then, and most of the tour is still to come.
         assert any("Running (PID" in line for line in process.stdout)
@@ -319,7 +320,7 @@ def test_an_interrupted_tour_leaves_nothing_behind(person: Place, number: signal
 
 
 def test_a_reader_who_has_seen_enough_ends_the_tour_quietly(person: Place) -> None:
-    with person.touring(stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with person.touring() as process:
         assert process.stdout is not None
         process.stdout.readline()
         process.stdout.close()

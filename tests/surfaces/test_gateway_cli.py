@@ -11,8 +11,9 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ from parts.processes import HANG_GUARD, server_command
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayProcess]:
     """One for all tests here, none of which changes it."""
     with home(tmp_path_factory.mktemp("gateway")) as place:
-        turns = [{"text": ["Hello ", "you."]}, {"text": "Thinking", "hold": True}]
+        turns: list[dict[str, Any]] = [{"text": ["Hello ", "you."]}, {"text": "Thinking", "hold": True}]
         place.save({"mcp": {"servers": {"part": stdio_server()}}, **place.script(*turns * 50)})
         with gateway_process(place) as process:
             process.wait_until("'part' is ready")
@@ -178,7 +179,9 @@ def test_a_large_result_arrives_whole(gateway: GatewayProcess) -> None:
     assert (run.returncode, len(run.stdout), run.stdout[-1]) == (0, 20_000_001, "\n")
 
 
-def on_a_terminal(place: Home, *words: str, columns: int = 80, answer: str = "", **env: str) -> tuple[int, str]:
+def on_a_terminal(
+    place: Home, *words: str, columns: int = 80, answer: str = "", env: Mapping[str, str] = MappingProxyType({})
+) -> tuple[int, str]:
     """Run a command on a terminal of that width, and answer its question: exit code, and everything it showed there."""
     ours, theirs = pty.openpty()
     os.set_inheritable(theirs, True)
@@ -228,7 +231,7 @@ def test_a_question_is_answered_at_the_terminal_that_asked(tmp_path: Path, answe
 
 @pytest.mark.parametrize(("words", "env"), [(("--no-color",), {}), ((), {"NO_COLOR": "1"}), ((), {"TERM": "dumb"})])
 def test_colours_can_be_switched_off(gateway: GatewayProcess, words: tuple[str, ...], env: dict[str, str]) -> None:
-    code, shown = on_a_terminal(gateway.home, *words, "mcp", "tools", "part", **env)
+    code, shown = on_a_terminal(gateway.home, *words, "mcp", "tools", "part", env=env)
     assert (code, "\x1b" in shown) == (0, False)
 
 

@@ -120,8 +120,8 @@ def test_a_client_that_does_not_read_our_log_is_served_and_may_leave(how: str, t
     """The pipe of stderr is full long before the last of these is logged."""
     count = 2_000
     lines = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n' * count
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen([*SERVER, "-v"], env=environment(tmp_path), **pipes) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([*SERVER, "-v"], env=environment(tmp_path), stdin=pipe, stdout=pipe, stderr=pipe) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(lines)
@@ -160,7 +160,10 @@ def test_a_socket_for_both_directions_will_do(tmp_path: Path) -> None:
     """Some clients make socket pairs instead of pipes, and make them non-blocking."""
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
-    with ours, subprocess.Popen(SERVER, stdin=theirs, stdout=theirs, env=environment(tmp_path)) as process:
+    with (
+        ours,
+        subprocess.Popen(SERVER, stdin=theirs.fileno(), stdout=theirs.fileno(), env=environment(tmp_path)) as process,
+    ):
         theirs.close()
         ours.sendall(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
         with ours.makefile("rb") as lines:

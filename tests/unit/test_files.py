@@ -64,7 +64,12 @@ def test_a_reader_never_sees_a_half_written_file(tmp_path: Path) -> None:
     file = tmp_path / "f"
     versions = [b"a" * 100_000, b"b" * 50_000]
     replace(file, versions[0])
-    writer = threading.Thread(target=lambda: [replace(file, versions[turn % 2]) for turn in range(50)])
+
+    def write() -> None:
+        for turn in range(50):
+            replace(file, versions[turn % 2])
+
+    writer = threading.Thread(target=write)
     writer.start()
     seen = set()
     while writer.is_alive():

@@ -56,7 +56,9 @@ def test_everyday_words_find_the_tool_that_does_it(text: str, name: str) -> None
 
 
 def test_a_word_that_is_the_whole_name_gives_the_name_weight() -> None:
-    assert rank(build(TOOLS), "grep", 1) == [("grep", pytest.approx(NAME_WEIGHT))]
+    ((name, weight),) = rank(build(TOOLS), "grep", 1)
+    assert name == "grep"
+    assert weight == pytest.approx(NAME_WEIGHT)
 
 
 def test_a_rare_word_counts_more_than_a_common_one() -> None:

@@ -159,7 +159,10 @@ def test_every_field_arrives_in_the_spec() -> None:
                 "http://127.0.0.1/",
             ),
             scopes=("a", "b"),
-            **dict(zip(("idp_issuer", "idp_token_endpoint", "idp_client_id", "idp_id_token"), "itcx", strict=True)),
+            idp_issuer="i",
+            idp_token_endpoint="t",
+            idp_client_id="c",
+            idp_id_token="x",
         ),
         ssl_verify=False,
         ca_cert="/ca.pem",
@@ -412,19 +415,19 @@ def test_secret_references_stay_references() -> None:
 def test_every_text_that_may_hold_a_secret_is_mapped() -> None:
     spec = entry(FULL)
     seen: list[str] = []
-    mapped = map_secrets(spec, lambda text: seen.append(text) or f"<{text}>")
+
+    def marked(text: str) -> str:
+        seen.append(text)
+        return f"<{text}>"
+
+    mapped = map_secrets(spec, marked)
     assert mapped.env[0] == ("A", "<1>")
     assert mapped.headers[0] == ("X-A", "<b>")
     assert (mapped.args[0], mapped.url, mapped.api_key) == ("<-y>", "<https://example.com/mcp>", "<k>")
-    assert mapped.auth == AuthSpec(
-        **{
-            name: value
-            if name == "grant"
-            else tuple(f"<{scope}>" for scope in value)
-            if name == "scopes"
-            else f"<{value}>"
-            for name, value in structs.asdict(spec.auth).items()
-        }
+    assert spec.auth is not None
+    texts = {name: f"<{value}>" for name, value in structs.asdict(spec.auth).items() if name not in ("grant", "scopes")}
+    assert mapped.auth == structs.replace(
+        spec.auth, scopes=tuple(f"<{scope}>" for scope in spec.auth.scopes or ()), **texts
     )
     assert map_secrets(spec, lambda text: text) == spec
     assert (

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.agent.attachments import Attachment
-from openclaw.agent.events import MessageEnd, TextDelta, TurnStart
+from openclaw.agent.events import Event, MessageEnd, TextDelta, TurnStart
 from openclaw.content import AssistantMessage, Image, Text, Usage, UserMessage
 from openclaw.errors import MediaError, UsageError
 from openclaw.gateway.completions import (
@@ -150,7 +150,7 @@ def test_other_models_do_not_exist(model: str) -> None:
 
 def test_the_texts_of_two_messages_stand_apart() -> None:
     flow = TextFlow()
-    events = [
+    events: list[Event] = [
         TurnStart(1),
         TextDelta("Let me "),
         TextDelta("look."),

@@ -26,7 +26,7 @@ PINS = Pins({"a": Pin("A.", Raw(b'{"type":"object"}'))}, ["d1"])
 
 
 @pytest.fixture(params=["files", "memory"])
-def cache(request, tmp_path: Path) -> Cache:
+def cache(request: pytest.FixtureRequest, tmp_path: Path) -> Cache:
     return Cache(tmp_path / "mcp" if request.param == "files" else None)
 
 

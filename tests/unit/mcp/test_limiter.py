@@ -1,12 +1,16 @@
 """Slots handed out in order: bounded, fair, and never lost to a waiter that gave up."""
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from openclaw.mcp.limiter import Limiter
 
+T = TypeVar("T")
 
-async def started(coroutine) -> asyncio.Task:
-    task = asyncio.ensure_future(coroutine)
+
+async def started(coroutine: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    task = asyncio.create_task(coroutine)
     await asyncio.sleep(0)
     return task
 

@@ -10,7 +10,7 @@ from openclaw.mcp import paging
 from openclaw.mcp.paging import Pages
 
 
-def page(*names: str, **more) -> Raw:
+def page(*names: str, **more: object) -> Raw:
     return Raw(json.dumps({"tools": [{"name": name} for name in names], **more}).encode())
 
 

@@ -43,7 +43,13 @@ FRAMED = (
 @pytest.mark.requirement("003-agg-callbacks")
 @pytest.mark.requirement("004-aggregated")
 def test_block_replies_stand_before_the_final_answer_in_their_order() -> None:
-    events = [block("Let me look."), tool(Text("x")), block("One more."), tool(Text("y")), final("Done: 3 files.")]
+    events: list[Event] = [
+        block("Let me look."),
+        tool(Text("x")),
+        block("One more."),
+        tool(Text("y")),
+        final("Done: 3 files."),
+    ]
     assert text_of(events) == "Let me look.\n\nOne more.\n\nDone: 3 files."
 
 
@@ -87,7 +93,7 @@ def test_tool_results_stay_out_when_something_was_said() -> None:
 
 
 def test_tool_results_join_the_answer_of_a_verbose_agent_in_their_frame() -> None:
-    events = [block("Looking."), tool(Text("three files")), final("Done")]
+    events: list[Event] = [block("Looking."), tool(Text("three files")), final("Done")]
     assert text_of(events, verbose=True) == f"Looking.\n\n{FRAMED}\n\nDone"
 
 

@@ -418,8 +418,10 @@ async def test_calls_of_an_answer_that_breaks_off_are_not_made(wire: Wire) -> No
         provider,
         server,
     ):
-        whole = server.events(server.replies.pop(), {"model": MODEL, "stream_options": {}})
-        server.replies.append(Raw([*whole[:-4], Cut()]))
+        (reply,) = server.replies
+        assert isinstance(reply, Answer)
+        whole = server.events(reply, {"model": MODEL, "stream_options": {}})
+        server.replies[:] = [Raw([*whole[:-4], Cut()])]
         events = await answer(provider, tools=[READ])
     assert not any(isinstance(event, ToolCallEnd) for event in events)
     assert last(events).stop_reason == "error"

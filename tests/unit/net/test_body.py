@@ -2,6 +2,7 @@
 
 import gzip
 import zlib
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -17,7 +18,11 @@ def raw_deflate(data: bytes) -> bytes:
     return packer.compress(data) + packer.flush()
 
 
-PACKERS = {"gzip": ("gzip", gzip.compress), "zlib": ("deflate", zlib.compress), "raw": ("deflate", raw_deflate)}
+PACKERS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "gzip": ("gzip", gzip.compress),
+    "zlib": ("deflate", zlib.compress),
+    "raw": ("deflate", raw_deflate),
+}
 
 
 @pytest.mark.parametrize("name", PACKERS)

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from openclaw.errors import AddressError, ConnectError, DeadlineError, LinkLostError, ProtocolError
 from openclaw.net.client import ClientOptions, HttpClient
@@ -463,7 +464,7 @@ async def test_a_certificate_file_that_cannot_be_used_is_named(
     path = tmp_path / "bad.pem"
     if content is not None:
         path.write_bytes(content)
-    async with HttpClient(ClientOptions(rules=OPERATOR, tls=TlsOptions(**{field: str(path)}))) as client:
+    async with HttpClient(ClientOptions(rules=OPERATOR, tls=replace(TlsOptions(), **{field: str(path)}))) as client:
         with pytest.raises(ConnectError, match=str(path)):
             await client.fetch("GET", "https://127.0.0.1:9/")
 

@@ -103,7 +103,7 @@ class NoAudit:
     def ended(self, entry: Any, outcome: str, seconds: float, *, result_bytes: int | None = None) -> None: ...
 
 
-async def call(tool: Tool | None, progress: Callable[[str], None] = str) -> ToolResult:
+async def call(tool: Tool | None, progress: Callable[[str], None] = lambda line: None) -> ToolResult:
     """As an agent calls it: with the tool's own timeout."""
     assert tool is not None
     return await invoke(

@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw.protocol.lifecycle import TABLE, Event, EventName, RestartPolicy, State, Status, step
+from openclaw.protocol.lifecycle import TABLE, Action, Event, EventName, RestartPolicy, State, Status, step
 
 LOCAL = RestartPolicy(local=True)
 REMOTE = RestartPolicy(local=False)
 STATES = get_args(State)
 EVENTS = get_args(EventName)
+LOST_AND_DUE: list[EventName] = ["lost", "due"]
+WAIT: tuple[Action, ...] = ("disconnect", "wait")
 
 
 def live(policy: RestartPolicy, *names: EventName, status: Status | None = None, jitter: float = 0.0) -> list[Status]:
@@ -37,12 +39,18 @@ def test_a_wanted_server_is_started_and_watched_once_it_is_ready() -> None:
 @pytest.mark.requirement("002-6-crash")
 @pytest.mark.requirement("002-6-max-restarts")
 def test_a_crashing_process_comes_back_ever_more_slowly_and_then_not_at_all() -> None:
-    passed = live(LOCAL, "start", *(["lost", "due"] * 5), "lost")
+    passed = live(LOCAL, "start", *(LOST_AND_DUE * 5), "lost")
     crashes = [status for status in passed if status.state in ("restarting", "failed")]
     assert crashes == [
         *(
-            Status("restarting", "because of lost", attempts, delay=delay, actions=("disconnect", "wait", *told))
-            for attempts, delay, *told in ((1, 1.0), (2, 2.0), (3, 4.0, "tell"), (4, 8.0), (5, 16.0))
+            Status("restarting", "because of lost", attempts, delay=delay, actions=actions)
+            for attempts, delay, actions in (
+                (1, 1.0, WAIT),
+                (2, 2.0, WAIT),
+                (3, 4.0, (*WAIT, "tell")),
+                (4, 8.0, WAIT),
+                (5, 16.0, WAIT),
+            )
         ),
         Status("failed", "because of lost", 6, actions=("disconnect", "tell")),
     ]
@@ -50,7 +58,7 @@ def test_a_crashing_process_comes_back_ever_more_slowly_and_then_not_at_all() ->
 
 @pytest.mark.requirement("001-FR-3-backoff")
 def test_more_restarts_wait_half_a_minute_each() -> None:
-    passed = live(RestartPolicy(local=True, max_restarts=8), "start", *(["lost", "due"] * 8))
+    passed = live(RestartPolicy(local=True, max_restarts=8), "start", *(LOST_AND_DUE * 8))
     assert [status.delay for status in passed if status.state == "restarting"][5:] == [30.0, 30.0, 30.0]
 
 
@@ -58,7 +66,7 @@ def test_more_restarts_wait_half_a_minute_each() -> None:
 @pytest.mark.requirement("000-10-unreachable-told")
 @pytest.mark.requirement("002-6-network")
 def test_a_remote_server_is_tried_for_ever_and_the_agent_hears_of_it_after_three_attempts() -> None:
-    passed = live(REMOTE, "start", *(["lost", "due"] * 9))
+    passed = live(REMOTE, "start", *(LOST_AND_DUE * 9))
     waits = [status for status in passed if status.state == "unreachable"]
     assert [status.delay for status in waits] == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0]
     assert [number for number, status in enumerate(waits, 1) if "tell" in status.actions] == [3]

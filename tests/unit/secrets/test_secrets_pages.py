@@ -17,7 +17,8 @@ PAGE = (DOCS / "reference" / "secrets.md").read_text(encoding="utf-8")
 
 def config(page: str) -> str:
     """The largest example of a page."""
-    return max(re.findall(r"```json5\n(.*?)```", page, re.DOTALL), key=len)
+    examples: list[str] = re.findall(r"```json5\n(.*?)```", page, re.DOTALL)
+    return max(examples, key=len)
 
 
 def rows(page: str) -> list[str]:

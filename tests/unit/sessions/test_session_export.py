@@ -3,14 +3,14 @@
 import json
 
 from openclaw.content import AssistantMessage, Image, Text, ToolCall, UserMessage
-from openclaw.sessions.event import Custom, Reset, Said, Shortened
+from openclaw.sessions.event import Custom, Reset, Said, SessionEvent, Shortened
 from openclaw.sessions.export import jsonl
 from openclaw.sessions.store import SessionInfo, Transcript, entry
 
 
 def test_an_export_is_a_header_and_one_line_an_event() -> None:
     call = AssistantMessage((ToolCall("c1", "read", {"path": "a"}),), model="p/m")
-    events = [
+    events: list[SessionEvent] = [
         Said(UserMessage((Text("hi\n"), Image(b"\x00", "image/png")))),
         Said(call),
         Shortened("short", (call,)),

@@ -105,7 +105,7 @@ async def test_a_store_from_before_is_taken_over_and_becomes_smaller(tmp_path: P
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute("PRAGMA user_version = 1")
     connection.execute("INSERT INTO sessions VALUES (1, 'k', 'id', 'main', 1000, 2000, 3, 3, 0)")
-    said = [SHOWN, UserMessage((Text('a quoted "type":"image"'),)), FOUND]
+    said: list[Message] = [SHOWN, UserMessage((Text('a quoted "type":"image"'),)), FOUND]
     for seq, message in enumerate(said, 1):
         connection.execute("INSERT INTO events VALUES (?, 1, ?, 1000, ?)", (seq, seq, encode(Said(message))))
     connection.close()

@@ -129,7 +129,7 @@ def test_a_workspace_that_is_a_link_works_by_its_real_path(workspace: Path, tmp_
     assert read(Fence(), str(alias / "x"), workspace) == b"inside"
 
 
-class Swap(Fence):
+class Swap(Fence, frozen=True):
     """A fence whose path is attacked between the check and the opening."""
 
     def locate(self, path: str, workspace: Path) -> Place:
@@ -154,7 +154,7 @@ def test_a_write_through_a_directory_swapped_after_the_check_reaches_nothing(wor
     assert sorted(os.listdir(outside)) == ["secret.txt"]
 
 
-class SwapFile(Fence):
+class SwapFile(Fence, frozen=True):
     def locate(self, path: str, workspace: Path) -> Place:
         place = super().locate(path, workspace)
         (workspace / "file").unlink()
@@ -213,7 +213,7 @@ def test_the_state_directory_under_another_name_is_known_by_its_identity(workspa
     alias.unlink()
     alias.symlink_to(moved)
 
-    class ByIdentityOnly(Fence):
+    class ByIdentityOnly(Fence, frozen=True):
         def locate(self, path: str, workspace: Path) -> Place:
             return Place(str(workspace), tuple(path.split("/")), path)
 

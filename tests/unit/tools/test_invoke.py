@@ -192,7 +192,7 @@ async def test_a_schema_that_cannot_be_used_fails_the_call_and_not_the_run() -> 
 
 
 async def test_a_policy_that_fails_refuses() -> None:
-    def broken(tool: Tool, agent: str) -> str | None:
+    def broken(tool: Tool, agent: str) -> Decision:
         raise RuntimeError("no rules")
 
     desk = Desk()

@@ -53,7 +53,7 @@ async def test_there_are_seven_and_only_looking_is_read_only(tools: NativeTools)
         ("web_fetch", True, "native"),
     ]
     assert list(tools.absences("main")) == []
-    assert await tools.settle("main", 60.0) is None
+    await tools.settle("main", 60.0)
 
 
 def test_every_schema_is_closed_and_describes_every_field(tools: NativeTools) -> None:

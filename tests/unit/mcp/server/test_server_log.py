@@ -1,21 +1,25 @@
 """Server log messages and progress: in our log, bounded, and shown clean."""
 
 import logging
+from collections.abc import Callable
 
 import pytest
 from msgspec import Raw
 
 from openclaw.mcp.server.log import MAX_MESSAGES, PERIOD, Progress, ServerLog
 
+# What was logged, with its level.
+Lines = Callable[[], list[tuple[str, str]]]
+
 
 @pytest.fixture
-def lines(caplog: pytest.LogCaptureFixture):
+def lines(caplog: pytest.LogCaptureFixture) -> Lines:
     caplog.set_level(logging.DEBUG, "openclaw.mcp")
     return lambda: [(record.levelname, record.getMessage()) for record in caplog.records]
 
 
 @pytest.mark.requirement("001-FR-4-chatter")
-def test_a_log_message_keeps_its_level_and_names_the_server(lines) -> None:
+def test_a_log_message_keeps_its_level_and_names_the_server(lines: Lines) -> None:
     log = ServerLog("web")
     log.log_message(Raw(b'{"level":"critical","logger":"db","data":"disk full"}'))
     log.log_message(Raw(b'{"level":"notice","data":{"a":1}}'))
@@ -24,7 +28,7 @@ def test_a_log_message_keeps_its_level_and_names_the_server(lines) -> None:
     assert lines()[2][0] == "DEBUG"
 
 
-def test_a_flood_is_counted_instead_of_written(lines) -> None:
+def test_a_flood_is_counted_instead_of_written(lines: Lines) -> None:
     now = [0.0]
     log = ServerLog("web", clock=lambda: now[0])
     for number in range(MAX_MESSAGES + 7):
@@ -38,7 +42,7 @@ def test_a_flood_is_counted_instead_of_written(lines) -> None:
     ]
 
 
-def test_a_line_said_again_and_again_is_written_once_with_how_often(lines) -> None:
+def test_a_line_said_again_and_again_is_written_once_with_how_often(lines: Lines) -> None:
     log = ServerLog("web", clock=lambda: 1.0)
     for _ in range(50):
         log.note(logging.ERROR, "noise")
@@ -53,7 +57,7 @@ def test_a_line_said_again_and_again_is_written_once_with_how_often(lines) -> No
     ]
 
 
-def test_two_lines_that_take_turns_are_a_flood_too(lines) -> None:
+def test_two_lines_that_take_turns_are_a_flood_too(lines: Lines) -> None:
     log = ServerLog("web", clock=lambda: 1.0)
     for number in range(4 * MAX_MESSAGES):
         log.note(logging.INFO, "ab"[number // 2 % 2])
@@ -62,12 +66,12 @@ def test_two_lines_that_take_turns_are_a_flood_too(lines) -> None:
     assert lines()[MAX_MESSAGES:] == [("WARNING", "MCP server 'web': 150 more messages were not written.")]
 
 
-def test_progress_is_logged_and_shown_in_clean_words(lines) -> None:
+def test_progress_is_logged_and_shown_in_clean_words(lines: Lines) -> None:
     shown: list[str] = []
     progress = Progress(ServerLog("web"), "get", shown.append)
-    assert not progress.seen
+    before = progress.seen
     progress(1, 4, "half\x1b[31m way\n")
     progress(2.5, None, "")
-    assert progress.seen
+    assert (before, progress.seen) == (False, True)
     assert shown == ["half way (1 of 4)", "2.5"]
     assert lines() == [("DEBUG", "MCP server 'web': get: half way (1 of 4)"), ("DEBUG", "MCP server 'web': get: 2.5")]

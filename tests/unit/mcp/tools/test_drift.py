@@ -1,5 +1,7 @@
 """Schema drift: a tool is held back only when a call valid before may be invalid now."""
 
+from typing import Any
+
 import jsonschema_rs
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from openclaw.mcp.tools.drift import still_admits
 
 
-def properties(**schemas):
+def properties(**schemas: Any) -> dict[str, Any]:
     return {"type": "object", "properties": schemas}
 
 
@@ -74,17 +76,17 @@ NARROWER = [
 
 
 @pytest.mark.parametrize(("old", "new"), [pytest.param(*pair, id=name) for name, *pair in WIDER])
-def test_a_call_valid_before_is_still_valid(old, new) -> None:
+def test_a_call_valid_before_is_still_valid(old: Any, new: Any) -> None:
     assert still_admits(old, new)
 
 
 @pytest.mark.parametrize(("old", "new"), [pytest.param(*pair, id=name) for name, *pair in NARROWER])
-def test_a_call_valid_before_may_be_invalid_now(old, new) -> None:
+def test_a_call_valid_before_may_be_invalid_now(old: Any, new: Any) -> None:
     assert not still_admits(old, new)
 
 
 def test_a_recursive_schema_is_compared_in_finite_time() -> None:
-    def tree(leaf):
+    def tree(leaf: Any) -> dict[str, Any]:
         return {
             **properties(root={"$ref": "#/$defs/node"}),
             "$defs": {"node": properties(value=leaf, children={**LIST, "items": {"$ref": "#/$defs/node"}})},
@@ -95,8 +97,8 @@ def test_a_recursive_schema_is_compared_in_finite_time() -> None:
 
 
 def test_alternatives_nested_without_end_are_not_weighed_for_ever() -> None:
-    def maze(leaf):
-        def door(name, room):
+    def maze(leaf: Any) -> dict[str, Any]:
+        def door(name: str, room: int) -> dict[str, Any]:
             return {**properties(**{name: {"$ref": f"#/$defs/r{room}"}}), "required": [name]}
 
         rooms = {f"r{n}": {"anyOf": [door("x", n + 1), door("x", n + 1)]} for n in range(30)}
@@ -136,7 +138,7 @@ values = st.recursive(
 
 @settings(max_examples=200)
 @given(schemas, schemas, st.lists(values, min_size=1, max_size=20))
-def test_a_yes_is_never_contradicted_by_a_validator(old, new, candidates) -> None:
+def test_a_yes_is_never_contradicted_by_a_validator(old: Any, new: Any, candidates: list[Any]) -> None:
     old, new = ({**properties(v=schema), "required": ["v"], **CLOSED} for schema in (old, new))
     if still_admits(old, new):
         calls = [{"v": value} for value in candidates]

@@ -1,13 +1,14 @@
 """Tool names: both forms, the characters and length models accept, and who yields on a collision."""
 
 import re
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw.config.servers import EngineOptions, ServerSpec
-from openclaw.mcp.tools.names import Claims, base_name, form_for, may_be_of, typed_name
+from openclaw.config.servers import EngineOptions, Section, ServerSpec
+from openclaw.mcp.tools.names import Claims, Form, base_name, form_for, may_be_of, typed_name
 
 
 @pytest.mark.requirement("000-6.5-names")
@@ -22,7 +23,9 @@ from openclaw.mcp.tools.names import Claims, base_name, form_for, may_be_of, typ
         ("mcp", "mcp_prefix_tool", "mcp_prefix_tool"),
     ],
 )
-def test_the_section_decides_the_form_unless_one_is_forced(section, tool_names, form) -> None:
+def test_the_section_decides_the_form_unless_one_is_forced(
+    section: Section, tool_names: Literal["by-section"] | Form, form: Form
+) -> None:
     assert form_for(ServerSpec("s", section=section), EngineOptions(tool_names=tool_names)) == form
 
 
@@ -41,12 +44,12 @@ def test_the_section_decides_the_form_unless_one_is_forced(section, tool_names, 
         ("prefix__tool", "s", "t" * 100, "s__" + "t" * 19 + "-10e5-" + "t" * 36),
     ],
 )
-def test_names_have_safe_characters_and_a_bounded_length(form, prefix, tool, name) -> None:
+def test_names_have_safe_characters_and_a_bounded_length(form: Form, prefix: str, tool: str, name: str) -> None:
     assert base_name(form, prefix, tool) == name
 
 
 @pytest.mark.parametrize("form", ["prefix__tool", "mcp_prefix_tool"])
-def test_a_name_that_is_cut_keeps_the_end_by_which_tools_differ(form) -> None:
+def test_a_name_that_is_cut_keeps_the_end_by_which_tools_differ(form: Form) -> None:
     start = "list_all_of_the_repositories_that_belong_to_the_organisation_"
     tools = [f"{start}{end}" for end in ("by_name", "by_date", "with_issues")]
     names = [base_name(form, "a-server-with-quite-a-long-name", tool) for tool in tools]
@@ -62,13 +65,13 @@ def test_two_long_names_that_differ_in_the_middle_alone_stay_two() -> None:
 
 @settings(max_examples=200)
 @given(st.sampled_from(["prefix__tool", "mcp_prefix_tool"]), st.text(), st.text())
-def test_any_text_becomes_a_name_every_vendor_accepts(form, prefix, tool) -> None:
+def test_any_text_becomes_a_name_every_vendor_accepts(form: Form, prefix: str, tool: str) -> None:
     assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", base_name(form, prefix, tool))
 
 
 @settings(max_examples=100)
 @given(st.lists(st.text(alphabet="aAbB-2", min_size=1, max_size=70), max_size=30))
-def test_claimed_names_never_collide_and_stay_in_bounds(bases) -> None:
+def test_claimed_names_never_collide_and_stay_in_bounds(bases: list[str]) -> None:
     claims = Claims(["Read"])
     names = [claims.claim(base[:64]) for base in bases]
     assert len({name.lower() for name in [*names, "read"]}) == len(bases) + 1
@@ -102,7 +105,7 @@ def test_a_released_name_is_free_again() -> None:
 
 @settings(max_examples=200)
 @given(st.sampled_from(["prefix__tool", "mcp_prefix_tool"]), st.text(max_size=80), st.text(max_size=80))
-def test_a_tools_usual_name_may_always_be_of_its_server(form, prefix, tool) -> None:
+def test_a_tools_usual_name_may_always_be_of_its_server(form: Form, prefix: str, tool: str) -> None:
     assert may_be_of(form, prefix, base_name(form, prefix, tool))
 
 

@@ -11,13 +11,18 @@ from openclaw.mcp.tools.pins import Change, Pin, Verdict, digest, digest_of, pin
 MALFORMED = "its description is malformed: The server sent a value of the wrong shape:"
 
 
-def tool(description="Search.", properties=None, required=(), **more) -> Definition:
+def tool(
+    description: str = "Search.",
+    properties: dict[str, object] | None = None,
+    required: tuple[str, ...] = (),
+    **more: object,
+) -> Definition:
     schema = {"type": "object", "properties": properties or {"q": {"type": "string"}}, "required": list(required)}
     raw = {"name": "search", "description": description, "inputSchema": schema, **more}
     return Definition("search", Raw(json.dumps(raw).encode()))
 
 
-def pinned(definition: Definition):
+def pinned(definition: Definition) -> dict[str, Pin]:
     return {definition.name: pin_of(definition)}
 
 
@@ -107,7 +112,7 @@ def test_a_new_optional_parameter_is_announced_and_the_model_keeps_the_old_schem
 
 
 def test_a_tool_whose_old_calls_may_fail_is_held_back() -> None:
-    verdict = weigh([tool(required=["q"])], pinned(tool()))
+    verdict = weigh([tool(required=("q",))], pinned(tool()))
     assert verdict.offered == ()
     assert [(change.tool, change.held) for change in verdict.changes] == [("search", True)]
 

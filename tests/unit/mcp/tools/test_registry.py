@@ -1,5 +1,7 @@
 """The registry: who is offered under what name, who keeps it, and why others are absent."""
 
+from typing import Any
+
 import pytest
 from msgspec import Raw
 from msgspec.structs import replace
@@ -19,11 +21,11 @@ def definition(name: str) -> Definition:
     return Definition(name, Raw(b"{}"))
 
 
-def toolset(*names: str, **more) -> Toolset:
+def toolset(*names: str, **more: Any) -> Toolset:
     return Toolset(tuple(definition(name) for name in names), **more)
 
 
-def registry(*specs: ServerSpec, **more) -> Registry:
+def registry(*specs: ServerSpec, **more: Any) -> Registry:
     return Registry(specs, EngineOptions(), **more)
 
 
