@@ -17,7 +17,7 @@ from openclaw.config.servers import ServerSpec
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.manager import Manager
 from openclaw.process.run import run
-from openclaw.transport.base import Link, Sink, Transport, TransportKind
+from openclaw.transport.base import Link, Sink, Transport
 from parts.command_line import Home
 from parts.http_server import HttpServer, Plan
 from parts.processes import handle_of, wait_until_gone
@@ -163,9 +163,8 @@ async def _reconnect(site: Site) -> None:
 class Unwilling:
     """A server in this process whose link cannot be closed without a fault."""
 
-    kind: TransportKind = "memory"
-
     def __init__(self, inner: Transport) -> None:
+        self.facts = inner.facts
         self._inner = inner
 
     @asynccontextmanager
