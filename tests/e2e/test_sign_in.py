@@ -403,7 +403,7 @@ async def test_a_person_who_does_nothing_holds_a_call_up_for_a_while_only(server
 
     async with prompt_of(home, browse, said, 0.05) as prompt:
         now = time.monotonic()
-        assert await asyncio.gather(prompt("files", now), prompt("files", now)) == (False, False)
+        assert [*await asyncio.gather(prompt("files", now), prompt("files", now))] == [False, False]
         assert not await prompt("files", time.monotonic())
     assert sum("Ctrl-C goes on without it" in line for line in said) == 1
     assert said[-1].startswith("Going on without a sign-in to files: ")

@@ -125,10 +125,14 @@ def _notes(before: str, place: str) -> dict[str, str]:
 
 
 def checkout(folder: Path) -> Path:
-    """A copy of what a reader has in front of them, without its history, with the environment that is already there."""
-    ignored = shutil.ignore_patterns(".*", "__pycache__", "tests", "bench")
+    """A copy of what a reader has in front of them, without its history, with the environment and the source that are already there.
+
+    No page changes those, and hundreds of files for each page take longer to write and to remove than the page to run.
+    """
+    ignored = shutil.ignore_patterns(".*", "__pycache__", "tests", "bench", "src")
     shutil.copytree(ROOT, folder, ignore=ignored)
-    (folder / ".venv").symlink_to(ROOT / ".venv")
+    for name in (".venv", "src"):
+        (folder / name).symlink_to(ROOT / name)
     return folder
 
 

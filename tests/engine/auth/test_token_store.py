@@ -259,7 +259,7 @@ async def test_servers_that_start_together_fetch_the_key_once(tmp_path: Path) ->
     first = await key.get()
     fetched.clear()
     again = StoreKey(tmp_path, configured=configured, keychain=None)
-    assert await asyncio.gather(again.get(), again.get(), again.get()) == (first, first, first)
+    assert [*await asyncio.gather(again.get(), again.get(), again.get())] == [first] * 3
     assert len(fetched) == 1
 
 
