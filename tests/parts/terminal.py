@@ -41,6 +41,8 @@ class Terminal:
         )
         os.close(theirs)
         self._seen = ""
+        # Everything that came, styles and movements included.
+        self.received = b""
 
     def __enter__(self) -> "Terminal":
         return self
@@ -51,6 +53,10 @@ class Terminal:
         self._process.kill()
         self._process.wait()
         os.close(self._ours)
+
+    def kill(self) -> None:
+        """End the program as nothing can be ended by typing."""
+        self._process.kill()
 
     def type(self, keys: str) -> None:
         os.write(self._ours, keys.encode())
@@ -76,6 +82,7 @@ class Terminal:
             read = os.read(self._ours, 65536)
         except OSError:
             return False
+        self.received += read
         # A character or a movement may be cut by the end of what was read: none that these tests wait for.
         self._seen += _ESCAPES.sub("", read.decode("utf-8", "replace"))
         return bool(read)

@@ -269,6 +269,7 @@ def request(place: Home, **changed: bytes) -> list[bytes]:
         "cwd": b"/",
         "width": b"80",
         "marks": b"",
+        "kinds": b"",
     }
     return list({**fields, **changed}.values())
 
@@ -276,7 +277,7 @@ def request(place: Home, **changed: bytes) -> list[bytes]:
 @pytest.mark.parametrize(
     ("changed", "note"),
     [
-        ({"protocol": b"openclaw-0"}, b""),
+        ({"protocol": b"openclaw-2"}, b""),
         ({"version": b"9.9.9"}, b"note: the gateway is version 0.1.0; `openclaw gateway restart` makes it this one."),
         ({"config": b"/elsewhere/openclaw.json"}, b""),
         ({"state": b"/elsewhere"}, b""),

@@ -1,7 +1,7 @@
 """Opening an address in the person's browser, by argv and never through a shell.
 
 Knows which program opens addresses on each system, and when there is nobody to see one. The address has been checked and encoded by
-`login.safe_address`; here it is one element of an argv, never the first, and never taken for an option.
+`security/egress.py`; here it is one element of an argv, never the first, and never taken for an option.
 """
 
 import shlex

@@ -6,7 +6,6 @@
 
 import asyncio
 import logging
-import re
 from collections.abc import Awaitable, Callable
 from secrets import randbelow, token_urlsafe
 from typing import Final
@@ -38,7 +37,7 @@ from openclaw.protocol.oauth.metadata import AuthDiscovery
 from openclaw.protocol.oauth.registration import Wish
 from openclaw.protocol.oauth.token import TokenEndpoint, exchange_code, revoke
 from openclaw.redact import mask, remember, retire
-from openclaw.security.egress import Rules, check_url, literal_address
+from openclaw.security.egress import Rules, browser_address
 
 _log = logging.getLogger(__name__)
 
@@ -50,10 +49,6 @@ LISTEN_LIFE: Final = 300.0
 _DYNAMIC_PORTS: Final = range(49152, 65536)
 # How often to look whether somebody has signed in elsewhere.
 _LOOK_INTERVAL: Final = 0.5
-# What stands in an address as it is; the rest of ASCII is percent-encoded. Brackets are for IPv6.
-_UNSAFE: Final = re.compile(r"[^A-Za-z0-9\-._~:/?&=+,%@\[\]]")
-# A host that browsers take for an IPv4 address though it is not written as one.
-_NUMERIC: Final = re.compile(r"(?:.*\.)?(?:0x[0-9a-f]*|[0-9]+)\.?")
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -281,19 +276,9 @@ def safe_address(url: str, rules: Rules) -> tuple[str, str]:
     """An address as it may be given to a browser, and its host: https (http for this machine alone), and no character that any program on
     the way could take for more than a part of it. Raises AuthError."""
     try:
-        target = check_url(url, rules)
+        return browser_address(url, rules, what="The authorization server's sign-in page")
     except AddressError as error:
-        raise AuthError(
-            "The authorization server's sign-in page is at an address that may not be opened.", hint=error.hint
-        ) from None
-    literal = literal_address(target.host)
-    if literal is None and _NUMERIC.fullmatch(target.host):
-        raise AuthError(
-            "The authorization server's sign-in page is at an address written as a number; it is not opened."
-        )
-    if target.scheme != "https" and literal is None:
-        raise AuthError("The authorization server's sign-in page is not at an https address, so it is not opened.")
-    return _UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}", target.url), target.host
+        raise AuthError(error.message, hint=error.hint) from None
 
 
 async def _try(account: Account, show: Show, patience: float) -> SignedIn | RefusedError:

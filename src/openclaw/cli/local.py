@@ -15,7 +15,8 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from openclaw.commands.console import Console, never
+from openclaw.cli.terminal_asker import TerminalAsker
+from openclaw.commands.console import USUAL_WIDTH, Console, never
 from openclaw.commands.dispatch import Context, dispatch
 from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Command, parse
@@ -150,6 +151,7 @@ def _loaded(paths: Paths, env: Mapping[str, str], shared: Mapping[str, object]) 
 
 def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
     """The terminal (or pipe) this process was started on."""
+    browse = partial(_browse, env)
     return Console(
         out=_writer(sys.stdout),
         err=_writer(sys.stderr),
@@ -157,9 +159,9 @@ def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
         screen=sys.stdout.isatty(),
         colour=sys.stdout.isatty() and not no_color and not env.get("NO_COLOR") and env.get("TERM") != "dumb",
         interactive=sys.stderr.isatty(),
-        ask=_ask,
+        asker=TerminalAsker(browse, width() or USUAL_WIDTH),
         read=_read,
-        browse=partial(_browse, env),
+        browse=browse,
         interruptible=partial(during, "SIGINT"),
         enter=_enter if _has_keys() else never,
     )
@@ -220,12 +222,3 @@ async def _enter() -> None:
             line = bool(read) and not read.endswith(b"\n")
     finally:
         loop.remove_reader(keyboard)
-
-
-async def _ask(question: str) -> str | None:
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return None
-    sys.stderr.write(question)
-    sys.stderr.flush()
-    line = await asyncio.to_thread(sys.stdin.readline)
-    return line.strip() if line else None

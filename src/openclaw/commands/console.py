@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from openclaw.content import to_json
+from openclaw.conversation import Asker, Nobody, Question
 from openclaw.security.external import clean_terminal, escape_json
 
 # What prose is set to where nothing says how wide the paper is.
@@ -23,16 +24,11 @@ YES = frozenset({"y", "yes"})
 _STYLE = re.compile("(\x1b\\[(?:0|1|2|31|32)m)")
 
 Write = Callable[[str], None]
-Ask = Callable[[str], Awaitable[str | None]]
 Read = Callable[[], Awaitable[str]]
 Flush = Callable[[], Awaitable[None]]
 Browse = Callable[[str], Awaitable[bool]]
 Interruptible = Callable[[Callable[[], object]], AbstractContextManager[None]]
 Enter = Callable[[], Awaitable[None]]
-
-
-async def _nobody(question: str) -> str | None:
-    return None
 
 
 async def _nothing() -> str:
@@ -56,7 +52,7 @@ def _uninterrupted(act: Callable[[], object]) -> AbstractContextManager[None]:
 
 
 class Console(msgspec.Struct, frozen=True):
-    """`ask` puts a question to a person and gives None when nobody is there to answer; `read` gives all of standard input.
+    """`asker` is the person at the terminal, whom commands ask for a line (`ask`) and turns for more; `read` gives all of standard input.
 
     `flush` waits until the other end has taken most of what was printed; who prints much without it fills our memory. `browse` opens an
     address in a browser where the person sits and says whether that went; without an address, whether there is a screen for it. While
@@ -73,7 +69,7 @@ class Console(msgspec.Struct, frozen=True):
     colour: bool = False
     # stderr is a terminal that a person watches: progress may be shown there.
     interactive: bool = False
-    ask: Ask = _nobody
+    asker: Asker = msgspec.field(default_factory=Nobody)
     read: Read = _nothing
     flush: Flush = _at_once
     browse: Browse = _without_screen
@@ -88,6 +84,11 @@ class Console(msgspec.Struct, frozen=True):
     @property
     def prose_width(self) -> int:
         return self.width or USUAL_WIDTH
+
+    async def ask(self, question: str) -> str | None:
+        """The line that the person typed; None when nobody is there to answer."""
+        answer = await self.asker.ask(Question("line", question))
+        return str(answer.content["line"]) if answer.is_yes else None
 
     def line(self, text: str = "") -> None:
         self.out(self._clean(text) + "\n")

@@ -53,7 +53,7 @@ def mcp_manage(context: Context) -> Tool:
         printed: list[str] = []
         console = context.console
         collecting = Console(
-            out=printed.append, err=console.err, width=console.width, ask=console.ask, browse=console.browse
+            out=printed.append, err=console.err, width=console.width, asker=console.asker, browse=console.browse
         )
         code = await dispatch(words, msgspec.structs.replace(context, console=collecting, root=_TREE), (HELP,))
         return ToolResult((Text("".join(printed).rstrip("\n")),), is_error=code != 0, details={"exitCode": code})

@@ -10,12 +10,16 @@ import _signal  # type: ignore[import-not-found]
 import _socket
 import os
 import stat
-import sys
 from _collections_abc import Callable
 
 from openclaw.config import places
 from openclaw.control import wire
 from openclaw.version import __version__
+
+# A plain name instead of typing.TYPE_CHECKING: type checkers know it, and importing typing costs milliseconds.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from openclaw.control.terminal_questions import TerminalQuestions
 
 # A healthy gateway takes a request within milliseconds; after this many seconds we do the work ourselves.
 TAKE_TIMEOUT = 5.0
@@ -35,7 +39,9 @@ def run(words: list[str], out: Callable[[bytes], object] | None = None) -> int |
         _signal.signal(_signal.SIGINT, _signal.default_int_handler)
     try:
         terminal = _Terminal(connection, out or _print)
-        if not terminal.is_taken(_request(words, config, token)):
+        # What somebody else takes in place of a terminal nobody reads.
+        kinds = wire.TERMINAL_KINDS if out is None and os.isatty(0) and os.isatty(2) else b""
+        if not terminal.is_taken(_request(words, config, token, kinds)):
             return None
         return _served(terminal)
     finally:
@@ -71,7 +77,7 @@ def _config(words: list[str]) -> str:
     return ""
 
 
-def _request(words: list[str], config: str, token: bytes) -> bytes:
+def _request(words: list[str], config: str, token: bytes, kinds: bytes) -> bytes:
     env = os.environ
     screen = os.isatty(1)
     colour = screen and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
@@ -88,6 +94,7 @@ def _request(words: list[str], config: str, token: bytes) -> bytes:
         cwd=os.fsencode(cwd),
         width=str(width()).encode(),
         marks=marks.encode(),
+        kinds=kinds,
         words=[os.fsencode(word) for word in words],
     )
 
@@ -143,6 +150,7 @@ class _Terminal:
         self._connection = connection
         self._out = out
         self._arrived = bytearray()
+        self._questions: TerminalQuestions | None = None
 
     def is_taken(self, request: bytes) -> bool:
         """Whether the gateway does what is asked for."""
@@ -164,6 +172,8 @@ class _Terminal:
     def interrupt(self) -> None:
         """Ask the gateway to stop; it still tells how that went."""
         self.interrupted = True
+        if self._questions is not None:
+            self._questions.drop()
         try:
             self._connection.sendall(wire.frame(wire.CANCEL))
         except OSError:
@@ -183,10 +193,12 @@ class _Terminal:
                 self._out(payload)
             elif kind == wire.ERR:
                 _write(2, payload)
-            elif kind == wire.ASK:
-                self._answer(payload)
+            elif kind == wire.QUESTION:
+                self._asked().ask(payload)
+            elif kind == wire.WITHDRAWN:
+                self._asked().withdraw(payload.decode())
             elif kind == wire.BROWSE:
-                self._send(wire.frame(wire.ANSWER, b"yes" if _browse(payload.decode()) else b""))
+                self._send(wire.frame(wire.BROWSED, b"yes" if _browse(payload.decode()) else b""))
             elif kind == wire.READ:
                 self._give_input()
             elif kind == wire.EXIT:
@@ -201,18 +213,20 @@ class _Terminal:
                 raise ConnectionError from None
             if found is not None:
                 return found
+            if self._questions is not None:
+                self._questions.listen(self._connection)
             data = self._connection.recv(wire.PIECE_BYTES)
             if not data:
                 raise ConnectionError
             self._arrived += data
 
-    def _answer(self, question: bytes) -> None:
-        """A line from the person, or nothing when nobody is there."""
-        line = b""
-        if os.isatty(0) and os.isatty(2):
-            _write(2, question)
-            line = sys.stdin.buffer.readline()
-        self._send(wire.frame(wire.ANSWER, line))
+    def _asked(self) -> "TerminalQuestions":
+        """The questions put to the person here. What shows them is loaded with the first one."""
+        if self._questions is None:
+            from openclaw.control.terminal_questions import TerminalQuestions
+
+            self._questions = TerminalQuestions(_show, self._send, _browse, width() or _WIDTH)
+        return self._questions
 
     def _give_input(self) -> None:
         while data := os.read(0, wire.PIECE_BYTES):
@@ -253,6 +267,10 @@ def _print(data: bytes) -> None:
     except OSError as error:
         _write(2, f"error: The output cannot be written: {(error.strerror or str(error)).lower()}.\n".encode())
         raise SystemExit(1) from None
+
+
+def _show(text: str) -> None:
+    _write(2, text.encode("utf-8", "backslashreplace"))
 
 
 def _write(descriptor: int, data: bytes) -> None:

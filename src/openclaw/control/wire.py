@@ -5,23 +5,33 @@ command-line stub, so it imports nothing at all. A conversation is opened by RUN
 without NUL bytes, which no argument of a program can hold: PROTOCOL first, so that every version can tell every other apart.
 
     RUN → LOCAL                                          the caller has to do it itself; the payload says why, if a person should know
-    RUN → TAKEN, GO → (OUT | ERR | ASK | BROWSE | READ)* EXIT     CANCEL any time
+    RUN → TAKEN, GO → (OUT | ERR | QUESTION | WITHDRAWN | BROWSE | READ)* EXIT     CANCEL any time
     STATUS → DATA        STOP → DATA
 
-ASK and BROWSE are answered by ANSWER (an address was opened, or could be, when that is not empty), READ by INPUT frames and an empty one.
+A QUESTION is something for a person: JSON with an id of its own (`questions.py`), answered by an ANSWER that carries the same id. Several
+may be open at a time, and answers come in any order; one that names no open question is ignored. The request says which kinds the caller
+can show, and no other is sent. WITHDRAWN takes a question back: whoever asked no longer waits. CANCEL, and leaving, answer all that are
+open.
+
+BROWSE and READ stay beside it because no person decides about them: they are what the terminal at the other end is used for. BROWSE is
+answered by BROWSED (an address was opened, or could be, when that is not empty), READ by INPUT frames and an empty one.
 
 Nothing is begun before GO: a caller that was tired of waiting and does the work itself never says it.
 """
 
 # Changes with anything in this file that an older other end would misread.
-PROTOCOL = b"openclaw-2"
+PROTOCOL = b"openclaw-3"
 
 # From the caller, first.
 RUN, STATUS, STOP = b"R", b"S", b"T"
 # From the caller, later.
-GO, CANCEL, ANSWER, INPUT = b"g", b"c", b"a", b"i"
+GO, CANCEL, ANSWER, BROWSED, INPUT = b"g", b"c", b"a", b"w", b"i"
 # From the gateway.
-TAKEN, LOCAL, OUT, ERR, ASK, BROWSE, READ, EXIT, DATA = b"k", b"l", b"o", b"e", b"q", b"b", b"r", b"x", b"d"
+TAKEN, LOCAL, OUT, ERR, EXIT, DATA = b"k", b"l", b"o", b"e", b"x", b"d"
+QUESTION, WITHDRAWN, BROWSE, READ = b"q", b"u", b"b", b"r"
+
+# The questions that a terminal can show: those of `conversation.QuestionKind` that control/question_dialogue.py knows.
+TERMINAL_KINDS = b"line approval form url"
 
 HEAD_BYTES = 5
 # No argument list is longer on any system, and output is sent in pieces far below this.
@@ -65,10 +75,12 @@ def request(
     cwd: bytes = b"",
     width: bytes = b"",
     marks: bytes = b"",
+    kinds: bytes = b"",
     words: list[bytes] | None = None,
 ) -> bytes:
-    """What RUN carries, for `gateway/request.py` to read. Of what STATUS and STOP carry, the gateway looks at the token alone."""
-    return pack([PROTOCOL, token, version, state_dir, config_file, cwd, width, marks, *(words or ())])
+    """What RUN carries, for `gateway/request.py` to read: `kinds` are the questions that can be shown here, between blanks. Of what STATUS
+    and STOP carry, the gateway looks at the token alone."""
+    return pack([PROTOCOL, token, version, state_dir, config_file, cwd, width, marks, kinds, *(words or ())])
 
 
 def pack(fields: list[bytes]) -> bytes:

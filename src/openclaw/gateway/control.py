@@ -144,7 +144,7 @@ class ControlServer:
         async with asyncio.timeout(REQUEST_TIMEOUT):
             if (await read_frame(reader))[0] != wire.GO:
                 return
-        terminal = RemoteTerminal(reader, writer)
+        terminal = RemoteTerminal(reader, writer, request.kinds)
         console = terminal.console(request)
         work = asyncio.get_running_loop().create_task(self._runner.run(request, console))
         listening = asyncio.get_running_loop().create_task(terminal.listen(work.cancel))

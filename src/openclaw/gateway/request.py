@@ -7,15 +7,15 @@ import msgspec
 
 from openclaw.control import wire
 
-# protocol, token, version, state directory, config file, working directory, width, marks
-_FIELDS = 8
+# protocol, token, version, state directory, config file, working directory, width, marks, kinds of questions
+_FIELDS = 9
 # What a pipe has instead of columns; those of terminals are kept within reason.
 _NO_EDGE = "0"
 _NARROWEST, _WIDEST, _USUAL = 20, 1_000, 80
 
 
 class CommandRequest(msgspec.Struct, frozen=True):
-    """`screen`: standard output is one. `interactive`: a person watches standard error.
+    """`screen`: standard output is one. `interactive`: a person watches standard error. `kinds`: the questions that can be shown there.
 
     `token` matters only where a socket's file mode cannot protect it.
     """
@@ -30,6 +30,7 @@ class CommandRequest(msgspec.Struct, frozen=True):
     screen: bool = False
     colour: bool = False
     interactive: bool = False
+    kinds: frozenset[str] = frozenset()
 
 
 def read_request(payload: bytes) -> CommandRequest | None:
@@ -37,7 +38,7 @@ def read_request(payload: bytes) -> CommandRequest | None:
     fields = wire.unpack(payload)
     if len(fields) < _FIELDS or fields[0] != wire.PROTOCOL:
         return None
-    version, state_dir, config_file, cwd, width, marks, *words = (os.fsdecode(field) for field in fields[2:])
+    version, state_dir, config_file, cwd, width, marks, kinds, *words = (os.fsdecode(field) for field in fields[2:])
     return CommandRequest(
         token=fields[1],
         version=version,
@@ -49,6 +50,7 @@ def read_request(payload: bytes) -> CommandRequest | None:
         screen="s" in marks,
         colour="c" in marks,
         interactive="i" in marks,
+        kinds=frozenset(kinds.split()),
     )
 
 

@@ -1,30 +1,45 @@
-"""The terminal at the other end of the control socket, as a Console for commands.
+"""The terminal at the other end of the control socket, as a Console for commands and as an Asker for turns.
 
 Output goes out as it is printed; a question waits for the person there; standard input is read there when a command asks for it. When the
-person interrupts, or the terminal goes away, whoever runs the command is told once.
+person interrupts, or the terminal goes away, whoever runs the command is told once, and every open question is answered with `cancel`.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
+
+import msgspec
 
 from openclaw.commands.console import Console
 from openclaw.control import wire
+from openclaw.control.questions import MOST_OPEN, checked, question_frame, read_answer
 from openclaw.control.socket_client import read_frame
+from openclaw.conversation import NO_ANSWER, Answer, Question, QuestionKind
 from openclaw.errors import UsageError
 from openclaw.gateway.request import CommandRequest
 
 # An order with everything it may carry (`openclaw order`); past it the caller is told, not the memory filled.
 MOST_INPUT = 320 * 1024 * 1024
 
+_log = logging.getLogger(__name__)
+
 
 class RemoteTerminal:
-    """Made when a request was accepted; `listen` runs beside the command and ends with the connection."""
+    """Made when a request was accepted; `listen` runs beside the command and ends with the connection.
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    `kinds` are the questions that can be shown there: nothing else is sent.
+    """
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, kinds: frozenset[str]) -> None:
         self._reader = reader
         self._writer = writer
-        self._answers: asyncio.Queue[str | None] = asyncio.Queue()
+        self._kinds = kinds
+        # By the id that each has on the wire.
+        self._open: dict[str, asyncio.Future[Answer]] = {}
+        self._ids = map(str, count(1))
+        self._browsed: asyncio.Queue[bool] = asyncio.Queue()
         self._input: asyncio.Queue[bytes] = asyncio.Queue()
         self._is_gone = False
         # What an interruption does for a while instead of ending the command, the latest last.
@@ -38,7 +53,7 @@ class RemoteTerminal:
             screen=request.screen,
             colour=request.colour,
             interactive=request.interactive,
-            ask=self._ask,
+            asker=self,
             read=self._read,
             flush=self._flush,
             browse=self._browse,
@@ -51,17 +66,56 @@ class RemoteTerminal:
             while True:
                 kind, payload = await read_frame(self._reader)
                 if kind == wire.CANCEL:
+                    self._leave_unanswered()
                     (self._catchers[-1] if self._catchers else interrupted)()
                 elif kind == wire.ANSWER:
-                    line = payload.decode("utf-8", "replace")
-                    self._answers.put_nowait(line.strip() if line else None)
+                    self._take_answer(payload)
+                elif kind == wire.BROWSED:
+                    self._browsed.put_nowait(bool(payload))
                 elif kind == wire.INPUT:
                     self._input.put_nowait(payload)
         except (OSError, EOFError, ValueError):
             self._is_gone = True
-            self._answers.put_nowait(None)
+            self._leave_unanswered()
+            self._browsed.put_nowait(False)
             self._input.put_nowait(b"")
             interrupted()
+
+    def can(self, kind: QuestionKind) -> bool:
+        return kind in self._kinds and not self._is_gone
+
+    async def ask(self, question: Question) -> Answer:
+        if not self.can(question.kind) or len(self._open) >= MOST_OPEN:
+            return NO_ANSWER
+        number = next(self._ids)
+        # A name of a file may hold what no JSON can.
+        text = question.text.encode("utf-8", "backslashreplace").decode()
+        try:
+            frame = question_frame(number, msgspec.structs.replace(question, text=text))
+        except (TypeError, ValueError, RecursionError):
+            _log.warning("A question could not be asked: it is not JSON.")
+            return NO_ANSWER
+        answer = self._open[number] = asyncio.get_running_loop().create_future()
+        try:
+            self._writer.write(frame)
+            return checked(question, await answer)
+        finally:
+            del self._open[number]
+            if answer.cancelled():
+                self._send(wire.WITHDRAWN, number.encode())
+
+    def _take_answer(self, payload: bytes) -> None:
+        given = read_answer(payload)
+        answer = self._open.get(given.id) if given is not None else None
+        if given is not None and answer is not None and not answer.done():
+            answer.set_result(given.answer)
+
+    def _leave_unanswered(self) -> None:
+        for number, answer in self._open.items():
+            if not answer.done():
+                answer.set_result(NO_ANSWER)
+                # It may be on its way there.
+                self._send(wire.WITHDRAWN, number.encode())
 
     @contextmanager
     def _interruptible(self, act: Callable[[], object]) -> Iterator[None]:
@@ -88,22 +142,20 @@ class RemoteTerminal:
         if not self._is_gone:
             await self._writer.drain()
 
-    async def _ask(self, question: str) -> str | None:
-        return await self._answered(wire.ASK, question)
-
     async def _browse(self, address: str) -> bool:
-        return bool(await self._answered(wire.BROWSE, address))
-
-    async def _answered(self, kind: bytes, text: str) -> str | None:
         if self._is_gone:
-            return None
-        self._writer.write(wire.frame(kind, text.encode("utf-8", "backslashreplace")))
-        return await self._answers.get()
+            return False
+        self._send(wire.BROWSE, address.encode("utf-8", "backslashreplace"))
+        return await self._browsed.get()
+
+    def _send(self, kind: bytes, payload: bytes = b"") -> None:
+        if not self._is_gone:
+            self._writer.write(wire.frame(kind, payload))
 
     async def _read(self) -> str:
         if self._is_gone:
             return ""
-        self._writer.write(wire.frame(wire.READ))
+        self._send(wire.READ)
         given = bytearray()
         size = 0
         while piece := await self._input.get():

@@ -1,6 +1,7 @@
 """An order handed to a running gateway: it runs the command `openclaw order` there, with the order on its standard input.
 
-Owns our end of that conversation (`control/wire.py`) as a terminal nobody sits at. Until the gateway has been told to go, any trouble means
+Owns our end of that conversation (`control/wire.py`) as a terminal nobody sits at: what the gateway asks goes to the `Asker` given in, and
+without one it is told that nobody is here. Until the gateway has been told to go, any trouble means
 that the order is carried out here instead; from then on the gateway has it, whatever happens: nothing is done twice. Leaving, by being
 cancelled, ends the command there.
 """
@@ -10,13 +11,15 @@ import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from openclaw.config import places
 from openclaw.control import wire
+from openclaw.control.questions import OpenQuestion, answer_frame, read_question
 from openclaw.control.socket_client import connect, read_frame
+from openclaw.conversation import NO_ANSWER, Asker, Nobody, QuestionKind
 from openclaw.mcp_server.order import Order, written
 from openclaw.mcp_server.public import clean
 from openclaw.mcp_server.server import OrderListener, failure
@@ -25,6 +28,8 @@ from openclaw.version import __version__
 # A healthy gateway takes an order within milliseconds.
 TAKE_TIMEOUT = 5.0
 _WIDTH = b"80"
+_NOBODY = Nobody()
+_KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 
 _log = logging.getLogger(__name__)
 
@@ -39,26 +44,30 @@ class Sender(msgspec.Struct, frozen=True):
 
 
 async def forward(
-    order: Order, version: str, listener: OrderListener, *, gateway: Path, sender: Sender
+    order: Order, version: str, listener: OrderListener, *, gateway: Path, sender: Sender, asker: Asker = _NOBODY
 ) -> dict[str, Any] | None:
-    """The result of the order; None when the gateway at that address does not take it."""
+    """The result of the order; None when the gateway at that address does not take it.
+
+    `asker` is who ordered: the gateway sends the questions that it can show, and no others.
+    """
     try:
         async with asyncio.timeout(TAKE_TIMEOUT):
             reader, writer, token = await connect(gateway)
     except (OSError, ValueError, TimeoutError):
         return None
     try:
-        if not await _is_taken(reader, writer, _request(sender, token, version, order.waited)):
+        if not await _is_taken(reader, writer, _request(sender, token, version, order.waited, asker)):
             return None
         try:
-            return await _ForwardedOrder(reader, writer, order, listener).result()
+            async with _Questions(asker, writer) as questions:
+                return await _ForwardedOrder(reader, writer, order, listener, questions).result()
         except (OSError, EOFError, ValueError):
             return failure("The gateway ended while it carried out the order. `openclaw gateway status` says more.")
     finally:
         writer.close()
 
 
-def _request(sender: Sender, token: bytes, version: str, waited: float) -> bytes:
+def _request(sender: Sender, token: bytes, version: str, waited: float, asker: Asker) -> bytes:
     words = ["order", "--revision", version, *(["--agent", sender.agent] if sender.agent else [])]
     words += ["--waited", f"{waited:.3f}"] if waited else []
     state, config = places.state_dir(sender.env), places.config_file(sender.env, sender.config, str(sender.cwd))
@@ -69,6 +78,7 @@ def _request(sender: Sender, token: bytes, version: str, waited: float) -> bytes
         config_file=os.fsencode(config),
         cwd=os.fsencode(sender.cwd),
         width=_WIDTH,
+        kinds=" ".join(kind for kind in _KINDS if asker.can(kind)).encode(),
         words=[os.fsencode(word) for word in words],
     )
 
@@ -87,16 +97,57 @@ async def _is_taken(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, 
     return kind == wire.TAKEN
 
 
+class _Questions:
+    """What the gateway asks about an order while it is carried out there; an async context manager, which takes back what is still open."""
+
+    def __init__(self, asker: Asker, writer: asyncio.StreamWriter) -> None:
+        self._asker = asker
+        self._writer = writer
+        self._open: dict[str, asyncio.Task[None]] = {}
+
+    async def __aenter__(self) -> "_Questions":
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        tasks = tuple(self._open.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def ask(self, payload: bytes) -> None:
+        """A QUESTION that arrived."""
+        asked = read_question(payload)
+        if asked is not None:
+            task = self._open[asked.id] = asyncio.get_running_loop().create_task(self._answer(asked))
+            task.add_done_callback(lambda _: self._open.pop(asked.id, None))
+
+    def withdraw(self, payload: bytes) -> None:
+        if (task := self._open.get(payload.decode())) is not None:
+            task.cancel()
+
+    async def _answer(self, asked: OpenQuestion) -> None:
+        answer = NO_ANSWER
+        if self._asker.can(asked.question.kind):
+            answer = await self._asker.ask(asked.question)
+        self._writer.write(answer_frame(asked.id, answer))
+
+
 class _ForwardedOrder:
     """An order while the gateway carries it out. What comes back is JSON lines (`command.py` says which)."""
 
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, order: Order, listener: OrderListener
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        order: Order,
+        listener: OrderListener,
+        questions: _Questions,
     ) -> None:
         self._reader = reader
         self._writer = writer
         self._order = order
         self._listener = listener
+        self._questions = questions
         self._pieces: list[bytes] = []
         self._errors = b""
         self._result: dict[str, Any] | None = None
@@ -111,9 +162,13 @@ class _ForwardedOrder:
                 self._errors += payload
             elif kind == wire.READ:
                 await self._give()
-            elif kind in (wire.ASK, wire.BROWSE):
-                # Nobody is here to be asked.
-                self._writer.write(wire.frame(wire.ANSWER))
+            elif kind == wire.QUESTION:
+                self._questions.ask(payload)
+            elif kind == wire.WITHDRAWN:
+                self._questions.withdraw(payload)
+            elif kind == wire.BROWSE:
+                # There is no screen here.
+                self._writer.write(wire.frame(wire.BROWSED))
             elif kind == wire.EXIT:
                 return self._result or failure(self._why())
 

@@ -185,6 +185,21 @@ def check_url(url: str, rules: Rules) -> Target:
     return target
 
 
+def browser_address(url: str, rules: Rules, *, what: str) -> tuple[str, str]:
+    """An address as it may be given to a browser, and its host: https (http for this machine alone), and no character that any program on
+    the way could take for more than a part of it. `what` is there, in the message. Raises AddressError."""
+    try:
+        target = check_url(url, rules)
+    except AddressError as error:
+        raise AddressError(f"{what} is at an address that may not be opened.", hint=error.hint) from None
+    literal = literal_address(target.host)
+    if literal is None and _NUMERIC.fullmatch(target.host):
+        raise AddressError(f"{what} is at an address written as a number; it is not opened.")
+    if target.scheme != "https" and literal is None:
+        raise AddressError(f"{what} is not at an https address, so it is not opened.")
+    return _UNSAFE_IN_BROWSER.sub(lambda found: f"%{ord(found[0]):02X}", target.url), target.host
+
+
 def literal_address(host: str) -> Address | None:
     """The address that a host spells out, or that it means by definition (`localhost`); None for a name to resolve."""
     name = host.removesuffix(".")
@@ -215,6 +230,10 @@ _SPLIT = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/?#]
 _CONFUSING = re.compile(r"[\x00-\x20\x7f-\xa0\\\u2028\u2029\ufeff]")
 _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?(?:\.[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?")
 _MAX_HOST = 253
+# A host that browsers take for an IPv4 address though it is not written as one.
+_NUMERIC = re.compile(r"(?:.*\.)?(?:0x[0-9a-f]*|[0-9]+)\.?")
+# What stands in an address as it is; the rest of ASCII is percent-encoded. Brackets are for IPv6.
+_UNSAFE_IN_BROWSER = re.compile(r"[^A-Za-z0-9\-._~:/?&=+,%@\[\]]")
 _UNSAFE_IN_PATH = re.compile(r"[^\x21\x23-\x3b\x3d\x3f-\x5d\x5f\x61-\x7a\x7c\x7e]")
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from openclaw.control import wire
 from openclaw.gateway.request import CommandRequest, read_request
 
-kinds = st.sampled_from([wire.OUT, wire.ERR, wire.EXIT, wire.ASK, wire.CANCEL])
+kinds = st.sampled_from([wire.OUT, wire.ERR, wire.EXIT, wire.QUESTION, wire.CANCEL])
 frames = st.lists(st.tuples(kinds, st.binary(max_size=300)), max_size=8)
 
 
@@ -44,7 +44,7 @@ words = st.lists(st.binary(max_size=40).map(lambda raw: raw.replace(b"\0", b""))
 
 @given(words=words)
 def test_words_of_any_bytes_arrive_as_the_program_got_them(words: list[bytes]) -> None:
-    told = [b"0.1.0", b"/state", b"/state/openclaw.json", b"/home/me", b"120", b"sci", *words]
+    told = [b"0.1.0", b"/state", b"/state/openclaw.json", b"/home/me", b"120", b"sci", b"line form", *words]
     request = read_request(wire.pack([wire.PROTOCOL, b"token", *told]))
 
     assert request == CommandRequest(
@@ -58,16 +58,17 @@ def test_words_of_any_bytes_arrive_as_the_program_got_them(words: list[bytes]) -
         screen=True,
         colour=True,
         interactive=True,
+        kinds=frozenset({"line", "form"}),
     )
 
 
-@pytest.mark.parametrize("payload", [b"", b"openclaw-1", b"openclaw-0" + b"\0" * 9, b"\0" * 20])
+@pytest.mark.parametrize("payload", [b"", b"openclaw-1", b"openclaw-2" + b"\0" * 9, b"\0" * 20])
 def test_another_protocol_is_recognised(payload: bytes) -> None:
     assert read_request(payload) is None
 
 
 @pytest.mark.parametrize(("told", "width"), [(b"0", 0), (b"3", 20), (b"99999999", 1000), (b"wide", 80), (b"-3", 80)])
 def test_a_strange_width_is_made_usable(told: bytes, width: int) -> None:
-    request = read_request(wire.pack([wire.PROTOCOL, b"", b"", b"", b"", b"", told, b""]))
+    request = read_request(wire.pack([wire.PROTOCOL, b"", b"", b"", b"", b"", told, b"", b""]))
     assert request is not None
     assert request.width == width

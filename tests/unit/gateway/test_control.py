@@ -3,12 +3,10 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
-from typing import Any
+from typing import Any, Literal, get_args
 
 import pytest
 
@@ -16,58 +14,16 @@ from openclaw import __version__
 from openclaw.commands.console import Console
 from openclaw.config.paths import Paths
 from openclaw.control import wire
+from openclaw.control.questions import MOST_OPEN, answer_frame, read_question
 from openclaw.control.socket_client import ask, read_frame
+from openclaw.conversation import NO_ANSWER, Answer, Question, QuestionKind
 from openclaw.errors import OpenClawError
 from openclaw.gateway.control import ControlServer, own_directory
 from openclaw.gateway.request import CommandRequest
+from parts.control_socket import OneCommand, serving, short_folder
 from parts.processes import HANG_GUARD
 
-Work = Callable[[CommandRequest, Console], Awaitable[int]]
-
-
-class OneCommand:
-    """A runner that does the same thing for everybody."""
-
-    def __init__(self, work: Work) -> None:
-        self.work = work
-        self.stopped = asyncio.Event()
-
-    def refusal(self, request: CommandRequest) -> str | None:
-        return None
-
-    async def run(self, request: CommandRequest, console: Console) -> int:
-        return await self.work(request, console)
-
-    async def status(self) -> Mapping[str, Any]:
-        return {"pid": os.getpid()}
-
-    def stop(self) -> None:
-        self.stopped.set()
-
-
-@contextmanager
-def short_folder() -> Iterator[Path]:
-    """A socket's address is short; the folders of tests are not."""
-    folder = Path(mkdtemp(prefix="oc-"))
-    try:
-        yield folder
-    finally:
-        rmtree(folder, ignore_errors=True)
-
-
-@asynccontextmanager
-async def serving(work: Work, *, unix: bool = True) -> AsyncIterator[tuple[ControlServer, OneCommand, Path]]:
-    with short_folder() as folder:
-        runner = OneCommand(work)
-        place = folder / "openclaw" / "x.sock"
-        server = ControlServer(place, runner, unix=unix)
-        await server.start()
-        try:
-            yield server, runner, place
-        finally:
-            server.leave()
-            await server.drain(0)
-            assert not place.exists()
+Action = Literal["accept", "decline", "cancel"]
 
 
 class Caller:
@@ -84,9 +40,11 @@ class Caller:
 
 
 @asynccontextmanager
-async def calling(place: Path, *words: bytes, go: bool = True) -> AsyncIterator[Caller]:
+async def calling(
+    place: Path, *words: bytes, go: bool = True, kinds: bytes = wire.TERMINAL_KINDS
+) -> AsyncIterator[Caller]:
     caller = Caller(*await asyncio.open_unix_connection(place))
-    told = [__version__.encode(), b"/s", b"/s/c", b"/", b"80", b""]
+    told = [__version__.encode(), b"/s", b"/s/c", b"/", b"80", b"", kinds]
     caller.send(wire.RUN, wire.pack([wire.PROTOCOL, b"", *told, *words]))
     assert await caller.next() == (wire.TAKEN, b"")
     if go:
@@ -116,17 +74,166 @@ async def test_output_goes_out_in_order_and_the_exit_code_comes_last() -> None:
     ]
 
 
-async def test_a_question_waits_for_the_person_and_nobody_is_an_answer_too() -> None:
+async def question(caller: Caller, number: str) -> Question:
+    """The question that arrives next, which has this id."""
+    kind, payload = await caller.next()
+    asked = read_question(payload)
+    assert (kind, asked and asked.id) == (wire.QUESTION, number)
+    assert asked is not None
+    return asked.question
+
+
+def answer(caller: Caller, number: str, action: Action, **content: Any) -> None:
+    caller.writer.write(answer_frame(number, Answer(action, content)))
+
+
+async def test_a_command_asks_for_a_line_and_nobody_is_an_answer_too() -> None:
     async def work(request: CommandRequest, console: Console) -> int:
         console.line(repr([await console.ask("Really? "), await console.ask("Sure? ")]))
         return 0
 
     async with serving(work) as (_, _, place), calling(place) as caller:
-        assert await caller.next() == (wire.ASK, b"Really? ")
-        caller.send(wire.ANSWER, b" yes\n")
-        assert await caller.next() == (wire.ASK, b"Sure? ")
-        caller.send(wire.ANSWER)
+        assert await question(caller, "1") == Question("line", "Really? ")
+        answer(caller, "1", "accept", line="yes")
+        assert await question(caller, "2") == Question("line", "Sure? ")
+        answer(caller, "2", "cancel")
         assert await caller.next() == (wire.OUT, b"['yes', None]\n")
+
+
+async def test_where_nobody_can_be_shown_a_question_none_is_sent() -> None:
+    async def work(request: CommandRequest, console: Console) -> int:
+        can = [console.asker.can(kind) for kind in get_args(QuestionKind)]
+        console.line(repr([await console.ask("Really? "), can]))
+        return 0
+
+    for kinds, can in ((b"", [False] * 5), (b"url  approval", [False, True, False, True, False])):
+        async with serving(work) as (_, _, place), calling(place, kinds=kinds) as caller:
+            assert await caller.next() == (wire.OUT, f"[None, {can}]\n".encode())
+
+
+async def test_several_questions_are_open_at_a_time_and_each_answer_finds_its_own() -> None:
+    schema = {"type": "object", "properties": {"age": {"type": "integer"}}}
+    asked = [Question("approval", "May it?", options=("once", "always")), Question("form", asker="a", schema=schema)]
+
+    async def work(request: CommandRequest, console: Console) -> int:
+        for given in await asyncio.gather(*map(console.asker.ask, asked)):
+            console.line(repr((given.action, given.content)))
+        return 0
+
+    async with serving(work) as (_, _, place), calling(place) as caller:
+        assert [await question(caller, "1"), await question(caller, "2")] == asked
+        caller.send(wire.ANSWER, b"{")
+        answer(caller, "7", "accept")
+        answer(caller, "2", "accept", age=4)
+        answer(caller, "2", "decline")
+        answer(caller, "1", "accept", option="once")
+        assert [await caller.next() for _ in asked] == [
+            (wire.OUT, b"('accept', {'option': 'once'})\n"),
+            (wire.OUT, b"('accept', {'age': 4})\n"),
+        ]
+
+
+async def test_what_is_no_answer_to_a_question_is_none() -> None:
+    schema = {"type": "object", "properties": {"age": {"type": "integer"}}}
+    answers: list[tuple[Question, dict[str, Any]]] = [
+        (Question("line", "?"), {"line": 5}),
+        (Question("approval", "?", options=("once",)), {"option": "always"}),
+        (Question("approval", "?", options=("once",)), {}),
+        (Question("approval", "?"), {"option": "once"}),
+        (Question("form", "?", schema=schema), {"age": "old"}),
+        (Question("url", "?", url="https://example.com/"), {"visited": True}),
+    ]
+
+    async def work(request: CommandRequest, console: Console) -> int:
+        for asked, _ in answers:
+            console.line((await console.asker.ask(asked)).action)
+        return 0
+
+    async with serving(work) as (_, _, place), calling(place) as caller:
+        for number, (asked, content) in enumerate(answers, 1):
+            assert await question(caller, str(number)) == asked
+            answer(caller, str(number), "accept", **content)
+            assert await caller.next() == (wire.OUT, b"cancel\n")
+
+
+async def test_a_question_whose_asker_is_cancelled_is_taken_back() -> None:
+    async def work(request: CommandRequest, console: Console) -> int:
+        asking = asyncio.create_task(console.asker.ask(Question("approval", "May it?")))
+        await console.read()
+        asking.cancel()
+        return 0
+
+    async with serving(work) as (_, _, place), calling(place) as caller:
+        assert {(await caller.next())[0], (await caller.next())[0]} == {wire.QUESTION, wire.READ}
+        caller.send(wire.INPUT)
+        assert {await caller.next(), await caller.next()} == {(wire.WITHDRAWN, b"1"), (wire.EXIT, b"0")}
+
+
+@pytest.mark.parametrize("how", ["cancel", "leave"])
+async def test_interrupting_and_leaving_answer_every_open_question(how: str) -> None:
+    answered = asyncio.Event()
+    answers: list[Answer] = []
+
+    async def work(request: CommandRequest, console: Console) -> int:
+        asking = [asyncio.create_task(console.asker.ask(Question("approval", name))) for name in "abc"]
+        try:
+            answers.extend(await asyncio.shield(asyncio.gather(*asking)))
+        except asyncio.CancelledError:
+            answers.extend(await asyncio.gather(*asking))
+            assert how == "cancel" or not console.asker.can("approval")
+            assert how == "cancel" or await console.asker.ask(Question("approval", "d")) == NO_ANSWER
+        answered.set()
+        return 0
+
+    async with serving(work) as (_, _, place), calling(place) as caller:
+        for number in "123":
+            await question(caller, number)
+        if how == "cancel":
+            caller.send(wire.CANCEL)
+        else:
+            caller.writer.close()
+        await asyncio.wait_for(answered.wait(), HANG_GUARD)
+
+    assert answers == [NO_ANSWER] * 3
+
+
+async def test_more_questions_than_a_person_can_be_asked_are_not_sent() -> None:
+    async def work(request: CommandRequest, console: Console) -> int:
+        asked = [console.asker.ask(Question("approval", str(number))) for number in range(MOST_OPEN + 2)]
+        console.line(" ".join(given.action for given in await asyncio.gather(*asked)))
+        return 0
+
+    async with serving(work) as (_, _, place), calling(place) as caller:
+        for number in range(1, MOST_OPEN + 1):
+            await question(caller, str(number))
+            answer(caller, str(number), "accept")
+        assert await caller.next() == (wire.OUT, f"{'accept ' * MOST_OPEN}cancel cancel\n".encode())
+
+
+async def test_a_question_that_is_not_json_is_not_asked_and_a_strange_name_in_its_text_is_shown() -> None:
+    async def work(request: CommandRequest, console: Console) -> int:
+        odd = await console.asker.ask(Question("form", schema={"default": "\udcff"}))
+        typed = await console.ask("Delete \udcff? ")
+        console.line(f"{odd.action} {typed}")
+        return 0
+
+    async with serving(work) as (_, _, place), calling(place) as caller:
+        assert await question(caller, "2") == Question("line", "Delete \\udcff? ")
+        answer(caller, "2", "accept", line="no")
+        assert await caller.next() == (wire.OUT, b"cancel no\n")
+
+
+async def test_an_address_is_opened_at_the_terminal_and_that_is_no_question() -> None:
+    async def work(request: CommandRequest, console: Console) -> int:
+        console.line(repr([await console.browse("https://example.com/"), await console.browse("")]))
+        return 0
+
+    async with serving(work) as (_, _, place), calling(place, kinds=b"") as caller:
+        assert await caller.next() == (wire.BROWSE, b"https://example.com/")
+        caller.send(wire.BROWSED, b"yes")
+        assert await caller.next() == (wire.BROWSE, b"")
+        caller.send(wire.BROWSED)
+        assert await caller.next() == (wire.OUT, b"[True, False]\n")
 
 
 async def test_input_is_read_when_a_command_asks_for_it() -> None:
@@ -228,11 +335,11 @@ async def test_without_unix_sockets_the_token_of_the_file_is_asked_for() -> None
         port, token = place.read_text().split()
         for wrong in (b"", b"x" * len(token), token[:-1].encode(), token.encode() + b"0"):
             caller = Caller(*await asyncio.open_connection("127.0.0.1", int(port)))
-            caller.send(wire.RUN, wire.pack([wire.PROTOCOL, wrong, *[b""] * 6]))
+            caller.send(wire.RUN, wire.pack([wire.PROTOCOL, wrong, *[b""] * 7]))
             assert await caller.next() == (wire.LOCAL, b"")
             caller.writer.close()
             caller = Caller(*await asyncio.open_connection("127.0.0.1", int(port)))
-            caller.send(wire.STOP, wire.pack([wire.PROTOCOL, wrong, *[b""] * 6]))
+            caller.send(wire.STOP, wire.pack([wire.PROTOCOL, wrong, *[b""] * 7]))
             with pytest.raises(EOFError):
                 await caller.next()
             caller.writer.close()

@@ -1,0 +1,104 @@
+"""The person at the terminal of this process, as an Asker: one question at a time, the others wait.
+
+Nobody is there when standard input or standard error is no terminal. A question whose asker is cancelled goes away, and what is typed
+then is not lost on it. What is shown is control/question_dialogue.py's, as it is at the far end of a gateway; it is loaded with the first
+question.
+"""
+
+import asyncio
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from openclaw.commands.console import Browse
+from openclaw.control import wire
+from openclaw.control.event_loop import when_typed
+from openclaw.conversation import NO_ANSWER, Answer, Question, QuestionKind
+
+if TYPE_CHECKING:
+    from openclaw.control.question_dialogue import Finished
+
+_KINDS = frozenset(wire.TERMINAL_KINDS.decode().split())
+
+
+class TerminalAsker:
+    """`browse` opens an address on this screen; `width` is that of the terminal, in columns."""
+
+    def __init__(self, browse: Browse, width: int) -> None:
+        self._browse = browse
+        self._width = width
+        self._shown = asyncio.Lock()
+        self._open = 0
+
+    def can(self, kind: QuestionKind) -> bool:
+        return kind in _KINDS and sys.stdin.isatty() and sys.stderr.isatty()
+
+    async def ask(self, question: Question) -> Answer:
+        from openclaw.control.questions import MOST_OPEN
+
+        if not self.can(question.kind) or self._open >= MOST_OPEN:
+            return NO_ANSWER
+        self._open += 1
+        try:
+            async with self._shown:
+                return await self._answer(question)
+        except OSError:
+            # The terminal is gone.
+            return NO_ANSWER
+        finally:
+            self._open -= 1
+
+    async def _answer(self, question: Question) -> Answer:
+        from openclaw.control.question_dialogue import WITHDRAWN
+        from openclaw.control.terminal_questions import NO_BROWSER, forget_what_was_typed
+
+        forget_what_was_typed(question)
+        try:
+            finished = await self._finished(question)
+        except asyncio.CancelledError:
+            _show(WITHDRAWN)
+            raise
+        if finished.said:
+            _show(finished.said)
+        if finished.address and not await self._browse(finished.address):
+            _show(NO_BROWSER)
+        return finished.answer
+
+    async def _finished(self, question: Question) -> "Finished":
+        from openclaw.control.question_dialogue import dialogue
+
+        steps = dialogue(question, self._width)
+        try:
+            shown = next(steps)
+            while True:
+                _show(shown)
+                shown = steps.send(await _line())
+        except StopIteration as ended:
+            finished: Finished = ended.value
+            return finished
+
+
+def _show(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+async def _line() -> str | None:
+    """The next line that is typed; None at the end of input. Without a thread, which nobody could call back from waiting."""
+    from openclaw.control.terminal_questions import LINE
+
+    if os.name != "posix":
+        return await asyncio.to_thread(sys.stdin.readline) or None
+    typed, keyboard, line = asyncio.Event(), sys.stdin.fileno(), b""
+    with when_typed(keyboard, typed.set):
+        while not line.endswith(b"\n"):
+            await typed.wait()
+            typed.clear()
+            try:
+                read = os.read(keyboard, LINE)
+            except BlockingIOError:
+                continue
+            if not read:
+                return None
+            line += read
+    return line.decode("utf-8", "replace")

@@ -1,0 +1,146 @@
+"""The questions of a gateway at the terminal of whoever handed in a command: one at a time, in the order they came.
+
+Reads standard input only while a question is shown, and hears the gateway meanwhile: it may print, or take the question back. Loaded when
+the first question comes. What is shown is question_dialogue.py's.
+"""
+
+import os
+import select
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from openclaw.control.question_dialogue import WITHDRAWN, Dialogue, Finished, dialogue
+from openclaw.control.questions import MOST_OPEN, OpenQuestion, answer_frame, read_question
+from openclaw.conversation import NO_ANSWER, Question
+
+if TYPE_CHECKING:
+    from _socket import socket
+
+# A terminal gives a line at a time, and none is longer.
+LINE = 4096
+NO_BROWSER = "No browser could be opened here. Open the address in one of your own.\n"
+
+
+class TerminalQuestions:
+    """`show` writes to the terminal, `send` to the gateway; `browse` opens an address on this screen and says whether that went."""
+
+    def __init__(
+        self, show: Callable[[str], object], send: Callable[[bytes], object], browse: Callable[[str], bool], width: int
+    ) -> None:
+        self._show = show
+        self._send = send
+        self._browse = browse
+        self._width = width
+        # The first of them is shown, and its dialogue under way.
+        self._open: list[OpenQuestion] = []
+        self._dialogue: Dialogue | None = None
+        self._typed = b""
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._open)
+
+    def ask(self, payload: bytes) -> None:
+        """A QUESTION that arrived."""
+        asked = read_question(payload)
+        if asked is None:
+            return
+        if len(self._open) >= MOST_OPEN:
+            self._send(answer_frame(asked.id, NO_ANSWER))
+            return
+        self._open.append(asked)
+        if len(self._open) == 1:
+            self._show_first()
+
+    def withdraw(self, number: str) -> None:
+        """Nobody waits any more for the answer to this question."""
+        is_shown = self.is_open and self._open[0].id == number
+        self._open = [one for one in self._open if one.id != number]
+        if is_shown:
+            self._show(WITHDRAWN)
+            self._show_first()
+
+    def drop(self) -> None:
+        """The person wants the command to stop: that answers every question."""
+        self._open.clear()
+        self._dialogue = None
+
+    def listen(self, connection: "socket") -> None:
+        """Hear the person, until no question is open or the gateway has something to say."""
+        while self.is_open:
+            if os.name != "posix":
+                # There is no waiting for both.
+                self._hear(sys.stdin.buffer.readline())
+            elif connection.fileno() in select.select([0, connection.fileno()], [], [])[0]:
+                return
+            else:
+                self._hear(_read())
+
+    def _hear(self, data: bytes) -> None:
+        if not data:
+            self._typed = b""
+            self._step(None)
+            return
+        *lines, self._typed = (self._typed + data).split(b"\n")
+        shown = self._open[0]
+        for line in lines:
+            # What came with a line that ended the question was not typed for the next one.
+            if self.is_open and self._open[0] is shown:
+                self._step(line.decode("utf-8", "replace"))
+
+    def _step(self, line: str | None) -> None:
+        if self._dialogue is None:
+            return
+        try:
+            self._show(self._dialogue.send(line))
+        except StopIteration as ended:
+            self._finish(ended.value)
+
+    def _show_first(self) -> None:
+        while self.is_open:
+            question = self._open[0].question
+            forget_what_was_typed(question)
+            self._typed = b""
+            self._dialogue = dialogue(question, self._width)
+            try:
+                self._show(next(self._dialogue))
+                return
+            except StopIteration as ended:
+                self._end(ended.value)
+        self._dialogue = None
+
+    def _finish(self, finished: Finished) -> None:
+        self._end(finished)
+        self._show_first()
+
+    def _end(self, finished: Finished) -> None:
+        if finished.said:
+            self._show(finished.said)
+        if finished.address and not self._browse(finished.address):
+            self._show(NO_BROWSER)
+        self._send(answer_frame(self._open.pop(0).id, finished.answer))
+
+
+def forget_what_was_typed(question: Question) -> None:
+    """Typed before the question was there, it is no answer to it. A line for a command may well be typed ahead."""
+    if question.kind == "line":
+        return
+    with suppress(ImportError, OSError):
+        import termios
+
+        with suppress(termios.error):
+            termios.tcflush(0, termios.TCIFLUSH)
+
+
+def _read() -> bytes:
+    try:
+        return os.read(0, LINE)
+    except BlockingIOError:
+        # Somebody else made it so; there is nothing to be read after all.
+        select.select([0], [], [])
+        return os.read(0, LINE)
+    except OSError:
+        # The terminal is gone.
+        return b""

@@ -1,0 +1,270 @@
+"""Questions at a terminal: those of a gateway, at the terminal of whoever handed in the command, and those of this process at its own."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.commands.console import Console
+from openclaw.config.paths import Paths
+from openclaw.conversation import NO_ANSWER, Answer, Question
+from openclaw.gateway.request import CommandRequest
+from parts.command_line import python_program
+from parts.control_socket import serving, short_folder
+from parts.gateways import PROGRAM
+from parts.processes import HANG_GUARD
+from parts.terminal import CONTROL_C, CONTROL_D, ENTER, Terminal
+
+MAY_IT = Question("approval", "May files write notes.txt?", options=("once", "always"))
+ASKED = "Type a number or its words for yes, or no: "
+HOSTILE = "\x1b[2J\x1b]0;title\x07\x9b31m\u202eevil\r\x08"
+
+Ask = Callable[[Console], Awaitable[list[Any]]]
+
+
+async def at_the_terminal_of_a_gateway(ask: Ask, use: Callable[[Terminal], object], folder: Path, **env: str) -> Any:
+    """What a command of the gateway got to hear, while somebody used the terminal that handed it in, and how that ended."""
+    heard: list[Any] = []
+
+    async def work(request: CommandRequest, console: Console) -> int:
+        heard.extend(await ask(console))
+        console.line("done")
+        return 0
+
+    with short_folder() as runtime:
+        environ = {"HOME": str(folder), "PATH": os.environ["PATH"], "XDG_RUNTIME_DIR": str(runtime), **env}
+        async with serving(work, Paths.from_env(environ).control_socket) as (server, _, _):
+
+            def sit() -> tuple[int, str]:
+                with Terminal([*PROGRAM, "status"], cwd=folder, env=environ) as terminal:
+                    use(terminal)
+                    return terminal.ends()
+
+            code, rest = await asyncio.to_thread(sit)
+            await server.drain(HANG_GUARD)
+    return heard, code, rest
+
+
+def typing(*steps: tuple[str, str]) -> Callable[[Terminal], None]:
+    """Wait for each text, then type."""
+
+    def use(terminal: Terminal) -> None:
+        for shown, keys in steps:
+            terminal.shows(shown)
+            terminal.type(keys)
+
+    return use
+
+
+def asking(*questions: Question) -> Ask:
+    async def ask(console: Console) -> list[Any]:
+        return [await console.asker.ask(question) for question in questions]
+
+    return ask
+
+
+async def test_two_questions_in_a_row_are_answered_at_the_terminal(tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    form = Question("form", "Who are you?", asker="shop", schema=schema)
+    use = typing(
+        (ASKED, f"once{ENTER}"),
+        ('Server "shop" asks:\r\n  | Who are you?', ""),
+        ("name (a text): ", f"Yü{ENTER}"),
+        ("Send this answer? Type yes or no: ", f"yes{ENTER}"),
+    )
+    heard, code, rest = await at_the_terminal_of_a_gateway(asking(MAY_IT, form), use, tmp_path)
+    assert heard == [Answer("accept", {"option": "once"}), Answer("accept", {"name": "Yü"})]
+    assert (code, rest.endswith("done\r\n")) == (0, True)
+
+
+async def test_questions_asked_at_the_same_time_are_shown_one_after_the_other(tmp_path: Path) -> None:
+    async def ask(console: Console) -> list[Any]:
+        asked = [console.asker.ask(Question("approval", name)) for name in ("first", "second")]
+        return list(await asyncio.gather(*asked))
+
+    shown: list[str] = []
+
+    def use(terminal: Terminal) -> None:
+        shown.append(terminal.shows("Type yes or no: "))
+        terminal.type(f"yes{ENTER}")
+        shown.append(terminal.shows("Type yes or no: "))
+        terminal.type(f"no{ENTER}")
+
+    heard, _, _ = await at_the_terminal_of_a_gateway(ask, use, tmp_path)
+    assert heard == [Answer("accept"), Answer("decline")]
+    assert ["first" in shown[0], "second" in shown[0], "second" in shown[1]] == [True, False, True]
+
+
+async def test_enter_alone_and_the_end_of_input_are_no_answer(tmp_path: Path) -> None:
+    use = typing((ASKED, ENTER), (f"That is none of them. {ASKED}", CONTROL_D), ("Left unanswered.", ""))
+    heard, code, _ = await at_the_terminal_of_a_gateway(asking(MAY_IT), use, tmp_path)
+    assert (heard, code) == ([NO_ANSWER], 0)
+
+
+async def test_what_was_typed_before_a_question_is_no_answer_to_it(tmp_path: Path) -> None:
+    typed = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    async def ask(console: Console) -> list[Any]:
+        console.note("working")
+        await typed.wait()
+        return [await console.asker.ask(MAY_IT)]
+
+    def use(terminal: Terminal) -> None:
+        terminal.shows("working")
+        terminal.type(f"1{ENTER}")
+        # Its echo says that the terminal has it.
+        terminal.shows("1")
+        loop.call_soon_threadsafe(typed.set)
+        terminal.shows(ASKED)
+        terminal.type(f"no{ENTER}")
+
+    heard, _, _ = await at_the_terminal_of_a_gateway(ask, use, tmp_path)
+    assert heard == [Answer("decline")]
+
+
+async def test_a_question_that_is_taken_back_goes_away_and_the_command_goes_on(tmp_path: Path) -> None:
+    seen = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    async def ask(console: Console) -> list[Any]:
+        asked = asyncio.create_task(console.asker.ask(MAY_IT))
+        await seen.wait()
+        asked.cancel()
+        await asyncio.gather(asked, return_exceptions=True)
+        return [await console.asker.ask(Question("approval", "And this?"))]
+
+    def use(terminal: Terminal) -> None:
+        terminal.shows(ASKED)
+        loop.call_soon_threadsafe(seen.set)
+        terminal.shows("(This is no longer asked.)")
+        terminal.shows("And this?")
+        terminal.shows("Type yes or no: ")
+        terminal.type(f"y{ENTER}")
+
+    heard, _, _ = await at_the_terminal_of_a_gateway(ask, use, tmp_path)
+    assert heard == [Answer("accept")]
+
+
+async def test_what_is_printed_while_a_question_is_open_is_shown_at_once(tmp_path: Path) -> None:
+    seen = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    async def ask(console: Console) -> list[Any]:
+        asked = asyncio.create_task(console.asker.ask(MAY_IT))
+        await seen.wait()
+        console.line("meanwhile")
+        return [await asked]
+
+    def use(terminal: Terminal) -> None:
+        terminal.shows(ASKED)
+        loop.call_soon_threadsafe(seen.set)
+        terminal.shows("meanwhile")
+        terminal.type(f"2{ENTER}")
+
+    heard, _, _ = await at_the_terminal_of_a_gateway(ask, use, tmp_path)
+    assert heard == [Answer("accept", {"option": "always"})]
+
+
+@pytest.mark.parametrize("how", ["interrupt", "leave"])
+async def test_a_terminal_that_leaves_or_interrupts_answers_with_cancel(tmp_path: Path, how: str) -> None:
+    answers: asyncio.Queue[Answer] = asyncio.Queue()
+
+    async def ask(console: Console) -> list[Any]:
+        asked = asyncio.create_task(console.asker.ask(MAY_IT))
+        try:
+            return [await asyncio.shield(asked)]
+        finally:
+            answers.put_nowait(await asked)
+
+    def use(terminal: Terminal) -> None:
+        terminal.shows(ASKED)
+        if how == "interrupt":
+            terminal.type(CONTROL_C)
+        else:
+            terminal.kill()
+
+    _, code, _ = await at_the_terminal_of_a_gateway(ask, use, tmp_path)
+    assert (await answers.get(), code) == (NO_ANSWER, 130 if how == "interrupt" else -9)
+
+
+async def test_hostile_text_cannot_draw_on_the_screen_of_the_terminal(tmp_path: Path) -> None:
+    received: list[bytes] = []
+
+    def use(terminal: Terminal) -> None:
+        terminal.shows("Type yes or no: ")
+        received.append(terminal.received)
+        terminal.type(CONTROL_D)
+
+    asked = asking(Question("approval", HOSTILE, asker=HOSTILE))
+    await at_the_terminal_of_a_gateway(asked, use, tmp_path)
+    assert received[0].decode() == 'Server "evil" asks:\r\n  | evil\r\nType yes or no: '
+
+
+async def test_an_address_is_opened_on_the_screen_of_the_terminal_after_a_yes(tmp_path: Path) -> None:
+    opened = tmp_path / "opened"
+    program = python_program(tmp_path / "browser", f"import sys\nopen({str(opened)!r}, 'a').write(sys.argv[1])")
+    asked = Question("url", "Pay here.", asker="shop", url="https://shop.test/pay?id=1")
+    for typed, answer in (("no", "decline"), ("yes", "accept")):
+        use = typing(("\r\n  https://shop.test/pay?id=1\r\n", ""), ("Type yes or no: ", f"{typed}{ENTER}"))
+        heard, _, _ = await at_the_terminal_of_a_gateway(asking(asked), use, tmp_path, BROWSER=str(program))
+        assert (heard[0].action, opened.exists()) == (answer, answer == "accept")
+    assert opened.read_text() == "https://shop.test/pay?id=1"
+
+
+async def test_in_a_pipe_nobody_is_asked(tmp_path: Path) -> None:
+    async def work(request: CommandRequest, console: Console) -> int:
+        answer = await console.asker.ask(MAY_IT)
+        console.line(f"{console.asker.can('approval')} {answer.action} {await console.ask('Really? ')}")
+        return 0
+
+    with short_folder() as runtime:
+        env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "XDG_RUNTIME_DIR": str(runtime)}
+        async with serving(work, Paths.from_env(env).control_socket):
+            program = await asyncio.create_subprocess_exec(
+                *PROGRAM, "status", env=env, cwd=tmp_path, stdin=-1, stdout=-1, stderr=-1
+            )
+            said = await asyncio.wait_for(program.communicate(b"1\n1\n"), HANG_GUARD)
+    assert said == (b"False cancel None\n", b"")
+
+
+# A process of its own whose terminal is asked, two questions at a time; the third is cancelled when the second line is typed.
+HERE = """
+import asyncio, os, sys
+from openclaw.cli.local import terminal
+from openclaw.conversation import Question
+
+async def main():
+    asker = terminal(dict(os.environ), no_color=True).asker
+    questions = [Question("approval", name, asker="shop") for name in ("first", "second\\x1b[2J\\u202e")]
+    print(asker.can("approval"), [one.action for one in await asyncio.gather(*map(asker.ask, questions))])
+    asked = asyncio.ensure_future(asker.ask(Question("approval", "third")))
+    asyncio.get_running_loop().add_signal_handler(2, asked.cancel)
+    print("cancelled", isinstance((await asyncio.gather(asked, return_exceptions=True))[0], asyncio.CancelledError))
+    print("then", (await asker.ask(Question("line", "Name: "))).content)
+
+asyncio.run(main())
+"""
+
+
+def test_a_process_asks_at_its_own_terminal_one_question_at_a_time(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    with Terminal([sys.executable, "-c", HERE], cwd=tmp_path, env=env) as terminal:
+        assert "second" not in terminal.shows("Type yes or no: ")
+        terminal.type(f"yes{ENTER}")
+        terminal.shows('Server "shop" asks:\r\n  | second\r\nType yes or no: ')
+        assert b"\x1b" not in terminal.received
+        terminal.type(f"no{ENTER}")
+        terminal.shows("True ['accept', 'decline']")
+        terminal.shows("Type yes or no: ")
+        terminal.type(CONTROL_C)
+        terminal.shows("(This is no longer asked.)")
+        terminal.shows("cancelled True")
+        terminal.shows("Name: ")
+        terminal.type(f"Yü{ENTER}")
+        code, rest = terminal.ends()
+    assert (code, "then {'line': 'Yü'}" in rest) == (0, True)
