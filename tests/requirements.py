@@ -600,7 +600,7 @@ SEED_001 = document(
         decided(
             "001-7-sandbox",
             "A malicious server is sandboxed.",
-            "It is a process without our environment, descriptors and names of tools; no sandbox is promised.",
+            "It is a process without our environment and descriptors, and cannot take the name of another tool; no sandbox is promised.",
         ),
         built("001-7-audit", "There is an audit log of calls."),
     ),

@@ -273,6 +273,8 @@ async def by_a_gateway(home: Home, guarded: Gossip) -> dict[str, bytes]:
     return seen
 
 
+@pytest.mark.requirement("001-NFR-3-secrets")
+@pytest.mark.requirement("002-5.2-memory")
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     "kinds",

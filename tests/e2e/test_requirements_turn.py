@@ -148,6 +148,7 @@ async def test_an_agents_policy_hides_a_servers_tool_and_refuses_its_call(tmp_pa
     assert 'mcp_parts_echo is not available: deny "mcp_parts_ec*"' in result
 
 
+@pytest.mark.requirement("000-17-per-agent")
 @pytest.mark.requirement("001-US-4-override")
 @pytest.mark.requirement("001-US-4-places")
 async def test_an_agent_has_the_servers_of_all_and_its_own_instead_of_those_of_the_same_name(tmp_path: Path) -> None:

@@ -615,6 +615,7 @@ async def test_stderr_is_logged_and_kept_for_later(tmp_path: Path, caplog: pytes
     assert "MCP server 'chatty' stderr: line 1" in caplog.text
 
 
+@pytest.mark.requirement("000-10-unreachable-told")
 @pytest.mark.parametrize("kind", ["stdio", "streamable-http"])
 async def test_after_three_failed_attempts_the_agents_context_says_so(kind: str) -> None:
     program = ServerSpec("shop", command=sys.executable, args=("-c", "raise SystemExit(1)"))

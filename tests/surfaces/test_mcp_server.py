@@ -71,6 +71,8 @@ async def test_an_order_without_a_handshake_gets_a_complete_result(tmp_path: Pat
     assert (result["resultType"], result["content"]) == ("complete", [{"type": "text", "text": "Hello."}])
 
 
+@pytest.mark.requirement("003-agg-final")
+@pytest.mark.requirement("004-limits-one-block")
 @pytest.mark.requirement("003-reply")
 @pytest.mark.requirement("003-4-single")
 @pytest.mark.requirement("004-aggregated")

@@ -28,6 +28,7 @@ def test_every_documented_command_is_listed_with_its_arguments(text: str) -> Non
     }
 
 
+@pytest.mark.requirement("000-2-skill")
 @pytest.mark.requirement("000-7.1-relevant")
 @pytest.mark.requirement("000-7.1-naming")
 def test_the_agent_learns_how_tools_of_servers_are_named_and_used(text: str) -> None:
