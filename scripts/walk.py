@@ -19,6 +19,7 @@ from typing import Any
 from openclaw.app import App
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
+from openclaw.conversation import Conversation
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "openclaw"
@@ -50,7 +51,7 @@ async def _walked() -> Counter[str]:
         async with App(load_config(paths, {}), paths=paths) as app:
             await app.settled(tool="part__echo")
             for _ in range(WARM):
-                warm = await app.call("", "walk", "part__echo", {"text": "warm"})
+                warm = await app.call("part__echo", {"text": "warm"}, Conversation(session="walk"))
                 if warm.is_error:
                     raise SystemExit(f"walk: the call failed: {warm.content}")
             passed: Counter[str] = Counter()
@@ -62,7 +63,7 @@ async def _walked() -> Counter[str]:
 
             sys.setprofile(note)
             try:
-                await app.call("", "walk", "part__echo", {"text": "hot"})
+                await app.call("part__echo", {"text": "hot"}, Conversation(session="walk"))
             finally:
                 sys.setprofile(None)
             return passed

@@ -6,20 +6,18 @@ framed, and two lines of audit are written for each call. Needs a state director
 
 import json
 import os
-import time
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 from bench.contenders.driver import Target
-from openclaw.config.agents import agent as agent_spec
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
 from openclaw.content import Text, ToolCall
+from openclaw.conversation import Conversation
 from openclaw.engine import Engine
 from openclaw.mcp.manager import Manager
 from openclaw.tool import Invocation, Tool
-from openclaw.tools.invoke import CheckerCache, invoke
 
 # Room for every measure; the default bound is 20.
 MOST_SERVERS = 1_000
@@ -57,12 +55,9 @@ class Ours:
         paths.config_file.write_text(json.dumps(config_of(servers, **options)))
         config = load_config(paths, os.environ)
         engine = await self._exit.enter_async_context(Engine(config, paths=paths))
-        spec = agent_spec(config, "")
-        self.agent = spec.id
-        self._policy = engine.policy(spec)
-        self._audit = engine.audit
-        self._checkers = CheckerCache()
-        self._workspace = Path.cwd()
+        self.agent = engine.agent().id
+        self._invoke = engine.invoke
+        self._conversation = Conversation(self.agent, "agent:main:bench", workspace=Path.cwd())
         self.manager = await engine.manager()
         self.manager.start(self.agent)
 
@@ -83,15 +78,7 @@ class Ours:
         if call.name not in self._tools:
             await self.manager.find(call.name, self.agent)
             self.offer()
-        result = await invoke(
-            self._tools[call.name],
-            call,
-            Invocation(self.agent, "agent:main:bench", self._workspace, call.id),
-            policy_decide=lambda tool, _: self._policy.decide(tool),
-            checker_cache=self._checkers,
-            audit=self._audit,
-            clock=time.monotonic,
-        )
+        result = await self._invoke(self._tools[call.name], call, Invocation(self._conversation, call.id))
         block = result.content[0]
         text = block.text if isinstance(block, Text) else ""
         if result.is_error:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from openclaw.config.load import parse_config as parse_config
     from openclaw.config.paths import Paths as Paths
     from openclaw.content import Text as Text
+    from openclaw.conversation import Conversation as Conversation
     from openclaw.errors import ConfigError as ConfigError
     from openclaw.errors import OpenClawError as OpenClawError
     from openclaw.reply import Reply as Reply
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "App",
     "ConfigError",
+    "Conversation",
     "Invocation",
     "OpenClawError",
     "Paths",
@@ -53,6 +55,7 @@ _MODULE_OF = {
     "parse_config": "openclaw.config.load",
     "Paths": "openclaw.config.paths",
     "Text": "openclaw.content",
+    "Conversation": "openclaw.conversation",
     "ConfigError": "openclaw.errors",
     "OpenClawError": "openclaw.errors",
     "Reply": "openclaw.reply",

@@ -19,9 +19,10 @@ from types import TracebackType
 from typing import Any
 from weakref import WeakSet
 
+from msgspec import structs
+
 from openclaw.agent.agent import Agent, AgentDependencies, Settings
 from openclaw.agent.attachments import Attachment, Transcribe, discard, incoming
-from openclaw.agent.events import Sink
 from openclaw.agent.loop import RunOutcome
 from openclaw.config.agents import AgentSpec
 from openclaw.config.agents import agent as agent_spec
@@ -29,6 +30,7 @@ from openclaw.config.load import Config
 from openclaw.config.paths import Paths
 from openclaw.config.servers import secret_text
 from openclaw.content import Block, Text, ToolCall, UserMessage
+from openclaw.conversation import Conversation
 from openclaw.engine import NATIVE_NAMES, Engine
 from openclaw.errors import ConfigError
 from openclaw.files import make_directory
@@ -47,8 +49,8 @@ from openclaw.sessions.memory import MemoryStore
 from openclaw.sessions.retention import Keep
 from openclaw.sessions.sqlite import SqliteStore
 from openclaw.sessions.store import Store
-from openclaw.tool import AskToSignIn, Invocation, Tool, ToolResult
-from openclaw.tools.invoke import CheckerCache, invoke, unknown
+from openclaw.tool import Invocation, Tool, ToolResult
+from openclaw.tools.invoke import unknown
 from openclaw.workplace import Workplace, workspace_of
 
 _log = logging.getLogger(__name__)
@@ -82,7 +84,6 @@ class App:
         self._built_in = {MCP_CLIENT: mcp_client(self.engine.manager), **(plugins or {})}
         self._plugins: Plugins | None = None
         self._loading = asyncio.Lock()
-        self._checkers = CheckerCache()
         self._selections: dict[str, Selection] = {}
         self._models_from: object = None
         # The one in use, and those that turns still use from before a reload.
@@ -145,52 +146,41 @@ class App:
     async def reply(
         self,
         message: str,
+        conversation: Conversation | None = None,
         *,
-        agent: str = "",
-        session_key: str = "",
-        namespace: str = "",
         attachments: Sequence[Attachment] = (),
         blocks: Sequence[Block] = (),
-        on_event: Sink | None = None,
         timeout: float | None = None,
         waited: float = 0.0,
-        patience: float | None = None,
-        instructions: str = "",
-        workspace: Path | None = None,
-        sign_in: AskToSignIn | None = None,
         label: str = "",
     ) -> Reply:
-        """Say something to an agent and wait for its whole answer; `on_event` sees it come.
+        """Say something to an agent and wait for its whole answer; the conversation's `sink` sees it come.
 
-        Without a `session_key` a new conversation is started. `timeout` is seconds for all of it, waiting for the session's turn included;
-        `waited` of them are over when this is called. `patience` is how long to wait for servers whose tools are not known yet;
-        None waits as long as each may take to connect, once for one that hangs. Raises UsageError, ConfigError,
-        ModelError, StoreError or MediaError before anything was said; what goes wrong later is in the reply. `instructions` are added to
-        the agent's own; `workspace` is where it works if it has none configured. `blocks` are content the person pointed at, already
-        framed where it is not their own. `sign_in` is given where a person can be asked: a call that needs one waits for it. `label` is
-        noted behind the answer in the store.
+        Without a conversation, or one that names no session, a new session is started with the default agent, or the one it names.
+        `timeout` is seconds for all of it, waiting for the session's turn included; `waited` of them are over when this is called.
+        `blocks` are content the person pointed at, already framed where it is not their own. `label` is noted behind the answer in the
+        store. Raises UsageError, ConfigError, ModelError, StoreError or MediaError before anything was said; what goes wrong later is in
+        the reply.
         """
         began = time.monotonic()
-        spec = agent_spec(self.config, agent)
-        key = full_key(spec.id, session_key or new_key(), namespace)
+        asked = conversation or Conversation()
+        spec = agent_spec(self.config, asked.agent)
+        key = full_key(spec.id, asked.session or new_key(), asked.namespace)
         # Held before the model is looked for: it is the same catalog, and stays open to the end of the turn.
         async with self.models.used():
-            one = await self.agent(spec, instructions=instructions, workspace=workspace)
+            one = await self.agent(spec, instructions=asked.instructions, workspace=asked.workspace)
             manager = await self.engine.manager()
             manager.start(spec.id, first=message)
             sent = await incoming(attachments, self.engine.media, transcribe=self._transcribe())
             self.store.prune_beside(self.keep)
-            collector = Collector(on_event, one.settings.model)
+            collector = Collector(asked.sink, one.settings.model)
             _log.debug("agent %s answers with %s in session %s", spec.id, one.settings.model, short_hash(key))
             try:
                 outcome: RunOutcome = await one.turn(
                     UserMessage((Text(message), *sent, *blocks)),
-                    session_key=key,
-                    sink=collector,
+                    structs.replace(asked, session=key, namespace="", sink=collector),
                     deadline=spec.timeout if timeout is None else timeout,
                     spent=waited + time.monotonic() - began,
-                    sign_in=sign_in,
-                    patience=float("inf") if patience is None else patience,
                     label=label,
                     settled=lambda: manager.readiness.tell_left_out(spec.id),
                 )
@@ -226,13 +216,11 @@ class App:
                 store=self.store,
                 sources=(workplace.native(skills), plugins),
                 policy_decide=self.engine.decide,
-                audit=self.engine.audit,
-                checker_cache=self._checkers,
+                invoke=self.engine.invoke,
                 clock=time.monotonic,
                 today=date.today,
                 contexts=(plugins,),
                 skills=skills.prompt,
-                running=self.engine.running,
             ),
         )
 
@@ -352,17 +340,9 @@ class App:
         manager.readiness.tell_left_out(one.settings.id)
         return one
 
-    async def call(
-        self,
-        agent: str,
-        session_key: str,
-        tool: Tool | str,
-        arguments: dict[str, Any],
-        *,
-        workspace: Path | None = None,
-    ) -> ToolResult:
+    async def call(self, tool: Tool | str, arguments: dict[str, Any], conversation: Conversation) -> ToolResult:
         """Call a tool without a model, with everything that belongs to a call. A name must be one of the agent's tools."""
-        spec = self.engine.agent(agent)
+        spec, workspace = self.engine.agent(conversation.agent), conversation.workspace
         number = f"command-{self._mark}-{next(self._numbers)}"
         call = ToolCall(number, tool if isinstance(tool, str) else tool.name, arguments)
         found = await self.tool(tool, spec.id, workspace=workspace) if isinstance(tool, str) else tool
@@ -371,16 +351,9 @@ class App:
             return unknown(call, [known.name for known in one.tools()], one.absences())
         # A server knows nothing of it: no need to look whether it is there.
         root = self._root(spec, workspace) if found.kind == "mcp" else self.workplace(spec, workspace).root
-        return await invoke(
-            found,
-            call,
-            Invocation(spec.id, full_key(spec.id, session_key), root, call.id),
-            policy_decide=self.engine.decide,
-            checker_cache=self._checkers,
-            audit=self.engine.audit,
-            clock=time.monotonic,
-            running=self.engine.running,
-        )
+        key = full_key(spec.id, conversation.session, conversation.namespace)
+        known = structs.replace(conversation, agent=spec.id, session=key, namespace="", workspace=root)
+        return await self.engine.invoke(found, call, Invocation(known, call.id))
 
     async def tool(self, name: str, agent: str = "", *, workspace: Path | None = None) -> Tool | None:
         """A tool that an agent has and may use, by its name. Asks neither for a model nor, unless the tool is native, for skills."""

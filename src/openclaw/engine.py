@@ -8,6 +8,7 @@ import asyncio
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import cached_property
@@ -26,6 +27,7 @@ from openclaw.protocol.authorizer import Authorizer
 from openclaw.redact import SECRET_SCHEME
 from openclaw.security.audit import AuditLog
 from openclaw.security.policy import Decision, Named, Policy, PolicyLayer, ToolRef, layer_of
+from openclaw.tools.invoke import Invoke
 from openclaw.tools.running import RunningCalls
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ class Engine:
         self.paths = paths
         self.env = dict(os.environ) if env is None else env
         self._through_gateway = through_gateway
-        # Calls of tools under way, whatever their kind: for whoever calls one, and for taking tools away.
+        # Calls of tools under way, whatever their kind: `invoke` enters them, and who takes tools away ends them.
         self.running = RunningCalls()
         self._manager: Manager | None = None
         self._opening = asyncio.Lock()
@@ -189,6 +191,11 @@ class Engine:
         log = AuditLog(self.paths.audit_dir / "calls.jsonl")
         self._exit.callback(log.close)
         return log
+
+    @cached_property
+    def invoke(self) -> Invoke:
+        """How every call of a tool is made, whoever makes it."""
+        return Invoke(policy_decide=self.decide, audit=self.audit, clock=time.monotonic, running=self.running)
 
     def agent(self, agent_id: str = "") -> AgentSpec:
         """The agent of that id; the default one when it is empty. Worked out once for each config. Raises UsageError."""

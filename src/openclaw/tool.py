@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from openclaw.content import Block, Text, to_json
+from openclaw.conversation import Conversation
 from openclaw.wildcard import matches
 
 Kind = Literal["native", "plugin", "mcp"]
@@ -31,23 +32,28 @@ def _ignore(message: str) -> None:
     return None
 
 
-# Has the person who waits sign in to a server; whether they did, or somebody has since a moment (monotonic time) at which that was not so.
-# Never raises but CancelledError.
-AskToSignIn = Callable[[str, float], Awaitable[bool]]
-
-
 class Invocation(msgspec.Struct, frozen=True):
     """What a running tool may know about the call. `progress` shows a sentence to the person who waits.
 
-    `sign_in` is None where nobody can be asked: a call that needs it ends with the command to run.
+    Who that is, and how they are asked something, is in `conversation`.
     """
 
-    agent: str
-    session: str
-    workspace: Path
+    conversation: Conversation
     call_id: str = ""
     progress: Callable[[str], None] = _ignore
-    sign_in: AskToSignIn | None = None
+
+    @property
+    def agent(self) -> str:
+        return self.conversation.agent
+
+    @property
+    def session(self) -> str:
+        """The whole key of the session; empty for a call outside of any."""
+        return self.conversation.session
+
+    @property
+    def workspace(self) -> Path:
+        return self.conversation.workspace or Path()
 
 
 Run = Callable[[dict[str, Any], Invocation], Awaitable[ToolResult]]

@@ -14,17 +14,18 @@ from openclaw.agent.agent import Agent, AgentDependencies, Settings
 from openclaw.agent.events import Compacted, Event, RunEnd
 from openclaw.agent.loop import RunOutcome
 from openclaw.content import AssistantMessage, Message, Text, ToolCall, ToolMessage, Usage, UserMessage
+from openclaw.conversation import Conversation
 from openclaw.errors import StoreError
 from openclaw.models import provider
 from openclaw.models.provider import Done
 from openclaw.models.transcript import INTERRUPTED
+from openclaw.security.policy import Decision
 from openclaw.sessions.event import Said
 from openclaw.sessions.memory import MemoryStore
 from openclaw.sessions.sqlite import SqliteStore
 from openclaw.sessions.store import Store
 from openclaw.tool import Absence, Invocation, OwnWords, Tool, ToolResult
-from openclaw.tools.invoke import CheckerCache
-from parts.stage import ALLOWED, Script, Trail, calls, echo, ends, refused, result, says, tool, user
+from parts.stage import ALLOWED, Script, Trail, calls, echo, ends, invoking, refused, result, says, tool, user
 
 KEY = "agent:main:test"
 
@@ -60,8 +61,9 @@ class Desk:
     events: list[Event]
     audited: list[tuple[str, str]]
 
-    async def say(self, text: str, **options: Any) -> RunOutcome:
-        return await self.agent.turn(user(text), session_key=KEY, sink=self.events.append, **options)
+    async def say(self, text: str, patience: float = 0.0, **options: Any) -> RunOutcome:
+        conversation = Conversation(session=KEY, patience=patience, sink=self.events.append)
+        return await self.agent.turn(user(text), conversation, **options)
 
     async def remembered(self) -> list[Message]:
         async with self.store.turn(KEY, "main") as turn:
@@ -79,13 +81,16 @@ def desk(store: Store, workspace: Path, model: Script, *tools: Tool, denied: str
     events: list[Event] = []
     audited: list[tuple[str, str]] = []
     source = Source(list(tools))
+
+    def decide(tool: Tool, agent: str) -> Decision:
+        return refused("tools.deny names it") if tool.name == denied else ALLOWED
+
     parts = AgentDependencies(
         provider_stream=model.stream,
         store=store,
         sources=(source,),
-        policy_decide=lambda tool, agent: refused("tools.deny names it") if tool.name == denied else ALLOWED,
-        audit=Trail(audited),
-        checker_cache=CheckerCache(),
+        policy_decide=decide,
+        invoke=invoking(decide, Trail(audited)),
         clock=lambda: 0.0,
         today=lambda: date(2026, 3, 4),
         contexts=(Context(),),

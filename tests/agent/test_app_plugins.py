@@ -7,6 +7,7 @@ from typing import Any
 
 from openclaw.agent.events import ToolProgress
 from openclaw.app import App
+from openclaw.conversation import Conversation
 from openclaw.plugins import PluginContext, PluginHandle, ToolPlugin
 from parts.command_line import Home, parts_server
 
@@ -69,7 +70,9 @@ async def test_turns_go_on_while_a_tool_of_a_plugin_blocks(tmp_path: Path) -> No
     home, begun = Home(tmp_path, plugins=section), asyncio.Event()
     async with App(home.config(), paths=home.paths, env=home.environ, workspace=tmp_path) as app:
         blocked = asyncio.create_task(
-            app.reply("lookup", on_event=lambda event: begun.set() if isinstance(event, ToolProgress) else None)
+            app.reply(
+                "lookup", Conversation(sink=lambda event: begun.set() if isinstance(event, ToolProgress) else None)
+            )
         )
         await begun.wait()
         other = await app.reply("read path=note.txt")
@@ -103,7 +106,7 @@ async def test_a_call_of_a_servers_tool_does_not_wait_for_a_plugin_that_is_still
         # The server is up before, so that only the plugin could be waited for.
         await (await app.engine.manager()).call("parts__echo", {"text": "warm"}, agent="main")
         plugins = await app.plugins()
-        called = await app.call("", "key", "parts__echo", {"text": "hello"})
+        called = await app.call("parts__echo", {"text": "hello"}, Conversation(session="key"))
         found = plugins.statuses()
         until.touch()
         await plugins.loaded()

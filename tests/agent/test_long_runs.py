@@ -8,6 +8,7 @@ import pytest
 
 from openclaw.agent.events import Compacted, Event
 from openclaw.app import App
+from openclaw.conversation import Conversation
 from parts.command_line import Home, local_model, parts_server
 from parts.model_servers import Answer, Call, ChatServer, Failure
 
@@ -69,7 +70,7 @@ def home_of(folder: Path, model: ChatServer) -> Home:
 async def talk(home: Home, message: str) -> list[Event]:
     events: list[Event] = []
     async with App(home.config(), paths=home.paths, env=home.environ) as app:
-        reply = await app.reply(message, session_key="photos", on_event=events.append)
+        reply = await app.reply(message, Conversation(session="photos", sink=events.append))
     assert (reply.text, reply.error) == ("Done.", "")
     return events
 

@@ -21,6 +21,7 @@ from openclaw.agent.events import (
 )
 from openclaw.agent.loop import PARALLEL_CALLS, RunOutcome, RunRequest, run
 from openclaw.content import AssistantMessage, Framed, Image, Message, Text, Thinking, ToolCall, ToolMessage, Usage
+from openclaw.conversation import Conversation
 from openclaw.errors import StoreError
 from openclaw.models import provider
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, ToolCallDelta, ToolCallEnd, ToolCallStart
@@ -652,7 +653,7 @@ async def test_a_call_that_breaks_its_contract_is_an_error_result(stage: Stage) 
 
 
 async def test_a_run_needs_nobody_to_write_it_down(stage: Stage) -> None:
-    request = RunRequest("main", "k", "script/one", "", [user("Hi.")], stage.workspace)
+    request = RunRequest(Conversation("main", "k", workspace=stage.workspace), "script/one", "", [user("Hi.")])
 
     outcome = await run(
         request,

@@ -8,6 +8,7 @@ import pytest
 
 from openclaw.app import App
 from openclaw.content import Text
+from openclaw.conversation import Conversation
 from openclaw.tool import ToolResult
 from parts.command_line import Home
 
@@ -31,7 +32,9 @@ def house(folder: Path, **entries: Any) -> Home:
 
 async def run(place: Home, program: str = PROGRAM, **arguments: Any) -> ToolResult:
     async with App(place.config(), paths=place.paths, env=place.environ, workspace=place.folder / "work") as app:
-        return await app.call("", "key", "exec", {"command": [sys.executable, "-c", program], **arguments})
+        return await app.call(
+            "exec", {"command": [sys.executable, "-c", program], **arguments}, Conversation(session="key")
+        )
 
 
 def said(result: ToolResult) -> str:

@@ -11,14 +11,14 @@ from typing import Any
 from openclaw.agent.agent import Agent, AgentDependencies, Settings
 from openclaw.agent.events import Event, RunEnd, ToolEnd, ToolStart
 from openclaw.content import Text, ToolMessage
+from openclaw.conversation import Conversation
 from openclaw.models.scripted import Scripted, ScriptedCall, ScriptedTurn
 from openclaw.security.audit import AuditLog
 from openclaw.security.policy import Policy, PolicyLayer
 from openclaw.sessions.sqlite import SqliteStore
 from openclaw.tools.confine import Fence
-from openclaw.tools.invoke import CheckerCache
 from openclaw.tools.native import native_tools
-from parts.stage import ends, user
+from parts.stage import ends, invoking, user
 
 KEY = "agent:main:whole"
 
@@ -38,8 +38,7 @@ async def agent(home: Path, model: Scripted, **policy: Any) -> AsyncIterator[Age
         store=store,
         sources=(native_tools(Fence(refused=(state, state / "openclaw.json"))),),
         policy_decide=lambda tool, _: rules.decide(tool),
-        audit=audit,
-        checker_cache=CheckerCache(),
+        invoke=invoking(lambda tool, _: rules.decide(tool), audit),
         clock=time.monotonic,
         today=date.today,
     )
@@ -66,7 +65,7 @@ async def test_a_program_is_written_run_and_corrected(tmp_path: Path) -> None:
     )
     events: list[Event] = []
     async with agent(tmp_path, model, profile="coding") as one:
-        outcome = await one.turn(user("Greet me."), session_key=KEY, sink=events.append)
+        outcome = await one.turn(user("Greet me."), Conversation(session=KEY, sink=events.append))
 
     assert (outcome.reason, outcome.text) == ("done", "It prints: hello.sh:1: echo Hello")
     assert [end.call.name for end in ends(events) if end.result.is_error] == []
@@ -91,7 +90,7 @@ async def test_the_config_stays_out_of_reach_of_every_file_tool(tmp_path: Path) 
     model = Scripted([ScriptedTurn(tool_calls=attempts), ScriptedTurn(text="I cannot.")])
     events: list[Event] = []
     async with agent(tmp_path, model) as one:
-        outcome = await one.turn(user("Show me the token."), session_key=KEY, sink=events.append)
+        outcome = await one.turn(user("Show me the token."), Conversation(session=KEY, sink=events.append))
 
     assert [end.result.is_error for end in sorted(ends(events), key=lambda end: end.call.id)] == [
         *[True] * 5,
@@ -106,7 +105,7 @@ async def test_exec_is_off_until_it_is_asked_for(tmp_path: Path) -> None:
     model = Scripted([ScriptedTurn(tool_calls=(call("exec", command=["touch", "made"]),)), ScriptedTurn(text="Off.")])
     events: list[Event] = []
     async with agent(tmp_path, model) as one:
-        await one.turn(user("Touch it."), session_key=KEY, sink=events.append)
+        await one.turn(user("Touch it."), Conversation(session=KEY, sink=events.append))
         offered = [tool.name for tool in one.tools()]
 
     assert offered == ["read", "write", "edit", "ls", "grep", "web_fetch"]
@@ -125,7 +124,7 @@ async def test_the_audit_trail_has_request_and_outcome_of_each_call_without_any_
         ]
     )
     async with agent(tmp_path, model) as one:
-        await one.turn(user("Read it."), session_key=KEY, sink=lambda event: None)
+        await one.turn(user("Read it."), Conversation(session=KEY))
 
     trail = (tmp_path / ".openclaw" / "audit.jsonl").read_text()
     lines = sorted(
@@ -139,7 +138,7 @@ async def test_a_held_model_can_be_left_by_a_deadline(tmp_path: Path) -> None:
     model = Scripted([ScriptedTurn(text="Let me think", hold=True)])
     events: list[Event] = []
     async with agent(tmp_path, model) as one:
-        outcome = await one.turn(user("Hurry."), session_key=KEY, sink=events.append, deadline=0.05)
+        outcome = await one.turn(user("Hurry."), Conversation(session=KEY, sink=events.append), deadline=0.05)
         async with one.dependencies.store.turn(KEY, "main") as turn:
             remembered = turn.history()
 

@@ -18,6 +18,7 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.sign_in import SignInPrompt
 from openclaw.commands.table import tree
 from openclaw.config.load import load_config
+from openclaw.conversation import Question
 from openclaw.engine import Engine
 from parts.auth_server import AuthServer, surf
 from parts.command_line import PROGRAM, Done, Home, parts_server
@@ -376,6 +377,10 @@ async def test_a_sign_in_that_is_interrupted_ends_that_call_and_the_turn_goes_on
     assert ("Going on without a sign-in to files." in said, "needs" in rest) == (True, True)
 
 
+async def signed_in(prompt: SignInPrompt, since: float) -> bool:
+    return (await prompt.ask(Question("sign-in", server="files", since=since))).is_yes
+
+
 @asynccontextmanager
 async def prompt_of(
     home: Home, browse: Browse, said: list[str], patience: float, **console_parts: Any
@@ -403,8 +408,8 @@ async def test_a_person_who_does_nothing_holds_a_call_up_for_a_while_only(server
 
     async with prompt_of(home, browse, said, 0.05) as prompt:
         now = time.monotonic()
-        assert [*await asyncio.gather(prompt("files", now), prompt("files", now))] == [False, False]
-        assert not await prompt("files", time.monotonic())
+        assert [*await asyncio.gather(signed_in(prompt, now), signed_in(prompt, now))] == [False, False]
+        assert not await signed_in(prompt, time.monotonic())
     assert sum("Ctrl-C goes on without it" in line for line in said) == 1
     assert said[-1].startswith("Going on without a sign-in to files: ")
 
@@ -418,7 +423,7 @@ async def test_a_sign_in_that_could_only_be_begun_is_none_for_the_calls_before_i
 
     async with prompt_of(home, browse, [], 60) as prompt:
         began = time.monotonic()
-        assert [await prompt("files", began), await prompt("files", began)] == [False, False]
+        assert [await signed_in(prompt, began), await signed_in(prompt, began)] == [False, False]
 
 
 async def test_a_screen_that_fails_costs_the_call_its_sign_in_and_nothing_else(home: Home) -> None:
@@ -428,7 +433,7 @@ async def test_a_screen_that_fails_costs_the_call_its_sign_in_and_nothing_else(h
         raise OSError("No screen any more.")
 
     async with prompt_of(home, browse, said, 60) as prompt:
-        assert not await prompt("files", time.monotonic())
+        assert not await signed_in(prompt, time.monotonic())
     assert said == ["Going on without a sign-in to files: No screen any more.\n"]
 
 
@@ -442,7 +447,7 @@ async def test_a_sign_in_that_cannot_be_interrupted_is_over_when_the_call_goes_o
         raise OSError("No signals here.")
 
     async with prompt_of(home, browse, said, 60, interruptible=interruptible) as prompt:
-        assert not await prompt("files", time.monotonic())
+        assert not await signed_in(prompt, time.monotonic())
         names = [getattr(task.get_coro(), "__name__", "") for task in asyncio.all_tasks()]
         assert "sign_in" not in names
     assert said[-1] == "Going on without a sign-in to files: No signals here.\n"
@@ -460,9 +465,9 @@ async def test_a_call_that_was_sent_before_a_sign_in_and_refused_after_it_asks_f
 
     async with prompt_of(home, browse, [], 60) as prompt:
         began = time.monotonic()
-        assert [await prompt("files", began), await prompt("files", began)] == [True, True]
+        assert [await signed_in(prompt, began), await signed_in(prompt, began)] == [True, True]
         assert len(surfing) == 1
-        assert await prompt("files", time.monotonic())
+        assert await signed_in(prompt, time.monotonic())
         assert len(surfing) == 2
         await asyncio.gather(*surfing)
 

@@ -1,12 +1,12 @@
 """A call is carried out at most once, whatever the server answers, and the server's own words reach the caller."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
 from openclaw.config.servers import ServerSpec
 from openclaw.content import Text
+from openclaw.conversation import Conversation
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.manager import Manager
 from openclaw.tool import Invocation, ToolResult
@@ -51,7 +51,7 @@ async def called_by_an_agent(server: RefusingServer, credentials: SignedOut) -> 
     async with Manager([spec(server)], dependencies=Dependencies(authorize=lambda spec: credentials)) as manager:
         assert await manager.call("shop__run", {"key": "first"})
         (tool,) = manager.tools()
-        invocation = Invocation("main", "s", Path(), sign_in=credentials.ask)
+        invocation = Invocation(Conversation("main", "s", asker=credentials))
         result = await tool.run({"key": "k"}, invocation)
         return result, "".join(block.text for block in result.content if isinstance(block, Text))
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from openclaw.content import Text
+from openclaw.conversation import Conversation
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.tools import output
 from openclaw.mcp.tools.results import CallResult
@@ -55,7 +56,7 @@ async def test_a_large_structured_result_that_could_not_be_checked_says_so(
         async with Manager([site.spec()], dependencies=site.dependencies) as manager:
             (rows,) = manager.tools()
             arguments = {"answer": {"content": [], "structuredContent": {"rows": ROWS}}}
-            result = await rows.run(arguments, Invocation("main", "s", tmp_path))
+            result = await rows.run(arguments, Invocation(Conversation("main", "s", workspace=tmp_path)))
     note = (
         "[The structured result was not held against the tool's output schema: that takes longer than 0.001 seconds.]"
     )

@@ -10,6 +10,7 @@ import pytest
 
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.content import File, Framed, Text
+from openclaw.conversation import Conversation
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.tools.results import CallResult
 from openclaw.media import MediaStore
@@ -43,7 +44,7 @@ async def test_a_servers_tools_are_listed_and_called(site: Site) -> None:
 async def test_a_bridged_tool_gives_a_framed_result(site: Site) -> None:
     async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         (echo,) = [t for t in manager.tools() if t.name == "shop__echo"]
-        result = await echo.run({"text": "hello"}, Invocation("main", "s", Path()))
+        result = await echo.run({"text": "hello"}, Invocation(Conversation("main", "s")))
         assert (echo.label, echo.description) == ("MCP: shop/echo", "[MCP server: shop] The echo tool.")
         (block,) = result.content
         assert isinstance(block, Text)
@@ -73,7 +74,7 @@ async def test_a_slow_disk_that_keeps_a_result_holds_up_nobody_else(tmp_path: Pa
     async with Manager([spec], media=disk) as manager:
         await manager.settle("main", HANG_GUARD)
         (sound,) = [t for t in manager.tools() if t.name == "media__sound"]
-        heard = asyncio.ensure_future(sound.run({}, Invocation("main", "s", Path())))
+        heard = asyncio.ensure_future(sound.run({}, Invocation(Conversation("main", "s"))))
         await disk.is_asked.wait()
         disk.may_write.set()
         result = await heard

@@ -11,6 +11,7 @@ import pytest
 
 from openclaw.config.servers import ServerSpec
 from openclaw.content import Image
+from openclaw.conversation import Conversation
 from openclaw.mcp import prompts, resources
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.handlers import Handlers
@@ -52,7 +53,7 @@ async def test_everything_an_official_server_offers_arrives(spec: ServerSpec) ->
         names = ["broken", "count", "echo", "greet", "picture", "point", "resources_list", "resources_read"]
         assert sorted(tools) == [f"sdk__{name}" for name in names]
 
-        shown = await tools["sdk__picture"].run({}, Invocation("main", "s", Path()))
+        shown = await tools["sdk__picture"].run({}, Invocation(Conversation("main", "s")))
         assert shown.content[1:] == (Image(b"\x89PNG\r\n\x1a\n not a whole one", "image/png"),)
         point = await manager.call("sdk__point", {"x": 1, "y": 2})
         assert msgspec.json.decode(point.structured_content) == {"x": 1, "y": 2}

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from openclaw.config.servers import AuthSpec, EngineOptions, ServerSpec
 from openclaw.content import ToolCall, text_of
+from openclaw.conversation import Conversation
 from openclaw.errors import SecretError, UsageError
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.events import StateChanged
@@ -22,7 +23,7 @@ from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.results import CallResult
 from openclaw.security.audit import AuditLog
 from openclaw.tool import Invocation, ToolResult
-from openclaw.tools.invoke import CheckerCache, invoke
+from openclaw.tools.invoke import Invoke
 from openclaw.tools.running import RunningCalls
 from parts.processes import handle_of, is_alive, server_command, wait_until_gone
 from parts.sites import Site
@@ -252,16 +253,9 @@ async def invoked(
     manager: Manager, running: RunningCalls, audit: Path, name: str, arguments: dict[str, Any], agent: str = ""
 ) -> ToolResult:
     """A call as agents make it."""
-    return await invoke(
-        next(tool for tool in manager.tools(agent) if tool.name == name),
-        ToolCall("c", name, arguments),
-        Invocation(agent, "", Path(), "c"),
-        policy_decide=lambda tool, agent: ALLOWED,
-        checker_cache=CheckerCache(),
-        audit=AuditLog(audit),
-        clock=monotonic,
-        running=running,
-    )
+    invoke = Invoke(policy_decide=lambda tool, agent: ALLOWED, audit=AuditLog(audit), clock=monotonic, running=running)
+    tool = next(tool for tool in manager.tools(agent) if tool.name == name)
+    return await invoke(tool, ToolCall("c", name, arguments), Invocation(Conversation(agent), "c"))
 
 
 async def test_a_new_filter_needs_no_restart_and_ends_the_calls_it_denies_and_no_others(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from aiohttp import web
 
 from openclaw.content import Framed, Text, text_of
+from openclaw.conversation import Conversation
 from openclaw.errors import RpcError, UsageError
 from openclaw.mcp import prompts, resources
 from openclaw.mcp.events import PromptsChanged, ResourceChanged
@@ -37,7 +38,7 @@ async def test_a_server_with_resources_brings_two_tools_to_look_at_them(site: Si
         tools = {t.name: t for t in manager.tools()}
         assert sorted(tools) == ["shop__echo", "shop__resources_list", "shop__resources_read"]
         assert tools["shop__resources_list"].read_only
-        invocation = Invocation("main", "s", Path())
+        invocation = Invocation(Conversation("main", "s"))
         listed = await tools["shop__resources_list"].run({}, invocation)
         (block,) = listed.content
         assert isinstance(block, Text)

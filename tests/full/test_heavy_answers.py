@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.config.servers import ServerSpec
+from openclaw.conversation import Conversation
 from openclaw.mcp.manager import Manager
 from openclaw.media import MediaStore
 from openclaw.redact import remember
@@ -45,7 +46,7 @@ async def test_sixty_megabytes_of_structured_content_stop_nobody(tmp_path: Path)
     async with Manager([spec], media=MediaStore(tmp_path / "media")) as manager:
         (tool,) = manager.tools()
         async with watched() as stalls:
-            result = await tool.run({}, Invocation("main", "s", tmp_path))
+            result = await tool.run({}, Invocation(Conversation("main", "s", workspace=tmp_path)))
     # Held against its schema, too: nothing says otherwise.
     assert (result.is_error, len(result.content)) == (False, 1)
     assert stalls.worst < LONGEST

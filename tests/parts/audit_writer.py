@@ -13,11 +13,12 @@ import sys
 from pathlib import Path
 
 from openclaw.content import ToolCall
+from openclaw.conversation import Conversation
 from openclaw.security.audit import AuditEntry, AuditLog
 from openclaw.security.policy import Decision
 from openclaw.tool import Invocation
 
-INVOCATION = Invocation("main", "key", Path("."))
+INVOCATION = Invocation(Conversation("main", "key"))
 
 
 def write_many(path: Path, writer: str) -> None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from openclaw.config.servers import ServerSpec
+from openclaw.conversation import Answer, Question, QuestionKind
 from openclaw.errors import ConnectError, SignInNeededError, StepUpNeededError
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.manager import Manager
@@ -212,9 +213,12 @@ class SignedOut:
             raise ConnectError("The authorization server cannot be reached.")
         raise (SignInNeededError if status == 401 else StepUpNeededError)("Somebody has to sign in.")
 
-    async def ask(self, server: str, since: float) -> bool:
-        self.asked.append(server)
-        return True
+    def can(self, kind: QuestionKind) -> bool:
+        return kind == "sign-in"
+
+    async def ask(self, question: Question) -> Answer:
+        self.asked.append(question.server)
+        return Answer("accept")
 
 
 async def survive(seed: int, calls: int) -> None:

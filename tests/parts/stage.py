@@ -9,11 +9,13 @@ from typing import Any
 from openclaw.agent.events import Event, ToolEnd
 from openclaw.agent.loop import Prepare, RunOutcome, RunRequest, run
 from openclaw.content import Message, Text, ToolCall, Usage, UserMessage
+from openclaw.conversation import Conversation
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, TextDelta, ToolCallEnd
 from openclaw.security.audit import AuditEntry
 from openclaw.security.policy import Decision
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
-from openclaw.tools.invoke import CheckerCache, PolicyDecide, invoke, unknown
+from openclaw.tools.invoke import Audit, Invoke, PolicyDecide, unknown
+from openclaw.tools.running import RunningCalls
 
 # One turn of the model: events to stream, or an event to wait for ("the model hangs here").
 Turn = Sequence[ModelEvent | asyncio.Event]
@@ -100,6 +102,11 @@ class Trail:
         self.lines.append((entry.call.name, outcome))
 
 
+def invoking(decide: PolicyDecide = lambda tool, agent: ALLOWED, audit: Audit | None = None) -> Invoke:
+    """The stack of a call, with a clock that stands still."""
+    return Invoke(policy_decide=decide, audit=audit or Trail(), clock=lambda: 0.0, running=RunningCalls())
+
+
 @dataclass
 class Stage:
     workspace: Path
@@ -121,15 +128,7 @@ class Stage:
         found = next((tool for tool in self.tools if tool.name == call.name), None)
         if found is None:
             return unknown(call, [tool.name for tool in self.tools], ())
-        return await invoke(
-            found,
-            call,
-            invocation,
-            policy_decide=self.decide,
-            checker_cache=CheckerCache(),
-            audit=Trail(self.audited),
-            clock=lambda: 0.0,
-        )
+        return await invoking(self.decide, Trail(self.audited))(found, call, invocation)
 
     async def run(
         self,
@@ -140,12 +139,10 @@ class Stage:
         **options: Any,
     ) -> RunOutcome:
         request = RunRequest(
-            agent="main",
-            session_key="agent:main:test",
+            Conversation("main", "agent:main:test", workspace=self.workspace),
             model="script/one",
             system="Be brief.",
             messages=messages or (user("Go."),),
-            workspace=self.workspace,
             **options,
         )
         given = {"prepare": prepare, "shorten": shorten}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from openclaw.app import App
+from openclaw.conversation import Conversation
 from parts import stdio_server
 from parts.command_line import Home, parts_server
 
@@ -88,7 +89,7 @@ async def test_a_turn_of_the_gateway_goes_on_without_a_server_that_was_never_see
     async with App(home.config(), paths=home.paths, env=home.environ, workspace=tmp_path, through_gateway=True) as app:
         manager = await app.engine.manager()
         await manager.server("s3", "main").refresh()
-        reply = await app.reply("s3__echo text=hi", patience=app.engine.startup_grace)
+        reply = await app.reply("s3__echo text=hi", Conversation(patience=app.engine.startup_grace))
         states = {status.name: status.state for status in manager.status()}
         told = manager.context("main")
     assert [call.name for call in reply.tool_calls] == ["s3__echo"]

@@ -16,6 +16,7 @@ import pytest
 from openclaw.agent.attachments import Attachment
 from openclaw.app import App
 from openclaw.commands.references import filled_prompt
+from openclaw.conversation import Conversation
 from parts import workshop
 from parts.command_line import Home, local_model
 from parts.documents import pdf
@@ -133,10 +134,10 @@ async def by_reply(folder: Path, api: str, server: ModelServer, site: Site) -> l
     home = Home(folder, **sections(folder, api, server))
     home.environ |= site.environ
     async with App(home.config(), paths=home.paths, env=home.environ) as app:
-        first = await app.reply("Look.", session_key="k", attachments=given)
+        first = await app.reply("Look.", Conversation(session="k"), attachments=given)
         prompt = await filled_prompt(app.engine, "main", "shop:greet", "")
-        second = await app.reply(prompt.message, session_key="k", blocks=prompt.blocks)
-        third = await app.reply(" ", session_key="k")
+        second = await app.reply(prompt.message, Conversation(session="k"), blocks=prompt.blocks)
+        third = await app.reply(" ", Conversation(session="k"))
         assert [reply.error for reply in (first, second, third)] == ["", "", ""]
     return [first.text, second.text, third.text]
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from openclaw.app import App
+from openclaw.conversation import Conversation
 from openclaw.mcp.events import LeftOut, ToolsChanged
 from openclaw.plugins.contract import PluginContext, PluginHandle, ToolPlugin
 from openclaw.tool import Absence, Tool
@@ -62,7 +63,7 @@ async def test_a_server_that_comes_up_while_a_turn_waits_for_something_else_is_n
             manager = await app.engine.manager()
             manager.events.subscribe(lambda event: told.append(event) if isinstance(event, LeftOut) else None)
             manager.events.subscribe(lambda event: source.go_on.set() if isinstance(event, ToolsChanged) else None)
-            await app.reply("hello", patience=0.0)
+            await app.reply("hello", Conversation(patience=0.0))
     (request,) = model.requests
     was_sent = "slow__echo" in {tool["function"]["name"] for tool in request["tools"]}
     assert told == ([] if was_sent else [LeftOut("main", "slow", "it is still starting")])

@@ -12,6 +12,7 @@ import pytest
 
 from openclaw.app import App
 from openclaw.content import Image, Text, UserMessage
+from openclaw.conversation import Conversation
 from openclaw.sessions.key import new_key, session_key
 from openclaw.sessions.sqlite import SqliteStore
 from parts.command_line import Home
@@ -117,7 +118,7 @@ def test_a_turn_tidies_up_beside_itself_once_a_day(tmp_path: Path) -> None:
 
     async def turn() -> list[str]:
         async with App(place.config(), paths=place.paths, env=place.environ) as app:
-            await app.reply("hello", session_key="now")
+            await app.reply("hello", Conversation(session="now"))
             for thread in threading.enumerate():
                 if thread.name == "sessions-prune":
                     await asyncio.to_thread(thread.join, HANG_GUARD)

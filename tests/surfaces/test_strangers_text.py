@@ -16,11 +16,11 @@ from pypdf import PdfReader, PdfWriter
 
 from openclaw.agent.compaction import Budget, compact, summary_request
 from openclaw.content import AssistantMessage, Message, Text, ToolCall, ToolMessage, UserMessage, text_of
+from openclaw.conversation import Conversation
 from openclaw.security.egress import Rules
 from openclaw.security.external import frame
 from openclaw.tool import Invocation
 from openclaw.tools.confine import Fence
-from openclaw.tools.invoke import CheckerCache, invoke
 from openclaw.tools.native import native_tools
 from parts import hostile_server
 from parts.auth_server import AuthServer, Issued
@@ -28,7 +28,7 @@ from parts.command_line import Done, Home, local_model
 from parts.documents import pdf
 from parts.hostile_server import WAYS, marked
 from parts.model_servers import Answer, Call, ChatServer
-from parts.stage import ALLOWED, Trail
+from parts.stage import invoking
 
 FRAME = re.compile(
     r'<<<EXTERNAL_UNTRUSTED_CONTENT id="([0-9a-f]{16})">>>.*?<<<END_EXTERNAL_UNTRUSTED_CONTENT id="\1">>>', re.DOTALL
@@ -333,15 +333,8 @@ async def test_what_a_page_chose_reaches_a_model_framed_or_clean(tmp_path: Path)
     said = []
     async with hostile_pages() as site:
         for how in ("page", "type", "moved", "gone"):
-            result = await invoke(
-                fetch,
-                ToolCall("c", "web_fetch", {"url": f"{site}/{how}"}),
-                Invocation(agent="main", session="s", workspace=tmp_path),
-                policy_decide=lambda tool, agent: ALLOWED,
-                checker_cache=CheckerCache(),
-                audit=Trail(),
-                clock=lambda: 0.0,
-            )
+            call = ToolCall("c", "web_fetch", {"url": f"{site}/{how}"})
+            result = await invoking()(fetch, call, Invocation(Conversation("main", "s", workspace=tmp_path)))
             said.append(text_of(result.content))
     check_model("\n".join(said), framed="page_title page_link page_text page_error", clean="")
 

@@ -6,6 +6,7 @@ provider, which tool sources, which policy and which store it uses is decided by
 """
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import date
@@ -14,20 +15,23 @@ from pathlib import Path
 import msgspec
 
 from openclaw.agent.compaction import SMALLEST_WINDOW, WINDOW, Budget, compact, estimate, overhead, written_summary
-from openclaw.agent.events import Compacted, Sink
+from openclaw.agent.events import Compacted, Event, Sink
 from openclaw.agent.loop import MAX_TURNS, PARALLEL_CALLS, RunOutcome, RunRequest, run
 from openclaw.agent.prompt import PromptParts, system_prompt
 from openclaw.content import Message, ToolCall, UserMessage
+from openclaw.conversation import Conversation, Question
 from openclaw.errors import SessionBusyError
 from openclaw.models.provider import ProviderStream
 from openclaw.models.transcript import paired
-from openclaw.security.audit import AuditEntry
 from openclaw.sessions.lock import FOREVER
 from openclaw.sessions.store import Store
 from openclaw.sessions.turn import ANSWER, Turn
-from openclaw.tool import Absence, AskToSignIn, ContextSource, Invocation, OwnWords, Tool, ToolResult, ToolSource
-from openclaw.tools.invoke import Audit, CheckerCache, PolicyDecide, invoke, unknown
-from openclaw.tools.running import RunningCalls
+from openclaw.tool import Absence, ContextSource, Invocation, OwnWords, Tool, ToolResult, ToolSource
+from openclaw.tools.invoke import Invoke, PolicyDecide
+
+
+def _unseen(event: Event) -> None:
+    return None
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -46,19 +50,18 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 class AgentDependencies(msgspec.Struct, frozen=True):
-    """What an agent works with. `skills` is the skills section of the prompt; sources come in the order models see them."""
+    """What an agent works with. `invoke` makes every call. `skills` is the skills section of the prompt; sources come in the order models
+    see them."""
 
     provider_stream: ProviderStream
     store: Store
     sources: Sequence[ToolSource]
     policy_decide: PolicyDecide
-    audit: Audit
-    checker_cache: CheckerCache
+    invoke: Invoke
     clock: Callable[[], float]
     today: Callable[[], date]
     contexts: Sequence[ContextSource] = ()
     skills: str = ""
-    running: RunningCalls | None = None
 
 
 class Agent(msgspec.Struct, frozen=True):
@@ -86,17 +89,15 @@ class Agent(msgspec.Struct, frozen=True):
     async def turn(
         self,
         message: UserMessage,
+        conversation: Conversation,
         *,
-        session_key: str,
-        sink: Sink,
         deadline: float | None = None,
         spent: float = 0.0,
-        patience: float = 0.0,
-        sign_in: AskToSignIn | None = None,
         label: str = "",
         settled: Callable[[], None] = lambda: None,
     ) -> RunOutcome:
-        """Answer `message` in its session. Waits for the session's turn before, and `patience` seconds for tools still being found.
+        """Answer `message` in the session of `conversation`. Waits for the session's turn before, and with the conversation's patience for
+        tools still being found.
 
         `label` is noted behind the answer in the store, for a surface that wants to find it again. `settled` is called when that wait is
         over: the tools of that moment are those that the model gets.
@@ -105,27 +106,27 @@ class Agent(msgspec.Struct, frozen=True):
         session is free, StoreError when the session cannot be read or written, and CancelledError after the transcript is closed.
         """
         agent, began = self.settings.id, self.dependencies.clock() - spent
+        conversation = msgspec.structs.replace(conversation, agent=agent, workspace=self.settings.workspace)
+        sink: Sink = conversation.sink or _unseen
+        patience = math.inf if conversation.patience is None else conversation.patience
 
         def left() -> float:
             return FOREVER if deadline is None else max(0.0, deadline - (self.dependencies.clock() - began))
 
-        async with self._taken(session_key, deadline, left()) as stored:
+        async with self._taken(conversation.session, deadline, left()) as stored:
             known = min(patience, left())
             await asyncio.gather(*(source.settle(agent, known) for source in self.dependencies.sources))
             settled()
             turn = _TurnHost(self, stored, message, self.system_prompt(), sink, self.settings.window)
             outcome = await run(
                 RunRequest(
-                    agent=agent,
-                    session_key=session_key,
+                    conversation,
                     model=self.settings.model,
                     system=turn.system,
                     messages=[*paired(stored.history()), message],
-                    workspace=self.settings.workspace,
                     max_turns=self.settings.max_turns,
                     deadline=deadline,
                     spent=self.dependencies.clock() - began,
-                    sign_in=sign_in,
                     max_tokens=self.settings.max_tokens,
                     parallel_calls=self.settings.parallel_calls,
                 ),
@@ -167,19 +168,6 @@ class Agent(msgspec.Struct, frozen=True):
             )
         )
 
-    async def invoke(self, tool: Tool, call: ToolCall, invocation: Invocation) -> ToolResult:
-        """Call a tool with everything that belongs to a call: also for commands that reach a tool without the model."""
-        return await invoke(
-            tool,
-            call,
-            invocation,
-            policy_decide=self.dependencies.policy_decide,
-            checker_cache=self.dependencies.checker_cache,
-            audit=self.dependencies.audit,
-            clock=self.dependencies.clock,
-            running=self.dependencies.running,
-        )
-
 
 class _TurnHost(msgspec.Struct):
     """What the loop calls back into during one turn."""
@@ -201,17 +189,20 @@ class _TurnHost(msgspec.Struct):
     async def call(self, call: ToolCall, invocation: Invocation) -> ToolResult:
         tool = self.offered.get(call.name) or await self.behind_sign_in(call.name, invocation)
         if tool is None:
-            self.agent.dependencies.audit.ended(AuditEntry(call, invocation, None), "unknown", 0.0)
-            return unknown(call, self.offered, self.agent.absences())
-        return await self.agent.invoke(tool, call, invocation)
+            return self.agent.dependencies.invoke.unknown(call, invocation, self.offered, self.agent.absences())
+        return await self.agent.dependencies.invoke(tool, call, invocation)
 
     async def behind_sign_in(self, name: str, invocation: Invocation) -> Tool | None:
         """A tool that may be there once the person has signed in to its server, if they do."""
-        if invocation.sign_in is None:
+        asker = invocation.conversation.asker
+        if not asker.can("sign-in"):
             return None
         servers = (one.sign_in for one in self.agent.absences() if one.sign_in and one.covers(name))
         server = next(servers, None)
-        if server is None or not await invocation.sign_in(server, self.agent.dependencies.clock()):
+        if server is None:
+            return None
+        question = Question("sign-in", server=server, since=self.agent.dependencies.clock(), call=invocation.call_id)
+        if not (await asker.ask(question)).is_yes:
             return None
         return next((tool for tool in self.agent.tools() if tool.name == name), None)
 

@@ -11,7 +11,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -33,9 +32,10 @@ from openclaw.agent.events import (
 )
 from openclaw.agent.transcript import answer, unanswered
 from openclaw.content import AssistantMessage, Message, ToolCall, Usage
+from openclaw.conversation import Conversation
 from openclaw.models import provider
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, ProviderStream
-from openclaw.tool import AskToSignIn, Invocation, Tool, ToolResult
+from openclaw.tool import Invocation, Tool, ToolResult
 
 _log = logging.getLogger(__name__)
 
@@ -51,18 +51,18 @@ Prepare = Callable[[Sequence[Message]], Awaitable[Sequence[Message]]]
 
 
 class RunRequest(msgspec.Struct, frozen=True):
-    """`messages` ends with what the user said. `deadline` is seconds for the whole run, `spent` how many of them are over."""
+    """`messages` ends with what the user said. `deadline` is seconds for the whole run, `spent` how many of them are over.
 
-    agent: str
-    session_key: str
+    `conversation` names the agent and the session, and is handed to every call.
+    """
+
+    conversation: Conversation
     model: str
     system: str
     messages: Sequence[Message]
-    workspace: Path
     max_turns: int = MAX_TURNS
     deadline: float | None = None
     spent: float = 0.0
-    sign_in: AskToSignIn | None = None
     max_tokens: int | None = None
     parallel_calls: int = PARALLEL_CALLS
 
@@ -109,7 +109,7 @@ async def run(
     room = asyncio.Semaphore(request.parallel_calls)
     messages = list(request.messages)
     state = _Run(request, provider_stream, tools, invoke, sink, clock, on_message, prepare, shorten, messages, room)
-    sink(RunStart(request.agent, request.model, request.session_key))
+    sink(RunStart(request.conversation.agent, request.model, request.conversation.session))
     try:
         reason, error = await _within(request, state)
     except asyncio.CancelledError:
@@ -241,12 +241,7 @@ class _Run(msgspec.Struct):
 
     def invocation(self, call: ToolCall) -> Invocation:
         return Invocation(
-            agent=self.request.agent,
-            session=self.request.session_key,
-            workspace=self.request.workspace,
-            call_id=call.id,
-            progress=lambda text: self.sink(ToolProgress(call.id, text)),
-            sign_in=self.request.sign_in,
+            self.request.conversation, call.id, progress=lambda text: self.sink(ToolProgress(call.id, text))
         )
 
     def end(self, call: ToolCall, result: ToolResult) -> None:

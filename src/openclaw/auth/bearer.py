@@ -2,7 +2,7 @@
 
 Implements `protocol/authorizer.py`. No lock is held across a request: calls stay parallel, and only a renewal is waited for together. A
 person comes last: a token that another process got, then a renewal, then an error which says that somebody has to sign in, and by which
-command. Who makes the call may have them do it (`tool.Invocation.sign_in`). What calls turned out to need is remembered for that.
+command. Who makes the call may have them do it (the asker of its conversation). What calls turned out to need is remembered for that.
 """
 
 import math

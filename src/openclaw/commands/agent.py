@@ -19,6 +19,7 @@ from openclaw.commands.parse import Parsed
 from openclaw.commands.sign_in import SignInPrompt
 from openclaw.commands.waiting import told_of_waiting
 from openclaw.content import File, Image
+from openclaw.conversation import Asker, Conversation, Nobody
 from openclaw.errors import UsageError
 from openclaw.media import ITEM_BYTES
 from openclaw.security.external import clean_terminal
@@ -45,24 +46,22 @@ async def run(context: Context, parsed: Parsed) -> int:
         # A key as `sessions` lists it names its agent.
         agent = app.engine.agent(parsed.text("agent") or agent_of(key)).id
         # With --json nothing but the answer is shown, so nobody is asked.
-        prompt = (
-            None if parsed.flag("json") else await stack.enter_async_context(SignInPrompt(context, app.engine, agent))
+        asker: Asker = Nobody()
+        if not parsed.flag("json"):
+            asker = await stack.enter_async_context(SignInPrompt(context, app.engine, agent))
+        conversation = Conversation(
+            agent,
+            key,
+            workspace=context.cwd,
+            # A command may wait for servers it has never seen; a gateway has others to serve, and they go on coming up.
+            patience=app.engine.startup_grace if context.surface == "control" else None,
+            sink=progress,
+            asker=asker,
         )
         said, named = "", set[str]()
         try:
             async with told_of_waiting(context.console, await app.engine.manager(), agent) as named:
-                reply = await app.reply(
-                    message,
-                    agent=agent,
-                    session_key=key,
-                    attachments=attachments,
-                    on_event=progress,
-                    workspace=context.cwd,
-                    timeout=timeout,
-                    # A command may wait for servers it has never seen; a gateway has others to serve, and they go on coming up.
-                    patience=app.engine.startup_grace if context.surface == "control" else None,
-                    sign_in=prompt,
-                )
+                reply = await app.reply(message, conversation, attachments=attachments, timeout=timeout)
             said = reply.text
         finally:
             await tell(context, app.engine, agent, set(), answer=said, but=named)

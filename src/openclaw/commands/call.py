@@ -7,6 +7,7 @@ gets one and is made again: a server that asked for it has done nothing yet. Els
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from fnmatch import fnmatchcase
+from functools import partial
 from secrets import token_hex
 from time import monotonic
 from typing import Any
@@ -20,19 +21,18 @@ from openclaw.commands.parse import Parsed
 from openclaw.commands.render import show_result
 from openclaw.config.wording import nearest
 from openclaw.content import File, Text, ToolCall, text_of
+from openclaw.conversation import NO_ANSWER, Answer, Asker, Conversation, Nobody, Question, QuestionKind
 from openclaw.engine import Engine
 from openclaw.errors import UsageError
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.server.calls import with_sign_in
 from openclaw.mcp.server.state import UnavailableError
-from openclaw.mcp.tools.bridge import tool_of
 from openclaw.mcp.tools.definition import schema_of
 from openclaw.mcp.tools.registry import ToolEntry
 from openclaw.mcp.tools.results import CallResult, as_json
 from openclaw.security.external import clean_label
 from openclaw.security.unframe import without_frames
-from openclaw.tool import AskToSignIn, Invocation, ToolResult
-from openclaw.tools.invoke import CheckerCache, invoke
+from openclaw.tool import Invocation, ToolResult
 
 _PROGRESS = 200
 
@@ -41,7 +41,9 @@ async def call(context: Context, parsed: Parsed) -> int:
     """Exit code 1 when the tool reported an error. Starts only the server it needs."""
     async with opened(context, parsed) as (engine, manager, agent), AsyncExitStack() as stack:
         # Nothing but the result may be shown with --json.
-        caller = _Caller(context, engine, manager, agent, None if parsed.flag("json") else stack)
+        asker = Nobody() if parsed.flag("json") else _SignIns(context, engine, agent, stack)
+        conversation = Conversation(agent, workspace=engine.paths.workspace_dir, asker=asker)
+        caller = _Caller(context, engine, manager, conversation)
         entry = await caller.find(parsed.text("tool"))
         schema = msgspec.json.decode(schema_of(entry.definition.details()))
         arguments = arguments_of(parsed.many("words"), schema if isinstance(schema, dict) else None)
@@ -54,18 +56,14 @@ async def call(context: Context, parsed: Parsed) -> int:
 
 
 class _Caller:
-    """A person who calls as an agent. `stack` ends what a sign-in begins; None when nobody may be asked for one."""
+    """A person who calls as an agent."""
 
-    def __init__(
-        self, context: Context, engine: Engine, manager: Manager, agent: str, stack: AsyncExitStack | None
-    ) -> None:
+    def __init__(self, context: Context, engine: Engine, manager: Manager, conversation: Conversation) -> None:
         self._context = context
         self._engine = engine
         self._manager = manager
-        self._agent = agent
-        self._stack = stack
-        self._prompt: AskToSignIn | None = None
-        self._checkers = CheckerCache()
+        self._agent = conversation.agent
+        self._conversation = conversation
 
     async def find(self, tool: str) -> ToolEntry:
         """Raises UsageError when there is no such tool, UnavailableError when there may be one that cannot be had."""
@@ -79,49 +77,31 @@ class _Caller:
             bare = [entry.name for entry in entries if entry.definition.name == tool]
             near = f'Did you mean "{bare[0]}"?' if bare else nearest(tool, [entry.name for entry in entries])
             raise UsageError(f"There is no MCP tool {tool}. {near or 'Try: openclaw mcp tools'}")
-        if absence.sign_in and await self._sign_in(absence.sign_in, monotonic()):
-            entry = await self._manager.find(tool, self._agent)
+        if absence.sign_in:
+            question = Question("sign-in", server=absence.sign_in, since=monotonic())
+            if (await self._conversation.asker.ask(question)).is_yes:
+                entry = await self._manager.find(tool, self._agent)
         if entry is None:
             where = f" ({absence.where})" if absence.where else ""
             raise UnavailableError(f"{tool} is not available: {absence.reason}{where}")
         return entry
 
     async def call(self, entry: ToolEntry, arguments: dict[str, Any]) -> CallResult:
-        """Raises UsageError when a rule or the tool's own schema forbids it."""
-        return await with_sign_in(lambda: self._invoked(entry, arguments), entry.spec.name, self._sign_in)
+        """One call, as every call is made; what a person is shown is what the server sent, not what a model would get of it.
 
-    async def _sign_in(self, server: str, since: float) -> bool:
-        if self._stack is None:
-            return False
-        if self._prompt is None:
-            # Loaded with the first call that needs it.
-            from openclaw.commands.sign_in import SignInPrompt
-
-            made = SignInPrompt(self._context, self._engine, self._agent)
-            self._prompt = await self._stack.enter_async_context(made)
-        assert self._prompt is not None
-        return await self._prompt(server, since)
-
-    async def _invoked(self, entry: ToolEntry, arguments: dict[str, Any]) -> CallResult:
-        """One call, as every call is made; what a person is shown is what the server sent, not what a model would get of it."""
+        Raises UsageError when a rule or the tool's own schema forbids it.
+        """
         kept: list[CallResult] = []
 
         async def run(checked: dict[str, Any], invocation: Invocation) -> ToolResult:
-            result = await self._manager.call(entry.name, checked, agent=self._agent, show_progress=self._progress())
+            send = partial(self._manager.call, entry.name, checked, agent=self._agent, show_progress=self._progress())
+            result = await with_sign_in(send, entry.spec.name, invocation)
             kept.append(result)
             return _measured(result)
 
         call = ToolCall(f"command-{token_hex(4)}", entry.name, arguments)
-        said = await invoke(
-            tool_of(entry, run),
-            call,
-            Invocation(self._agent, "", self._engine.paths.workspace_dir, call.id),
-            policy_decide=self._engine.decide,
-            checker_cache=self._checkers,
-            audit=self._engine.audit,
-            clock=monotonic,
-            running=self._engine.running,
-        )
+        tool = msgspec.structs.replace(self._manager.tool(entry, self._agent), run=run)
+        said = await self._engine.invoke(tool, call, Invocation(self._conversation, call.id))
         if not kept:
             # Forbidden, called with the wrong words, or taken away while it ran.
             raise UsageError(without_frames(text_of(said.content)).replace("\n", " ", 1))
@@ -132,6 +112,31 @@ class _Caller:
         if not console.interactive:
             return None
         return lambda text: console.note(console.dim(clean_label(text, _PROGRESS)))
+
+
+class _SignIns:
+    """The Asker of a person who may have to sign in. `stack` ends what a sign-in begins."""
+
+    def __init__(self, context: Context, engine: Engine, agent: str, stack: AsyncExitStack) -> None:
+        self._context = context
+        self._engine = engine
+        self._agent = agent
+        self._stack = stack
+        self._prompt: Asker | None = None
+
+    def can(self, kind: QuestionKind) -> bool:
+        return kind == "sign-in" and self._context.console.interactive
+
+    async def ask(self, question: Question) -> Answer:
+        if not self.can(question.kind):
+            return NO_ANSWER
+        if self._prompt is None:
+            # Loaded with the first call that needs it.
+            from openclaw.commands.sign_in import SignInPrompt
+
+            made = SignInPrompt(self._context, self._engine, self._agent)
+            self._prompt = await self._stack.enter_async_context(made)
+        return await self._prompt.ask(question)
 
 
 def _measured(result: CallResult) -> ToolResult:

@@ -23,6 +23,7 @@ from openclaw.commands.sign_in import SignInPrompt
 from openclaw.commands.slash import BUILT_IN, Chat
 from openclaw.commands.slash import run as slash
 from openclaw.commands.waiting import told_of_waiting
+from openclaw.conversation import Conversation
 from openclaw.errors import OpenClawError
 from openclaw.mcp.events import DefinitionsChanged, EngineEvent
 from openclaw.mcp.manager import Manager
@@ -113,13 +114,15 @@ async def _answer(chat: Chat, said: FullMessage) -> None:
     ):
         reply = await chat.app.reply(
             said.message,
+            Conversation(
+                chat.agent,
+                chat.key,
+                workspace=chat.context.cwd,
+                patience=chat.app.engine.startup_grace,
+                sink=printer,
+                asker=prompt,
+            ),
             blocks=said.blocks,
-            agent=chat.agent,
-            session_key=chat.key,
-            on_event=printer,
-            patience=chat.app.engine.startup_grace,
-            workspace=chat.context.cwd,
-            sign_in=prompt,
         )
     printer.end(reply)
     await tell(chat.context, chat.app.engine, chat.spec.id, chat.told, answer=reply.text, but=named)

@@ -19,6 +19,7 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.servers import ServerSpec
+from openclaw.conversation import NO_ANSWER, Answer, Question, QuestionKind
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.protocol.oauth.registration import client_metadata_document
@@ -88,8 +89,7 @@ async def _warn(context: Context, engine: Engine) -> None:
 
 
 class SignInPrompt:
-    """Signs a person in for calls that turn out to need it. An async context manager that is called with the server and a moment
-    (`tool.AskToSignIn`).
+    """The Asker for sign-ins that calls turn out to need; an async context manager.
 
     All calls that wait for one server are one sign-in. A person who does not sign in is not asked again for that server: the call
     ends with the command to run, and so do those after it. Nobody is asked where there is no terminal with a browser.
@@ -113,9 +113,16 @@ class SignInPrompt:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def __call__(self, server: str, since: float) -> bool:
-        """Whether somebody signed in, or has since then. Never raises but CancelledError."""
-        if self._signed_in.get(server, -math.inf) > since:
+    def can(self, kind: QuestionKind) -> bool:
+        return kind == "sign-in" and self._context.console.interactive
+
+    async def ask(self, question: Question) -> Answer:
+        """Accepted when somebody signed in, or has since then."""
+        return Answer("accept") if self.can(question.kind) and await self._is_signed_in(question) else NO_ANSWER
+
+    async def _is_signed_in(self, question: Question) -> bool:
+        server = question.server
+        if self._signed_in.get(server, -math.inf) > question.since:
             # The call was sent before, and its refusal came after.
             return True
         task = self._asked.get(server)
@@ -128,7 +135,7 @@ class SignInPrompt:
         console = self._context.console
         name = clean_terminal(server)
         try:
-            if not console.interactive or not await console.browse(""):
+            if not await console.browse(""):
                 return False
             console.note(f"This call needs you to sign in to {name}. Ctrl-C goes on without it.")
             done = await self._attempt(server)

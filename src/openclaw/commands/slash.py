@@ -17,6 +17,7 @@ from openclaw.commands.references import FullMessage, filled_prompt, is_prompt
 from openclaw.config.agents import AgentSpec, agent
 from openclaw.config.wording import nearest
 from openclaw.content import text_of
+from openclaw.conversation import Conversation
 from openclaw.errors import UsageError
 from openclaw.log import one_line
 from openclaw.plugins.mcp_client import MCP_MANAGE
@@ -82,9 +83,8 @@ async def _use_skill(chat: Chat, name: str, words: str) -> Outcome:
         )
     if command.tool:
         tool = mcp_manage(chat.context) if command.tool == MCP_MANAGE else command.tool
-        result = await chat.app.call(
-            chat.agent, chat.key, tool, command.arguments(words.strip()), workspace=chat.context.cwd
-        )
+        conversation = Conversation(chat.agent, chat.key, workspace=chat.context.cwd)
+        result = await chat.app.call(tool, command.arguments(words.strip()), conversation)
         if said := text_of(result.content):
             chat.console.line(clean_terminal(without_frames(said)))
         return Outcome()

@@ -18,6 +18,7 @@ from openclaw.agent.events import Event, Sink, ToolStart
 from openclaw.app import App, Reply
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.agents import agent_ids
+from openclaw.conversation import Conversation
 from openclaw.errors import OpenClawError
 from openclaw.gateway.bodies import refuse_very_many
 from openclaw.gateway.completions import (
@@ -126,13 +127,15 @@ class ChatRoutes:
         def reply(on_event: Sink) -> Coroutine[Any, Any, Reply]:
             return self._app.reply(
                 asked.message,
-                agent=session.agent,
-                session_key=session.key,
+                Conversation(
+                    session.agent,
+                    session.key,
+                    instructions=asked.instructions,
+                    patience=self._app.engine.startup_grace,
+                    sink=on_event,
+                ),
                 attachments=asked.attachments,
-                on_event=on_event,
                 waited=waited,
-                patience=self._app.engine.startup_grace,
-                instructions=asked.instructions,
                 label=label,
             )
 

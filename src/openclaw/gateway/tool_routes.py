@@ -11,6 +11,7 @@ from aiohttp import web
 
 from openclaw.app import App
 from openclaw.content import ToolCall, text_of
+from openclaw.conversation import Conversation
 from openclaw.gateway.http import failure, json_response, read_object
 from openclaw.tool import Tool
 from openclaw.tools.invoke import unknown
@@ -56,7 +57,7 @@ class ToolRoutes:
             known = [tool.name for tool in one.tools()]
             missing = unknown(ToolCall("", call.tool[:_LONGEST_NAME], arguments), known, one.absences())
             return failure(404, "tool_not_found", text_of(missing.content))
-        result = await self._app.call(spec.id, call.session_key, tool, arguments)
+        result = await self._app.call(tool, arguments, Conversation(spec.id, call.session_key))
         return json_response({"ok": not result.is_error, "content": result.content, "isError": result.is_error})
 
 

@@ -189,6 +189,10 @@ class Manager:
         """The tools an agent is offered, each with its server and its definition."""
         return self._view(agent).registry.entries()
 
+    def tool(self, entry: ToolEntry, agent: str = ANY_AGENT) -> Tool:
+        """The Tool that an agent has of an entry."""
+        return self._view(agent).tool(entry)
+
     async def find(self, name: str, agent: str = ANY_AGENT) -> ToolEntry | None:
         """A tool by the name agents know, starting servers whose tools are not known yet if it may be theirs."""
         return await self._view(agent).find(name)

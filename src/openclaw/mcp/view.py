@@ -118,7 +118,7 @@ class View:
 
     def tools(self) -> Sequence[Tool]:
         if self._list is None:
-            self._list = [self._tool(entry) for entry in self.registry.entries()]
+            self._list = [self.tool(entry) for entry in self.registry.entries()]
         return self._list
 
     # From a name to a call
@@ -170,8 +170,7 @@ class View:
         if entry is None:
             return unavailable(name, self.absence(name))
         call = partial(self.call, entry, arguments, session=invocation.session, show_progress=invocation.progress)
-        ask = invocation.sign_in
-        result = await (call() if ask is None else with_sign_in(call, entry.spec.name, ask))
+        result = await with_sign_in(call, entry.spec.name, invocation)
         given = result, entry.spec.name, entry.definition.name, self._media
         # Megabytes to decode and to keep on a disk are nothing that other calls should wait for.
         return await asyncio.to_thread(result_of, *given) if is_heavy(result) else result_of(*given)
@@ -180,7 +179,7 @@ class View:
         """What is wrong with the arguments of a call; None when nothing is."""
         known = self._checkers.get(entry.name)
         if known is None or known[0] is not entry:
-            known = self._checkers[entry.name] = (entry, Checker(self._tool(entry).parameters))
+            known = self._checkers[entry.name] = (entry, Checker(self.tool(entry).parameters))
         return known[1].check(arguments)
 
     def status(self, spec: ServerSpec) -> ServerStatus:
@@ -224,7 +223,8 @@ class View:
         """Why a tool that was offered is not there any more; None when nobody knows."""
         return next((absence for absence in self.absences() if fnmatchcase(tool, absence.name)), None)
 
-    def _tool(self, entry: ToolEntry) -> Tool:
+    def tool(self, entry: ToolEntry) -> Tool:
+        """What a model is offered of an entry."""
         made = self._made.get(entry.name)
         if made is None or made[0] is not entry:
             made = self._made[entry.name] = (entry, tool_of(entry, partial(self._run, entry.name)))

@@ -22,6 +22,7 @@ from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
 from openclaw.config.sections import LoggingSection
 from openclaw.control.config_watch import Look, look_at
+from openclaw.conversation import Conversation
 from openclaw.errors import OpenClawError
 from openclaw.log import short_hash
 from openclaw.mcp_server.answer import NOTHING_SAID, Narrator, aggregate
@@ -61,14 +62,9 @@ async def carry_out(
         listener.joined(short_hash(session_key(spec.id, key, namespace)))
         reply = await app.reply(
             order.message,
-            agent=spec.id,
-            session_key=key,
-            namespace=namespace,
+            Conversation(spec.id, key, namespace, workspace, patience=patience, sink=_collector(events, listener.tell)),
             attachments=attachments,
-            on_event=_collector(events, listener.tell),
             waited=order.waited,
-            patience=patience,
-            workspace=workspace,
         )
         # In a thread: hundreds of long results are compared with each other.
         said = await asyncio.to_thread(aggregate, events, verbose=spec.verbose)

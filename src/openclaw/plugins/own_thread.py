@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from openclaw.conversation import Answer, Asker, Question, QuestionKind
 from openclaw.plugins.contract import PluginFault, PluginHandle
 from openclaw.plugins.thread import ALIVE_SECONDS, PluginThread
 from openclaw.tool import Absence, Invocation, Run, Tool, ToolResult
@@ -85,7 +86,8 @@ def _moved(run: Run, tool: Tool, plugin: str, thread: PluginThread) -> Run:
     seconds = ALIVE_SECONDS if tool.timeout is None else tool.timeout
 
     async def moved(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
-        there = replace(invocation, progress=_at_home(invocation.progress))
+        conversation = replace(invocation.conversation, asker=_AskerAtHome(invocation.conversation.asker))
+        there = replace(invocation, conversation=conversation, progress=_at_home(invocation.progress))
         try:
             return await thread.call(f"the tool {tool.name}", lambda: run(arguments, there), seconds)
         except PluginFault as fault:
@@ -94,6 +96,20 @@ def _moved(run: Run, tool: Tool, plugin: str, thread: PluginThread) -> Run:
             return ToolResult.error(f"{tool.name} failed: {fault}.")
 
     return moved
+
+
+class _AskerAtHome:
+    """An asker of ours that may be asked in the plugin's loop: it does its asking in ours."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+        self._home = asyncio.get_running_loop()
+
+    def can(self, kind: QuestionKind) -> bool:
+        return self._asker.can(kind)
+
+    async def ask(self, question: Question) -> Answer:
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._asker.ask(question), self._home))
 
 
 def _at_home(callback: Callable[[str], None]) -> Callable[[str], None]:

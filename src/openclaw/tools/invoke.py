@@ -1,9 +1,13 @@
-"""The one caller of a Tool: policy → arguments against the schema → revocation → deadline → run → audit line.
+"""The one caller of a Tool: a stack of steps around `tool.run`, composed once for all calls (`Engine.invoke`).
 
-Owns the order of these steps and the promise that a call ends in a ToolResult: a refusal, wrong arguments, a missed deadline
-and a fault inside the tool all come back as error results that tell the model what to change. Only cancellation of
-the caller passes through. No text of a result leaves here that is neither framed nor clean, and none with a known secret. Policy and audit
-are callables given in: security/policy.py and security/audit.py hold the rules.
+From the outside in, each step a function that wraps the next:
+
+    audited → traced → ended → policy → arguments → revocable → approved → deadline → run
+
+Owns this order and the promise that a call ends in a ToolResult: a refusal, wrong arguments, a missed deadline and a fault inside the
+tool all come back as error results that tell the model what to change. Only cancellation of the caller passes through. No text of a result
+leaves here that is neither framed nor clean, and none with a known secret. Who decides, approves, traces and keeps the trail is given in:
+security/policy.py and security/audit.py hold the rules.
 """
 
 import asyncio
@@ -21,19 +25,43 @@ from openclaw.security.audit import AuditEntry
 from openclaw.security.external import frame, guarded
 from openclaw.security.policy import Decision
 from openclaw.tool import Absence, Invocation, OwnWords, Tool, ToolResult
-from openclaw.tools.running import RunningCall, RunningCalls
+from openclaw.tools.running import RunningCalls
 
 _log = logging.getLogger(__name__)
 
 Outcome = Literal["ok", "error", "refused", "invalid", "timeout", "failed", "cancelled", "unknown"]
-# Asked for a tool and an agent.
-PolicyDecide = Callable[[Tool, str], Decision]
 
 # Compiled checkers kept. A gateway with every server of its limit offers about a thousand tools.
 CHECKERS = 4_096
 # Names offered when a model calls a tool that does not exist, and how alike they must be.
 NEAREST = 3
 LIKENESS = 0.5
+
+
+class Call(msgspec.Struct, frozen=True, eq=False):
+    """One call on its way through the steps. `entry` is its place in the audit trail."""
+
+    tool: Tool
+    request: ToolCall
+    invocation: Invocation
+    entry: AuditEntry
+
+
+class CallEnd(msgspec.Struct, frozen=True, eq=False):
+    """What came of a call."""
+
+    result: ToolResult
+    outcome: Outcome
+
+
+Step = Callable[[Call], Awaitable[CallEnd]]
+# Asked for a tool and an agent.
+PolicyDecide = Callable[[Tool, str], Decision]
+# Why a call may not be made, in words that end a sentence; None when it may. May take as long as a person takes to answer: the person of
+# `call.invocation.conversation`. Is asked only about calls that policy admits and whose arguments are right.
+Approve = Callable[[Call], Awaitable[str | None]]
+# Is given a call and how to make it, makes it once, and returns how it ended. Must not raise anything of its own.
+Trace = Callable[[Call, Step], Awaitable[CallEnd]]
 
 
 class Audit(Protocol):
@@ -63,66 +91,173 @@ class CheckerCache:
         return entry[1].check(arguments)
 
 
-async def invoke(
-    tool: Tool,
-    call: ToolCall,
-    invocation: Invocation,
-    *,
-    policy_decide: PolicyDecide,
-    checker_cache: CheckerCache,
-    audit: Audit,
-    clock: Callable[[], float],
-    running: RunningCalls | None = None,
-) -> ToolResult:
-    """Call `tool`. Raises CancelledError when the caller is cancelled, and nothing else."""
-    started = clock()
-    entry = AuditEntry(call, invocation, tool)
-    outcome: Outcome = "cancelled"
-    result: ToolResult | None = None
-    under_way: RunningCall | None = None
-    try:
-        decision = policy_decide(tool, invocation.agent)
-        audit.asked(entry, decision)
-        if not decision.allowed:
-            outcome, result = "refused", ToolResult.error(f"{tool.name} may not be used: {decision}.")
-        elif fault := call.fault or checker_cache.check(tool, call.arguments):
-            outcome, result = "invalid", _told(f"{tool.name} was not called:", fault, tool)
-        else:
-            run = tool.run(call.arguments, invocation)
-            if tool.timeout is not None:
-                run = _in_time(run, tool.timeout)
-            if running is not None:
-                under_way = running.begin(invocation.agent, tool.name)
-            result = await run
-            outcome = "error" if result.is_error else "ok"
-    except asyncio.CancelledError:
-        task = asyncio.current_task()
-        if under_way is not None and under_way.was_revoked():
-            told = f"{tool.name} was taken away while it ran; the call was cancelled."
-            outcome, result = "refused", ToolResult.error(told)
-        elif task is None or task.cancelling():
-            raise
-        else:
+class Invoke:
+    """`await invoke(tool, call, invocation)`: the composed stack. A step that is not given costs nothing."""
+
+    def __init__(
+        self,
+        *,
+        policy_decide: PolicyDecide,
+        audit: Audit,
+        clock: Callable[[], float],
+        running: RunningCalls,
+        approve: Approve | None = None,
+        trace: Trace | None = None,
+    ) -> None:
+        self._audit = audit
+        step: Step = deadline(run)
+        if approve is not None:
+            step = approved(step, approve)
+        # Around the approval: a tool may be taken away while a person still thinks about its call.
+        step = revocable(step, running)
+        step = arguments(step, CheckerCache())
+        step = policy(step, policy_decide, audit)
+        step = ended(step)
+        if trace is not None:
+            step = traced(step, trace)
+        self._first = audited(step, audit, clock)
+
+    async def __call__(self, tool: Tool, call: ToolCall, invocation: Invocation) -> ToolResult:
+        """Call `tool`. Raises CancelledError when the caller is cancelled, and nothing else."""
+        return (await self._first(Call(tool, call, invocation, AuditEntry(call, invocation, tool)))).result
+
+    def unknown(
+        self, call: ToolCall, invocation: Invocation, offered: Iterable[str], absences: Sequence[Absence]
+    ) -> ToolResult:
+        """The answer to a model that called a tool which it was not offered."""
+        self._audit.ended(AuditEntry(call, invocation, None), "unknown", 0.0)
+        return unknown(call, offered, absences)
+
+
+# The steps, from the outside in
+
+
+def audited(step: Step, audit: Audit, clock: Callable[[], float]) -> Step:
+    """Note how the call ended, and how long it took in all."""
+
+    async def audited(call: Call) -> CallEnd:
+        started = clock()
+        end: CallEnd | None = None
+        try:
+            end = await step(call)
+            return end
+        finally:
+            outcome: Outcome = "cancelled" if end is None else end.outcome
+            # What a refusal says is ours, not something the call brought.
+            size = None if end is None or outcome in ("refused", "invalid") else _size(end.result)
+            seconds = clock() - started
+            audit.ended(call.entry, outcome, seconds, result_bytes=size)
+            if _log.isEnabledFor(logging.DEBUG):
+                agent = call.invocation.agent
+                _log.debug("tool %s for agent %s: %s in %.1f ms", call.tool.name, agent, outcome, seconds * 1000)
+
+    return audited
+
+
+def traced(step: Step, trace: Trace) -> Step:
+    def traced(call: Call) -> Awaitable[CallEnd]:
+        return trace(call, step)
+
+    return traced
+
+
+def ended(step: Step) -> Step:
+    """Whatever goes wrong is a result, and every result is fit for a model."""
+
+    async def ended(call: Call) -> CallEnd:
+        try:
+            end = await step(call)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
             # Nobody cancelled us: something inside the tool was, and its error must not end the run.
-            outcome, result = "failed", ToolResult.error(f"{tool.name} was cancelled before it finished.")
-    except _TooLateError:
-        milliseconds = (tool.timeout or 0.0) * 1000
-        outcome, result = "timeout", ToolResult.error(f"{tool.name} did not finish within {milliseconds:.0f} ms.")
-    except Exception as error:
-        # The tool failed, or policy or schema did; then the call is not made. The model is told so.
-        outcome, result = "failed", _failed(tool, error)
-    finally:
-        if running is not None and under_way is not None:
+            end = _end("failed", f"{call.tool.name} was cancelled before it finished.")
+        except Exception as error:
+            # The tool failed, or policy, schema or approval did; then the call is not made. The model is told so.
+            end = CallEnd(_failed(call.tool, error), "failed")
+        result = _guarded(end.result)
+        return end if result is end.result else CallEnd(result, end.outcome)
+
+    return ended
+
+
+def policy(step: Step, decide: PolicyDecide, audit: Audit) -> Step:
+    """Ask the rules. What they say is in the audit trail before anything else happens."""
+
+    async def policy(call: Call) -> CallEnd:
+        decision = decide(call.tool, call.invocation.agent)
+        audit.asked(call.entry, decision)
+        if not decision.allowed:
+            return _end("refused", f"{call.tool.name} may not be used: {decision}.")
+        return await step(call)
+
+    return policy
+
+
+def arguments(step: Step, checkers: CheckerCache) -> Step:
+    """Hold the arguments against the tool's schema."""
+
+    async def arguments(call: Call) -> CallEnd:
+        if fault := call.request.fault or checkers.check(call.tool, call.request.arguments):
+            return CallEnd(_told(f"{call.tool.name} was not called:", fault, call.tool), "invalid")
+        return await step(call)
+
+    return arguments
+
+
+def revocable(step: Step, running: RunningCalls) -> Step:
+    """Let the call be ended when its tool is taken away."""
+
+    async def revocable(call: Call) -> CallEnd:
+        under_way = running.begin(call.invocation.agent, call.tool.name)
+        try:
+            return await step(call)
+        except asyncio.CancelledError:
+            if not under_way.was_revoked():
+                raise
+            return _end("refused", f"{call.tool.name} was taken away while it ran; the call was cancelled.")
+        finally:
             running.end(under_way)
-        if result is not None:
-            result = _guarded(result)
-        # What a refusal says is ours, not something the call brought.
-        size = None if result is None or outcome in ("refused", "invalid") else _size(result)
-        seconds = clock() - started
-        audit.ended(entry, outcome, seconds, result_bytes=size)
-        if _log.isEnabledFor(logging.DEBUG):
-            _log.debug("tool %s for agent %s: %s in %.1f ms", tool.name, invocation.agent, outcome, seconds * 1000)
-    return result
+
+    return revocable
+
+
+def approved(step: Step, approve: Approve) -> Step:
+    """Have the call approved, by a person perhaps. The tool's own time has not begun."""
+
+    async def approved(call: Call) -> CallEnd:
+        refusal = await approve(call)
+        if refusal is not None:
+            return _end("refused", f"{call.tool.name} was not called: {refusal}")
+        return await step(call)
+
+    return approved
+
+
+def deadline(step: Step) -> Step:
+    """End the tool when its time is over."""
+
+    def deadline(call: Call) -> Awaitable[CallEnd]:
+        timeout = call.tool.timeout
+        return step(call) if timeout is None else in_time(call, timeout)
+
+    async def in_time(call: Call, timeout: float) -> CallEnd:
+        try:
+            async with asyncio.timeout(timeout) as limit:
+                return await step(call)
+        except TimeoutError:
+            # A tool may well raise one of its own.
+            if not limit.expired():
+                raise
+            return _end("timeout", f"{call.tool.name} did not finish within {timeout * 1000:.0f} ms.")
+
+    return deadline
+
+
+async def run(call: Call) -> CallEnd:
+    result = await call.tool.run(call.request.arguments, call.invocation)
+    return CallEnd(result, "error" if result.is_error else "ok")
 
 
 def unknown(call: ToolCall, offered: Iterable[str], absences: Sequence[Absence]) -> ToolResult:
@@ -141,19 +276,8 @@ def unknown(call: ToolCall, offered: Iterable[str], absences: Sequence[Absence])
     return _guarded(ToolResult.error(f"There is no tool named {call.name}. {hint}"))
 
 
-class _TooLateError(Exception):
-    """The tool's own time is up."""
-
-
-async def _in_time(run: Awaitable[ToolResult], timeout: float) -> ToolResult:
-    try:
-        async with asyncio.timeout(timeout) as limit:
-            return await run
-    except TimeoutError:
-        # A tool may well raise one of its own.
-        if limit.expired():
-            raise _TooLateError from None
-        raise
+def _end(outcome: Outcome, sentence: str) -> CallEnd:
+    return CallEnd(ToolResult.error(sentence), outcome)
 
 
 def _size(result: ToolResult) -> int:

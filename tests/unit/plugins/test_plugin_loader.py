@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from openclaw.config import json5
 from openclaw.config.load import parse_config
 from openclaw.content import Text
+from openclaw.conversation import Conversation
 from openclaw.errors import SecretError
 from openclaw.plugins import PluginContext, PluginHandle, ToolPlugin
 from openclaw.plugins.configured import plugin_rules
@@ -97,7 +98,7 @@ async def test_the_example_is_found_by_its_path_and_counts_words(tmp_path: Path)
     plugins = await loaded(tmp_path, PluginRules({"word-count": settings}, [EXAMPLE]))
 
     (found,) = plugins.tools("main")
-    result = await found.run({"text": "to be or not to be"}, Invocation("main", "k", tmp_path))
+    result = await found.run({"text": "to be or not to be"}, Invocation(Conversation("main", "k", workspace=tmp_path)))
 
     assert (found.name, found.kind, found.origin) == ("word_count", "plugin", "word-count")
     assert result == ToolResult((Text("1 words"),), details={"words": 1})

@@ -1,7 +1,6 @@
 """Plugins whose code blocks: each has a thread of its own, and is disabled when that shows no sign of life."""
 
 import asyncio
-import itertools
 import logging
 import sys
 import threading
@@ -15,13 +14,13 @@ import pytest
 from msgspec.structs import replace
 
 from openclaw.content import Text, ToolCall
+from openclaw.conversation import Answer, Asker, Conversation, Nobody, Question, QuestionKind
 from openclaw.plugins import PluginContext, PluginHandle, ToolPlugin
 from openclaw.plugins.loader import LoaderDependencies, PluginRules, Plugins, PluginSettings, open_plugins
-from openclaw.security.policy import Decision
 from openclaw.tool import Absence, Invocation, Tool, ToolResult, parameters
-from openclaw.tools.invoke import CheckerCache, invoke
 from parts.loops import both_loops
 from parts.processes import HANG_GUARD
+from parts.stage import invoking
 
 # What every plugin of these tests begins with. Code that blocks does so until `gate` is opened, at the end of a test.
 HEAD = """
@@ -97,24 +96,13 @@ def shelf(tmp_path: Path) -> Iterator[Shelf]:
             assert not thread.is_alive()
 
 
-class NoAudit:
-    def asked(self, entry: Any, decision: Any) -> None: ...
-
-    def ended(self, entry: Any, outcome: str, seconds: float, *, result_bytes: int | None = None) -> None: ...
-
-
-async def call(tool: Tool | None, progress: Callable[[str], None] = lambda line: None) -> ToolResult:
+async def call(
+    tool: Tool | None, progress: Callable[[str], None] = lambda line: None, asker: Asker | None = None
+) -> ToolResult:
     """As an agent calls it: with the tool's own timeout."""
     assert tool is not None
-    return await invoke(
-        tool,
-        ToolCall("1", tool.name, {}),
-        Invocation("main", "key", Path("/"), progress=progress),
-        policy_decide=lambda tool, agent: Decision(True, ""),
-        checker_cache=CheckerCache(),
-        audit=NoAudit(),
-        clock=itertools.count().__next__,
-    )
+    conversation = Conversation("main", "key", asker=asker or Nobody())
+    return await invoking()(tool, ToolCall("1", tool.name, {}), Invocation(conversation, progress=progress))
 
 
 async def opened(event: threading.Event) -> None:
@@ -644,3 +632,41 @@ async def test_what_is_built_in_is_there_while_another_plugin_is_still_imported(
     # It ends though the other one is still at it.
     await plugins.close()
     assert not shelf.module("hangs").gate.is_set()
+
+
+ASKING = """
+from openclaw.conversation import Question
+
+async def asking(arguments, invocation):
+    asker = invocation.conversation.asker
+    answer = await asker.ask(Question("approval", "Now?", options=("yes", "no")))
+    return said(f"{asker.can('approval')} {answer.action}")
+
+async def initialize(context):
+    return PluginHandle(tools=[tool(asking)])
+"""
+
+
+async def test_a_plugin_asks_the_person_from_its_own_thread(shelf: Shelf) -> None:
+    class Person:
+        """Answers where it was made, as a terminal does."""
+
+        def __init__(self) -> None:
+            self.home = asyncio.get_running_loop()
+            self.asked: list[Question] = []
+
+        def can(self, kind: QuestionKind) -> bool:
+            return True
+
+        async def ask(self, question: Question) -> Answer:
+            assert asyncio.get_running_loop() is self.home
+            self.asked.append(question)
+            return Answer("accept")
+
+    shelf.put("curious", ASKING)
+    plugins, person = await shelf.load(), Person()
+
+    assert await call(plugins.tool("main", "asking"), asker=person) == ToolResult((Text("True accept"),))
+    assert person.asked == [Question("approval", "Now?", options=("yes", "no"))]
+    assert await call(plugins.tool("main", "asking")) == ToolResult((Text("False cancel"),))
+    await plugins.close()

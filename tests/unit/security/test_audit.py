@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openclaw.content import ToolCall
+from openclaw.conversation import Conversation
 from openclaw.log import short_hash
 from openclaw.redact import remember
 from openclaw.security.audit import TOGETHER, AuditEntry, AuditLog, shape
@@ -23,7 +24,7 @@ from openclaw.security.policy import Decision
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
 
 WRITER = Path(__file__).parents[2] / "parts" / "audit_writer.py"
-INVOCATION = Invocation("main", "agent:main:private-key", Path("."))
+INVOCATION = Invocation(Conversation("main", "agent:main:private-key"))
 
 
 async def nothing(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:

@@ -3,23 +3,23 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from openclaw.content import Audio, File, Framed, Image, Text, ToolCall
+from openclaw.conversation import Conversation
 from openclaw.errors import PathError
 from openclaw.security.audit import AuditEntry
 from openclaw.security.policy import Decision
 from openclaw.tool import Absence, Invocation, Kind, OwnWords, Tool, ToolResult, parameters
-from openclaw.tools.invoke import CHECKERS, CheckerCache, invoke, unknown
+from openclaw.tools.invoke import CHECKERS, Approve, Call, CallEnd, CheckerCache, Invoke, Step, Trace, unknown
 from openclaw.tools.running import RunningCalls
 from parts.stage import ALLOWED, refused
 
 SCHEMA = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
-HERE = Invocation(agent="main", session="s", workspace=Path("."), call_id="c")
+HERE = Invocation(Conversation("main", "s"), "c")
 CALL = ToolCall("c", "probe", {"count": 1})
 OK = ToolResult((Text("ok"),))
 DENIED = 'deny "probe" (openclaw.json:3 tools.deny)'
@@ -37,7 +37,9 @@ class Desk:
     lines: list[tuple[Any, ...]] = field(default_factory=list)
     asks: list[tuple[Any, ...]] = field(default_factory=list)
     now: float = 0.0
-    running: RunningCalls | None = None
+    running: RunningCalls = field(default_factory=RunningCalls)
+    approve: Approve | None = None
+    trace: Trace | None = None
 
     def clock(self) -> float:
         self.now += 1.0
@@ -50,16 +52,15 @@ class Desk:
         self.lines.append((entry.call, entry.invocation, entry.tool, outcome, seconds, result_bytes))
 
     async def invoke(self, tool: Tool, call: ToolCall = CALL) -> ToolResult:
-        return await invoke(
-            tool,
-            call,
-            HERE,
+        invoke = Invoke(
             policy_decide=lambda tool, agent: refused(self.refusal) if self.refusal else ALLOWED,
-            checker_cache=CheckerCache(),
             audit=self,
             clock=self.clock,
             running=self.running,
+            approve=self.approve,
+            trace=self.trace,
         )
+        return await invoke(tool, call, HERE)
 
 
 async def fine(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
@@ -196,15 +197,8 @@ async def test_a_policy_that_fails_refuses() -> None:
         raise RuntimeError("no rules")
 
     desk = Desk()
-    result = await invoke(
-        probe(never),
-        CALL,
-        HERE,
-        policy_decide=broken,
-        checker_cache=CheckerCache(),
-        audit=desk,
-        clock=desk.clock,
-    )
+    invoke = Invoke(policy_decide=broken, audit=desk, clock=desk.clock, running=desk.running)
+    result = await invoke(probe(never), CALL, HERE)
 
     assert result == ToolResult.error("probe failed: RuntimeError: no rules")
     assert [line[3] for line in desk.lines] == ["failed"]
@@ -286,3 +280,98 @@ async def test_a_call_of_a_tool_that_is_taken_away_ends_with_a_refusal_whatever_
     assert running.revoke(lambda agent, name: (agent, name) == ("main", "probe")) == 1
     assert await call == ToolResult.error("probe was taken away while it ran; the call was cancelled.")
     assert ([line[3] for line in desk.lines], len(running)) == (["refused"], 0)
+
+
+async def test_a_call_is_approved_after_policy_and_arguments_and_before_its_time_begins() -> None:
+    happened: list[str] = []
+
+    async def approve(call: Call) -> str | None:
+        happened.append(f"approve {call.request.id} of {call.invocation.conversation.session}")
+        # The loop turns meanwhile: a time of no length that ran already would be over.
+        answered = asyncio.Event()
+        asyncio.get_running_loop().call_soon(answered.set)
+        await answered.wait()
+        return None
+
+    async def tell(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        happened.append("run")
+        return OK
+
+    desk, tool = Desk(approve=approve), probe(tell, timeout=0.0)
+
+    assert await desk.invoke(tool) == OK
+    assert (desk.asks, happened) == ([(CALL, HERE, tool, ALLOWED)], ["approve c of s", "run"])
+
+
+async def test_a_call_that_nobody_approves_does_not_run() -> None:
+    async def approve(call: Call) -> str | None:
+        return "the person declined it."
+
+    desk, tool = Desk(approve=approve), probe(never)
+
+    assert await desk.invoke(tool) == ToolResult.error("probe was not called: the person declined it.")
+    assert desk.lines == [(CALL, HERE, tool, "refused", 1.0, None)]
+
+
+@pytest.mark.parametrize(
+    ("refusal", "call"), [(DENIED, CALL), (None, ToolCall("c", "probe", {})), (None, ToolCall("c", "probe", {}, "?"))]
+)
+async def test_nobody_is_asked_about_a_call_that_is_refused_or_malformed(refusal: str | None, call: ToolCall) -> None:
+    async def approve(call: Call) -> str | None:
+        raise AssertionError("nobody must be asked")
+
+    desk = Desk(refusal, approve=approve)
+    result = await desk.invoke(probe(never), call)
+
+    assert (result.is_error, [line[3] for line in desk.lines]) == (True, ["refused" if refusal else "invalid"])
+
+
+async def test_an_approval_that_fails_refuses() -> None:
+    async def approve(call: Call) -> str | None:
+        raise RuntimeError("no screen")
+
+    desk = Desk(approve=approve)
+
+    assert await desk.invoke(probe(never)) == ToolResult.error("probe failed: RuntimeError: no screen")
+    assert [line[3] for line in desk.lines] == ["failed"]
+
+
+async def test_a_tool_that_is_taken_away_while_a_person_thinks_ends_the_question() -> None:
+    asked = asyncio.Event()
+
+    async def approve(call: Call) -> str | None:
+        asked.set()
+        await asyncio.Event().wait()
+        return None
+
+    desk = Desk(approve=approve)
+    call = asyncio.create_task(desk.invoke(probe(never)))
+    await asked.wait()
+    assert desk.running.revoke(lambda agent, name: True) == 1
+    assert await call == ToolResult.error("probe was taken away while it ran; the call was cancelled.")
+    assert [line[3] for line in desk.lines] == ["refused"]
+
+
+async def test_a_trace_sees_every_call_begin_and_end() -> None:
+    seen: list[tuple[str, str]] = []
+
+    async def trace(call: Call, make: Step) -> CallEnd:
+        end = await make(call)
+        seen.append((call.tool.name, end.outcome))
+        return end
+
+    async def broken(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        raise KeyError("lost")
+
+    assert await Desk(trace=trace).invoke(probe(fine)) == OK
+    await Desk(DENIED, trace=trace).invoke(probe(never))
+    await Desk(trace=trace).invoke(probe(broken))
+    assert seen == [("probe", "ok"), ("probe", "refused"), ("probe", "failed")]
+
+
+async def test_a_tool_that_was_never_offered_leaves_a_line_too() -> None:
+    desk = Desk()
+    invoke = Invoke(policy_decide=lambda tool, agent: ALLOWED, audit=desk, clock=desk.clock, running=desk.running)
+
+    assert invoke.unknown(CALL, HERE, ["probing"], ()) == unknown(CALL, ["probing"], ())
+    assert desk.lines == [(CALL, HERE, None, "unknown", 0.0, None)]

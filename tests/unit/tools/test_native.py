@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from openclaw.content import Framed, Text, ToolCall
+from openclaw.conversation import Conversation
 from openclaw.security.egress import Rules
 from openclaw.tool import Invocation, Tool, ToolResult
 from openclaw.tools.confine import Fence
-from openclaw.tools.invoke import CheckerCache, invoke
 from openclaw.tools.native import NativeTools, native_tools
-from parts.stage import ALLOWED, Trail
+from parts.stage import invoking
 
 
 def named(tools: NativeTools, name: str) -> Tool:
@@ -22,15 +22,8 @@ def named(tools: NativeTools, name: str) -> Tool:
 
 
 async def call(tools: NativeTools, workspace: Path, name: str, **arguments: Any) -> ToolResult:
-    return await invoke(
-        named(tools, name),
-        ToolCall("c", name, arguments),
-        Invocation(agent="main", session="s", workspace=workspace),
-        policy_decide=lambda tool, agent: ALLOWED,
-        checker_cache=CheckerCache(),
-        audit=Trail(),
-        clock=lambda: 0.0,
-    )
+    invocation = Invocation(Conversation("main", "s", workspace=workspace))
+    return await invoking()(named(tools, name), ToolCall("c", name, arguments), invocation)
 
 
 def said(text: str) -> ToolResult:

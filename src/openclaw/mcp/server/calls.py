@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from openclaw.config.servers import ServerSpec
+from openclaw.conversation import Question
 from openclaw.errors import (
     AuthError,
     ConnectError,
@@ -36,7 +37,7 @@ from openclaw.mcp.tools.output import checked_by_program, is_large, output_fault
 from openclaw.mcp.tools.results import CallResult
 from openclaw.mcp.wording import where_to_look
 from openclaw.protocol.eras import HEADER_MISMATCH
-from openclaw.tool import AskToSignIn, OwnWords
+from openclaw.tool import Invocation, OwnWords
 
 _log = logging.getLogger(__name__)
 
@@ -268,12 +269,18 @@ async def _notice_loss(client: Client) -> None:
             await client.connection.wait_lost()
 
 
-async def with_sign_in(call: Callable[[], Awaitable[CallResult]], server: str, ask: AskToSignIn) -> CallResult:
-    """Make a call, and once more after each sign-in that it turned out to need. A server that asked for one has done nothing yet, unless
-    it answered the call as well: then the sign-in serves the calls to come."""
+async def with_sign_in(call: Callable[[], Awaitable[CallResult]], server: str, invocation: Invocation) -> CallResult:
+    """Make a call, and once more after each sign-in that it turned out to need and that the person of its conversation made. A server that
+    asked for one has done nothing yet, unless it answered the call as well: then the sign-in serves the calls to come."""
+    asker = invocation.conversation.asker
+    if not asker.can("sign-in"):
+        return await call()
     for _ in range(MOST_SIGN_INS):
         began = time.monotonic()
         result = await call()
-        if not result.needs_sign_in or not await ask(server, began) or result.may_have_run:
+        if not result.needs_sign_in:
+            return result
+        question = Question("sign-in", server=server, since=began, call=invocation.call_id)
+        if not (await asker.ask(question)).is_yes or result.may_have_run:
             return result
     return await call()
