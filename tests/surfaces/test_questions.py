@@ -13,8 +13,8 @@ from openclaw.commands.console import Console
 from openclaw.config.paths import Paths
 from openclaw.conversation import NO_ANSWER, Answer, Question
 from openclaw.gateway.request import CommandRequest
-from parts.command_line import python_program
 from parts.control_socket import serving, short_folder
+from parts.executable import python_program
 from parts.gateways import PROGRAM
 from parts.processes import HANG_GUARD
 from parts.terminal import CONTROL_C, CONTROL_D, ENTER, Terminal
