@@ -27,6 +27,7 @@ ROWS: list[list[str]] = [
         "content",
         "redact",
         "log",
+        "event_hub",
         "conversation",
         "tool",
     ],

@@ -11,7 +11,7 @@ CLOCK = ServerSpec("clock", command=sys.executable, args=(str(Path(__file__).wit
 
 async def main() -> None:
     manager = Manager([CLOCK])
-    manager.events.subscribe(lambda event: print("event:", type(event).__name__))
+    manager.events.subscribe(lambda event: print("event:", type(event.value).__name__))
     async with manager:
         for tool in manager.tools():
             print(tool.name, "-", tool.description)

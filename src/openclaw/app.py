@@ -10,7 +10,7 @@ import itertools
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import date
 from functools import cached_property
@@ -42,7 +42,7 @@ from openclaw.plugins.configured import plugin_rules
 from openclaw.plugins.contract import ToolPlugin
 from openclaw.plugins.loader import LoaderDependencies, Plugins, open_plugins
 from openclaw.plugins.mcp_client import MCP_CLIENT, MCP_MANAGE, mcp_client
-from openclaw.reply import CallRecord, Collector, Reply
+from openclaw.reply import CallRecord, Collector, Reply, ReplyEnded
 from openclaw.sessions.key import new_key
 from openclaw.sessions.key import session_key as full_key
 from openclaw.sessions.memory import MemoryStore
@@ -77,8 +77,6 @@ class App:
         plugins: Mapping[str, ToolPlugin] | None = None,
     ) -> None:
         self.engine = Engine(config, paths=paths, env=env, through_gateway=through_gateway)
-        # Called with the agent and the reply of every run; must neither block nor raise.
-        self.listeners: list[Callable[[str, Reply], None]] = []
         self._workspace = workspace
         self._given_store = store
         self._built_in = {MCP_CLIENT: mcp_client(self.engine.manager), **(plugins or {})}
@@ -187,8 +185,7 @@ class App:
             finally:
                 discard(sent)
         reply = collector.reply(outcome, key)
-        for listener in self.listeners:
-            listener(spec.id, reply)
+        self.engine.events.send(ReplyEnded(spec.id, reply))
         return reply
 
     async def agent(self, spec: AgentSpec, *, instructions: str = "", workspace: Path | None = None) -> Agent:

@@ -20,6 +20,7 @@ from openclaw.config.agents import agent as agent_spec
 from openclaw.config.load import Config
 from openclaw.config.paths import Paths
 from openclaw.config.servers import ServerSpec, engine_options, secret_text, server_specs
+from openclaw.event_hub import EventHub
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.manager import Manager
 from openclaw.media import MediaStore
@@ -49,6 +50,8 @@ class Engine:
         self.config = config
         self.paths = paths
         self.env = dict(os.environ) if env is None else env
+        # Everything that happens, for whoever subscribes.
+        self.events = EventHub()
         self._through_gateway = through_gateway
         # Calls of tools under way, whatever their kind: `invoke` enters them, and who takes tools away ends them.
         self.running = RunningCalls()
@@ -91,6 +94,7 @@ class Engine:
             media=self.media,
             reserved=NATIVE_NAMES,
             revoke=self.running.revoke,
+            events=self.events,
             # A gateway starts its servers at once and waits for none; a command starts those it needs.
             eager=self._through_gateway,
             patience=0.0,
@@ -188,7 +192,7 @@ class Engine:
 
     @cached_property
     def audit(self) -> AuditLog:
-        log = AuditLog(self.paths.audit_dir / "calls.jsonl")
+        log = AuditLog(self.paths.audit_dir / "calls.jsonl", events=self.events)
         self._exit.callback(log.close)
         return log
 

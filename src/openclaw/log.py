@@ -132,7 +132,7 @@ class Line(logging.Formatter):
         self._tracebacks = tracebacks
 
     def format(self, record: logging.LogRecord) -> str:
-        text = f"{_time(record)} {record.levelname} {record.name}: {one_line(_message(record))}"
+        text = f"{iso_time(record.created)} {record.levelname} {record.name}: {one_line(_message(record))}"
         data = "".join(f" {one_line(key)}={one_line(str(value))}" for key, value in _extra(record).items())
         fault = _fault(record)
         text = redact(f"{text}{data}" + (f": {one_line(fault)}" if fault else ""))
@@ -163,7 +163,11 @@ class JsonLine(logging.Formatter):
         self._tracebacks = tracebacks
 
     def format(self, record: logging.LogRecord) -> str:
-        event: dict[str, Any] = {"time": _time(record), "level": record.levelname.lower(), "logger": record.name}
+        event: dict[str, Any] = {
+            "time": iso_time(record.created),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+        }
         event["message"] = redact(one_line(_message(record)))
         for key, value in _extra(record).items():
             plain = value is None or isinstance(value, bool | int | float)
@@ -270,8 +274,16 @@ def open_log(file: Path) -> TextIO:
     return open(descriptor, "a", encoding="utf-8", errors="backslashreplace")
 
 
-def _time(record: logging.LogRecord) -> str:
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{int(record.msecs):03d}Z"
+def iso_time(moment: float) -> str:
+    """A moment (seconds since 1970) as log lines, records and events show it."""
+    second, rest = divmod(int(moment * 1000), 1000)
+    return f"{_second(second)}.{rest:03d}Z"
+
+
+@lru_cache(maxsize=1)
+def _second(second: int) -> str:
+    """Most are of the same second as the one before."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
 
 
 def _message(record: logging.LogRecord) -> str:

@@ -34,6 +34,13 @@ class Reply(msgspec.Struct, frozen=True):
     tool_calls: tuple[CallRecord, ...] = ()
 
 
+class ReplyEnded(msgspec.Struct, frozen=True):
+    """An agent's run is over, well or not."""
+
+    agent: str
+    reply: Reply
+
+
 class Collector(msgspec.Struct):
     """Sees every event of a run on its way to the surface, and keeps what the reply needs. `model` is the one that answered last.
 

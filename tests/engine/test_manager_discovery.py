@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ from aiohttp import web
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import DeadlineError, RpcError, UsageError
+from openclaw.event_hub import Event
 from openclaw.mcp.events import DefinitionsChanged, EngineEvent, StateChanged, ToolsChanged
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.tools.pins import Upgrade, digest_of
@@ -34,11 +35,11 @@ async def heard(manager: Manager, kind: type[E], act: Callable[[], Awaitable[obj
     """The first event of a kind after `act`."""
     found: asyncio.Future[E] = asyncio.get_running_loop().create_future()
 
-    def sink(event: EngineEvent) -> None:
-        if isinstance(event, kind) and not found.done():
-            found.set_result(event)
+    def sink(event: Event[E]) -> None:
+        if not found.done():
+            found.set_result(event.value)
 
-    unsubscribe = manager.events.subscribe(sink)
+    unsubscribe = manager.events.subscribe(sink, kind)
     try:
         await act()
         return await found
@@ -391,7 +392,7 @@ async def test_a_change_is_announced_once_also_across_restarts(site: Site, tmp_p
     async def run() -> None:
         manager = Manager([site.spec()], dependencies=site.dependencies, state=state)
         manager.events.subscribe(
-            lambda e: announced.extend(c.tool for c in e.changes) if isinstance(e, DefinitionsChanged) else None
+            lambda event: announced.extend(change.tool for change in event.value.changes), DefinitionsChanged
         )
         async with manager:
             await manager.server("shop").refresh()
@@ -443,7 +444,7 @@ async def test_an_upgraded_server_is_told_of_once_for_all_its_tools(site: Site, 
     said = "4 tools are held back because calls valid before may fail (a, b, c, …) since version 1.0 became 2.0"
     for run in range(2):
         manager = Manager([site.spec()], dependencies=site.dependencies, state=state)
-        manager.events.subscribe(lambda e: told.append(e.sentence) if isinstance(e, DefinitionsChanged) else None)
+        manager.events.subscribe(lambda event: told.append(event.value.sentence), DefinitionsChanged)
         async with manager:
             if run:
                 # What is known from before, while the server may not even have been started.
@@ -540,17 +541,19 @@ async def test_a_server_that_is_stopped_while_its_long_list_is_taken_over_offers
 
 
 @pytest.mark.requirement("002-3.2-events")
-async def test_the_state_of_every_server_reaches_subscribers_and_streams(site: Site) -> None:
+async def test_the_state_of_every_server_reaches_subscribers_and_readers(site: Site) -> None:
     manager = Manager([site.spec()], dependencies=site.dependencies)
-    stream = manager.events.stream()
-    first = asyncio.ensure_future(anext(stream))
-    await asyncio.sleep(0)
-    async with manager:
-        assert await first == StateChanged("shop", "starting")
-        assert isinstance(await anext(stream), ToolsChanged)
-        assert await anext(stream) == StateChanged("shop", "ready")
-    assert isinstance(stream, AsyncGenerator)
-    await stream.aclose()
+    told: list[object] = []
+    manager.events.subscribe(lambda event: told.append(event.value), StateChanged, ToolsChanged)
+    with manager.events.reader() as reader:
+        async with manager:
+            read = [event.value for event in [await reader.next() for _ in range(3)] if event is not None]
+    assert (read[0], type(read[1]), read[2]) == (
+        StateChanged("shop", "starting"),
+        ToolsChanged,
+        StateChanged("shop", "ready"),
+    )
+    assert told[:3] == read
 
 
 async def test_a_server_that_forgot_us_is_listed_again(tmp_path: Path) -> None:

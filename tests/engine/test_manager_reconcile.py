@@ -14,6 +14,7 @@ from openclaw.config.servers import AuthSpec, EngineOptions, ServerSpec
 from openclaw.content import ToolCall, text_of
 from openclaw.conversation import Conversation
 from openclaw.errors import SecretError, UsageError
+from openclaw.event_hub import Event
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.events import StateChanged
 from openclaw.mcp.manager import Manager
@@ -224,11 +225,11 @@ async def test_a_replaced_server_begins_when_the_old_one_has_ended_and_never_wai
         old = handle_of(before[1])
         shown: list[str] = []
 
-        def note(event: object) -> None:
-            if isinstance(event, StateChanged) and event.server == "two":
+        def note(event: Event[StateChanged]) -> None:
+            if event.value.server == "two":
                 shown.append(manager.status()[1].shown)
 
-        manager.events.subscribe(note)
+        manager.events.subscribe(note, StateChanged)
         changing = asyncio.ensure_future(manager.reconcile([one, replace(two, env=(("MODE", "new"),))]))
         await until(manager, lambda: bool(shown))
         assert words(await manager.call("two__echo", {"text": "new"})) == "new"

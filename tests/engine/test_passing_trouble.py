@@ -80,7 +80,7 @@ async def test_a_program_whose_secret_cannot_be_looked_up_for_a_while_comes_up_b
     )
     seen: list[str] = []
     manager = Manager([spec], dependencies=Dependencies(resolve=resolve))
-    manager.events.subscribe(lambda event: seen.append(event.state) if isinstance(event, StateChanged) else None)
+    manager.events.subscribe(lambda event: seen.append(event.value.state), StateChanged)
     async with manager:
         await until_state(manager, "ready", "failed")
         assert state_of(manager) == "ready"

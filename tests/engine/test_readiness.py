@@ -37,7 +37,8 @@ def states(manager: Manager) -> dict[str, str]:
 
 def told_by(manager: Manager) -> list[Awaited | LeftOut]:
     told: list[Awaited | LeftOut] = []
-    manager.events.subscribe(lambda event: told.append(event) if isinstance(event, Awaited | LeftOut) else None)
+    manager.events.subscribe(lambda event: told.append(event.value), Awaited)
+    manager.events.subscribe(lambda event: told.append(event.value), LeftOut)
     return told
 
 
@@ -63,7 +64,7 @@ async def test_a_turn_waits_for_a_remote_server_that_answers_late(tmp_path: Path
         site.http.fault("server/discover", asleep)
         site.http.fault("initialize", asleep)
         async with Manager([program("quick"), site.spec()], patience=0) as manager:
-            manager.events.subscribe(lambda event: awake.set() if isinstance(event, Awaited) else None)
+            manager.events.subscribe(lambda event: awake.set(), Awaited)
             await manager.settle("", FOREVER)
             assert states(manager) == {"quick": "ready", "slow": "ready"}
 
@@ -132,7 +133,7 @@ async def test_a_turn_of_the_gateway_waits_no_longer_than_it_was_told_and_the_ne
 async def test_a_person_may_go_on_without_the_servers_that_are_awaited() -> None:
     async with Manager([HANGING], patience=0) as manager:
         told = told_by(manager)
-        manager.events.subscribe(lambda event: manager.readiness.go_on("") if isinstance(event, Awaited) else None)
+        manager.events.subscribe(lambda event: manager.readiness.go_on(""), Awaited)
         await manager.settle("", FOREVER)
         manager.readiness.tell_left_out("")
         assert told == [Awaited("", ("hanging",)), Awaited("", ()), LeftOut("", "hanging", "it is still starting")]

@@ -164,7 +164,9 @@ async def test_injected_resources_are_read_again_when_they_change(tmp_path: Path
             await until(lambda: any("file:///a" in line for line in site.log if "s" in line[:9] and "read" not in line))
             assert "old" in manager.context("")
             changed = asyncio.Event()
-            manager.events.subscribe(lambda e: changed.set() if e == ResourceChanged("shop", "file:///a") else None)
+            manager.events.subscribe(
+                lambda e: changed.set() if e.value == ResourceChanged("shop", "file:///a") else None
+            )
             site.plan(resources={"file:///a": "new words"}, **plan)
             note = {"method": "notifications/resources/updated", "params": {"uri": "file:///a"}}
             await manager.call("shop__announce", note)
@@ -216,7 +218,7 @@ async def test_a_change_of_prompts_is_told(site: Site) -> None:
     site.plan(tools=[tool("announce")], prompts=[GREET])
     async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         told = asyncio.Event()
-        manager.events.subscribe(lambda event: told.set() if event == PromptsChanged("shop") else None)
+        manager.events.subscribe(lambda event: told.set() if event.value == PromptsChanged("shop") else None)
         await manager.call("shop__announce", {"method": "notifications/prompts/list_changed"})
         await told.wait()
 

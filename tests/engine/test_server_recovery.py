@@ -17,7 +17,7 @@ from openclaw.config.servers import ServerSpec
 from openclaw.errors import AuthError, SignInNeededError, TransportError
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Dependencies
-from openclaw.mcp.events import EngineEvent, StateChanged
+from openclaw.mcp.events import StateChanged
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.server.state import UnavailableError
 from openclaw.mcp.tools.results import CallResult
@@ -115,7 +115,7 @@ async def test_a_crashed_server_comes_back_by_itself_after_one_second(
 ) -> None:
     async with Site("stdio", tmp_path) as site, Manager([site.spec()]) as manager:
         events: list[StateChanged] = []
-        manager.events.subscribe(lambda event: events.append(event) if isinstance(event, StateChanged) else None)
+        manager.events.subscribe(lambda event: events.append(event.value), StateChanged)
         first = manager.status()[0].pid
         assert first is not None
         os.kill(first, signal.SIGKILL)
@@ -159,11 +159,10 @@ async def test_a_refresh_of_a_server_that_does_not_answer_tries_it_once() -> Non
         "silent", command=sys.executable, args=("-c", "import sys; sys.stdin.read()"), connect_timeout=0.2
     )
     async with Manager([silent], eager=False) as manager:
-        events: list[EngineEvent] = []
-        manager.events.subscribe(events.append)
+        states: list[str] = []
+        manager.events.subscribe(lambda event: states.append(event.value.state), StateChanged)
         with pytest.raises(UnavailableError, match=r"did not come up within 0\.2 s"):
             await manager.server("silent").refresh()
-        states = [event.state for event in events if isinstance(event, StateChanged)]
         assert states == ["starting", "restarting"]
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from openclaw.content import ToolCall
 from openclaw.conversation import Conversation
-from openclaw.security.audit import AuditEntry, AuditLog
+from openclaw.event_hub import EventHub
+from openclaw.security.audit import AuditEntry, AuditLog, CallRecorded
 from openclaw.security.policy import Decision
 from openclaw.tool import Invocation
 
@@ -38,12 +39,13 @@ def write_beyond_the_limit(path: Path) -> None:
 
 
 async def write_and_be_killed(path: Path) -> None:
-    log = AuditLog(path)
+    events = EventHub()
+    log = AuditLog(path, events=events)
     one, two = (AuditEntry(ToolCall(name, "t", {}), INVOCATION, None) for name in "12")
     log.asked(one, Decision(True, "any"))
     log.ended(one, "ok", 0.0)
     written = asyncio.Event()
-    log.listeners.append(lambda _: written.set())
+    events.subscribe(lambda _: written.set(), CallRecorded)
     log.asked(two, Decision(True, "any"))
     await written.wait()
     os.kill(os.getpid(), signal.SIGKILL)

@@ -18,6 +18,7 @@ from typing import Any
 import aiohttp
 
 from openclaw.config.paths import Paths
+from openclaw.gateway.feed import ConfigReloaded
 from openclaw.gateway.gateway import Gateway, serve
 from openclaw.program import ROOT
 from parts.processes import HANG_GUARD, server_command
@@ -150,11 +151,10 @@ class Running:
 
     async def reloaded(self) -> dict[str, Any]:
         """What the next reload says. Ask before saving."""
-        with self.gateway.observer.feed.watch({"config"}) as watch:
-            event = await watch.next(HANG_GUARD)
+        with self.gateway.app.engine.events.reader(ConfigReloaded) as reader:
+            event = await reader.next(HANG_GUARD)
         assert event is not None
-        told: dict[str, Any] = json.loads(event.data)
-        return told
+        return {"ok": not event.value.problem, "problem": event.value.problem}
 
 
 @asynccontextmanager

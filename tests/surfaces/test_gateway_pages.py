@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from openclaw.gateway.watch_routes import KINDS
+from openclaw.gateway.feed import TYPES_OF
 from parts.gateways import home, running, stdio_server
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
@@ -34,4 +34,4 @@ async def test_every_route_and_every_metric_is_described(tmp_path: Path) -> None
 
 def test_every_kind_of_event_is_described() -> None:
     names = {row[0].strip("`") for row in rows("http.md", "`[a-z]+`") if len(row) == 2}
-    assert set(KINDS) <= names
+    assert set(TYPES_OF) <= names

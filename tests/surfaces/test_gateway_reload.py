@@ -302,7 +302,7 @@ async def test_a_log_level_saved_before_a_command_changed_the_engines_config_is_
     told: list[LoggingSection] = []
     async with up(tmp_path) as running:
         gateway, place = running.gateway, running.home
-        reloader = Reloader(gateway.app, gateway.http, gateway.observer, log_as=told.append)
+        reloader = Reloader(gateway.app, gateway.http, log_as=told.append)
         place.save({"logging": {"level": "debug"}})
         # As `mcp enable` does: it reads the whole file again, and the watcher comes later.
         await gateway.app.engine.reload(load_config(place.paths, place.env))

@@ -141,6 +141,35 @@ async def test_events_tell_what_happens_as_it_happens(gateway: Running) -> None:
     assert b"secret words" not in b"".join(seen)
 
 
+async def test_a_watcher_that_comes_back_goes_on_where_it_was(gateway: Running) -> None:
+    url = f"{gateway.url}/v1/events?kinds=call,config"
+
+    async def lines(until: bytes, **headers: str) -> list[bytes]:
+        seen: list[bytes] = []
+        async with (
+            asyncio.timeout(HANG_GUARD),
+            gateway.client.get(url, headers={**gateway.headers, **headers}) as stream,
+        ):
+            while not (seen and seen[-1].startswith(b"id: ") and any(until in line for line in seen)):
+                seen.append(await stream.content.readline())
+        return seen
+
+    first = await lines(b"snapshot")
+    call = {"tool": "part__echo", "arguments": {"text": "x"}}
+    await gateway.post("/v1/tools/invoke", call)
+    missed = await lines(b"outcome", **{"Last-Event-ID": first[-1].decode().split()[1]})
+    request = [line for line in missed if line.startswith(b"id: ")][1]
+    rest = await lines(b"outcome", **{"Last-Event-ID": request.decode().split()[1]})
+    unread = await lines(b"snapshot", **{"Last-Event-ID": "none of ours"})
+
+    def told(seen: list[bytes]) -> list[tuple[str, str]]:
+        return [(kind, data.get("event", "")) for kind, data in sse_events(seen)]
+
+    assert told(first) == told(unread) == [("snapshot", "")]
+    assert told(missed) == [("snapshot", ""), ("call", "request"), ("call", "outcome")]
+    assert told(rest) == [("snapshot", ""), ("call", "outcome")]
+
+
 async def test_an_unknown_kind_of_event_is_named(gateway: Running) -> None:
     status, answer = await gateway.get("/v1/events?kinds=calls")
     assert (status, answer["error"]["message"]) == (

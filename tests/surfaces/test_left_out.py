@@ -61,8 +61,8 @@ async def test_a_server_that_comes_up_while_a_turn_waits_for_something_else_is_n
         home = Home(tmp_path, mcp={"servers": {"slow": parts_server()}}, **local_model(model.url, model.key))
         async with App(home.config(), paths=home.paths, env=home.environ, plugins={"unhurried": source.plugin}) as app:
             manager = await app.engine.manager()
-            manager.events.subscribe(lambda event: told.append(event) if isinstance(event, LeftOut) else None)
-            manager.events.subscribe(lambda event: source.go_on.set() if isinstance(event, ToolsChanged) else None)
+            manager.events.subscribe(lambda event: told.append(event.value), LeftOut)
+            manager.events.subscribe(lambda event: source.go_on.set(), ToolsChanged)
             await app.reply("hello", Conversation(patience=0.0))
     (request,) = model.requests
     was_sent = "slow__echo" in {tool["function"]["name"] for tool in request["tools"]}

@@ -25,7 +25,8 @@ from openclaw.commands.slash import run as slash
 from openclaw.commands.waiting import told_of_waiting
 from openclaw.conversation import Conversation
 from openclaw.errors import OpenClawError
-from openclaw.mcp.events import DefinitionsChanged, EngineEvent
+from openclaw.event_hub import Event
+from openclaw.mcp.events import DefinitionsChanged
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.wording import held_back_by
 from openclaw.sessions.key import agent_of
@@ -64,7 +65,7 @@ async def begun(app: App, context: Context, parsed: Parsed) -> AsyncIterator[Cha
     told = context.told(parsed.text("terminal"))
     chat = Chat(app, here, parsed.text("agent") or agent_of(key), key, told)
     manager = await app.engine.manager()
-    unsubscribe = manager.events.subscribe(partial(_changed, chat, manager))
+    unsubscribe = manager.events.subscribe(partial(_changed, chat, manager), DefinitionsChanged)
     manager.start(chat.spec.id)
     try:
         yield chat
@@ -72,14 +73,13 @@ async def begun(app: App, context: Context, parsed: Parsed) -> AsyncIterator[Cha
         unsubscribe()
 
 
-def _changed(chat: Chat, manager: Manager, event: EngineEvent) -> None:
-    if isinstance(event, DefinitionsChanged):
-        # In a gateway other agents have other servers.
-        for one in manager.status(chat.spec.id):
-            line = held_back_by(one) if one.name == event.server else ""
-            if line and line not in chat.told:
-                chat.told.add(line)
-                say_line(chat.console, line, chat.context.surface)
+def _changed(chat: Chat, manager: Manager, event: Event[DefinitionsChanged]) -> None:
+    # In a gateway other agents have other servers.
+    for one in manager.status(chat.spec.id):
+        line = held_back_by(one) if one.name == event.value.server else ""
+        if line and line not in chat.told:
+            chat.told.add(line)
+            say_line(chat.console, line, chat.context.surface)
 
 
 async def greet(chat: Chat) -> None:

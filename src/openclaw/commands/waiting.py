@@ -11,7 +11,8 @@ from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Surface
 from openclaw.commands.notices import say
 from openclaw.errors import OpenClawError
-from openclaw.mcp.events import Awaited, EngineEvent, LeftOut
+from openclaw.event_hub import Event
+from openclaw.mcp.events import Awaited, LeftOut
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.server.server import Server
 from openclaw.mcp.wording import STILL_STARTING, going_on_without
@@ -62,29 +63,35 @@ async def told_of_waiting(
             await console.enter()
             manager.readiness.go_on(agent)
 
-    def tell(event: EngineEvent) -> None:
+    def tell_left_out(event: Event[LeftOut]) -> None:
+        if event.value.agent == agent:
+            server = event.value.server
+            named.add(server)
+            owner = next((one.owner for one in manager.status(agent) if one.name == server), "")
+            say(console, going_on_without(server, event.value.reason, owner), surface)
+
+    def tell_awaited(event: Event[Awaited]) -> None:
         nonlocal pressed
-        if isinstance(event, LeftOut) and event.agent == agent:
-            named.add(event.server)
-            owner = next((one.owner for one in manager.status(agent) if one.name == event.server), "")
-            say(console, going_on_without(event.server, event.reason, owner), surface)
-        elif isinstance(event, Awaited) and event.agent == agent and not event.servers:
+        if event.value.agent != agent:
+            return
+        if not event.value.servers:
             # What is typed from now on is not for us.
             if pressed is not None:
                 pressed.cancel()
                 pressed = None
-        elif isinstance(event, Awaited) and event.agent == agent and console.interactive:
-            names = ", ".join(clean_label(name, 100) for name in event.servers)
+        elif console.interactive:
+            names = ", ".join(clean_label(name, 100) for name in event.value.servers)
             key = " (Enter goes on without)" if console.has_keys else ""
             console.note(console.dim(f"Waiting for {names}{key}"))
             if pressed is None:
                 pressed = asyncio.create_task(skip())
 
-    unsubscribe = manager.events.subscribe(tell)
+    subscribed = (manager.events.subscribe(tell_left_out, LeftOut), manager.events.subscribe(tell_awaited, Awaited))
     try:
         yield named
     finally:
-        unsubscribe()
+        for unsubscribe in subscribed:
+            unsubscribe()
         if pressed is not None:
             pressed.cancel()
             await asyncio.gather(pressed, return_exceptions=True)

@@ -18,8 +18,9 @@ from openclaw.demo.calendar_server import NEXT_EVENT, CalendarServer
 from openclaw.demo.sdk_client import NO_SDK
 from openclaw.demo.stage import Stage
 from openclaw.demo.tour import AGENT, Step, Tour, TourError
+from openclaw.event_hub import Event
 from openclaw.mcp.connect import Dependencies
-from openclaw.mcp.events import EngineEvent, StateChanged
+from openclaw.mcp.events import StateChanged
 from openclaw.mcp.manager import Manager
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.process.run import run
@@ -164,11 +165,11 @@ async def _leaves_ready(manager: Manager, server: str) -> AsyncIterator[None]:
     """Waits at the end until the engine has noticed that the server is not there any more."""
     noticed = asyncio.Event()
 
-    def look(event: EngineEvent) -> None:
-        if isinstance(event, StateChanged) and event.server == server and event.state != "ready":
+    def look(event: Event[StateChanged]) -> None:
+        if event.value.server == server and event.value.state != "ready":
             noticed.set()
 
-    unsubscribe = manager.events.subscribe(look)
+    unsubscribe = manager.events.subscribe(look, StateChanged)
     try:
         yield
         await noticed.wait()

@@ -1,121 +1,148 @@
-"""What happens in the gateway, for everybody who watches: server states, calls, log lines, reloads.
+"""What `GET /v1/events` tells: which events of the hub, under what names and in what form; the last of them are kept for who comes back.
 
-Publishing never waits. A watcher that falls behind loses the oldest events and is told how many; nobody else notices.
+Everything in these events is safe to show: those of servers and of calls hold no secret, no argument and no result, and log lines are
+cleaned and masked.
 """
 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
-from openclaw.content import to_json
-from openclaw.log import JsonLine
+from openclaw.commands.mcp import change_json
+from openclaw.event_hub import Event, EventHub, EventReader
+from openclaw.log import JsonLine, iso_time
+from openclaw.mcp.events import DefinitionsChanged, PromptsChanged, ResourceChanged, StateChanged, ToolsChanged
+from openclaw.security.audit import CallRecorded
 
-# Events kept for one slow watcher: far more than a healthy one ever has waiting.
-MAX_BEHIND = 1_000
 # Event streams open at the same time; each costs little, and nobody needs more.
 MAX_WATCHERS = 64
+# Events kept for a watcher whose connection broke: minutes of a busy gateway.
+KEPT = 1_000
 
 
-class FeedEvent(msgspec.Struct, frozen=True):
-    """`data` is JSON text, made once for all watchers."""
+class ConfigReloaded(msgspec.Struct, frozen=True):
+    """The config was read again; `problem` says why it cannot be used, empty when it is in use."""
 
-    kind: str
-    data: bytes
+    problem: str
 
 
-class Watcher:
-    """One watcher's own queue."""
+class LogLine(msgspec.Struct, frozen=True):
+    """A line of the log, as `log.JsonLine` writes it."""
 
-    def __init__(self, kinds: Collection[str]) -> None:
-        self.is_closed = False
-        self._kinds = kinds
-        self._waiting: deque[FeedEvent] = deque()
-        self._dropped = 0
-        self._arrived = asyncio.Event()
+    line: dict[str, Any]
 
-    def take(self, event: FeedEvent) -> None:
-        if self._kinds and event.kind not in self._kinds:
-            return
-        if len(self._waiting) >= MAX_BEHIND:
-            self._waiting.popleft()
-            self._dropped += 1
-        self._waiting.append(event)
-        self._arrived.set()
 
-    def close(self) -> None:
-        self.is_closed = True
-        self._arrived.set()
+Published = (
+    StateChanged
+    | ToolsChanged
+    | DefinitionsChanged
+    | ResourceChanged
+    | PromptsChanged
+    | CallRecorded
+    | ConfigReloaded
+    | LogLine
+)
+# The kinds of events a watcher may ask for.
+TYPES_OF: dict[str, tuple[type[Published], ...]] = {
+    "server": (StateChanged,),
+    "tools": (ToolsChanged,),
+    "definition": (DefinitionsChanged,),
+    "resource": (ResourceChanged, PromptsChanged),
+    "call": (CallRecorded,),
+    "config": (ConfigReloaded,),
+    "log": (LogLine,),
+}
 
-    async def next(self, patience: float) -> FeedEvent | None:
-        """The next event; None when none comes within so many seconds, or none will come any more (`is_closed`)."""
-        try:
-            async with asyncio.timeout(patience):
-                while not self._waiting and not self.is_closed:
-                    self._arrived.clear()
-                    await self._arrived.wait()
-        except TimeoutError:
-            return None
-        if self._dropped:
-            missed, self._dropped = self._dropped, 0
-            return FeedEvent("dropped", to_json({"events": missed}))
-        return self._waiting.popleft() if self._waiting else None
+
+def published(event: Event[Published]) -> tuple[str, Mapping[str, Any]]:
+    """The kind of an event and its data. Records and log lines have their own `time`: when it happened, not when it was told."""
+    match event.value:
+        case CallRecorded(record=record):
+            return "call", record
+        case LogLine(line=line):
+            return "log", line
+    kind, data = _kind_and_data(event.value)
+    return kind, {"time": iso_time(event.time), **data}
+
+
+def _kind_and_data(
+    value: StateChanged | ToolsChanged | DefinitionsChanged | ResourceChanged | PromptsChanged | ConfigReloaded,
+) -> tuple[str, dict[str, Any]]:
+    match value:
+        case StateChanged(server, state, reason, next_attempt, tell):
+            at = {"nextAttemptSeconds": next_attempt, "tell": tell}
+            return "server", {"server": server, "state": state, "reason": reason, **at}
+        case ToolsChanged(server, added, removed):
+            return "tools", {"server": server, "added": added, "removed": removed}
+        case DefinitionsChanged(server, changes, sentence):
+            changed = [change_json(change) for change in changes]
+            return "definition", {"server": server, "changes": changed, "message": sentence}
+        case ResourceChanged(server, uri):
+            return "resource", {"server": server, "uri": uri}
+        case PromptsChanged(server):
+            return "resource", {"server": server, "prompts": True}
+        case ConfigReloaded(problem):
+            return "config", {"ok": not problem, "problem": problem}
 
 
 class Feed:
-    def __init__(self) -> None:
-        self._watches: set[Watcher] = set()
-        self._is_closed = False
+    """Events for watchers, from `start` on."""
+
+    def __init__(self, events: EventHub) -> None:
+        self.watchers = 0
+        self._events = events
+        self._kept: deque[Event[Published]] = deque(maxlen=KEPT)
+
+    def start(self) -> Callable[[], None]:
+        """Keep the last events until the returned function is called. Log lines are not kept: they are in the log."""
+        types = (kind for kind in _types(()) if kind is not LogLine)
+        return self._events.subscribe(self._kept.append, *types)
+
+    def kept(self, kinds: Iterable[str], *, after: int) -> list[Event[Published]]:
+        """What happened after the event of this id, as far back as it is kept."""
+        types = _types(kinds)
+        return [event for event in self._kept if event.id > after and type(event.value) in types]
 
     @property
-    def watchers(self) -> int:
-        return len(self._watches)
-
-    def publish(self, kind: str, data: Mapping[str, Any]) -> None:
-        """In the event loop only."""
-        if self._watches:
-            event = FeedEvent(kind, to_json(data))
-            for watch in self._watches:
-                watch.take(event)
+    def last_id(self) -> int:
+        return self._events.last_id
 
     @contextmanager
-    def watch(self, kinds: Collection[str] = ()) -> Iterator[Watcher]:
+    def watch(self, kinds: Iterable[str] = ()) -> Iterator[EventReader[Published]]:
         """Events from now on; all kinds when none are named."""
-        watch = Watcher(kinds)
-        self._watches.add(watch)
-        if self._is_closed:
-            watch.close()
+        self.watchers += 1
         try:
-            yield watch
+            with self._events.reader(*_types(kinds)) as reader:
+                yield reader
         finally:
-            self._watches.discard(watch)
-
-    def close(self) -> None:
-        """Nothing will happen any more: watchers see what they have not seen yet, and then the end."""
-        self._is_closed = True
-        for watch in self._watches:
-            watch.close()
+            self.watchers -= 1
 
 
-class LogToFeed(logging.Handler):
+def _types(kinds: Iterable[str]) -> tuple[type[Published], ...]:
+    return tuple(kind for name in (tuple(kinds) or TYPES_OF) for kind in TYPES_OF[name])
+
+
+class LogToEvents(logging.Handler):
     """Log lines as events, cleaned and masked like every other line. Lines may come from any thread."""
 
-    def __init__(self, feed: Feed, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, events: EventHub, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__()
-        self._feed = feed
+        self._events = events
         self._loop = loop
         self.setFormatter(JsonLine(tracebacks=False))
 
     def emit(self, record: logging.LogRecord) -> None:
-        if not self._feed.watchers:
+        # What the hub says of a subscriber that failed would fail there again, without end.
+        if not self._events.has_subscribers(LogLine) or record.name == EventHub.__module__:
             return
         try:
             line = msgspec.json.decode(self.format(record), type=dict[str, Any])
-            self._loop.call_soon_threadsafe(self._feed.publish, "log", line)
+            self._loop.call_soon_threadsafe(self._events.send, LogLine(line))
         except Exception:
             # A watcher must not cost whoever logs anything.
             return

@@ -27,12 +27,11 @@ from openclaw.errors import OpenClawError
 from openclaw.gateway.command_runner import CommandRunner
 from openclaw.gateway.control import ControlServer
 from openclaw.gateway.credentials import rules_of
-from openclaw.gateway.feed import LogToFeed
+from openclaw.gateway.feed import Feed, LogToEvents
 from openclaw.gateway.guard import GuardRules
 from openclaw.gateway.observer import Observer
 from openclaw.gateway.port import listen
 from openclaw.gateway.reload import LogAs, Reloader
-from openclaw.mcp.events import EngineEvent
 from openclaw.mcp.manager import Manager
 from openclaw.media import shown_size
 from openclaw.sessions.retention import INTERVAL
@@ -89,7 +88,9 @@ class Gateway:
         self.app = app
         self._seen = seen
         self._log_as = log_as
-        self.observer = Observer()
+        self._events = app.engine.events
+        self._feed = Feed(self._events)
+        self._observer = Observer(self._events)
         self._stop = stop
         self._started = time.monotonic()
         self._runner = CommandRunner(app, root, status=self.status, stop=stop.set)
@@ -101,21 +102,27 @@ class Gateway:
     async def start(self, stack: AsyncExitStack, rules: GuardRules, sockets: "list[socket.socket]") -> None:
         """`stack` gets what has to be undone."""
         self._manager = await self.app.engine.manager()
-        stack.callback(self._manager.events.subscribe(self._tell))
-        self.app.engine.audit.listeners.append(self.observer.call)
-        self.app.listeners.append(self.observer.replied)
-        handler = LogToFeed(self.observer.feed, asyncio.get_running_loop())
+        stack.callback(self._feed.start())
+        stack.enter_context(self._observer)
+        handler = LogToEvents(self._events, asyncio.get_running_loop())
         logging.getLogger().addHandler(handler)
         stack.callback(logging.getLogger().removeHandler, handler)
         stack.push_async_callback(self.close)
         from openclaw.gateway.routes import http_server
 
         self.http = http_server(
-            self.app, self._manager, self._runner, self.observer, rules, snapshot=self.snapshot, busy=self.busy
+            self.app,
+            self._manager,
+            self._runner,
+            self._feed,
+            self._observer,
+            rules,
+            snapshot=self.snapshot,
+            busy=self.busy,
         )
         await self._control.start()
         await self.http.start(self.app.config.root.gateway, sockets)
-        self._reloader = Reloader(self.app, self.http, self.observer, log_as=self._log_as)
+        self._reloader = Reloader(self.app, self.http, log_as=self._log_as)
         stack.push_async_callback(self._reloader.close)
         watching = watch(self._reloader.files, self._reloader.reload, seen=self._seen)
         for name, work in (
@@ -127,11 +134,6 @@ class Gateway:
         if self.app.config.root.gateway.bind != "loopback":
             _log.warning("The HTTP port is open beyond this machine, and tokens travel there unencrypted.")
         _log.info("The gateway is up: pid %d, port %d, config %s.", os.getpid(), self.port, self.app.config.file)
-
-    def _tell(self, event: EngineEvent) -> None:
-        """Calls are published a moment after they end: those that ended before this event come first."""
-        self.app.engine.audit.flush()
-        self.observer.engine(event)
 
     async def _prune_sessions(self) -> None:
         """Now and every day, remove the conversations that the config no longer keeps."""
@@ -166,7 +168,7 @@ class Gateway:
         self._runner.take_no_more()
         self._control.leave()
         await self.http.leave()
-        self.observer.feed.close()
+        self._events.close_readers()
         await asyncio.gather(self._control.drain(DRAIN_SECONDS), self.http.drain(DRAIN_SECONDS))
 
     async def close(self) -> None:

@@ -1,30 +1,23 @@
-"""Turns what happens (engine events, calls, runs, reloads) into published events and numbers.
+"""Counts what happens, for `/metrics`: calls, runs of agents, states of servers, reloads. Told by the hub."""
 
-Everything it is told is already safe to show: engine events and audit records hold no secret, no argument and no result.
-"""
+from contextlib import ExitStack
 
-from collections.abc import Mapping
-from typing import Any
-
-from openclaw.app import Reply
-from openclaw.commands.mcp import change_json
-from openclaw.gateway.feed import Feed
+from openclaw.event_hub import Event, EventHub
+from openclaw.gateway.feed import ConfigReloaded
 from openclaw.gateway.meters import Counter, Histogram
-from openclaw.mcp.events import (
-    DefinitionsChanged,
-    EngineEvent,
-    PromptsChanged,
-    ResourceChanged,
-    StateChanged,
-    ToolsChanged,
-)
+from openclaw.mcp.events import StateChanged
+from openclaw.reply import ReplyEnded
+from openclaw.security.audit import CallRecorded
 
 _MILLISECONDS = 1_000
 
 
 class Observer:
-    def __init__(self) -> None:
-        self.feed = Feed()
+    """Counts while it is entered."""
+
+    def __init__(self, events: EventHub) -> None:
+        self._events = events
+        self._exit = ExitStack()
         self._calls = Counter(
             "openclaw_tool_calls_total", "Tool calls by outcome.", "agent", "kind", "origin", "tool", "outcome"
         )
@@ -38,24 +31,21 @@ class Observer:
     def meters(self) -> tuple[Counter | Histogram, ...]:
         return self._calls, self._seconds, self._runs, self._tokens, self._reloads, self._states
 
-    def engine(self, event: EngineEvent) -> None:
-        match event:
-            case StateChanged():
-                self._states.add(event.server, event.state)
-                self.feed.publish("server", _state(event))
-            case ToolsChanged():
-                self.feed.publish("tools", {"server": event.server, "added": event.added, "removed": event.removed})
-            case DefinitionsChanged():
-                changed = [change_json(change) for change in event.changes]
-                self.feed.publish("definition", {"server": event.server, "changes": changed, "message": event.sentence})
-            case ResourceChanged():
-                self.feed.publish("resource", {"server": event.server, "uri": event.uri})
-            case PromptsChanged():
-                self.feed.publish("resource", {"server": event.server, "prompts": True})
+    def __enter__(self) -> "Observer":
+        self._exit.callback(self._events.subscribe(self._changed, StateChanged))
+        self._exit.callback(self._events.subscribe(self._recorded, CallRecorded))
+        self._exit.callback(self._events.subscribe(self._replied, ReplyEnded))
+        self._exit.callback(self._events.subscribe(self._reloaded, ConfigReloaded))
+        return self
 
-    def call(self, record: Mapping[str, Any]) -> None:
-        """A record of the audit trail."""
-        self.feed.publish("call", record)
+    def __exit__(self, *_: object) -> None:
+        self._exit.close()
+
+    def _changed(self, event: Event[StateChanged]) -> None:
+        self._states.add(event.value.server, event.value.state)
+
+    def _recorded(self, event: Event[CallRecorded]) -> None:
+        record = event.value.record
         if record["event"] != "outcome":
             return
         # A name that nobody knows was made up by a caller: it gets no row of its own.
@@ -63,21 +53,11 @@ class Observer:
         self._calls.add(record["agent"], record["kind"], record["origin"], tool, record["outcome"])
         self._seconds.observe(record["kind"], record["origin"], seconds=record["durationMs"] / _MILLISECONDS)
 
-    def replied(self, agent: str, reply: Reply) -> None:
+    def _replied(self, event: Event[ReplyEnded]) -> None:
+        agent, reply = event.value.agent, event.value.reply
         self._runs.add(agent, reply.reason)
         self._tokens.add(agent, "input", by=reply.usage.input_tokens)
         self._tokens.add(agent, "output", by=reply.usage.output_tokens)
 
-    def reloaded(self, problem: str) -> None:
-        self._reloads.add("failed" if problem else "ok")
-        self.feed.publish("config", {"ok": not problem, "problem": problem})
-
-
-def _state(event: StateChanged) -> dict[str, Any]:
-    return {
-        "server": event.server,
-        "state": event.state,
-        "reason": event.reason,
-        "nextAttemptSeconds": event.next_attempt,
-        "tell": event.tell,
-    }
+    def _reloaded(self, event: Event[ConfigReloaded]) -> None:
+        self._reloads.add("failed" if event.value.problem else "ok")

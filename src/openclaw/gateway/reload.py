@@ -16,8 +16,8 @@ from openclaw.config.load import Config, load_config
 from openclaw.config.sections import LoggingSection
 from openclaw.errors import ConfigError, OpenClawError
 from openclaw.gateway.credentials import rules_of
+from openclaw.gateway.feed import ConfigReloaded
 from openclaw.gateway.guard import GuardRules
-from openclaw.gateway.observer import Observer
 from openclaw.redact import redact
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ LogAs = Callable[[LoggingSection], None]
 class Reloader:
     """`problem` says what is wrong with the file as it is now; empty when it is the one that runs."""
 
-    def __init__(self, app: App, http: "HttpServer", observer: Observer, *, log_as: LogAs) -> None:
+    def __init__(self, app: App, http: "HttpServer", *, log_as: LogAs) -> None:
         self.problem = ""
         self._log_as = log_as
         self._logged = app.config.root.logging
@@ -43,7 +43,6 @@ class Reloader:
         self._reading = asyncio.Lock()
         self._app = app
         self._http = http
-        self._observer = observer
         # Files that a failed attempt complained about: they may be ones the running config does not know.
         self._troubled: frozenset[Path] = frozenset()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -75,7 +74,7 @@ class Reloader:
             return
         self.problem, self._troubled = "", frozenset()
         await self._adopt(config, rules, used)
-        self._observer.reloaded(self.problem)
+        self._app.engine.events.send(ConfigReloaded(self.problem))
 
     def _refuse(self, error: OpenClawError) -> None:
         problems = error.problems if isinstance(error, ConfigError) else (error,)
@@ -85,7 +84,7 @@ class Reloader:
         _log.error("The changed config cannot be used; the running one stays.")
         for problem in problems:
             _log.error("%s", problem)
-        self._observer.reloaded(self.problem)
+        self._app.engine.events.send(ConfigReloaded(self.problem))
 
     async def _adopt(self, config: Config, rules: GuardRules, used: Config) -> None:
         self._http.change(rules)

@@ -10,6 +10,7 @@ from aiohttp import web
 from openclaw.app import App
 from openclaw.gateway.chat_routes import ChatRoutes
 from openclaw.gateway.command_runner import CommandRunner
+from openclaw.gateway.feed import Feed
 from openclaw.gateway.gauges import gauges
 from openclaw.gateway.guard import GuardRules
 from openclaw.gateway.http import HttpServer
@@ -25,6 +26,7 @@ def http_server(
     app: App,
     manager: Manager,
     runner: CommandRunner,
+    feed: Feed,
     observer: Observer,
     rules: GuardRules,
     *,
@@ -41,7 +43,7 @@ def http_server(
     def metrics() -> str:
         # Calls that ended just now count too.
         app.engine.audit.flush()
-        now = gauges(manager.status(), started=started, watchers=observer.feed.watchers, busy=busy())
+        now = gauges(manager.status(), started=started, watchers=feed.watchers, busy=busy())
         return exposition((*observer.meters, server.requests, server.seconds), now)
 
     here = Path(app.paths.home)
@@ -49,7 +51,7 @@ def http_server(
         ChatRoutes(app, headers=headers),
         ToolRoutes(app),
         ServerRoutes(app, lambda console: runner.context(console, "http", here)),
-        WatchRoutes(observer.feed, headers=headers, snapshot=snapshot, metrics=metrics),
+        WatchRoutes(feed, headers=headers, snapshot=snapshot, metrics=metrics),
     )
     server = HttpServer([route for part in parts for route in part.routes()], rules)
     return server

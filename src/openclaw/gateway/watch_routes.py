@@ -1,16 +1,17 @@
 """`/health`, `/v1/events` and `/metrics`: is it alive, what happens in it, and in what numbers."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
 
 from openclaw.content import to_json
 from openclaw.errors import UsageError
-from openclaw.gateway.feed import MAX_WATCHERS, Feed, FeedEvent
+from openclaw.gateway.feed import MAX_WATCHERS, TYPES_OF, Feed, published
 from openclaw.gateway.http import KEEP_ALIVE, failure, json_response
 
-# The kinds of events a watcher may ask for.
-KINDS = ("server", "tools", "definition", "resource", "call", "config", "log")
+# One of ours; any other is not worth an error, since a browser sends what it was sent.
+_ID = re.compile(r"[0-9]{1,20}")
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -46,23 +47,34 @@ class WatchRoutes:
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         kinds = frozenset(filter(None, request.query.get("kinds", "").split(",")))
-        if unknown := kinds.difference(KINDS):
-            raise UsageError(f"There is no kind of event {sorted(unknown)[0][:40]!r}.", hint=f"Use {', '.join(KINDS)}.")
+        if unknown := kinds.difference(TYPES_OF):
+            raise UsageError(
+                f"There is no kind of event {sorted(unknown)[0][:40]!r}.", hint=f"Use {', '.join(TYPES_OF)}."
+            )
         if self._feed.watchers >= MAX_WATCHERS:
             return failure(429, "too_many_watchers", f"{MAX_WATCHERS} event streams are open already.")
         response = web.StreamResponse(headers=self._headers(request))
         response.content_type = "text/event-stream"
-        with self._feed.watch(kinds) as watch:
+        last = _ID.fullmatch(request.headers.get("Last-Event-ID", ""))
+        with self._feed.watch(kinds) as reader:
+            # Before anything is waited for: what happens from here on is for the reader.
+            seen = int(last[0]) if last else self._feed.last_id
+            kept = self._feed.kept(kinds, after=seen)
             await response.prepare(request)
-            await response.write(_sse(FeedEvent("snapshot", to_json(await self._snapshot()))))
-            while True:
-                event = await watch.next(KEEP_ALIVE)
-                if event is None and watch.is_closed:
-                    break
-                await response.write(b": still here\n\n" if event is None else _sse(event))
+            await response.write(_sse("snapshot", await self._snapshot(), seen))
+            for event in kept:
+                await response.write(_sse(*published(event), event.id))
+            while (next_event := await reader.next(KEEP_ALIVE)) is not None or not reader.is_closed:
+                if missed := reader.missed():
+                    await response.write(_sse("dropped", {"events": missed}))
+                await response.write(
+                    _sse(*published(next_event), next_event.id) if next_event is not None else b": still here\n\n"
+                )
         await response.write_eof()
         return response
 
 
-def _sse(event: FeedEvent) -> bytes:
-    return b"event: " + event.kind.encode() + b"\ndata: " + event.data + b"\n\n"
+def _sse(kind: str, data: Mapping[str, object], number: int | None = None) -> bytes:
+    """`number` is what a watcher that comes back names, to go on there."""
+    last = b"" if number is None else b"\nid: %d" % number
+    return b"event: " + kind.encode() + b"\ndata: " + to_json(data) + last + b"\n\n"

@@ -1,24 +1,12 @@
-"""What happens to servers, as values, and telling everybody who wants to know.
+"""What happens to servers, as values, which `event_hub.py` tells to everybody who wants to know.
 
-Everything in an event is safe to show: no credential, no MCP session id, no text of a server that was not cleaned. A sink is called at
-once, in the event loop. A stream is for who reads at their own pace: one that falls too far behind loses the oldest events, never the
-newest, and nobody else is held up by it.
+Everything in an event is safe to show: no credential, no MCP session id, no text of a server that was not cleaned.
 """
-
-import asyncio
-import logging
-from collections import deque
-from collections.abc import AsyncIterator, Callable
 
 import msgspec
 
 from openclaw.mcp.status import ShownState
 from openclaw.mcp.tools.pins import Change
-
-_log = logging.getLogger(__name__)
-
-# Events kept for one slow reader: far more than a healthy one ever has waiting.
-MAX_BEHIND = 1_000
 
 
 class StateChanged(msgspec.Struct, frozen=True):
@@ -77,41 +65,3 @@ class LeftOut(msgspec.Struct, frozen=True):
 
 
 EngineEvent = StateChanged | ToolsChanged | DefinitionsChanged | ResourceChanged | PromptsChanged | Awaited | LeftOut
-# Called in the event loop; must neither block nor raise.
-EventSink = Callable[[EngineEvent], None]
-
-
-class Broadcast:
-    def __init__(self) -> None:
-        self._sinks: list[EventSink] = []
-
-    def subscribe(self, sink: EventSink) -> Callable[[], None]:
-        """Call `sink` with every event from now on, until the returned function is called."""
-        self._sinks.append(sink)
-        return lambda: self._sinks.remove(sink) if sink in self._sinks else None
-
-    async def stream(self) -> AsyncIterator[EngineEvent]:
-        """Events from now on, without end."""
-        waiting: deque[EngineEvent] = deque(maxlen=MAX_BEHIND)
-        arrived = asyncio.Event()
-
-        def take(event: EngineEvent) -> None:
-            waiting.append(event)
-            arrived.set()
-
-        unsubscribe = self.subscribe(take)
-        try:
-            while True:
-                await arrived.wait()
-                arrived.clear()
-                while waiting:
-                    yield waiting.popleft()
-        finally:
-            unsubscribe()
-
-    def send(self, event: EngineEvent) -> None:
-        for sink in tuple(self._sinks):
-            try:
-                sink(event)
-            except Exception:
-                _log.exception("A subscriber of engine events failed.")

@@ -18,10 +18,11 @@ from typing import Any, Self
 
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.errors import UsageError
+from openclaw.event_hub import EventHub
 from openclaw.mcp.cache import Cache
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.context import context_of
-from openclaw.mcp.events import Broadcast, EngineEvent, StateChanged, ToolsChanged
+from openclaw.mcp.events import EngineEvent, StateChanged, ToolsChanged
 from openclaw.mcp.limiter import Limiter
 from openclaw.mcp.pool import ServerPool
 from openclaw.mcp.readiness import Readiness, named_in
@@ -60,7 +61,7 @@ class Manager:
     `reserved` are names of other tools, which servers' tools must not take. `eager` starts servers at once; without it each starts
     when it is first needed. `patience` is how many seconds entering the context waits for servers never seen before (as long as
     they may take to connect, unless given; a gateway gives 0). `revoke` ends the calls under way of tools that are gone: it is given what
-    tells so of an agent and a name.
+    tells so of an agent and a name. `events` is told what happens to servers; there is one of its own unless given.
     """
 
     def __init__(
@@ -75,8 +76,9 @@ class Manager:
         eager: bool = True,
         patience: float = float("inf"),
         revoke: Revoke = lambda is_gone: None,
+        events: EventHub | None = None,
     ) -> None:
-        self.events = Broadcast()
+        self.events = EventHub() if events is None else events
         self.stderr_log = StderrLog(state / "logs" if state else None)
         self._specs = _by_agent(specs)
         self._options = options or EngineOptions()

@@ -11,8 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -20,8 +19,9 @@ from typing import Any, Literal
 import msgspec
 
 from openclaw.content import ToolCall, to_json
+from openclaw.event_hub import EventHub
 from openclaw.files import make_directory
-from openclaw.log import one_line, short_hash
+from openclaw.log import iso_time, one_line, short_hash
 from openclaw.redact import known_forms, redact
 from openclaw.security.policy import Decision
 from openclaw.tool import Invocation, Tool
@@ -90,14 +90,27 @@ class AuditEntry(msgspec.Struct, eq=False):
     ended_at: float = 0.0
 
 
+class CallRecorded(msgspec.Struct, frozen=True):
+    """A call was asked for (`"event": "request"`) or is over (`"outcome"`): the record of it, which is in the audit trail by now."""
+
+    record: dict[str, Any]
+
+
 class AuditLog:
-    """Appends records to one file. Thread-safe; opens the file with the first record."""
+    """Appends records to one file. Thread-safe; opens the file with the first record. `events` is told of every record that was written."""
 
     def __init__(
-        self, path: Path, *, max_bytes: int = MAX_BYTES, keep: int = KEEP_FILES, clock: Callable[[], float] = time.time
+        self,
+        path: Path,
+        *,
+        max_bytes: int = MAX_BYTES,
+        keep: int = KEEP_FILES,
+        clock: Callable[[], float] = time.time,
+        events: EventHub | None = None,
     ) -> None:
-        # Called with every record once it is written; must neither block nor raise.
-        self.listeners: list[Callable[[Mapping[str, Any]], None]] = []
+        self._events = events
+        if events is not None:
+            events.flush_before(self.flush)
         self._path = path
         self._max_bytes = max_bytes
         self._keep = keep
@@ -162,11 +175,9 @@ class AuditLog:
                 self._failing = False
             except OSError as error:
                 self._failed(error)
-        if self.listeners:
+        if self._events is not None and self._events.has_subscribers(CallRecorded):
             for line in lines:
-                record = msgspec.json.decode(line)
-                for listener in self.listeners:
-                    listener(record)
+                self._events.send(CallRecorded(msgspec.json.decode(line)))
 
     def _lines(self, notes: list[tuple[_Event, AuditEntry]]) -> list[str]:
         if self._searched_for is not known_forms():
@@ -292,22 +303,11 @@ def _record(event: _Event, entry: AuditEntry, facts: dict[str, Any]) -> dict[str
     if event == "outcome":
         result = {} if entry.result_bytes is None else {"resultBytes": entry.result_bytes}
         ended = {"outcome": entry.outcome, "durationMs": round(entry.seconds * 1000, 3), **result}
-        return {"time": _time(entry.ended_at), "event": event, "call": call, **facts, **ended}
+        return {"time": iso_time(entry.ended_at), "event": event, "call": call, **facts, **ended}
     assert entry.decision is not None  # set together with the time
     decision = entry.decision
     said = {"allowed": decision.allowed, "rule": decision.rule, "where": decision.where}
-    return {"time": _time(entry.asked_at), "event": event, "call": call, **facts, **said}
-
-
-def _time(moment: float) -> str:
-    second, rest = divmod(int(moment * 1000), 1000)
-    return f"{_second(second)}.{rest:03d}Z"
-
-
-@lru_cache(maxsize=1)
-def _second(second: int) -> str:
-    """Most records are of the same second as the one before."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+    return {"time": iso_time(entry.asked_at), "event": event, "call": call, **facts, **said}
 
 
 def _line(record: dict[str, Any]) -> str:

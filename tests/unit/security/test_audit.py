@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 from openclaw.content import ToolCall
 from openclaw.conversation import Conversation
+from openclaw.event_hub import EventHub
 from openclaw.log import short_hash
 from openclaw.redact import remember
-from openclaw.security.audit import TOGETHER, AuditEntry, AuditLog, shape
+from openclaw.security.audit import TOGETHER, AuditEntry, AuditLog, CallRecorded, shape
 from openclaw.security.policy import Decision
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
 
@@ -171,9 +172,10 @@ def test_a_call_under_way_when_the_process_is_killed_has_left_its_request(tmp_pa
 
 async def test_in_an_event_loop_records_are_written_together_and_told_when_they_are(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
-    log = AuditLog(path)
+    events = EventHub()
+    log = AuditLog(path, events=events)
     told: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
-    log.listeners.append(told.put_nowait)
+    events.subscribe(lambda event: told.put_nowait(event.value.record), CallRecorded)
     first = AuditEntry(call(text="x"), INVOCATION, TOOL)
     log.asked(first, Decision(True, "any"))
     log.ended(first, "ok", 0.0)
@@ -181,6 +183,16 @@ async def test_in_an_event_loop_records_are_written_together_and_told_when_they_
     both = [await told.get(), told.get_nowait()]
     assert [record["event"] for record in both] == ["request", "outcome"]
     assert records(path) == both
+
+
+async def test_calls_that_ended_before_something_else_happened_are_told_before_it(tmp_path: Path) -> None:
+    events = EventHub()
+    log = AuditLog(tmp_path / "audit.jsonl", events=events)
+    with events.reader() as reader:
+        log.ended(AuditEntry(call(), INVOCATION, TOOL), "ok", 0.0)
+        events.send("something else")
+        told = [await reader.next(), await reader.next()]
+    assert [type(event.value) for event in told if event is not None] == [CallRecorded, str]
 
 
 async def test_many_records_do_not_wait_for_the_clock(tmp_path: Path) -> None:
@@ -215,8 +227,9 @@ async def test_records_stand_in_the_order_things_happened(tmp_path: Path) -> Non
 @settings(max_examples=100, deadline=None)
 def test_arguments_seen_before_are_told_as_if_they_were_new(given: list[dict[str, Any]]) -> None:
     told: list[Mapping[str, Any]] = []
-    log = AuditLog(Path("/dev/null/nowhere"))
-    log.listeners.append(told.append)
+    events = EventHub()
+    log = AuditLog(Path("/dev/null/nowhere"), events=events)
+    events.subscribe(lambda event: told.append(event.value.record), CallRecorded)
     for arguments in given:
         log.ended(AuditEntry(call(**arguments), INVOCATION, TOOL), "ok", 0.0)
     assert [record["arguments"] for record in told] == [shape(arguments) for arguments in given]
