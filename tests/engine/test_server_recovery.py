@@ -568,10 +568,10 @@ async def test_a_server_that_wants_a_sign_in_waits_for_a_person_and_goes_on_afte
         site.http.fault("server/discover", status(401))
         async with Manager([site.spec()], dependencies=Dependencies(authorize=lambda spec: gate)) as manager:
             (status_,) = manager.status()
-            assert (status_.state, status_.reason) == ("needs-auth", "Sign in first. Run `openclaw mcp auth shop`.")
+            assert (status_.state, status_.told) == ("needs-auth", "Sign in first. Run `openclaw mcp auth shop`.")
             assert 'status="needs-auth"' in manager.context("")
             refused = await manager.call("shop__echo", {})
-            assert refused.fault == f"MCP server 'shop' needs a sign-in: {status_.reason}"
+            assert refused.fault == f"MCP server 'shop' needs a sign-in: {status_.told}"
             gate.signed_in = True
             manager.server("shop").post(Event("signed-in"))
             await until(manager, "ready")

@@ -15,8 +15,8 @@ from openclaw.app import App
 from openclaw.commands.agent import StreamPrinter
 from openclaw.commands.console import never
 from openclaw.commands.dispatch import Context
+from openclaw.commands.notices import prefix_on, tell
 from openclaw.commands.notices import say as say_line
-from openclaw.commands.notices import tell
 from openclaw.commands.parse import Parsed
 from openclaw.commands.references import FullMessage, argument_words, is_prompt, prompt_names, with_resources
 from openclaw.commands.sign_in import SignInPrompt
@@ -79,7 +79,7 @@ def _changed(chat: Chat, manager: Manager, event: Event[DefinitionsChanged]) -> 
         line = held_back_by(one) if one.name == event.value.server else ""
         if line and line not in chat.told:
             chat.told.add(line)
-            say_line(chat.console, line, chat.context.surface)
+            say_line(chat.console, held_back_by(one, prefix_on(chat.context.surface)))
 
 
 async def greet(chat: Chat) -> None:

@@ -34,9 +34,10 @@ from openclaw.control.instance import Holder, holder, lock_file, socket_of
 from openclaw.control.socket_client import ask
 from openclaw.errors import ConfigError, OpenClawError, ProcessError
 from openclaw.log import one_line
+from openclaw.mcp.remedies import command
 from openclaw.mcp.server.server import Server
 from openclaw.mcp.status import ServerStatus
-from openclaw.mcp.wording import CORRECT, changed_tools, command, trust_command, where_to_look
+from openclaw.mcp.wording import CORRECT, changed_tools, trust_command
 from openclaw.plugins.loader import LOAD_PATHS, PluginStatus
 from openclaw.process.environment import child_environment
 from openclaw.process.program import find_program
@@ -266,9 +267,7 @@ def _server(status: ServerStatus, spec: ServerSpec, no_program: ProcessError | N
         return Check(what, "failed", clean_label(no_program.message, 300), no_program.hint)
     sign_in, look = (command(word, status.name, status.owner) for word in ("auth", "status"))
     # The next line says what to run.
-    shown = status.shown
-    for named in (where_to_look(spec) or "-", f"Run `{sign_in}`."):
-        shown = shown.replace(f" {named})", ")")
+    shown = status.shown_without_remedy
     wrong = clean_label(shown, 500)
     if status.is_refused:
         return Check(what, "failed", wrong, CORRECT)

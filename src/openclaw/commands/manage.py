@@ -62,7 +62,7 @@ async def connect(context: Context, parsed: Parsed) -> int:
         try:
             status = await _try(context, parsed, engine, name, spec.id)
             if status.state == "failed":
-                raise UsageError(f"{name} was not added: {status.reason}")
+                raise UsageError(f"{name} was not added: {status.told}")
         except BaseException:
             # It can never work, or the person did not sign in after all: the file is as it was before.
             await _change(context, engine, addition.undo)

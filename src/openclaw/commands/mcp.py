@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from openclaw.commands.arguments import prompt_arguments
 from openclaw.commands.dispatch import Context
-from openclaw.commands.notices import say
+from openclaw.commands.notices import prefix_on, say
 from openclaw.commands.parse import Parsed
 from openclaw.commands.references import permit, read_from
 from openclaw.commands.render import (
@@ -30,6 +30,7 @@ from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.prompts import PROMPT_TOOL, get_prompt, list_prompts
+from openclaw.mcp.remedies import SHELL, CommandPrefix
 from openclaw.mcp.resources import READ_TOOL, list_resources, list_templates
 from openclaw.mcp.server.server import Server
 from openclaw.mcp.status import ServerStatus
@@ -82,7 +83,7 @@ def status_json(status: ServerStatus) -> dict[str, Any]:
     document: dict[str, Any] = {
         "name": status.name,
         "state": status.state,
-        "reason": status.reason,
+        "reason": status.told,
         "transport": status.transport,
         "target": status.target,
         "revision": status.revision,
@@ -140,11 +141,15 @@ async def tools(context: Context, parsed: Parsed) -> int:
             for entry in found
         ]
         about = [one for one in manager.status(agent) if not name or one.name == name]
+        prefix = prefix_on(context.surface)
         # One that made room for others was listed before it did.
         listed = {one.spec.name for one in asked if one.was_listed and one.status().state == "stopped"}
-        troubled = [said for one in about if one.name not in listed and (said := _unlisted(one))]
+        troubled = [said for one in about if one.name not in listed and (said := _unlisted(one, prefix))]
         lacking = [
-            f"MCP server '{one.name}': {said}" for one in about for said in (left_out(one), held_back(one)) if said
+            f"MCP server '{one.name}': {said}"
+            for one in about
+            for said in (left_out(one), held_back(one, prefix))
+            if said
         ]
     if parsed.flag("json"):
         context.console.data(rows)
@@ -154,15 +159,15 @@ async def tools(context: Context, parsed: Parsed) -> int:
             [(r["name"], r["server"], clean_label(r["description"], _DESCRIPTION)) for r in rows],
         )
     for said in (*troubled, *lacking):
-        say(context.console, said, context.surface)
+        say(context.console, said)
     # Exit 1 when no server listed tools, or the one asked about did not.
     return 1 if troubled and (not rows or name) else 0
 
 
-def _unlisted(status: ServerStatus) -> str:
+def _unlisted(status: ServerStatus, prefix: CommandPrefix = SHELL) -> str:
     """Why a server did not list its tools; empty when it did, or is switched off."""
     if status.state in ("ready", "disabled") or trouble(status):
-        return trouble(status)
+        return trouble(status, prefix)
     return f"MCP server '{status.name}' is {status.state}."
 
 

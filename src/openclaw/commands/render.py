@@ -12,11 +12,12 @@ import msgspec
 
 from openclaw.commands.console import Console, duration
 from openclaw.errors import OpenClawError, ProtocolError
+from openclaw.mcp.remedies import command
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.definition import is_null
 from openclaw.mcp.tools.pins import Change
 from openclaw.mcp.tools.results import CallResult, Content, ResourceContents
-from openclaw.mcp.wording import MAX_LABEL, command, held_back, named
+from openclaw.mcp.wording import MAX_LABEL, held_back, named
 from openclaw.media import RESULT_ITEM_BYTES, MediaStore, decode_base64, shown_size
 from openclaw.protocol.jsonrpc import parse
 from openclaw.security.external import clean_label, clean_terminal
@@ -128,7 +129,7 @@ def _milliseconds(seconds: float) -> str:
 
 
 def _last_error(status: ServerStatus) -> str:
-    if status.last_error_ago is None or status.last_error == status.reason:
+    if status.last_error_ago is None or status.last_error == status.told:
         # What is wrong now is told with the state.
         return ""
     return f"{duration(status.last_error_ago)} ago: {status.last_error}"

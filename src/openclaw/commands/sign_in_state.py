@@ -49,7 +49,7 @@ async def _with(engine: Engine, status: ServerStatus, spec: ServerSpec | None) -
     try:
         stands = await engine.credentials.status(spec)
     except OpenClawError as error:
-        failed = replace(status, auth="oauth", state="failed", reason=str(error), tools=0)
+        failed = replace(status, auth="oauth", state="failed", reason=str(error), remedy="", tools=0)
         return replace(status, auth="oauth") if status.state == "ready" else failed
     if stands.state == "none":
         return status

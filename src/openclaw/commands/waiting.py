@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Surface
-from openclaw.commands.notices import say
+from openclaw.commands.notices import prefix_on, say
 from openclaw.errors import OpenClawError
 from openclaw.event_hub import Event
 from openclaw.mcp.events import Awaited, LeftOut
@@ -68,7 +68,7 @@ async def told_of_waiting(
             server = event.value.server
             named.add(server)
             owner = next((one.owner for one in manager.status(agent) if one.name == server), "")
-            say(console, going_on_without(server, event.value.reason, owner), surface)
+            say(console, going_on_without(server, event.value.reason, owner, prefix_on(surface)))
 
     def tell_awaited(event: Event[Awaited]) -> None:
         nonlocal pressed

@@ -27,6 +27,7 @@ from openclaw.mcp.limiter import Limiter
 from openclaw.mcp.pool import ServerPool
 from openclaw.mcp.readiness import Readiness, named_in
 from openclaw.mcp.reconcile import is_wanted, shared_spec
+from openclaw.mcp.remedies import command
 from openclaw.mcp.server.connection import Limiters
 from openclaw.mcp.server.log import StderrLog
 from openclaw.mcp.server.server import Server, ServerDependencies
@@ -34,7 +35,7 @@ from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.registry import Difference, ToolEntry
 from openclaw.mcp.tools.results import CallResult
 from openclaw.mcp.view import View
-from openclaw.mcp.wording import CORRECT, command, not_started
+from openclaw.mcp.wording import CORRECT, not_started
 from openclaw.media import MediaStore
 from openclaw.tool import Absence, Tool
 from openclaw.wildcard import matches

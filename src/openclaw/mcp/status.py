@@ -10,8 +10,9 @@ from typing import Literal
 import msgspec
 
 from openclaw.config.servers import ServerSpec
+from openclaw.mcp.remedies import SHELL, CommandPrefix, with_remedy
 from openclaw.mcp.tools.pins import Change, Upgrade
-from openclaw.protocol.lifecycle import State
+from openclaw.protocol.lifecycle import Remedy, State
 from openclaw.redact import MASK, redact, tells_secret
 
 Auth = Literal["none", "api-key", "headers", "oauth"]
@@ -25,6 +26,7 @@ class ServerStatus(msgspec.Struct, frozen=True):
 
     `unusable` are tools the server lists in a way that cannot be offered, by the names they would have. `mcp_session_id` is a short hash.
     Latencies are seconds, of the calls that were answered lately. `last_error` stays when the server is well again.
+    `reason` says what is wrong, and `remedy` which command takes a person further; `told` is both.
     `note` is what the agent is told beside the state, in words of ours.
     `is_refused`: the check of the config refuses its entry, so that it is not started; `reason` is what is wrong there.
     `auth_expires_at` (seconds since the epoch) and `auth_renews` are of a sign-in; the engine leaves them to whoever keeps tokens.
@@ -61,16 +63,34 @@ class ServerStatus(msgspec.Struct, frozen=True):
     auth_expires_at: float | None = None
     auth_renews: bool = False
     is_refused: bool = False
+    remedy: Remedy = ""
+
+    @property
+    def told(self) -> str:
+        """What is wrong and what to do about it, as far as the reason is known to have a remedy."""
+        return self.told_for(SHELL)
+
+    def told_for(self, prefix: CommandPrefix) -> str:
+        """The same with its command as it is typed there."""
+        return with_remedy(self.reason, self.remedy, self.name, self.owner, prefix=prefix)
 
     @property
     def shown(self) -> str:
         """The state in a list for people."""
+        return self._shown(self.told)
+
+    @property
+    def shown_without_remedy(self) -> str:
+        """The same, for who names the command beside it."""
+        return self._shown(self.reason)
+
+    def _shown(self, said: str) -> str:
         if self.is_refused:
-            return f"not started ({self.reason})"
+            return f"not started ({said})"
         if self.state == "ready":
             up = "Connected" if self.pid is None else f"Running (PID {self.pid})"
-            return f"{up}. {self.reason}" if self.reason else up
-        return f"{self.state} ({self.reason})" if self.reason else self.state
+            return f"{up}. {said}" if said else up
+        return f"{self.state} ({said})" if said else self.state
 
     @property
     def word(self) -> str:

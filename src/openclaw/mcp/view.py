@@ -25,7 +25,7 @@ from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.tools.bridge import is_heavy, result_of, tool_of, unavailable
 from openclaw.mcp.tools.registry import Difference, Registry, ToolEntry, Toolset, together
 from openclaw.mcp.tools.results import CallResult
-from openclaw.mcp.wording import absence, trouble, where_to_look
+from openclaw.mcp.wording import absence, trouble
 from openclaw.media import MediaStore
 from openclaw.schema import Checker
 from openclaw.tool import Absence, Invocation, Tool, ToolResult
@@ -200,8 +200,6 @@ class View:
         shown = server.status()
         return structs.replace(
             shown,
-            # Who shares it does not know whose it is, and a command about it names the agent.
-            reason=shown.reason.replace(where_to_look(server.spec), where_to_look(spec)),
             tools=len(self.registry.entries(spec.name)),
             unusable=tuple(self.registry.base(spec.name, tool) for tool in server.unusable_tools),
             owner=spec.owner,

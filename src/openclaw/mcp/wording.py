@@ -4,10 +4,10 @@ One fact has one wording, wherever it is said. Pure, but for the log.
 """
 
 import logging
-import shlex
 from collections.abc import Sequence
 
 from openclaw.config.servers import ServerSpec
+from openclaw.mcp.remedies import SHELL, CommandPrefix, command, with_remedy
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.pins import Change, Upgrade
 from openclaw.protocol.lifecycle import TELL_AFTER_ATTEMPTS, Event, Status
@@ -22,8 +22,9 @@ MAX_LABEL = 128
 CORRECT = "Correct it, then check it with `openclaw config validate`."
 
 
-def report(name: str, before: Status, now: Status, event: Event) -> None:
+def report(spec: ServerSpec, before: Status, now: Status, event: Event) -> None:
     """Write one step of a server's lifecycle to the log."""
+    name, why = spec.name, with_remedy(event.reason, event.remedy, spec.name, spec.owner)
     match now.state:
         case "ready":
             _log.info("MCP server '%s' is ready.", name)
@@ -34,38 +35,32 @@ def report(name: str, before: Status, now: Status, event: Event) -> None:
             if now.state == "unreachable":
                 what = "is unreachable"
             delay = round((now.delay or 0) * 1000)
-            _log.warning(
-                "MCP server '%s' %s, %s in %dms (attempt %d): %s", name, what, verb, delay, now.attempts, event.reason
-            )
+            _log.warning("MCP server '%s' %s, %s in %dms (attempt %d): %s", name, what, verb, delay, now.attempts, why)
         case "failed" if event.name == "lost":
-            _log.error("MCP server '%s' crashed and max restarts exceeded: %s", name, event.reason)
+            _log.error("MCP server '%s' crashed and max restarts exceeded: %s", name, why)
         case "failed":
-            _log.error("MCP server '%s' failed to start: %s", name, event.reason)
+            _log.error("MCP server '%s' failed to start: %s", name, why)
         case "needs-auth":
-            _log.warning("MCP server '%s' needs a sign-in: %s", name, event.reason)
+            _log.warning("MCP server '%s' needs a sign-in: %s", name, why)
         case "stopped":
-            _log.info("MCP server '%s' stopped%s", name, f" ({event.reason})." if event.reason else ".")
+            _log.info("MCP server '%s' stopped%s", name, f" ({why})." if why else ".")
         case "starting" if event.name == "restart":
             _log.info("MCP server '%s' is being restarted.", name)
         case _:
             _log.debug("MCP server '%s' is %s.", name, now.state)
 
 
-def where_to_look(spec: ServerSpec) -> str:
-    """The next step when a program of ours is gone: it mostly said why. Empty for a remote server, whose words do not reach us."""
-    return f"`{command('logs', spec.name, spec.owner)}` shows what it wrote." if spec.command else ""
-
-
-def refusal(name: str, status: Status, next_attempt: float | None, *, tried: bool) -> str:
+def refusal(spec: ServerSpec, status: Status, next_attempt: float | None, *, tried: bool) -> str:
     """Why a call cannot be made; empty when a connection may come. `tried` says that an attempt made for the call has failed."""
+    name, why = spec.name, with_remedy(status.reason, status.remedy, spec.name, spec.owner)
     match status.state:
         case "needs-auth":
-            return f"MCP server '{name}' needs a sign-in. {status.reason}"
+            return f"MCP server '{name}' needs a sign-in. {why}"
         case "failed":
-            return f"MCP server '{name}' has failed: {_sentence(status.reason)} {_again(name)}"
+            return f"MCP server '{name}' has failed: {_sentence(why)} {_again(name)}"
     if not tried:
         return ""
-    return _sentence(f"MCP server '{name}' is not available: {status.reason}") + _when(next_attempt)
+    return _sentence(f"MCP server '{name}' is not available: {why}") + _when(next_attempt)
 
 
 STILL_STARTING = "it is still starting"
@@ -101,12 +96,12 @@ def absence(status: ServerStatus) -> str:
     if status.state == "ready":
         return trouble(status)
     said = f"MCP server '{status.name}' {_state_words(status)}"
-    return _sentence(f"{said}: {status.reason}" if status.reason else said) + _when(status.next_attempt)
+    return _sentence(f"{said}: {status.told}" if status.reason else said) + _when(status.next_attempt)
 
 
-def trouble(status: ServerStatus) -> str:
-    """What is wrong with a server, in one sentence that names it; empty when nothing is."""
-    name, reason = status.name, status.reason
+def trouble(status: ServerStatus, prefix: CommandPrefix = SHELL) -> str:
+    """What is wrong with a server, in one sentence that names it; empty when nothing is. `prefix` is how its commands begin."""
+    name, reason = status.name, status.told_for(prefix)
     if status.is_refused:
         return not_started(name, reason, status.where)
     if not reason or status.state == "disabled":
@@ -119,12 +114,11 @@ def trouble(status: ServerStatus) -> str:
     return _sentence(f"MCP server '{name}' {_state_words(status)}: {reason}")
 
 
-def next_step(status: ServerStatus) -> str:
+def next_step(status: ServerStatus, prefix: CommandPrefix = SHELL) -> str:
     """What a person can do about that, with the command; empty when what is wrong says so already, or nothing is."""
-    said = trouble(status)
     if status.is_refused:
         return CORRECT
-    return "" if not said or "`openclaw " in said else _again(status.name, status.owner)
+    return "" if not trouble(status) or status.remedy else _again(status.name, status.owner, prefix)
 
 
 def not_started(name: str, fault: str, where: str = "") -> str:
@@ -134,37 +128,27 @@ def not_started(name: str, fault: str, where: str = "") -> str:
     return _sentence(f"MCP server '{name}' is not started: {fault.rstrip('.')}{place}")
 
 
-def going_on_without(name: str, reason: str, owner: str = "") -> str:
+def going_on_without(name: str, reason: str, owner: str = "", prefix: CommandPrefix = SHELL) -> str:
     """What a person is told when a turn goes on without a server that did not come up in time."""
     said = f"Without {name}: {reason}."
     # It comes by itself, and the next turn has it.
-    return said if reason == STILL_STARTING else f"{said} {_again(name, owner)}"
+    return said if reason == STILL_STARTING else f"{said} {_again(name, owner, prefix)}"
 
 
-def command(word: str, server: str, owner: str = "") -> str:
-    """What a person types about one server; `owner` is the agent that alone has it."""
-    return f"openclaw mcp {word} {shlex.quote(server)}" + (f" --agent {shlex.quote(owner)}" if owner else "")
-
-
-def in_chat(text: str) -> str:
-    """The same with its commands as they are typed in a conversation."""
-    return text.replace("openclaw mcp ", "/mcp ")
-
-
-def trust_command(server: str, owner: str = "") -> str:
+def trust_command(server: str, owner: str = "", prefix: CommandPrefix = SHELL) -> str:
     """What a person runs to see how a server's tools changed, and to accept that."""
-    return command("trust", server, owner)
+    return command("trust", server, owner, prefix=prefix)
 
 
-def held_back(status: ServerStatus) -> str:
+def held_back(status: ServerStatus, prefix: CommandPrefix = SHELL) -> str:
     """What changed since its tools were accepted, and the one command that shows and accepts it; empty when nothing did."""
     said = changed_tools(status.changes, status.upgrade)
-    return f"{said}; see and accept it: {trust_command(status.name, status.owner)}" if said else ""
+    return f"{said}; see and accept it: {trust_command(status.name, status.owner, prefix)}" if said else ""
 
 
-def held_back_by(status: ServerStatus) -> str:
+def held_back_by(status: ServerStatus, prefix: CommandPrefix = SHELL) -> str:
     """The same with the name of the server."""
-    said = held_back(status)
+    said = held_back(status, prefix)
     return f"MCP server '{status.name}': {said}" if said else ""
 
 
@@ -202,8 +186,8 @@ def _state_words(status: ServerStatus) -> str:
             return f"is {state}"
 
 
-def _again(name: str, owner: str = "") -> str:
-    return f"`{command('refresh', name, owner)}` tries it again."
+def _again(name: str, owner: str = "", prefix: CommandPrefix = SHELL) -> str:
+    return f"`{command('refresh', name, owner, prefix=prefix)}` tries it again."
 
 
 def _tools(names: Sequence[str]) -> str:

@@ -29,6 +29,9 @@ EventName = Literal[
 # connect, disconnect; wait: send `due` after `delay`; watch: send `healthy` after `delay`; tell: the agent should know.
 Action = Literal["connect", "disconnect", "wait", "watch", "tell"]
 
+# The command of `openclaw mcp` that takes a person further: what a program wrote before it ended, a sign-in; empty when there is none.
+Remedy = Literal["", "logs", "auth"]
+
 # A crash is often a passing one; past half a minute a person is quicker than a timer.
 RESTART_DELAYS = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 # A remote server may be away for a night; once a minute costs nobody anything.
@@ -52,6 +55,7 @@ class RestartPolicy(msgspec.Struct, frozen=True):
 class Event(msgspec.Struct, frozen=True):
     name: EventName
     reason: str = ""
+    remedy: Remedy = ""
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -65,6 +69,8 @@ class Status(msgspec.Struct, frozen=True):
     counted: bool = True
     delay: float | None = None
     actions: tuple[Action, ...] = ()
+    # What a person can do about the reason.
+    remedy: Remedy = ""
 
 
 Guard = Callable[[RestartPolicy, Status], bool]
@@ -126,7 +132,7 @@ def step(policy: RestartPolicy, status: Status, event: Event, *, jitter: float =
     for row in TABLE:
         if row.event == event.name and status.state in row.states and (row.guard is None or row.guard(policy, status)):
             return _enter(row, status, event, jitter)
-    return Status(status.state, status.reason, status.attempts, status.counted)
+    return Status(status.state, status.reason, status.attempts, status.counted, remedy=status.remedy)
 
 
 def _enter(row: Row, status: Status, event: Event, jitter: float) -> Status:
@@ -139,20 +145,20 @@ def _enter(row: Row, status: Status, event: Event, jitter: float) -> Status:
             return Status("ready")
         case "call":
             # Failures go on counting from where they were, and this attempt is none of them.
-            return Status("starting", event.reason, status.attempts, False, None, row.actions)
+            return Status("starting", event.reason, status.attempts, False, None, row.actions, event.remedy)
         case "due":
-            return Status("starting", status.reason, status.attempts, True, None, row.actions)
+            return Status("starting", status.reason, status.attempts, True, None, row.actions, status.remedy)
         case _:
-            return Status(row.target, event.reason, 0, True, None, row.actions)
+            return Status(row.target, event.reason, 0, True, None, row.actions, event.remedy)
 
 
 def _lost(row: Row, status: Status, event: Event, jitter: float) -> Status:
     attempts = _counted(status)
     if row.target == "failed":
-        return Status("failed", event.reason, attempts, True, None, row.actions)
+        return Status("failed", event.reason, attempts, True, None, row.actions, event.remedy)
     delays = RESTART_DELAYS if row.target == "restarting" else UNREACHABLE_DELAYS
     # An attempt made for a call may fail before anything counted.
     base = delays[min(max(attempts, 1), len(delays)) - 1]
     tell = status.counted and attempts == TELL_AFTER_ATTEMPTS
     actions = (*row.actions, "tell") if tell else row.actions
-    return Status(row.target, event.reason, attempts, True, base * (1 + JITTER * jitter), actions)
+    return Status(row.target, event.reason, attempts, True, base * (1 + JITTER * jitter), actions, event.remedy)

@@ -5,12 +5,14 @@ from msgspec.structs import replace
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, OpenClawError
+from openclaw.mcp.remedies import CHAT, with_remedy
 from openclaw.mcp.server.connection import event_of
 from openclaw.mcp.status import ServerStatus, ShownState
 from openclaw.mcp.wording import CORRECT, absence, next_step, refusal, trouble
 from openclaw.protocol.lifecycle import Event, Status
 
 AGAIN = "`openclaw mcp refresh x` tries it again."
+X = ServerSpec("x", command="x")
 LOCAL = ServerSpec("my notes", command="notes")
 REMOTE = ServerSpec("notes", transport="streamable-http", url="https://notes.example/mcp")
 
@@ -19,8 +21,11 @@ REMOTE = ServerSpec("notes", transport="streamable-http", url="https://notes.exa
     "error", [ConnectError("The server exited with code 1."), LinkLostError("The server exited with code 1.")]
 )
 def test_the_end_of_a_program_names_the_command_that_shows_what_it_wrote(error: OpenClawError) -> None:
-    look = "`openclaw mcp logs 'my notes'` shows what it wrote."
-    assert event_of(error, LOCAL) == Event("lost", f"The server exited with code 1. {look}")
+    event = event_of(error, LOCAL)
+    assert event == Event("lost", "The server exited with code 1.", "logs")
+    assert with_remedy(event.reason, event.remedy, LOCAL.name) == (
+        "The server exited with code 1. `openclaw mcp logs 'my notes'` shows what it wrote."
+    )
 
 
 def test_a_better_hint_stands_alone() -> None:
@@ -30,8 +35,11 @@ def test_a_better_hint_stands_alone() -> None:
 
 def test_a_server_of_one_agent_that_wants_a_sign_in_names_the_whole_command() -> None:
     spec = replace(REMOTE, name="my notes", owner="writer")
-    told = "The server wants a sign-in. Run `openclaw mcp auth 'my notes' --agent writer`."
-    assert event_of(HttpStatusError(401, "Unauthorized"), spec) == Event("sign-in", told)
+    event = event_of(HttpStatusError(401, "Unauthorized"), spec)
+    assert event == Event("sign-in", "The server wants a sign-in.", "auth")
+    assert with_remedy(event.reason, event.remedy, spec.name, spec.owner) == (
+        "The server wants a sign-in. Run `openclaw mcp auth 'my notes' --agent writer`."
+    )
 
 
 def test_a_remote_server_wrote_nothing_that_could_be_shown() -> None:
@@ -57,10 +65,10 @@ def test_missing_tools_are_explained_in_whole_sentences(
 
 def test_a_refused_call_is_explained_in_whole_sentences() -> None:
     away = Status("unreachable", "Is it on?")
-    assert refusal("x", away, 1.2, tried=True) == (
+    assert refusal(X, away, 1.2, tried=True) == (
         "MCP server 'x' is not available: Is it on? The next attempt is in 1 s."
     )
-    assert refusal("x", Status("failed", "Is it on?"), None, tried=False) == (
+    assert refusal(X, Status("failed", "Is it on?"), None, tried=False) == (
         "MCP server 'x' has failed: Is it on? `openclaw mcp refresh x` tries it again."
     )
 
@@ -79,12 +87,12 @@ OWN = ServerStatus("my own", "unreachable", "Is it on?", owner="b")
         (ServerStatus("x", "disabled"), "", ""),
         (ServerStatus("x", "starting", "It exited"), "MCP server 'x' is down: It exited.", AGAIN),
         (
-            ServerStatus("x", "restarting", "Look: `openclaw mcp logs x`."),
-            "MCP server 'x' is down: Look: `openclaw mcp logs x`.",
+            ServerStatus("x", "restarting", "It exited.", remedy="logs"),
+            "MCP server 'x' is down: It exited. `openclaw mcp logs x` shows what it wrote.",
             "",
         ),
         (ServerStatus("x", "ready", "Its tools are odd"), "MCP server 'x' is up, but its tools are odd.", AGAIN),
-        (ServerStatus("x", "needs-auth", "Run `openclaw mcp auth x`."), "Run `openclaw mcp auth x`.", ""),
+        (ServerStatus("x", "needs-auth", "Sign in.", remedy="auth"), "Sign in. Run `openclaw mcp auth x`.", ""),
         (
             OWN,
             "MCP server 'my own' is unreachable: Is it on?",
@@ -96,3 +104,9 @@ OWN = ServerStatus("my own", "unreachable", "Is it on?", owner="b")
 )
 def test_what_is_wrong_comes_with_one_thing_to_do(status: ServerStatus, said: str, step: str) -> None:
     assert (trouble(status), next_step(status)) == (said, step)
+
+
+def test_in_a_conversation_commands_are_named_as_they_are_typed_there() -> None:
+    status = ServerStatus("x", "needs-auth", "Sign in.", remedy="auth", owner="b")
+    assert trouble(status, CHAT) == "Sign in. Run `/mcp auth x --agent b`."
+    assert next_step(OWN, CHAT) == "`/mcp refresh 'my own' --agent b` tries it again."

@@ -28,6 +28,7 @@ from openclaw.errors import (
     SignInNeededError,
 )
 from openclaw.mcp.client import Client
+from openclaw.mcp.remedies import remedy_sentence
 from openclaw.mcp.resources import run_utility
 from openclaw.mcp.server.log import Progress, ServerLog
 from openclaw.mcp.server.state import ServerState, UnavailableError
@@ -35,7 +36,6 @@ from openclaw.mcp.tools.catalog import Catalog
 from openclaw.mcp.tools.definition import is_null
 from openclaw.mcp.tools.output import checked_by_program, is_large, output_fault
 from openclaw.mcp.tools.results import CallResult
-from openclaw.mcp.wording import where_to_look
 from openclaw.protocol.eras import HEADER_MISMATCH
 from openclaw.tool import Invocation, OwnWords
 
@@ -195,7 +195,8 @@ class _Call(msgspec.Struct, eq=False):
         except LinkLostError as error:
             if error.maybe_sent:
                 server.request_failed(error)
-                sentences = " ".join(filter(None, (error.message, where_to_look(server.spec), _MAYBE)))
+                look = remedy_sentence("logs" if server.spec.command else "", server.spec.name, server.spec.owner)
+                sentences = " ".join(filter(None, (error.message, look, _MAYBE)))
                 # How a program ended is said in our words; why a connection did, perhaps in those of the other side.
                 return CallResult.failed(OwnWords(sentences) if server.spec.command else sentences)
             if not again:

@@ -39,7 +39,6 @@ from openclaw.mcp.server.log import ServerLog
 from openclaw.mcp.server.state import ServerState
 from openclaw.mcp.status import auth_of
 from openclaw.mcp.tools.catalog import Catalog, Learned
-from openclaw.mcp.wording import command, where_to_look
 from openclaw.protocol.jsonrpc import parse
 from openclaw.protocol.lifecycle import Event
 from openclaw.redact import redact
@@ -121,11 +120,11 @@ def event_of(error: OpenClawError, spec: ServerSpec) -> Event:
     reason = clean_label(redact(told), MAX_REASON)
     match error:
         case SignInNeededError():
-            return Event("sign-in", reason)
+            return Event("sign-in", clean_label(redact(error.message), MAX_REASON), "auth")
         case HttpStatusError(status=401) if auth_of(spec) == "headers":
             return Event("broken", "The server refused the configured Authorization header.")
         case HttpStatusError(status=401):
-            return Event("sign-in", f"The server wants a sign-in. Run `{command('auth', spec.name, spec.owner)}`.")
+            return Event("sign-in", "The server wants a sign-in.", "auth")
         case HttpStatusError(status=403):
             return Event("broken", reason)
         case SecretError(passing=True):
@@ -133,7 +132,8 @@ def event_of(error: OpenClawError, spec: ServerSpec) -> Event:
         case AuthError() | SecretError() | ProcessError() | AddressError() | ConfigError() | UsageError():
             return Event("broken", reason)
         case LinkLostError() | OpenClawError(hint=""):
-            return Event("lost", f"{reason} {where_to_look(spec)}".rstrip())
+            # A program of ours mostly said why; the words of a remote server do not reach us.
+            return Event("lost", reason, "logs" if spec.command else "")
         case _:
             return Event("lost", reason)
 

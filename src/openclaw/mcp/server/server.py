@@ -31,6 +31,7 @@ from openclaw.mcp.cache import Cache
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.events import DefinitionsChanged, EngineEvent, StateChanged
+from openclaw.mcp.remedies import with_remedy
 from openclaw.mcp.resources import InjectedResources
 from openclaw.mcp.server.calls import Calls
 from openclaw.mcp.server.connection import (
@@ -525,10 +526,11 @@ class Server:
         if event is self._failed_attempt:
             state.attempt_failed()
         if event.name in _FAILURES and event.reason:
-            state.failed(event.reason, self._loop.time())
+            why = with_remedy(event.reason, event.remedy, self.spec.name, self.spec.owner)
+            state.failed(why, self._loop.time())
         if not state.enter(after, event):
             return ()
-        report(self.spec.name, before, after, event)
+        report(self.spec, before, after, event)
         self._tell_state(tell="tell" in after.actions)
         return after.actions
 
@@ -585,7 +587,7 @@ class Server:
 
     def _tell_state(self, *, tell: bool) -> None:
         shown = self.status()
-        self._dependencies.emit(StateChanged(shown.name, shown.state, shown.reason, shown.next_attempt, tell))
+        self._dependencies.emit(StateChanged(shown.name, shown.state, shown.told, shown.next_attempt, tell))
         self._dependencies.tools_changed(self)
 
 

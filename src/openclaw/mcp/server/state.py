@@ -17,7 +17,7 @@ from openclaw.mcp.limiter import Limiter
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.tools.catalog import Catalog
 from openclaw.mcp.wording import at_limit, away_for_long, late, refusal
-from openclaw.protocol.lifecycle import Event, State, Status
+from openclaw.protocol.lifecycle import Event, Remedy, State, Status
 from openclaw.redact import redact
 from openclaw.security.external import clean_label
 
@@ -272,7 +272,7 @@ class ServerState:
             return at_limit(name)
         if self.is_late and (tried or self.is_fetching):
             return f"MCP server '{name}' is not available: {late(self._spec.connect_timeout)}."
-        return refusal(name, self.lifecycle, self.next_attempt, tried=tried)
+        return refusal(self._spec, self.lifecycle, self.next_attempt, tried=tried)
 
     def status(self) -> ServerStatus:
         """All of it, to be shown. Whoever knows the agent fills in its tools, its owner and where it is configured."""
@@ -305,6 +305,7 @@ class ServerState:
             last_error=self._error,
             last_error_ago=now - self._error_at if self._error else None,
             note=self._note(),
+            remedy=self._remedy(),
         )
 
     def _reason(self) -> str:
@@ -316,6 +317,10 @@ class ServerState:
         if self._catalog.is_overdue and self.name in ("starting", "stopped"):
             return self.lifecycle.reason or late(self._spec.connect_timeout)
         return self.lifecycle.reason
+
+    def _remedy(self) -> Remedy:
+        """What to do about the reason, when that is one of the lifecycle's."""
+        return "" if self.waits_for_slot or self.name == "ready" else self.lifecycle.remedy
 
     def _note(self) -> str:
         if self.name == "ready":

@@ -1,0 +1,36 @@
+"""What a person types about a server: the commands that every sentence about one names.
+
+Owns how such a command is written, in a shell and in a conversation. Decides nothing: which command takes a person further is a value
+that comes with what happened (`Remedy` in protocol/lifecycle.py), and wording.py makes the sentences around it.
+"""
+
+import shlex
+from typing import Literal
+
+from openclaw.protocol.lifecycle import Remedy
+
+# How a command begins where it is typed.
+CommandPrefix = Literal["openclaw mcp", "/mcp"]
+SHELL: CommandPrefix = "openclaw mcp"
+CHAT: CommandPrefix = "/mcp"
+
+
+def command(word: str, server: str, owner: str = "", *, prefix: CommandPrefix = SHELL) -> str:
+    """What a person types about one server; `owner` is the agent that alone has it."""
+    return f"{prefix} {word} {shlex.quote(server)}" + (f" --agent {shlex.quote(owner)}" if owner else "")
+
+
+def with_remedy(reason: str, remedy: Remedy, server: str, owner: str = "", *, prefix: CommandPrefix = SHELL) -> str:
+    """What is wrong with a server, and the next step behind it when there is one."""
+    return f"{reason} {remedy_sentence(remedy, server, owner, prefix=prefix)}".rstrip()
+
+
+def remedy_sentence(remedy: Remedy, server: str, owner: str = "", *, prefix: CommandPrefix = SHELL) -> str:
+    """The next step in one sentence; empty when there is none but to try again."""
+    match remedy:
+        case "logs":
+            return f"`{command('logs', server, owner, prefix=prefix)}` shows what it wrote."
+        case "auth":
+            return f"Run `{command('auth', server, owner, prefix=prefix)}`."
+        case "":
+            return ""
