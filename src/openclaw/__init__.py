@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from openclaw.config.paths import Paths as Paths
     from openclaw.content import Text as Text
     from openclaw.conversation import Conversation as Conversation
+    from openclaw.conversation import Question as Question
     from openclaw.errors import ConfigError as ConfigError
     from openclaw.errors import OpenClawError as OpenClawError
     from openclaw.reply import Reply as Reply
@@ -35,6 +36,7 @@ __all__ = [
     "Invocation",
     "OpenClawError",
     "Paths",
+    "Question",
     "Reply",
     "RunEnd",
     "Text",
@@ -56,6 +58,7 @@ _MODULE_OF = {
     "Paths": "openclaw.config.paths",
     "Text": "openclaw.content",
     "Conversation": "openclaw.conversation",
+    "Question": "openclaw.conversation",
     "ConfigError": "openclaw.errors",
     "OpenClawError": "openclaw.errors",
     "Reply": "openclaw.reply",

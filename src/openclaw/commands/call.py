@@ -115,7 +115,7 @@ class _Caller:
 
 
 class _SignIns:
-    """The Asker of a person who may have to sign in. `stack` ends what a sign-in begins."""
+    """The Asker of a person who may have to sign in, as `SignInPrompt` is. `stack` ends what a sign-in begins."""
 
     def __init__(self, context: Context, engine: Engine, agent: str, stack: AsyncExitStack) -> None:
         self._context = context
@@ -125,9 +125,12 @@ class _SignIns:
         self._prompt: Asker | None = None
 
     def can(self, kind: QuestionKind) -> bool:
-        return kind == "sign-in" and self._context.console.interactive
+        console = self._context.console
+        return console.interactive if kind == "sign-in" else console.asker.can(kind)
 
     async def ask(self, question: Question) -> Answer:
+        if question.kind != "sign-in":
+            return await self._context.console.asker.ask(question)
         if not self.can(question.kind):
             return NO_ANSWER
         if self._prompt is None:

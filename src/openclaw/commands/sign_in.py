@@ -89,7 +89,8 @@ async def _warn(context: Context, engine: Engine) -> None:
 
 
 class SignInPrompt:
-    """The Asker for sign-ins that calls turn out to need; an async context manager.
+    """The person at a terminal as an Asker who can also sign in, which calls turn out to need; an async context manager. Every other
+    question goes to the asker of the console.
 
     All calls that wait for one server are one sign-in. A person who does not sign in is not asked again for that server: the call
     ends with the command to run, and so do those after it. Nobody is asked where there is no terminal with a browser.
@@ -114,10 +115,13 @@ class SignInPrompt:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def can(self, kind: QuestionKind) -> bool:
-        return kind == "sign-in" and self._context.console.interactive
+        console = self._context.console
+        return console.interactive if kind == "sign-in" else console.asker.can(kind)
 
     async def ask(self, question: Question) -> Answer:
-        """Accepted when somebody signed in, or has since then."""
+        """A sign-in is accepted when somebody signed in, or has since then."""
+        if question.kind != "sign-in":
+            return await self._context.console.asker.ask(question)
         return Answer("accept") if self.can(question.kind) and await self._is_signed_in(question) else NO_ANSWER
 
     async def _is_signed_in(self, question: Question) -> bool:

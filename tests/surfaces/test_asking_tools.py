@@ -1,0 +1,159 @@
+"""A tool that asks the person during a turn: a real plugin, in a gateway and in the process of a command."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parts.gateways import PROGRAM, GatewayProcess, Home, gateway_process, home
+from parts.terminal import CONTROL_C, CONTROL_D, ENTER, Terminal
+
+PLUGIN = """
+from openclaw import Question, Text, Tool, ToolResult, parameters
+from openclaw.plugins import PluginHandle, ToolPlugin
+
+async def initialize(context):
+    async def forget(arguments, invocation):
+        asker = invocation.conversation.asker
+        can = [kind for kind in ("line", "approval", "form", "url") if asker.can(kind)]
+        context.log.warning("it asks")
+        first = await asker.ask(Question("approval", "Forget all notes?", options=("these", "all")))
+        second = await asker.ask(Question("approval", "Really?"))
+        context.log.warning("it heard %s %s", first.action, second.action)
+        return ToolResult((Text(f"{can} {first.action} {dict(first.content)} {second.action}"),))
+
+    tool = Tool("forget", "Forgets.", parameters({"type": "object"}), forget, timeout=None)
+    return PluginHandle(tools=[tool])
+
+plugin = ToolPlugin("Forgets", "Forgets.", initialize)
+"""
+ALL = "['line', 'approval', 'form', 'url']"
+FIRST = "Forget all notes?\r\n  1  these\r\n  2  all\r\nType a number or its words for yes, or no: "
+
+
+@contextmanager
+def asking_home(folder: Path) -> Iterator[Home]:
+    file = folder / "forget.py"
+    file.write_text(PLUGIN)
+    with home(folder) as place:
+        plugins = {"load": {"paths": [str(file)]}, "entries": {"forget": {}}}
+        turns: list[dict[str, Any]] = [
+            {"toolCalls": [{"name": "forget", "arguments": {}}]},
+            {"text": "It says: {result}"},
+        ]
+        place.save(place.script(*turns * 5), plugins=plugins)
+        yield place
+
+
+@contextmanager
+def gateway_that_asks(folder: Path) -> Iterator[GatewayProcess]:
+    with asking_home(folder) as place, gateway_process(place) as gateway:
+        yield gateway
+
+
+def at_a_terminal(place: Home, *words: str) -> Terminal:
+    # Asking where the cursor is needs a terminal that answers.
+    return Terminal([*PROGRAM, *words], cwd=place.state, env={**place.env, "PROMPT_TOOLKIT_NO_CPR": "1"})
+
+
+def answer_both(terminal: Terminal) -> None:
+    terminal.shows(FIRST)
+    terminal.type(f"2{ENTER}")
+    terminal.shows("Really?\r\nType yes or no: ")
+    terminal.type(f"no{ENTER}")
+
+
+def test_a_turn_in_the_gateway_asks_at_the_terminal_and_gets_the_answers(tmp_path: Path) -> None:
+    with gateway_that_asks(tmp_path) as gateway, at_a_terminal(gateway.home, "agent", "-m", "go") as terminal:
+        answer_both(terminal)
+        code, rest = terminal.ends()
+    assert (code, f"It says: {ALL} accept {{'option': 'all'}} decline" in rest.replace("\r\n", "")) == (0, True)
+
+
+def test_a_turn_of_this_process_asks_at_its_terminal(tmp_path: Path) -> None:
+    with asking_home(tmp_path) as place, at_a_terminal(place, "--local", "agent", "-m", "go") as terminal:
+        answer_both(terminal)
+        code, rest = terminal.ends()
+    assert (code, f"It says: {ALL} accept {{'option': 'all'}} decline" in rest.replace("\r\n", "")) == (0, True)
+
+
+@pytest.mark.parametrize("where", [(), ("--local",)])
+def test_a_chat_asks_and_goes_on(tmp_path: Path, where: tuple[str, ...]) -> None:
+    with gateway_that_asks(tmp_path) as gateway, at_a_terminal(gateway.home, "chat", *where) as terminal:
+        terminal.shows(">")
+        terminal.type(f"go{ENTER}")
+        answer_both(terminal)
+        terminal.shows("accept {'option': 'all'} decline")
+        terminal.shows(">")
+        terminal.type(f"go{ENTER}")
+        terminal.shows(FIRST)
+        terminal.type(CONTROL_C)
+        terminal.shows("(stopped)")
+        terminal.shows(">")
+        terminal.type(CONTROL_D)
+        assert terminal.ends()[0] == 0
+
+
+@pytest.mark.parametrize("where", [(), ("--local",)])
+@pytest.mark.parametrize("words", [("-m", "go"), ("-m", "go", "--json")])
+def test_in_a_pipe_nobody_is_asked(tmp_path: Path, where: tuple[str, ...], words: tuple[str, ...]) -> None:
+    with gateway_that_asks(tmp_path) as gateway:
+        run = gateway.home.run(*where, "agent", *words, input="1\nyes\n")
+    assert (run.returncode, "It says: [] cancel {} cancel" in run.stdout) == (0, True), run.stderr
+    assert "Forget all notes?" not in run.stdout + run.stderr
+
+
+def test_with_json_nobody_is_asked_at_a_terminal_either(tmp_path: Path) -> None:
+    with (
+        gateway_that_asks(tmp_path) as gateway,
+        at_a_terminal(gateway.home, "agent", "-m", "go", "--json") as terminal,
+    ):
+        code, shown = terminal.ends()
+    assert (code, "It says: [] cancel {} cancel" in shown, "Forget all notes?" in shown) == (0, True, False)
+
+
+def test_a_terminal_that_leaves_ends_the_turn_that_asks(tmp_path: Path) -> None:
+    with gateway_that_asks(tmp_path) as gateway:
+        with at_a_terminal(gateway.home, "agent", "-m", "go") as terminal:
+            terminal.shows(FIRST)
+        # The same session is free again: its next turn is the next of the script.
+        run = gateway.home.run("agent", "-m", "go")
+        assert (run.returncode, run.stdout.startswith("It says: ")) == (0, True), run.stderr
+        assert "it heard accept" not in gateway.said
+
+
+def test_ctrl_c_at_a_question_ends_the_turn_in_the_gateway(tmp_path: Path) -> None:
+    with gateway_that_asks(tmp_path) as gateway:
+        with at_a_terminal(gateway.home, "agent", "-m", "go") as terminal:
+            terminal.shows(FIRST)
+            terminal.type(CONTROL_C)
+            assert terminal.ends()[0] == 130
+        gateway.wait_until("it asks")
+        assert "it heard accept" not in gateway.said
+
+
+def test_an_order_is_carried_out_without_asking(tmp_path: Path) -> None:
+    with gateway_that_asks(tmp_path) as gateway:
+        run = gateway.home.run("order", input='{"message": "go"}')
+    assert (run.returncode, "It says: [] cancel {} cancel" in run.stdout) == (0, True), run.stderr
+
+
+def test_a_question_costs_the_stub_nothing_before_it_is_asked(tmp_path: Path) -> None:
+    """What shows a question is loaded with the first one."""
+    program = """
+import sys
+before = set(sys.modules)
+sys.argv = ["openclaw", "status"]
+from openclaw.__main__ import main
+main()
+print(*sorted(name for name in set(sys.modules) - before if name.startswith(("openclaw", "msgspec", "json"))))
+"""
+    with gateway_that_asks(tmp_path) as gateway:
+        run = subprocess.run(
+            [PROGRAM[0], "-I", "-c", program], env=gateway.home.env, capture_output=True, text=True, check=True
+        )
+    loaded = run.stdout.splitlines()[-1].split()
+    assert [name for name in loaded if "question" in name or name.startswith(("msgspec", "json"))] == []
