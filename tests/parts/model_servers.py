@@ -1,4 +1,4 @@
-"""Two local model servers, one per wire, that the vendors' own Python clients accept as real (tests/unit/models/test_model_servers.py).
+"""Two local model servers, one per wire, that the vendors' own Python clients accept as real (tests/unit/parts/test_model_servers.py).
 
 Each checks the key, the model, and the request, and refuses what its vendor refuses (`vendor_rules.py`). Answers come from a list; what
 was asked is recorded, and so is every refusal, in `refused`. A stream can be sent byte by byte, wait for an event, stay open, or be cut.

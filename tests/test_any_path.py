@@ -10,7 +10,7 @@ import pytest
 
 from parts.executable import python_program
 
-TESTS = Path(__file__).parent.parent
+TESTS = Path(__file__).parent
 # Spelled apart, so that this file is not one of them.
 BY_HAND = re.compile("#" + r"!\{sys\.executable")
 

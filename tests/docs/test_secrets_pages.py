@@ -10,7 +10,7 @@ from openclaw.secrets.inventory import references
 from openclaw.secrets.plaintext import plaintext_findings
 from openclaw.secrets.reference import PROVIDERS, parse_reference
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = (DOCS / "how-to" / "keep-secrets-out-of-config.md").read_text(encoding="utf-8")
 PAGE = (DOCS / "reference" / "secrets.md").read_text(encoding="utf-8")
 
