@@ -71,9 +71,11 @@ class Nobody:
 
 
 class ForeignSources:
-    """Where text came from that the model has read in this conversation and that neither the person nor we wrote: servers, hosts, files.
+    """Where text came from that the model has read in this conversation and that neither the person nor we wrote: `mcp:SERVER`,
+    `plugin:ID`, `web:HOST`, `file:NAME` of a result that was kept.
 
-    In the order they were first met. It only grows: what was read once may speak in every later call.
+    In the order they were first met. It only grows: what was read once may speak in every later call. A turn begins with those of the
+    session (`sessions/turn.py`), and `tools/invoke.py` adds that of each result.
     """
 
     def __init__(self, sources: Iterable[str] = ()) -> None:

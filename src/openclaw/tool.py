@@ -17,11 +17,16 @@ Kind = Literal["native", "plugin", "mcp"]
 
 
 class ToolResult(msgspec.Struct, frozen=True):
-    """What a call gave. `content` is for the model; `details` are for us, never for the model, dropped on compaction."""
+    """What a call gave. `content` is for the model; `details` are for us, never for the model, dropped on compaction.
+
+    `source` is where the content of a native tool's result came from, when neither the person nor we wrote it
+    (`conversation.ForeignSources`). What servers and plugins give is foreign whatever they say.
+    """
 
     content: tuple[Block, ...]
     is_error: bool = False
     details: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    source: str = ""
 
     @classmethod
     def error(cls, message: str, **details: Any) -> "ToolResult":

@@ -313,3 +313,42 @@ async def test_an_estimate_that_was_too_low_is_made_good_by_a_smaller_window(sto
     assert len(model.requests[0].messages) == 41
     assert len(model.requests[2].messages) < 30
     assert await here.remembered() == [*model.requests[2].messages, said("Fine.")]
+
+
+def foreign_to(seen: list[list[str]]) -> Tool:
+    """A tool of a server that notes what its conversation had read before it."""
+
+    async def look(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        seen.append([*invocation.conversation.foreign])
+        return ToolResult((Text("looked"),))
+
+    return tool("look", look, kind="mcp", origin="files")
+
+
+async def test_a_later_turn_knows_whose_text_was_read_before(store: Store, tmp_path: Path) -> None:
+    seen: list[list[str]] = []
+    look, there = ToolCall("1", "look", {}), ToolCall("2", "look", {})
+    model = Script([calls(look), says("One."), calls(there), says("Two.")])
+    here = desk(store, tmp_path, model, foreign_to(seen))
+
+    await here.say("Look.")
+    await here.say("Look again.")
+
+    assert seen == [[], ["mcp:files"]]
+
+
+async def test_a_summary_of_foreign_text_is_foreign_and_a_reset_ends_it(store: Store, tmp_path: Path) -> None:
+    seen: list[list[str]] = []
+    look, there, third = (ToolCall(number, "look", {}) for number in "123")
+    model = Script([calls(look), says("One."), calls(there), says("Two."), calls(third), says("Three.")])
+    here = desk(store, tmp_path, model, foreign_to(seen))
+
+    await here.say("Look.")
+    async with store.turn(KEY, "main") as turn:
+        turn.compact("They looked.")
+    await here.say("Look again.")
+    async with store.turn(KEY, "main") as turn:
+        turn.reset()
+    await here.say("Look afresh.")
+
+    assert seen == [[], ["mcp:files"], []]

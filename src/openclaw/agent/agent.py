@@ -117,7 +117,9 @@ class Agent(msgspec.Struct, frozen=True):
             known = min(patience, left())
             await asyncio.gather(*(source.settle(agent, known) for source in self.dependencies.sources))
             settled()
-            turn = _TurnHost(self, stored, message, self.system_prompt(), sink, self.settings.window)
+            for source in stored.foreign:
+                conversation.foreign.add(source)
+            turn = _TurnHost(self, conversation, stored, message, self.system_prompt(), sink, self.settings.window)
             outcome = await run(
                 RunRequest(
                     conversation,
@@ -173,6 +175,7 @@ class _TurnHost(msgspec.Struct):
     """What the loop calls back into during one turn."""
 
     agent: Agent
+    conversation: Conversation
     stored: Turn
     message: UserMessage
     system: str
@@ -209,6 +212,8 @@ class _TurnHost(msgspec.Struct):
     async def write(self, message: Message) -> None:
         self.begin()
         self.stored.append(message)
+        # With the result that came from there: none is read without it.
+        self.stored.note_foreign(self.conversation.foreign)
         await self.stored.commit()
 
     def begin(self) -> None:

@@ -44,7 +44,7 @@ from openclaw.gateway.responses import (
     unknown_response,
 )
 from openclaw.redact import redact
-from openclaw.sessions.event import Custom, history
+from openclaw.sessions.event import Custom, foreign_sources, history
 from openclaw.sessions.key import agent_of as owner_of
 from openclaw.sessions.key import new_key
 from openclaw.sessions.key import session_key as full_key
@@ -192,8 +192,10 @@ class ChatRoutes:
         if mark not in events:
             raise unknown_response(wanted.previous)
         copy = _new_session(agent)
+        said = events[: events.index(mark)]
         async with store.turn(copy.key, agent) as turn:
-            turn.append(*history(events[: events.index(mark)]))
+            turn.append(*history(said))
+            turn.note_foreign(foreign_sources(said))
         return copy
 
     async def _tell_history(self, session: SessionName, asked: CompletionRequest) -> None:

@@ -41,6 +41,9 @@ class Custom(msgspec.Struct, frozen=True, tag_field="type", tag="custom"):
     data: Any = None
 
 
+# The name of the note that says whose text the model has read.
+FOREIGN = "foreign"
+
 SessionEvent = Said | Shortened | Reset | Custom
 
 
@@ -151,6 +154,20 @@ def history(events: Iterable[SessionEvent]) -> list[Message]:
             case Custom():
                 pass
     return messages
+
+
+def foreign_sources(events: Iterable[SessionEvent]) -> list[str]:
+    """Whose text, besides the person's and ours, the model has read since the last reset, as was noted (`conversation.ForeignSources`)."""
+    sources: dict[str, None] = {}
+    for event in events:
+        match event:
+            case Custom(name=name, data=list() as noted) if name == FOREIGN:
+                sources.update(dict.fromkeys(source for source in noted if isinstance(source, str)))
+            case Reset():
+                sources.clear()
+            case _:
+                pass
+    return [*sources]
 
 
 def _open_data(event: SessionEvent) -> list[Any]:

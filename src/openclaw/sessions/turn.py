@@ -4,12 +4,23 @@ A Turn exists while its session is locked for it (`async with store.turn(…)`).
 and is durable when `commit` returns; leaving the block commits too, and leaving it by an exception drops what was not committed.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 from openclaw.content import Message
-from openclaw.sessions.event import Custom, Packed, Reset, Said, SessionEvent, Shortened, history, pack
+from openclaw.sessions.event import (
+    FOREIGN,
+    Custom,
+    Packed,
+    Reset,
+    Said,
+    SessionEvent,
+    Shortened,
+    foreign_sources,
+    history,
+    pack,
+)
 
 # The name of the note behind an answer that a surface wants to find again.
 ANSWER = "answer"
@@ -26,6 +37,7 @@ class Turn:
         self.key = key
         self.agent = agent
         self._stored = list(events)
+        self._foreign = foreign_sources(events)
         self._staged: list[Packed] = []
         self._write = write
         self._ended = False
@@ -40,9 +52,24 @@ class Turn:
     def compact(self, summary: str, kept: Sequence[Message] = ()) -> None:
         """From here on the history is `summary` as a user message (none when it is empty), then `kept`."""
         self._stage(Shortened(summary, tuple(kept)))
+        # A store gives back what follows the last of these. What sums up foreign text is foreign too.
+        if self._foreign:
+            self.note(FOREIGN, self._foreign)
 
     def reset(self) -> None:
         self._stage(Reset())
+        self._foreign = []
+
+    @property
+    def foreign(self) -> Sequence[str]:
+        """Whose text, besides the person's and ours, the model has read (`conversation.ForeignSources`)."""
+        return self._foreign
+
+    def note_foreign(self, sources: Iterable[str]) -> None:
+        """Keep whose text the model has read, too, from now on."""
+        if new := [source for source in sources if source not in self._foreign]:
+            self._foreign = [*self._foreign, *new]
+            self.note(FOREIGN, new)
 
     def note(self, name: str, data: Any = None) -> None:
         """Keep something beside the conversation. `data` is anything JSON can hold; no model sees it."""

@@ -88,9 +88,10 @@ async def grep(
     if answer.error:
         raise PathError(answer.error)
     text = _report(answer, place)
-    return ToolResult(
-        (Text(frame(text, source="unknown", sender="a kept result") if place.access == "kept" else text),)
-    )
+    if place.access != "kept":
+        return ToolResult((Text(text),))
+    framed = frame(text, source="unknown", sender="a kept result")
+    return ToolResult((Text(framed),), source=f"file:{os.path.basename(place.shown)}")
 
 
 def _located(fence: Fence, workspace: Path, path: str) -> tuple[Place, list[Identity]]:

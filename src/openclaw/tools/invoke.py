@@ -2,7 +2,7 @@
 
 From the outside in, each step a function that wraps the next:
 
-    audited → traced → ended → policy → arguments → revocable → approved → deadline → run
+    audited → traced → sourced → ended → policy → arguments → revocable → approved → deadline → run
 
 Owns this order and the promise that a call ends in a ToolResult: a refusal, wrong arguments, a missed deadline and a fault inside the
 tool all come back as error results that tell the model what to change. Only cancellation of the caller passes through. No text of a result
@@ -31,6 +31,8 @@ _log = logging.getLogger(__name__)
 
 Outcome = Literal["ok", "error", "refused", "invalid", "timeout", "failed", "cancelled", "unknown"]
 
+# How a call ends whose result may hold words of the tool.
+_FOREIGN_ENDS: frozenset[Outcome] = frozenset({"ok", "error", "failed"})
 # Compiled checkers kept. A gateway with every server of its limit offers about a thousand tools.
 CHECKERS = 4_096
 # Names offered when a model calls a tool that does not exist, and how alike they must be.
@@ -112,7 +114,7 @@ class Invoke:
         step = revocable(step, running)
         step = arguments(step, CheckerCache())
         step = policy(step, policy_decide, audit)
-        step = ended(step)
+        step = sourced(ended(step))
         if trace is not None:
             step = traced(step, trace)
         self._first = audited(step, audit, clock)
@@ -159,6 +161,19 @@ def traced(step: Step, trace: Trace) -> Step:
         return trace(call, step)
 
     return traced
+
+
+def sourced(step: Step) -> Step:
+    """Note in the conversation whose text its model reads from now on."""
+
+    async def sourced(call: Call) -> CallEnd:
+        end = await step(call)
+        # Every other end is told in our words alone.
+        if end.outcome in _FOREIGN_ENDS and (source := _source(call.tool, end.result)):
+            call.invocation.conversation.foreign.add(source)
+        return end
+
+    return sourced
 
 
 def ended(step: Step) -> Step:
@@ -278,6 +293,10 @@ def unknown(call: ToolCall, offered: Iterable[str], absences: Sequence[Absence])
 
 def _end(outcome: Outcome, sentence: str) -> CallEnd:
     return CallEnd(ToolResult.error(sentence), outcome)
+
+
+def _source(tool: Tool, result: ToolResult) -> str:
+    return result.source if tool.kind == "native" else f"{tool.kind}:{tool.origin}"
 
 
 def _size(result: ToolResult) -> int:

@@ -93,7 +93,9 @@ class _ToolFactory(msgspec.Struct):
                 offset=arguments.get("offset", 1),
                 limit=arguments.get("limit", READ_LINES),
             )
-            return ToolResult(tuple(map(_framed, reading.blocks)) if reading.kept else reading.blocks)
+            if not reading.kept:
+                return ToolResult(reading.blocks)
+            return ToolResult(tuple(map(_framed, reading.blocks)), source=f"file:{os.path.basename(arguments['path'])}")
 
         window = {
             "path": _PATH,

@@ -79,10 +79,13 @@ def _result(response: "Response", url: str, body: bytes, cut: bool) -> ToolResul
     # The page's author chose both of these: the type, and by a redirect the host.
     kind, origin = clean_type(response.media_type or ""), clean_label(response.origin, MAX_ORIGIN)
     details = {"status": response.status, "type": kind, "bytes": len(body)}
+    # The host that answered in the end, not the one that was asked.
+    source = f"web:{parse_url(response.url).host}"
     failed = response.status >= 400
     head = f"{origin} answered {response.status}: " if failed else ""
     if kind in PICTURES and not failed and not cut and len(body) <= IMAGE_BYTES:
-        return ToolResult((Text(f"An image ({kind}, {len(body):,} bytes):"), Image(body, kind)), details=details)
+        picture = (Text(f"An image ({kind}, {len(body):,} bytes):"), Image(body, kind))
+        return ToolResult(picture, details=details, source=source)
     if kind not in _HTML and not _TEXT.fullmatch(kind):
         return ToolResult(
             (Text(f"{head}{len(body):,} bytes of {kind}, which is not text."),), is_error=failed, details=details
@@ -94,7 +97,7 @@ def _result(response: "Response", url: str, body: bytes, cut: bool) -> ToolResul
         text = f"{text[:RESULT_CHARS]}\n[The rest is left out.]"
     framed = frame(text or "[The page holds no text.]", source="web_fetch", sender=url)
     opening = (Text(head.removesuffix(": ") + "."),) if failed else ()
-    return ToolResult((*opening, Text(framed)), is_error=failed, details=details)
+    return ToolResult((*opening, Text(framed)), is_error=failed, details=details, source=source)
 
 
 def _decoded(body: bytes, content_type: str) -> str:

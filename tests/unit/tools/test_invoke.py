@@ -16,7 +16,7 @@ from openclaw.security.policy import Decision
 from openclaw.tool import Absence, Invocation, Kind, OwnWords, Tool, ToolResult, parameters
 from openclaw.tools.invoke import CHECKERS, Approve, Call, CallEnd, CheckerCache, Invoke, Step, Trace, unknown
 from openclaw.tools.running import RunningCalls
-from parts.stage import ALLOWED, refused
+from parts.stage import ALLOWED, invoking, refused
 
 SCHEMA = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
 HERE = Invocation(Conversation("main", "s"), "c")
@@ -367,6 +367,42 @@ async def test_a_trace_sees_every_call_begin_and_end() -> None:
     await Desk(DENIED, trace=trace).invoke(probe(never))
     await Desk(trace=trace).invoke(probe(broken))
     assert seen == [("probe", "ok"), ("probe", "refused"), ("probe", "failed")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "origin", "result", "sources"),
+    [
+        ("mcp", "files", OK, ["mcp:files"]),
+        ("mcp", "files", ToolResult.error("no"), ["mcp:files"]),
+        ("plugin", "words", OK, ["plugin:words"]),
+        ("plugin", "words", replace(OK, source="web:nowhere"), ["plugin:words"]),
+        ("plugin", "words", RuntimeError("in my own words"), ["plugin:words"]),
+        ("native", "", replace(OK, source="web:example.com"), ["web:example.com"]),
+        ("native", "", OK, []),
+    ],
+)
+async def test_the_conversation_knows_whose_text_its_model_has_read(
+    kind: Kind, origin: str, result: ToolResult | Exception, sources: list[str]
+) -> None:
+    async def give(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    conversation = Conversation("main", "s")
+    tool = replace(probe(give), kind=kind, origin=origin)
+    await invoking()(tool, CALL, Invocation(conversation))
+
+    assert [*conversation.foreign] == sources
+
+
+async def test_a_call_that_was_not_made_brings_no_foreign_text() -> None:
+    conversation, tool = Conversation("main", "s"), replace(probe(never), kind="mcp", origin="files")
+
+    await invoking(lambda tool, agent: refused(DENIED))(tool, CALL, Invocation(conversation))
+    await invoking()(tool, ToolCall("c", "probe", {}), Invocation(conversation))
+
+    assert [*conversation.foreign] == []
 
 
 async def test_a_tool_that_was_never_offered_leaves_a_line_too() -> None:
