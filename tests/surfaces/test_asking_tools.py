@@ -1,5 +1,6 @@
 """A tool that asks the person during a turn: a real plugin, in a gateway and in the process of a command."""
 
+import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from parts.gateways import PROGRAM, GatewayProcess, Home, gateway_process, home
 from parts.terminal import CONTROL_C, CONTROL_D, ENTER, Terminal
 
 PLUGIN = """
+import asyncio
 from openclaw import Question, Text, Tool, ToolResult, parameters
 from openclaw.plugins import PluginHandle, ToolPlugin
 
@@ -20,6 +22,8 @@ async def initialize(context):
         asker = invocation.conversation.asker
         can = [kind for kind in ("line", "approval", "form", "url") if asker.can(kind)]
         context.log.warning("it asks")
+        if arguments:
+            await asyncio.wait_for(asker.ask(Question("approval", "Quick, now?")), arguments["seconds"])
         first = await asker.ask(Question("approval", "Forget all notes?", options=("these", "all")))
         second = await asker.ask(Question("approval", "Really?"))
         context.log.warning("it heard %s %s", first.action, second.action)
@@ -133,6 +137,18 @@ def test_ctrl_c_at_a_question_ends_the_turn_in_the_gateway(tmp_path: Path) -> No
             assert terminal.ends()[0] == 130
         gateway.wait_until("it asks")
         assert "it heard accept" not in gateway.said
+
+
+def test_a_question_goes_away_when_the_tool_waits_no_longer(tmp_path: Path) -> None:
+    with asking_home(tmp_path) as place:
+        calls = [{"name": "forget", "arguments": {"seconds": 0.5}}]
+        turns: list[dict[str, Any]] = [{"toolCalls": calls}, {"text": "It says: {result}"}]
+        place.save(place.script(*turns), plugins=json.loads(place.config_file.read_text())["plugins"])
+        with gateway_process(place), at_a_terminal(place, "agent", "-m", "go") as terminal:
+            terminal.shows("Quick, now?\r\nType yes or no: ")
+            terminal.shows("(This is no longer asked.)")
+            code, rest = terminal.ends()
+    assert (code, "It says: forget failed: TimeoutError" in rest) == (0, True)
 
 
 def test_an_order_is_carried_out_without_asking(tmp_path: Path) -> None:

@@ -251,6 +251,31 @@ asyncio.run(main())
 """
 
 
+# Ten questions at a time: eight wait for the person.
+MANY = """
+import asyncio, os
+from openclaw.cli.local import terminal
+from openclaw.conversation import Question
+
+async def main():
+    asker = terminal(dict(os.environ), no_color=True).asker
+    questions = [Question("approval", f"number {number}") for number in range(10)]
+    print([one.action for one in await asyncio.gather(*map(asker.ask, questions))])
+
+asyncio.run(main())
+"""
+
+
+def test_at_its_own_terminal_more_questions_than_a_person_can_be_asked_are_not_shown(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    with Terminal([sys.executable, "-c", MANY], cwd=tmp_path, env=env) as terminal:
+        for number in range(8):
+            terminal.shows(f"number {number}\r\nType yes or no: ")
+            terminal.type(f"no{ENTER}")
+        code, rest = terminal.ends()
+    assert (code, str(["decline"] * 8 + ["cancel"] * 2) in rest.replace("\r\n", "")) == (0, True)
+
+
 def test_a_process_asks_at_its_own_terminal_one_question_at_a_time(tmp_path: Path) -> None:
     env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     with Terminal([sys.executable, "-c", HERE], cwd=tmp_path, env=env) as terminal:
