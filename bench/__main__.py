@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from bench.contenders.roster import EVERYBODY, OURS
+from bench.contenders.entrants import EVERYBODY, OURS
 from bench.measures import calls, connect, growth, large, proxy, recovery, size, start
 from bench.parts import ROOT, Unavailable, node
 from bench.processes import Failed, adopt_orphans, end_strays, finished

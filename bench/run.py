@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.contenders.driver import Target
-from bench.contenders.roster import EVERYBODY, FLOOR, OURS, TS_SDK, Entrant
+from bench.contenders.entrants import EVERYBODY, FLOOR, OURS, TS_SDK, Entrant
 from bench.drivers import Driver, environment
 from bench.parts import ROOT, Unavailable
 from bench.processes import Failed, finished

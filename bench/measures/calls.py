@@ -9,7 +9,7 @@ import json
 from functools import partial
 
 from bench.contenders.driver import TEXT, Target
-from bench.contenders.roster import OURS, TS_SDK
+from bench.contenders.entrants import OURS, TS_SDK
 from bench.drivers import Driver, HttpServer, stdio_server
 from bench.parts import Unavailable, node, npm_program
 from bench.results import Figure, middle

@@ -5,7 +5,7 @@ whole list of servers are asked once more in that way, beside the hanging one.
 """
 
 from bench.contenders.driver import Target
-from bench.contenders.roster import FLOOR, OURS, Entrant
+from bench.contenders.entrants import FLOOR, OURS, Entrant
 from bench.drivers import stdio_server
 from bench.processes import Failed
 from bench.results import Figure, middle

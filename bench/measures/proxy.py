@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from bench.contenders.driver import Target
-from bench.contenders.roster import FLOOR
+from bench.contenders.entrants import FLOOR
 from bench.drivers import Driver, HttpServer, environment, stdio_server
 from bench.gateway import Gateway, free_port, running_gateway, write_config
 from bench.parts import (

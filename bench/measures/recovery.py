@@ -5,7 +5,7 @@ import signal
 import urllib.request
 from pathlib import Path
 
-from bench.contenders.roster import FLOOR, LANGCHAIN, Entrant
+from bench.contenders.entrants import FLOOR, LANGCHAIN, Entrant
 from bench.drivers import Driver, HttpServer, stdio_server
 from bench.processes import Failed, descendants
 from bench.results import Figure

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from bench.contenders.driver import Target
-from bench.contenders.roster import FLOOR, OURS
+from bench.contenders.entrants import FLOOR, OURS
 from bench.drivers import stdio_server, whole_memory
 from bench.gateway import running_gateway, write_config
 from bench.processes import Failed

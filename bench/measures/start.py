@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.contenders.driver import TEXT, Target
-from bench.contenders.roster import ALTERNATIVES
+from bench.contenders.entrants import ALTERNATIVES
 from bench.drivers import HttpServer, environment, stdio_server
 from bench.gateway import OPENCLAW, running_gateway, write_config
 from bench.parts import ROOT, node, npm_program

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bench.contenders.roster import EVERYBODY, FLOOR, LANGCHAIN, OURS
+from bench.contenders.entrants import EVERYBODY, FLOOR, LANGCHAIN, OURS
 from bench.measures.connect import GOOD, LIST
 from bench.measures.recovery import PER_CALL
 from bench.report.chart import Bar, bars

@@ -1,6 +1,6 @@
 """Values that surely fit their JSON Schema, because it is plain: an object whose members are texts, numbers and switches.
 
-Owns no verdict: what it does not vouch for may fit just as well, and schema.py says so. It exists so that a short command that makes
+Owns no verdict: what it does not vouch for may fit just as well, and json_schema.py says so. It exists so that a short command that makes
 one call does without the library: to load it and compile the schema of `echo` takes 17 ms of processor time (52 ms and more by the clock
 on a busy machine), to find out here that the arguments fit 0.05 ms; `openclaw mcp call` as a whole takes about 300 ms (medians of 15
 alternating runs). A schema that is used again is compiled: a check takes 1.4 µs then, and 42 µs here.

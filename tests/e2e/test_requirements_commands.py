@@ -15,9 +15,9 @@ from parts.auth_server import AuthServer
 from parts.command_line import Home, browser, local_model, parts_server
 from parts.http_server import HttpServer, Plan
 from parts.model_servers import ChatServer
+from parts.planned_server import tool
 from parts.sites import Site
 from parts.stdio_server import TOOLS
-from parts.workshop import tool
 
 SIGNED_IN = re.compile(
     r"^Signed in to files\. Scopes: tools:read offline_access\. Expires: in \d+ min\.$", re.MULTILINE

@@ -20,9 +20,9 @@ from openclaw.process.run import run
 from openclaw.transport.base import Link, Sink, Transport
 from parts.command_line import Home
 from parts.http_server import HttpServer, Plan
+from parts.planned_server import tool
 from parts.processes import handle_of, wait_until_gone
 from parts.sites import Site
-from parts.workshop import tool
 
 SESSIONS = Plan(revisions=("2025-11-25",))
 # Everything that tells what a process may do, as it sees itself.

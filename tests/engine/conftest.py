@@ -10,6 +10,6 @@ from parts.sites import KINDS, Site
 
 @pytest.fixture(params=KINDS)
 async def site(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Site]:
-    """A workshop server, over each transport in turn."""
+    """A planned server, over each transport in turn."""
     async with Site(request.param, tmp_path) as place:
         yield place

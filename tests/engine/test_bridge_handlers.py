@@ -16,9 +16,9 @@ from openclaw.mcp.tools.results import CallResult
 from openclaw.redact import remember
 from parts.http_faults import json_body
 from parts.http_server import HttpServer, Message
+from parts.planned_server import MODERN, tool
 from parts.processes import server_command
 from parts.sites import Site
-from parts.workshop import MODERN, tool
 
 FORM = {"method": "elicitation/create", "params": {"message": "Your name?", "requestedSchema": {"type": "object"}}}
 

@@ -28,7 +28,7 @@ from openclaw.protocol.sse import SseEvent, SseParser
 from openclaw.security.egress import OPERATOR
 from openclaw.transport.connection import Connection
 from openclaw.transport.endpoint import Destination
-from openclaw.transport.events import EventStream, single_message
+from openclaw.transport.event_stream import EventStream, single_message
 from openclaw.transport.http import HttpLink, HttpTransport
 from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.http_faults import gzip_bomb, hold, json_body, raw, reset, status

@@ -11,8 +11,8 @@ from openclaw.mcp.manager import Manager
 from openclaw.mcp.tools import output
 from openclaw.mcp.tools.results import CallResult
 from openclaw.tool import Invocation
+from parts.planned_server import tool
 from parts.sites import Site
-from parts.workshop import tool
 
 ROWS = [{"id": number, "name": "Zoë " * 4} for number in range(40_000)]
 SHAPE = {

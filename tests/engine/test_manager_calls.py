@@ -16,9 +16,9 @@ from openclaw.mcp.tools.results import CallResult
 from openclaw.media import MediaStore
 from openclaw.tool import Invocation
 from parts import media_server
+from parts.planned_server import tool
 from parts.processes import HANG_GUARD, handle_of, wait_until_gone
 from parts.sites import Site
-from parts.workshop import tool
 
 
 def words(result: CallResult) -> str:

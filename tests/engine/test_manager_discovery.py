@@ -21,8 +21,8 @@ from openclaw.tool import Absence
 from openclaw.transport.base import Transport
 from parts.http_faults import hold
 from parts.http_server import HttpServer, Message
+from parts.planned_server import MODERN, tool
 from parts.sites import Site
-from parts.workshop import MODERN, tool
 
 E = TypeVar("E", bound=EngineEvent)
 

@@ -26,10 +26,10 @@ from openclaw.security.audit import AuditLog
 from openclaw.tool import Invocation, ToolResult
 from openclaw.tools.invoke import Invoke
 from openclaw.tools.running import RunningCalls
+from parts.planned_server import tool
 from parts.processes import handle_of, is_alive, server_command, wait_until_gone
 from parts.sites import Site
 from parts.stage import ALLOWED
-from parts.workshop import tool
 
 
 def words(result: CallResult) -> str:

@@ -16,9 +16,9 @@ from openclaw.mcp.manager import Manager
 from parts.http_faults import status
 from parts.http_server import HttpServer, Message, Plan, Stream
 from parts.loops import ShiftedLoop, own_clock
+from parts.planned_server import MODERN, tool
 from parts.processes import server_command
 from parts.sites import Site
-from parts.workshop import MODERN, tool
 
 
 def state_of(manager: Manager) -> str:

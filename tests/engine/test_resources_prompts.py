@@ -19,8 +19,8 @@ from openclaw.mcp.tools.results import ResourceContents
 from openclaw.tool import Invocation
 from parts.http_faults import hold, reset, status
 from parts.http_server import Fault, HttpServer, Message
+from parts.planned_server import MODERN, tool
 from parts.sites import Site
-from parts.workshop import MODERN, tool
 
 DOCS = {"file:///docs/a.md": "Alpha", "file:///docs/b.md": "Beta", "file:///other.txt": "Other"}
 TEMPLATES = [{"uriTemplate": "file:///docs/{name}.md", "name": "doc"}]

@@ -22,13 +22,13 @@ from openclaw.mcp.manager import Manager
 from openclaw.mcp.server.state import UnavailableError
 from openclaw.mcp.tools.results import CallResult
 from openclaw.protocol.lifecycle import Event
-from parts import workshop
+from parts import planned_server
 from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.http_faults import hold, reset, status
 from parts.http_server import Fault, HttpServer, Message, Plan
+from parts.planned_server import MODERN
 from parts.processes import handle_of, server_command, wait_until_gone
 from parts.sites import Site
-from parts.workshop import MODERN
 
 LOOK = "`openclaw mcp logs shop` shows what it wrote."
 MAYBE = "The call may or may not have been carried out; it is not repeated."
@@ -220,22 +220,22 @@ async def test_a_call_by_name_connects_at_once_to_a_server_that_was_never_seen_a
 async def test_a_call_by_name_starts_a_program_at_once_that_never_came_up(tmp_path: Path) -> None:
     site, program = Site("stdio", tmp_path), tmp_path / "late.py"
     spec = site.spec()
-    arguments = tuple(str(program) if argument.endswith("workshop.py") else argument for argument in spec.args)
+    arguments = tuple(str(program) if argument.endswith("planned_server.py") else argument for argument in spec.args)
     async with Manager([replace(spec, args=arguments)]) as manager:
         await until(manager, "restarting")
         refused = await manager.call("shop__echo", {"text": "x"})
         assert refused.fault.startswith("MCP server 'shop' is down: ")
         assert "The next attempt is in " in refused.fault
-        program.symlink_to(workshop.__file__)
+        program.symlink_to(planned_server.__file__)
         assert words(await manager.call("shop__echo", {"text": "there"})) == "there"
 
 
 async def test_a_tool_a_known_server_has_since_last_time_is_found_by_asking_it(site: Site, tmp_path: Path) -> None:
-    site.plan(tools=[workshop.tool("pid")])
+    site.plan(tools=[planned_server.tool("pid")])
     state = tmp_path / "state"
     async with Manager([site.spec()], dependencies=site.dependencies, state=state):
         pass
-    site.plan(tools=[workshop.tool("pid"), workshop.tool("echo")])
+    site.plan(tools=[planned_server.tool("pid"), planned_server.tool("echo")])
     async with Manager([site.spec()], dependencies=site.dependencies, state=state, eager=False) as manager:
         assert [tool.name for tool in manager.tools()] == ["shop__pid"]
         assert words(await manager.call("shop__echo", {"text": "new"})) == "new"

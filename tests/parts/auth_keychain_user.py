@@ -4,9 +4,9 @@ import asyncio
 import sys
 from pathlib import Path
 
-from openclaw.auth.key import StoreKey
 from openclaw.auth.keychain import SystemKeychain
 from openclaw.auth.records import ServerRecord
+from openclaw.auth.store_key import StoreKey
 from openclaw.auth.tokens import TokenStore
 from openclaw.errors import StoreError
 

@@ -23,9 +23,9 @@ from openclaw.mcp.manager import Manager
 from openclaw.process import guardian
 from openclaw.transport.base import Transport
 from parts.chaos_proxy import Chaos, ChaosProxy
+from parts.planned_server import LEGACY, MODERN
 from parts.processes import open_descriptors
 from parts.sites import Site
-from parts.workshop import LEGACY, MODERN
 
 # Transport, and the revision that the server speaks: both eras where a transport carries both.
 KINDS = [

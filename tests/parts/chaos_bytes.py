@@ -21,9 +21,9 @@ from openclaw.mcp.tools.results import CallResult
 from openclaw.process import guardian
 from parts.chaos import marked
 from parts.chaos_proxy import ChaosProxy
+from parts.planned_server import LEGACY, MODERN, tool
 from parts.processes import open_descriptors
 from parts.sites import Site
-from parts.workshop import LEGACY, MODERN, tool
 
 # A session is connecting and this many calls; the cut comes in one of them, between them, or not at all.
 CALLS = 2

@@ -1,4 +1,4 @@
-"""A place where a workshop server can be reached over one transport, for tests that run over all of them.
+"""A place where a planned server can be reached over one transport, for tests that run over all of them.
 
 async with Site("stdio", folder) as site:
     site.plan(tools=[...])
@@ -21,10 +21,10 @@ from openclaw.errors import TransportError
 from openclaw.mcp.connect import Dependencies
 from openclaw.transport.base import Outgoing, Transport
 from openclaw.transport.memory import MemoryTransport
-from parts import workshop
+from parts import planned_server
 from parts.http_server import HttpServer
 from parts.http_server import Plan as HttpPlan
-from parts.workshop import Message, Workshop
+from parts.planned_server import Message, PlannedServer
 
 KINDS = ("memory", "stdio", "streamable-http", "sse")
 
@@ -39,7 +39,7 @@ class Site:
         self._log.touch()
         self.http: _Web | None = None
         self.plan()
-        self.http = _Web(Workshop(self._plan, self._log)) if kind in ("streamable-http", "sse") else None
+        self.http = _Web(PlannedServer(self._plan, self._log)) if kind in ("streamable-http", "sse") else None
         self._memory: set[asyncio.Event] = set()
         self.dependencies = Dependencies(make_transport=self._transport)
 
@@ -58,13 +58,13 @@ class Site:
         fresh.write_text(json.dumps(fields))
         os.replace(fresh, self._plan)
         if self.http is not None:
-            self.http.plan.revisions = tuple(fields.get("revisions", workshop.LEGACY))
+            self.http.plan.revisions = tuple(fields.get("revisions", planned_server.LEGACY))
 
     def spec(self, **fields: Any) -> ServerSpec:
         if self.http:
             url = self.http.url if self.kind == "streamable-http" else self.http.sse_url
             return ServerSpec(self.name, **{"transport": self.kind, "url": url, **fields})
-        program = str(Path(__file__).parent / "workshop.py")
+        program = str(Path(__file__).parent / "planned_server.py")
         arguments = ("-S", "-E", program, str(self._plan), str(self._log))
         return ServerSpec(self.name, **{"command": sys.executable, "args": arguments, **fields})
 
@@ -102,7 +102,7 @@ class Site:
 
     async def _serve(self, far: Transport) -> None:
         """One run of the server in this process."""
-        server, dead = Workshop(self._plan, self._log), asyncio.Event()
+        server, dead = PlannedServer(self._plan, self._log), asyncio.Event()
         sink = _Sink(server)
         self._memory.add(dead)
         try:
@@ -134,7 +134,7 @@ class Site:
 class _Sink:
     """The server's end of an in-process link."""
 
-    def __init__(self, server: Workshop) -> None:
+    def __init__(self, server: PlannedServer) -> None:
         self.send: Any = None
         self.tasks: dict[Any, asyncio.Task[None]] = {}
         self.sending: set[asyncio.Task[None]] = set()
@@ -147,7 +147,7 @@ class _Sink:
             self._server.done(f"die {message['params'].get('arguments', {}).get('key', '')}")
             self.gone.set()
         else:
-            workshop.receive(self._server, message, self.send, self.tasks)
+            planned_server.receive(self._server, message, self.send, self.tasks)
 
     def awaits(self, request_id: int) -> bool:
         return False
@@ -160,10 +160,10 @@ class _Sink:
 
 
 class _Web(HttpServer):
-    """The HTTP server of these parts, with a workshop behind it."""
+    """The HTTP server of these parts, with a planned server behind it."""
 
-    def __init__(self, server: Workshop) -> None:
-        super().__init__(HttpPlan(revisions=tuple(workshop.LEGACY)))
+    def __init__(self, server: PlannedServer) -> None:
+        super().__init__(HttpPlan(revisions=tuple(planned_server.LEGACY)))
         self._server = server
 
     def cut(self) -> None:
@@ -182,6 +182,6 @@ class _Web(HttpServer):
 
         if message["method"] == "subscriptions/listen":
             self._shared = stream
-        await workshop.respond(self._server, message, send)
+        await planned_server.respond(self._server, message, send)
         if stream.number not in (int(key) for key in self._legacy):
             stream.finish()

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from parts.gateways import home, running
+from parts.planned_server import tool
 from parts.program import OPENCLAW, Program
 from parts.terminal import Terminal
-from parts.workshop import tool
 
-WORKSHOP = str(Path(__file__).parent.parent / "parts" / "workshop.py")
+PLANNED_SERVER = str(Path(__file__).parent.parent / "parts" / "planned_server.py")
 STRICTER = {"type": "object", "required": ["a"]}
 HELD = "2 tools are held back because calls valid before may fail (add, sub) since version 1.0 became 2.0"
 COMMAND = "openclaw mcp trust shop"
@@ -24,7 +24,7 @@ class Shop:
     def __init__(self, folder: Path) -> None:
         self.person = Program.under(folder)
         self._plan = folder / "plan.json"
-        entry = {"command": sys.executable, "args": [WORKSHOP, str(self._plan), str(folder / "log")]}
+        entry = {"command": sys.executable, "args": [PLANNED_SERVER, str(self._plan), str(folder / "log")]}
         self.config = {"mcp": {"servers": {"shop": entry}}}
         self.person.configure(json.dumps(self.config))
         self.lists([tool("add"), tool("sub")], "1.0")

@@ -469,7 +469,7 @@ GREET = {
 def test_resources_and_prompts_are_listed_though_another_server_is_away(person: Program) -> None:
     plan = person.home / "plan.json"
     plan.write_text(json.dumps({"resources": {"notes://today": "buy milk"}, "prompts": [GREET]}))
-    script = str(Path(__file__).parent.parent / "parts" / "workshop.py")
+    script = str(Path(__file__).parent.parent / "parts" / "planned_server.py")
     shop = {"command": sys.executable, "args": [script, str(plan), str(person.home / "log")]}
     away = {"command": sys.executable, "args": ["-c", "pass"]}
     person.configure(json.dumps({"mcp": {"servers": {"away": away, "shop": shop}}}))
@@ -493,7 +493,7 @@ def test_resources_and_prompts_are_listed_though_another_server_is_away(person: 
 def test_a_changed_tool_is_told_by_a_refresh_and_shown_as_it_is_indented(person: Program) -> None:
     plan, entry = person.home / "plan.json", {"name": "add", "inputSchema": {"type": "object"}}
     plan.write_text(json.dumps({"tools": [entry]}))
-    script = str(Path(__file__).parent.parent / "parts" / "workshop.py")
+    script = str(Path(__file__).parent.parent / "parts" / "planned_server.py")
     shop = {"command": sys.executable, "args": [script, str(plan), str(person.home / "log")]}
     person.configure(json.dumps({"mcp": {"servers": {"shop": shop}}}))
     assert person.run("mcp", "refresh").out == "shop: 1 tool\n"
@@ -584,7 +584,7 @@ def test_an_unknown_name_is_explained_by_the_servers_it_tells_of_alone(person: P
 
 
 def test_tools_that_are_missing_are_spoken_of_where_tools_are_listed(person: Program) -> None:
-    script, servers = str(Path(__file__).parent.parent / "parts" / "workshop.py"), {}
+    script, servers = str(Path(__file__).parent.parent / "parts" / "planned_server.py"), {}
     twins = [{"name": "twin", "title": title, "inputSchema": {"type": "object"}} for title in ("One", "Two")]
     for name, plan in {"locked": {"list": "refuse"}, "twins": {"tools": twins}}.items():
         (person.home / name).write_text(json.dumps(plan))
@@ -640,7 +640,7 @@ def test_a_resource_pointed_at_and_a_prompt_typed_join_the_conversation_framed(p
             }
         )
     )
-    script = str(Path(__file__).parent.parent / "parts" / "workshop.py")
+    script = str(Path(__file__).parent.parent / "parts" / "planned_server.py")
     entry = json.dumps({"command": sys.executable, "args": [script, str(plan), str(person.home / "log")]})
     person.configure(f"{{mcp: {{servers: {{shop: {entry}}}}}}}")
     lines = "hello, see @shop:notes://today\n/shop:greet who=Ann\n/shop:greet\n/shop:gret who=x\n"
@@ -731,7 +731,7 @@ def test_a_description_is_whole_in_json_and_cut_for_the_model(person: Program) -
     words = "d" * 20_000
     plan = person.home / "plan.json"
     plan.write_text(json.dumps({"tools": [{"name": "add", "description": words, "inputSchema": {"type": "object"}}]}))
-    script = str(Path(__file__).parent.parent / "parts" / "workshop.py")
+    script = str(Path(__file__).parent.parent / "parts" / "planned_server.py")
     shop = {"command": sys.executable, "args": [script, str(plan), str(person.home / "log")]}
     person.configure(json.dumps({"mcp": {"servers": {"shop": shop}}}))
     assert person.run("mcp", "tools", "--json").data[0]["description"] == words

@@ -8,7 +8,7 @@ import pytest
 
 from parts.program import Program
 
-WORKSHOP = str(Path(__file__).parent.parent / "parts" / "workshop.py")
+PLANNED_SERVER = str(Path(__file__).parent.parent / "parts" / "planned_server.py")
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def person(tmp_path: Path) -> Program:
 def shop(person: Program, **offered: object) -> dict[str, object]:
     plan = person.home / "plan.json"
     plan.write_text(json.dumps(offered))
-    return {"command": sys.executable, "args": [WORKSHOP, str(plan), str(person.home / "log")]}
+    return {"command": sys.executable, "args": [PLANNED_SERVER, str(plan), str(person.home / "log")]}
 
 
 def test_refreshing_a_server_that_is_not_configured_is_a_mistake_in_the_command(person: Program) -> None:

@@ -73,7 +73,7 @@ def test_a_server_starts_whose_entry_passes_on_a_refused_variable_that_is_not_se
 def test_a_server_that_is_up_and_lists_no_tools_is_not_well(tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"
     plan.write_text(json.dumps({"list": "refuse"}))
-    script = str(Path(__file__).parent.parent / "parts" / "workshop.py")
+    script = str(Path(__file__).parent.parent / "parts" / "planned_server.py")
     shop = {"command": sys.executable, "args": [script, str(plan), str(tmp_path / "log")]}
     with home(tmp_path, {"mcp": {"servers": {"shop": shop}}}) as place:
         found = checks(place)["Server shop"]

@@ -17,7 +17,7 @@ from openclaw.agent.attachments import Attachment
 from openclaw.app import App
 from openclaw.commands.references import filled_prompt
 from openclaw.conversation import Conversation
-from parts import workshop
+from parts import planned_server
 from parts.command_line import Home, local_model
 from parts.documents import pdf
 from parts.forward_proxy import Site, public_site
@@ -111,13 +111,16 @@ def replies(site: str) -> tuple[Reply, ...]:
 
 def sections(folder: Path, api: str, server: ModelServer) -> dict[str, Any]:
     plan = {
-        "tools": [workshop.tool("echo"), workshop.tool("give")],
+        "tools": [planned_server.tool("echo"), planned_server.tool("give")],
         "resources": {"shop://prices": "Milk is 4."},
         "prompts": [{"name": "greet", "description": "Greet."}],
         "answers": ANSWERS,
     }
     (folder / "plan.json").write_text(json.dumps(plan))
-    entry = {"command": sys.executable, "args": [workshop.__file__, str(folder / "plan.json"), str(folder / "log")]}
+    entry = {
+        "command": sys.executable,
+        "args": [planned_server.__file__, str(folder / "plan.json"), str(folder / "log")],
+    }
     config = local_model(server.url, server.key, api)
     # Nothing is left out to save room.
     config["models"]["providers"]["local"]["models"] = [{"id": "local-model", "contextWindow": 1_000_000}]

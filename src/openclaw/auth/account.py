@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from openclaw.auth.exchange import Exchange, rules_for
+from openclaw.auth.flow_runner import FlowRunner, rules_for
 from openclaw.auth.records import Grant, Registration, ServerRecord
 from openclaw.auth.signing import make_signer
 from openclaw.auth.tokens import TokenStore
@@ -59,7 +59,7 @@ class Account:
         self.dependencies = dependencies
         self.settings = spec.auth or AuthSpec()
         rules = rules_for(url, allow_private=spec.allow_private)
-        self.exchange = Exchange(rules, ca_cert=spec.ca_cert, network=dependencies.network)
+        self.flows = FlowRunner(rules, ca_cert=spec.ca_cert, network=dependencies.network)
 
     @classmethod
     async def of(cls, spec: ServerSpec, dependencies: AuthDependencies) -> "Account":
@@ -180,7 +180,7 @@ class Account:
         known = Acquaintance(record.unauthorized or bool(record.issuer), record.published, record.revision)
         override = await self.value(self.settings.authorization_server_url)
         flow = discover(self.url, challenge, check, known, override=override, prefer=record.issuer)
-        return await self.exchange.run(flow)
+        return await self.flows.run(flow)
 
     def sign_in_needed(self, why: str) -> SignInNeededError:
         agent = f" --agent {shlex.quote(self.spec.owner)}" if self.spec.owner else ""

@@ -16,9 +16,9 @@ from typing import Any
 from openclaw.auth import login
 from openclaw.auth.account import Account, AuthDependencies, Resolve
 from openclaw.auth.bearer import AuthStatus, BearerAuthorizer
-from openclaw.auth.key import Source, StoreKey
 from openclaw.auth.keychain import Keychain, SystemKeychain
 from openclaw.auth.signing import make_signer
+from openclaw.auth.store_key import Source, StoreKey
 from openclaw.auth.tokens import TokenStore
 from openclaw.config.servers import ServerSpec
 from openclaw.net.client import ClientOptions

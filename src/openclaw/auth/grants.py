@@ -40,7 +40,7 @@ async def _renew(account: Account, stale: str) -> Grant:
         proof = await account.proof(grant.client)
         try:
             flow = refresh(endpoint, grant.client, proof, grant.resource, grant.refresh_token)
-            tokens = await account.exchange.run(flow)
+            tokens = await account.flows.run(flow)
         except RefusedError as error:
             raise await _refused(account, grant, error) from None
         renewed = renewed_grant(grant, tokens, account.now())
@@ -90,7 +90,7 @@ async def _obtain(account: Account, stale: str) -> Grant:
             flow = enterprise(identity, endpoint, client, proof, discovery.resource, scopes)
         else:
             flow = client_credentials(endpoint, client, proof, discovery.resource, scopes)
-        tokens = await account.exchange.run(flow)
+        tokens = await account.flows.run(flow)
         now = account.now()
         obtained = Grant(
             how=settings.grant,
@@ -132,7 +132,7 @@ async def _identity(account: Account) -> Identity:
         )
     endpoint = settings.idp_token_endpoint
     if not endpoint:
-        endpoint = (await account.exchange.run(identity_provider(settings.idp_issuer))).token_endpoint or ""
+        endpoint = (await account.flows.run(identity_provider(settings.idp_issuer))).token_endpoint or ""
     return Identity(endpoint, await account.value(settings.idp_client_id), await account.value(settings.idp_id_token))
 
 

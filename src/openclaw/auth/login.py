@@ -118,7 +118,7 @@ async def _begin(account: Account, redirect_uri: str) -> tuple[Started, Pending]
         iss_expected=bool(server.authorization_response_iss_parameter_supported)
         or _has_named_itself(record, discovery.issuer),
     )
-    url, host = safe_address(authorization_url(server, client, question), account.exchange.rules)
+    url, host = safe_address(authorization_url(server, client, question), account.flows.rules)
     await account.change(
         lambda before: msgspec.structs.replace(
             before,
@@ -161,7 +161,7 @@ async def finish(account: Account, callback_url: str) -> SignedIn:
         try:
             endpoint = TokenEndpoint(question.issuer, pending.endpoints.token)
             proof = await account.proof(pending.client)
-            tokens = await account.exchange.run(exchange_code(endpoint, pending.client, proof, question, answer))
+            tokens = await account.flows.run(exchange_code(endpoint, pending.client, proof, question, answer))
         finally:
             retire(answer.code)
     except RefusedError as error:
@@ -355,7 +355,7 @@ async def _revoked(account: Account, grant: Grant) -> bool:
             if token:
                 # Made anew for each request: an assertion is good for one.
                 proof = await account.proof(grant.client)
-                answers.append(await account.exchange.run(revoke(endpoint, grant.client, proof, token, kind)))
+                answers.append(await account.flows.run(revoke(endpoint, grant.client, proof, token, kind)))
     except OpenClawError as error:
         # What cannot be revoked is still forgotten here.
         _log.debug("A token could not be revoked: %s", type(error).__name__)

@@ -23,7 +23,7 @@ async def obtain_client(account: Account, record: ServerRecord, discovery: AuthD
     stored = await account.store.read(Registration, discovery.issuer, *account.identity)
     if stored is not None and suits(stored.client, discovery.server, wish):
         return stored.client
-    client = await account.exchange.run(register(discovery.server, wish, discovery.scopes_supported))
+    client = await account.flows.run(register(discovery.server, wish, discovery.scopes_supported))
     await account.store.write(Registration(client), discovery.issuer, *account.identity)
     return client
 
@@ -50,7 +50,7 @@ async def retire_client(account: Account, issuer: str) -> None:
         stored = None
     if stored is not None and stored.client.manage_url:
         try:
-            await account.exchange.run(unregister(stored.client))
+            await account.flows.run(unregister(stored.client))
         except OpenClawError as error:
             # It stays there without any rights: its tokens were revoked.
             _log.debug("A registration could not be taken back: %s", type(error).__name__)

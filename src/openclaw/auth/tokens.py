@@ -2,7 +2,7 @@
 
 The file's name is a hash of the record's kind and identity, and both are bound into the encryption: a file put in another's place does not
 open. Every secret of a record is masked from the moment it is read or written here. Who has stored nothing needs no key and loads no
-cryptography. `key.py` knows where the key comes from, `records.py` what is kept.
+cryptography. `store_key.py` knows where the key comes from, `records.py` what is kept.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from openclaw.auth.key import StoreKey
 from openclaw.auth.lock import hold
 from openclaw.auth.records import AuthRecord
+from openclaw.auth.store_key import StoreKey
 from openclaw.content import to_json
 from openclaw.errors import StoreError
 from openclaw.files import reason, replace

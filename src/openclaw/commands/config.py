@@ -13,12 +13,12 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config import json5
 from openclaw.config.agents import agent_ids
-from openclaw.config.credentials import is_secret_header
 from openclaw.config.dotted import Path, format_path, parse_path
 from openclaw.config.edit import edit_file, remove
 from openclaw.config.edit import set_value as edited
 from openclaw.config.load import Config, load_config
 from openclaw.config.schema import json_schema
+from openclaw.config.server_credentials import is_secret_header
 from openclaw.config.servers import server_specs
 from openclaw.errors import ConfigError, Problem, UsageError
 from openclaw.models.configured import misnamed

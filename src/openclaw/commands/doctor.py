@@ -15,7 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from openclaw.app import App
-from openclaw.auth.key import NAMES
+from openclaw.auth.store_key import NAMES
 from openclaw.commands.config import withheld
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
@@ -40,7 +40,7 @@ from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.wording import CORRECT, changed_tools, trust_command
 from openclaw.plugins.loader import LOAD_PATHS, PluginStatus
 from openclaw.process.environment import child_environment
-from openclaw.process.program import find_program
+from openclaw.process.find_program import find_program
 from openclaw.process.stale import stale
 from openclaw.secrets.plaintext import plaintext_findings
 from openclaw.security.external import clean_label

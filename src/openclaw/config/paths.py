@@ -1,7 +1,7 @@
 """Every place of ours as one frozen value, worked out from an environment and created by nobody here.
 
 Owns the layout of the state directory: what another OpenClaw may own too (`openclaw.json`, `skills/`) stays where it is, tokens are
-under `mcp/tokens`, and everything else of ours is under `py/`. The rules for the environment are in `places.py`.
+under `mcp/tokens`, and everything else of ours is under `py/`. The rules for the environment are in `plain_paths.py`.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from openclaw.config import places
+from openclaw.config import plain_paths
 from openclaw.errors import UsageError
 
 
@@ -34,15 +34,15 @@ class Paths(msgspec.Struct, frozen=True):
     @classmethod
     def from_env(cls, env: Mapping[str, str], *, config: str = "", cwd: str = "") -> "Paths":
         """`config` is the value of `--config`; relative paths are taken from `cwd`, else from the working directory."""
-        home = places.home(env)
+        home = plain_paths.home(env)
         if not home:
             raise UsageError("No home directory is known.", hint="Set HOME, or OPENCLAW_HOME.")
-        state = Path(places.state_dir(env, cwd))
+        state = Path(plain_paths.state_dir(env, cwd))
         data = state / "py"
         return cls(
             home=Path(home),
             state_dir=state,
-            config_file=Path(places.config_file(env, config, cwd)),
+            config_file=Path(plain_paths.config_file(env, config, cwd)),
             data_dir=data,
             tokens_dir=state / "mcp" / "tokens",
             media_dir=data / "media",
@@ -52,6 +52,6 @@ class Paths(msgspec.Struct, frozen=True):
             workspace_dir=data / "workspace",
             history_file=data / "history",
             gateway_token_file=data / "gateway.token",
-            runtime_dir=Path(places.runtime_dir(env)),
-            control_socket=Path(places.control_socket(env, config, cwd)),
+            runtime_dir=Path(plain_paths.runtime_dir(env)),
+            control_socket=Path(plain_paths.control_socket(env, config, cwd)),
         )

@@ -1,7 +1,7 @@
 """One gateway for each state directory, held by a lock that the system gives up when its holder dies.
 
 The locked file says who holds it: process id, version, config, and when it started; and where its control socket is, on lines of their own,
-so that the command-line stub needs no JSON to find it (config/places.py). It stays when the gateway ends, unlocked.
+so that the command-line stub needs no JSON to find it (config/plain_paths.py). It stays when the gateway ends, unlocked.
 """
 
 import os
@@ -11,7 +11,7 @@ from types import TracebackType
 
 import msgspec
 
-from openclaw.config import places
+from openclaw.config import plain_paths
 from openclaw.config.paths import Paths
 from openclaw.content import to_json
 from openclaw.errors import OpenClawError, StoreError
@@ -33,12 +33,12 @@ class Holder(msgspec.Struct, frozen=True):
 
 
 def lock_file(paths: Paths) -> Path:
-    return Path(places.lock_file(str(paths.state_dir)))
+    return Path(plain_paths.lock_file(str(paths.state_dir)))
 
 
 def socket_of(paths: Paths) -> Path:
     """The control socket of the gateway that serves this state directory and config, wherever it was made."""
-    return Path(places.named_socket(str(lock_file(paths)), str(paths.control_socket)))
+    return Path(plain_paths.named_socket(str(lock_file(paths)), str(paths.control_socket)))
 
 
 class AlreadyRunningError(OpenClawError):

@@ -16,7 +16,7 @@ import msgspec
 from openclaw.content import to_json
 from openclaw.conversation import NO_ANSWER, Answer, Question
 from openclaw.errors import AddressError
-from openclaw.schema import Checker, problems_of_schema
+from openclaw.json_schema import Checker, problems_of_schema
 from openclaw.security.egress import OPERATOR, browser_address
 from openclaw.security.external import clean_label, clean_terminal, clean_text
 

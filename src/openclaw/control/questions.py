@@ -11,7 +11,7 @@ import msgspec
 from openclaw.content import to_json
 from openclaw.control import wire
 from openclaw.conversation import NO_ANSWER, Answer, Question
-from openclaw.schema import Checker
+from openclaw.json_schema import Checker
 
 # Questions that wait for one person at a time; who asks beyond that is not heard.
 MOST_OPEN = 8

@@ -12,7 +12,7 @@ import os
 import stat
 from _collections_abc import Callable
 
-from openclaw.config import places
+from openclaw.config import plain_paths
 from openclaw.control import wire
 from openclaw.version import __version__
 
@@ -29,7 +29,7 @@ _WIDTH = 80
 def run(words: list[str], out: Callable[[bytes], object] | None = None) -> int | None:
     """The exit code of a command line; None when it is to be run in this process. `out` takes what it prints in place of stdout."""
     config = _config(words)
-    place = places.running_socket(os.environ, config)
+    place = plain_paths.running_socket(os.environ, config)
     link = _connect(place)
     if link is None:
         return None
@@ -85,12 +85,12 @@ def _request(words: list[str], config: str, token: bytes, kinds: bytes) -> bytes
     try:
         cwd = os.getcwd()
     except OSError:
-        cwd = places.home(env)
+        cwd = plain_paths.home(env)
     return wire.request(
         token,
         version=__version__.encode(),
-        state_dir=os.fsencode(places.state_dir(env)),
-        config_file=os.fsencode(places.config_file(env, config)),
+        state_dir=os.fsencode(plain_paths.state_dir(env)),
+        config_file=os.fsencode(plain_paths.config_file(env, config)),
         cwd=os.fsencode(cwd),
         width=str(width()).encode(),
         marks=marks.encode(),

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from openclaw.config.credentials import credentials_of, stated_credentials
+from openclaw.config.server_credentials import credentials_of, stated_credentials
 from openclaw.config.servers import ServerSpec, map_secrets
 from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, ProcessError, SecretError
 from openclaw.mcp.client import Client

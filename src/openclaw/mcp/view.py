@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import structs
 
 from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.json_schema import Checker
 from openclaw.mcp.pool import ServerPool
 from openclaw.mcp.readiness import Readiness
 from openclaw.mcp.server.calls import with_sign_in
@@ -27,7 +28,6 @@ from openclaw.mcp.tools.registry import Difference, Registry, ToolEntry, Toolset
 from openclaw.mcp.tools.results import CallResult
 from openclaw.mcp.wording import absence, trouble
 from openclaw.media import MediaStore
-from openclaw.schema import Checker
 from openclaw.tool import Absence, Invocation, Tool, ToolResult
 
 _log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from openclaw.config import places
+from openclaw.config import plain_paths
 from openclaw.version import __version__
 
 # A plain name instead of typing.TYPE_CHECKING: type checkers know it, and importing typing costs milliseconds.
@@ -89,9 +89,9 @@ def _print_config(context: "Context", parsed: "Parsed", client: str) -> int:
     # Where our files are is said by this shell, which the client does not know.
     cwd = str(context.cwd)
     known = {
-        "OPENCLAW_HOME": places.home(context.env),
-        "OPENCLAW_STATE_DIR": places.state_dir(context.env, cwd),
-        "OPENCLAW_CONFIG_PATH": places.config_file(context.env, "", cwd),
+        "OPENCLAW_HOME": plain_paths.home(context.env),
+        "OPENCLAW_STATE_DIR": plain_paths.state_dir(context.env, cwd),
+        "OPENCLAW_CONFIG_PATH": plain_paths.config_file(context.env, "", cwd),
     }
     env = {name: value for name, value in known.items() if context.env.get(name)}
     context.console.line(config_text(client, command, arguments, env))

@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from openclaw.config import places
+from openclaw.config import plain_paths
 from openclaw.control import wire
 from openclaw.control.questions import OpenQuestion, answer_frame, read_question
 from openclaw.control.socket_client import connect, read_frame
@@ -70,7 +70,10 @@ async def forward(
 def _request(sender: Sender, token: bytes, version: str, waited: float, asker: Asker) -> bytes:
     words = ["order", "--revision", version, *(["--agent", sender.agent] if sender.agent else [])]
     words += ["--waited", f"{waited:.3f}"] if waited else []
-    state, config = places.state_dir(sender.env), places.config_file(sender.env, sender.config, str(sender.cwd))
+    state, config = (
+        plain_paths.state_dir(sender.env),
+        plain_paths.config_file(sender.env, sender.config, str(sender.cwd)),
+    )
     return wire.request(
         token,
         version=__version__.encode(),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from openclaw.config.places import running_socket
+from openclaw.config.plain_paths import running_socket
 from openclaw.errors import OpenClawError, SessionBusyError
 from openclaw.mcp_server.order import Order
 from openclaw.mcp_server.server import OrderListener, failure

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from openclaw.config.places import home
+from openclaw.config.plain_paths import home
 from openclaw.control.standard_streams import Line, LogLines, Reader, Writer, take_over
 from openclaw.mcp_server.orders import Orders
 from openclaw.mcp_server.server import Journal, OrderServer

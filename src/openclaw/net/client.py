@@ -20,14 +20,14 @@ from typing import Any, Final
 import msgspec
 
 from openclaw.errors import ConnectError, DeadlineError, LinkLostError
-from openclaw.net.connection import NOTHING, HttpConnection
+from openclaw.net.connection_pool import MAX_IDLE, Pool
 from openclaw.net.cookies import CookieJar
 from openclaw.net.dial import dial
+from openclaw.net.dns import Lookup, system_lookup
 from openclaw.net.http1 import ResponseParser, encode_fields, encode_head, encode_request
-from openclaw.net.pool import MAX_IDLE, Pool
+from openclaw.net.http_connection import NOTHING, HttpConnection
 from openclaw.net.proxy import Proxy, ProxyRules
 from openclaw.net.redirect import STATUSES, HttpRequest, redirected
-from openclaw.net.resolve import Lookup, system_lookup
 from openclaw.net.response import Fetched, Response
 from openclaw.net.tls import TlsOptions, make_context
 from openclaw.security.egress import Rules, check_dial, check_url

@@ -13,10 +13,10 @@ from typing import Final
 
 from openclaw.errors import AddressError, ConnectError, OpenClawError
 from openclaw.net import tls
-from openclaw.net.connection import HttpConnection
+from openclaw.net.dns import Lookup, addresses
 from openclaw.net.http1 import ResponseParser, encode_fields, encode_request
+from openclaw.net.http_connection import HttpConnection
 from openclaw.net.proxy import Proxy
-from openclaw.net.resolve import Lookup, addresses
 from openclaw.security.egress import Rules, Target, check_dial, literal_address
 
 # When one address does not answer, the next is tried beside it after this long (RFC 8305 recommends 250 ms).

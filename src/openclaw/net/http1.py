@@ -2,7 +2,7 @@
 
 Owns framing (Content-Length, chunked, until close), its bounds, and what may be kept alive. Refuses whatever could be read in two
 ways: conflicting lengths, unknown transfer codings, header injection. Any split of the bytes gives the same answer.
-`connection.py` feeds it; `body.py` undoes content codings.
+`http_connection.py` feeds it; `body.py` undoes content codings.
 """
 
 import re

@@ -10,9 +10,9 @@ import msgspec
 
 from openclaw.errors import ProtocolError, TransportError
 from openclaw.net.body import Inflater, coding_of
-from openclaw.net.connection import HttpConnection
+from openclaw.net.connection_pool import Pool
 from openclaw.net.http1 import Head, Headers, ResponseParser
-from openclaw.net.pool import Pool
+from openclaw.net.http_connection import HttpConnection
 from openclaw.net.redirect import is_same_resource
 from openclaw.net.share import Share
 from openclaw.protocol.gathered import Gathered

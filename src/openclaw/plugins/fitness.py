@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from openclaw.json_schema import Checker
 from openclaw.plugins.contract import TOOL_SLOT, PluginFault, ToolPlugin
-from openclaw.schema import Checker
 from openclaw.tool import parameters
 
 _VERSION = re.compile(r"(\d+(?:\.\d+)*)(?:[.+-]?[A-Za-z].*)?")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from openclaw.daemon_thread import in_daemon_thread
 from openclaw.errors import ProcessError
-from openclaw.process.program import find_program
+from openclaw.process.find_program import find_program
 
 
 class Detached:

@@ -17,7 +17,7 @@ from typing import Literal
 
 from openclaw.errors import ProcessError
 from openclaw.process import guardian
-from openclaw.process.program import find_program
+from openclaw.process.find_program import find_program
 from openclaw.process.watch import watch
 
 _log = logging.getLogger(__name__)

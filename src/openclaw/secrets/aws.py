@@ -12,7 +12,7 @@ from typing import Any
 
 from openclaw.daemon_thread import in_daemon_thread
 from openclaw.errors import SecretError
-from openclaw.secrets.program import ask_vendor, find_vendor, missing, text_of
+from openclaw.secrets.helper_program import ask_vendor, find_vendor, missing, text_of
 from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.reference import member, split_fragment
 

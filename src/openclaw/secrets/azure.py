@@ -11,7 +11,7 @@ import time
 
 from openclaw.daemon_thread import in_daemon_thread
 from openclaw.errors import SecretError
-from openclaw.secrets.program import ask_vendor, find_vendor, missing
+from openclaw.secrets.helper_program import ask_vendor, find_vendor, missing
 from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.reference import split_first, split_fragment
 from openclaw.secrets.rest import StoreApi, explain

@@ -19,7 +19,7 @@ from openclaw.errors import SecretError
 from openclaw.log import one_line
 from openclaw.process.environment import child_environment
 from openclaw.secrets.configured import require
-from openclaw.secrets.program import ask, text_of
+from openclaw.secrets.helper_program import ask, text_of
 from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.reference import split_first
 

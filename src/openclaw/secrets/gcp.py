@@ -10,7 +10,7 @@ import re
 
 from openclaw.errors import OpenClawError, SecretError
 from openclaw.secrets.google_token import default_token
-from openclaw.secrets.program import ask_vendor, find_vendor, install, missing, text_of
+from openclaw.secrets.helper_program import ask_vendor, find_vendor, install, missing, text_of
 from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.reference import split_fragment
 from openclaw.secrets.rest import StoreAnswer, StoreApi, explain

@@ -12,12 +12,12 @@ from typing import Any, Final, Literal
 import msgspec
 
 from openclaw.config.check import server_of
-from openclaw.config.credentials import in_address, named_arguments
 from openclaw.config.dotted import Path, format_path
 from openclaw.config.entry import SecretRef, argv_of, is_on
 from openclaw.config.loaded import Config
 from openclaw.config.rules import servers
 from openclaw.config.sections import Root
+from openclaw.config.server_credentials import in_address, named_arguments
 from openclaw.redact import SECRET_SCHEME, looks_secret, tells_secret
 
 # What an MCP server, a model provider, or anything else of the config has in plain sight.

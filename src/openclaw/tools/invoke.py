@@ -20,7 +20,7 @@ import msgspec
 
 from openclaw.content import Audio, File, Image, Text, ToolCall
 from openclaw.errors import OpenClawError
-from openclaw.schema import Checker
+from openclaw.json_schema import Checker
 from openclaw.security.audit import AuditEntry
 from openclaw.security.external import frame, guarded
 from openclaw.security.policy import Decision

@@ -36,7 +36,7 @@ from openclaw.transport.endpoint import (
     is_answer,
     is_unanswered,
 )
-from openclaw.transport.events import EVENT_STREAM, EventStream, ExcessError
+from openclaw.transport.event_stream import EVENT_STREAM, EventStream, ExcessError
 
 _log = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from openclaw.protocol.transports import LEGACY_SSE, TransportFacts
 from openclaw.security.egress import parse_url
 from openclaw.transport.base import Outgoing, Sink
 from openclaw.transport.endpoint import GET_HEADERS, POST_HEADERS, Destination, Endpoint, is_answer
-from openclaw.transport.events import EVENT_STREAM, EventStream
+from openclaw.transport.event_stream import EVENT_STREAM, EventStream
 
 # How long the response to a POST may come after the answer to its message.
 POST_PATIENCE: Final = 1.0

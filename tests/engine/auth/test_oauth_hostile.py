@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 from msgspec.structs import replace
 
-from openclaw.auth.exchange import Exchange
+from openclaw.auth.flow_runner import FlowRunner
 from openclaw.auth.login import safe_address
 from openclaw.errors import AuthError, ConnectError, OpenClawError, SignInNeededError
 from openclaw.net.client import ClientOptions
@@ -206,7 +206,7 @@ async def test_a_document_that_never_comes_is_not_waited_for(server: AuthServer)
         yield get(f"{server.issuer}{METADATA_PATH}")
 
     server.answers[METADATA_PATH] = silent
-    exchange = Exchange(Rules(allow_loopback=True), metadata_deadline=0.05)
+    exchange = FlowRunner(Rules(allow_loopback=True), metadata_deadline=0.05)
     with pytest.raises(ConnectError, match="in time"):
         await exchange.run(flow())
     never.set()

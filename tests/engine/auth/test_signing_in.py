@@ -9,10 +9,10 @@ from aiohttp import web
 from msgspec.structs import replace
 
 from openclaw.auth.bearer import AuthStatus
-from openclaw.auth.exchange import Exchange
-from openclaw.auth.key import StoreKey
+from openclaw.auth.flow_runner import FlowRunner
 from openclaw.auth.login import SignedIn, SignedOut, Started
 from openclaw.auth.records import Pending
+from openclaw.auth.store_key import StoreKey
 from openclaw.auth.tokens import TokenStore
 from openclaw.errors import AuthError, ConnectError, OpenClawError, RefusedError, SignInNeededError, StoreError
 from openclaw.protocol.oauth.wire import Flow, get
@@ -662,8 +662,8 @@ async def test_an_authority_of_ones_own_is_trusted_for_the_authorization_server_
 
     rules = Rules(allow_loopback=True)
     try:
-        assert await Exchange(rules, ca_cert=str(authority.certificate)).run(flow()) == 200
+        assert await FlowRunner(rules, ca_cert=str(authority.certificate)).run(flow()) == 200
         with pytest.raises(ConnectError, match="certificate"):
-            await Exchange(rules).run(flow())
+            await FlowRunner(rules).run(flow())
     finally:
         await runner.cleanup()

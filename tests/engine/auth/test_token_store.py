@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from openclaw.auth.key import StoreKey
 from openclaw.auth.keychain import Keychain, KeychainError, SystemKeychain
 from openclaw.auth.lock import hold
 from openclaw.auth.records import Registration, ServerRecord
+from openclaw.auth.store_key import StoreKey
 from openclaw.auth.tokens import TokenStore
 from openclaw.errors import SecretError, StoreError
 from openclaw.protocol.oauth.registration import OAuthClient
@@ -152,7 +152,7 @@ async def test_no_record_is_ever_torn_by_kill_9(tmp_path: Path) -> None:
     program = (
         "import asyncio, sys\n"
         "from pathlib import Path\n"
-        "from openclaw.auth.key import StoreKey\n"
+        "from openclaw.auth.store_key import StoreKey\n"
         "from openclaw.auth.records import ServerRecord\n"
         "from openclaw.auth.tokens import TokenStore\n"
         "async def main():\n"
@@ -326,7 +326,7 @@ async def test_processes_that_start_together_agree_on_one_key(tmp_path: Path) ->
     program = (
         "import asyncio, sys\n"
         "from pathlib import Path\n"
-        "from openclaw.auth.key import StoreKey\n"
+        "from openclaw.auth.store_key import StoreKey\n"
         "key = StoreKey(Path(sys.argv[1]), configured=None, keychain=None)\n"
         "print(asyncio.run(key.get()).hex())\n"
     )

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from bench.contenders.roster import FLOOR, OURS, Entrant
+from bench.contenders.entrants import FLOOR, OURS, Entrant
 from bench.drivers import Driver, HttpServer, memory, stdio_server
 from bench.processes import Failed
 

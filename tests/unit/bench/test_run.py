@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from bench.contenders.roster import FLOOR, Entrant
+from bench.contenders.entrants import FLOOR, Entrant
 from bench.drivers import stdio_server
 from bench.parts import Unavailable
 from bench.results import Note, Results

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.config import places
+from openclaw.config import plain_paths
 from openclaw.config.paths import Paths
 
 
@@ -59,29 +59,30 @@ def test_a_state_directory_reached_through_a_link_has_the_same_socket(tmp_path: 
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     found = {
-        places.control_socket({"HOME": "/h", "OPENCLAW_STATE_DIR": str(tmp_path / name)}) for name in ("real", "link")
+        plain_paths.control_socket({"HOME": "/h", "OPENCLAW_STATE_DIR": str(tmp_path / name)})
+        for name in ("real", "link")
     }
     assert len(found) == 1
 
 
 @pytest.mark.parametrize("runtime", ["/run/user/1000", "/" + "long/" * 30, "relative", ""])
 def test_the_socket_fits_into_a_socket_address(runtime: str) -> None:
-    socket = places.control_socket(
+    socket = plain_paths.control_socket(
         {"HOME": "/" + "deep/" * 40, "XDG_RUNTIME_DIR": runtime, "TMPDIR": "/" + "tmp/" * 40}
     )
     assert os.path.isabs(socket)
-    assert len(os.fsencode(socket)) <= places.SOCKET_PATH_BYTES
+    assert len(os.fsencode(socket)) <= plain_paths.SOCKET_PATH_BYTES
 
 
 def test_the_strings_for_the_stub_are_the_paths_of_everybody_else(tmp_path: Path) -> None:
     env = {"HOME": str(tmp_path), "OPENCLAW_STATE_DIR": "~/x"}
     paths = Paths.from_env(env, config="c.json", cwd=str(tmp_path))
-    assert str(paths.control_socket) == places.control_socket(env, "c.json", str(tmp_path))
+    assert str(paths.control_socket) == plain_paths.control_socket(env, "c.json", str(tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_stub_finds_the_socket_without_loading_anything_heavy() -> None:
-    script = "import sys; import openclaw.config.places; print(*sys.modules)"
+    script = "import sys; import openclaw.config.plain_paths; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert not {"typing", "dataclasses", "pathlib", "msgspec", "re", "asyncio"} & set(loaded) - preloaded()
 

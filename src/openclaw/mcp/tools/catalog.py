@@ -16,6 +16,7 @@ from msgspec import Raw, structs
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import OpenClawError, ProtocolError, UsageError
+from openclaw.json_schema import Checker
 from openclaw.mcp.cache import Cache, Pins, Remembered
 from openclaw.mcp.client import Client
 from openclaw.mcp.paging import Pages
@@ -35,7 +36,6 @@ from openclaw.mcp.tools.registry import Toolset
 from openclaw.mcp.wording import trust_command
 from openclaw.protocol.headers import ANNOTATION, ParamHeader, mirrored, param_headers
 from openclaw.redact import redact
-from openclaw.schema import Checker
 from openclaw.security.external import clean_label
 
 _log = logging.getLogger(__name__)

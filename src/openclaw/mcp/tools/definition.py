@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Raw
 
 from openclaw.errors import ProtocolError
+from openclaw.json_schema import problems_of_schema
 from openclaw.protocol.jsonrpc import parse
-from openclaw.schema import problems_of_schema
 
 # The specification's own bound on tool names.
 MAX_TOOL_NAME = 128

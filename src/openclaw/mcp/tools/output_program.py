@@ -13,8 +13,8 @@ from typing import BinaryIO
 import msgspec
 
 from openclaw.content import to_json
+from openclaw.json_schema import Checker
 from openclaw.process.limits import limit_this_process
-from openclaw.schema import Checker
 
 # The smallest values cost thirty times their bytes: what the largest message can hold, in all but the most hostile form.
 MOST_MEMORY = 2 << 30

@@ -1,7 +1,7 @@
 """What flows are made of: requests out, answers in, and JSON read with distrust.
 
 A flow is a generator. It yields a `FlowRequest`, is sent the `FlowResponse`, and returns what it was asked for; a failure of the network is
-thrown into it. `auth/exchange.py` drives flows over HTTP.
+thrown into it. `auth/flow_runner.py` drives flows over HTTP.
 """
 
 import re

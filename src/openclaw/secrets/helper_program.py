@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from openclaw.errors import ProcessError, SecretError
 from openclaw.log import one_line
 from openclaw.process.environment import child_environment
-from openclaw.process.program import find_program
+from openclaw.process.find_program import find_program
 from openclaw.process.run import OUTPUT_LIMIT, Finished, run
 from openclaw.redact import redact
 from openclaw.secrets.provider import ProviderDependencies

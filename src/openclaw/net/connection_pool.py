@@ -8,7 +8,7 @@ import asyncio
 from functools import partial
 from typing import Final
 
-from openclaw.net.connection import HttpConnection
+from openclaw.net.http_connection import HttpConnection
 
 # Node's servers close idle connections after 5 s; the usual default elsewhere is longer.
 MAX_IDLE: Final = 4.0

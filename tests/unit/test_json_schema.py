@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from openclaw.json_schema import MAX_BYTES, MAX_SUBSCHEMAS, Checker, problems_of_schema
 from openclaw.plain_schema import surely_fits
-from openclaw.schema import MAX_BYTES, MAX_SUBSCHEMAS, Checker, problems_of_schema
 
 FILE = {
     "type": "object",

@@ -3,12 +3,12 @@
 What it offers is read anew from `PLAN` for every request; what it does is written to `LOG`, a line for each thing really done.
 Standard library only: run as a program it speaks over standard input and output.
 
-    python workshop.py PLAN LOG
+    python planned_server.py PLAN LOG
 
 The plan is JSON: {"tools": [...], "resources": {uri: text}, "templates": [...], "prompts": [...], "revisions": [...], "instructions": "…",
 "version": "…",
 "capabilities": {...}, "page": N, "asks": [methods that want input first]}. "answers" are results by the `kind` a call
-names. See `Workshop.call` for the tools that do something; any other
+names. See `PlannedServer.call` for the tools that do something; any other
 tool it lists echoes its arguments.
 """
 
@@ -47,7 +47,7 @@ def text(words: str, **more: Any) -> Message:
     return {"content": [{"type": "text", "text": words}], **more}
 
 
-class Workshop:
+class PlannedServer:
     def __init__(self, plan: Path, log: Path) -> None:
         self._plan_file = plan
         self._log_file = log
@@ -74,7 +74,7 @@ class Workshop:
         """The answer to one request. Raises Fault."""
         plan = self.plan
         about = {
-            "serverInfo": {"name": "workshop", "version": plan.get("version", "1")},
+            "serverInfo": {"name": "server", "version": plan.get("version", "1")},
             "capabilities": self.capabilities(),
         }
         if "instructions" in plan:
@@ -194,21 +194,21 @@ class Workshop:
         return text(json.dumps(arguments))
 
 
-async def respond(workshop: Workshop, message: Message, send: Tell) -> None:
+async def respond(server: PlannedServer, message: Message, send: Tell) -> None:
     """Answer one message through `send`."""
 
     def tell(note: Message) -> None:
         send({"jsonrpc": "2.0", **note})
 
     try:
-        result = await workshop.result(message["method"], message.get("params") or {}, tell, message["id"])
+        result = await server.result(message["method"], message.get("params") or {}, tell, message["id"])
         send({"jsonrpc": "2.0", "id": message["id"], "result": result})
     except Fault as fault:
         error = {"code": fault.code, "message": str(fault), **({"data": fault.data} if fault.data else {})}
         send({"jsonrpc": "2.0", "id": message["id"], "error": error})
 
 
-async def over_stdio(workshop: Workshop) -> None:
+async def over_stdio(server: PlannedServer) -> None:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=1 << 26)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
@@ -219,18 +219,18 @@ async def over_stdio(workshop: Workshop) -> None:
         sys.stdout.flush()
 
     while line := await reader.readline():
-        receive(workshop, json.loads(line), send, tasks)
+        receive(server, json.loads(line), send, tasks)
 
 
-def receive(workshop: Workshop, message: Message, send: Tell, tasks: dict[Any, "asyncio.Task[None]"]) -> None:
+def receive(server: PlannedServer, message: Message, send: Tell, tasks: dict[Any, "asyncio.Task[None]"]) -> None:
     """Start on one message of a conversation; `tasks` are the requests under way."""
     if message.get("method") == "notifications/cancelled":
         id = message["params"]["requestId"]
-        workshop.done(f"cancelled {id in tasks}")
+        server.done(f"cancelled {id in tasks}")
         if id in tasks:
             tasks[id].cancel()
     elif "id" in message and "method" in message:
-        task = asyncio.ensure_future(respond(workshop, message, send))
+        task = asyncio.ensure_future(respond(server, message, send))
         tasks[message["id"]] = task
         task.add_done_callback(lambda _: tasks.pop(message["id"], None))
 
@@ -238,4 +238,4 @@ def receive(workshop: Workshop, message: Message, send: Tell, tasks: dict[Any, "
 Serve = Callable[[Any], Awaitable[None]]
 
 if __name__ == "__main__":
-    asyncio.run(over_stdio(Workshop(Path(sys.argv[1]), Path(sys.argv[2]))))
+    asyncio.run(over_stdio(PlannedServer(Path(sys.argv[1]), Path(sys.argv[2]))))

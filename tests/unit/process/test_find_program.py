@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import ProcessError
-from openclaw.process.program import find_program
+from openclaw.process.find_program import find_program
 
 
 def program(path: Path) -> Path:

@@ -36,7 +36,7 @@ def rules_for(url: str, *, allow_private: bool) -> Rules:
     )
 
 
-class Exchange:
+class FlowRunner:
     """`ca_cert` is trusted beside the system's authorities. No proxy is used unless `network` names one."""
 
     def __init__(

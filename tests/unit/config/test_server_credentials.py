@@ -1,6 +1,6 @@
 """Which values that a server is given count as secret."""
 
-from openclaw.config.credentials import credentials_of
+from openclaw.config.server_credentials import credentials_of
 from openclaw.config.servers import AuthSpec, ServerSpec
 
 ENVIRON = {
