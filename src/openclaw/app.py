@@ -35,6 +35,7 @@ from openclaw.engine import NATIVE_NAMES, Engine
 from openclaw.errors import ConfigError
 from openclaw.files import make_directory
 from openclaw.log import short_hash
+from openclaw.mcp.session_servers import SessionServers
 from openclaw.media import MB
 from openclaw.models.catalog import OFFLINE, Models, Selection
 from openclaw.models.configured import misnamed, provider_specs
@@ -166,7 +167,7 @@ class App:
         key = full_key(spec.id, asked.session or new_key(), asked.namespace)
         # Held before the model is looked for: it is the same catalog, and stays open to the end of the turn.
         async with self.models.used():
-            one = await self.agent(spec, instructions=asked.instructions, workspace=asked.workspace)
+            one = await self.agent(spec, instructions=asked.instructions, workspace=asked.workspace, session=key)
             manager = await self.engine.manager()
             manager.start(spec.id, first=message)
             sent = await incoming(attachments, self.engine.media, transcribe=self._transcribe())
@@ -180,7 +181,7 @@ class App:
                     deadline=spec.timeout if timeout is None else timeout,
                     spent=waited + time.monotonic() - began,
                     label=label,
-                    settled=lambda: manager.readiness.tell_left_out(spec.id),
+                    settled=lambda: manager.readiness.tell_left_out(spec.id, key),
                 )
             finally:
                 discard(sent)
@@ -188,10 +189,13 @@ class App:
         self.engine.events.send(ReplyEnded(spec.id, reply))
         return reply
 
-    async def agent(self, spec: AgentSpec, *, instructions: str = "", workspace: Path | None = None) -> Agent:
-        """The agent as it is now: its model found, its sources in place."""
+    async def agent(
+        self, spec: AgentSpec, *, instructions: str = "", workspace: Path | None = None, session: str = ""
+    ) -> Agent:
+        """The agent as it is now: its model found, its sources in place. With a session, also what that one has besides."""
         selection = await self.selection(spec)
         plugins = await self.plugins()
+        given = await self._given_servers(session)
         workplace = self.workplace(spec, workspace)
         # In a thread: there may be hundreds of files to read.
         skills = await asyncio.to_thread(workplace.skills)
@@ -211,15 +215,22 @@ class App:
             AgentDependencies(
                 provider_stream=selection.provider.stream,
                 store=self.store,
-                sources=(workplace.native(skills), plugins),
+                sources=(workplace.native(skills), plugins, *given),
                 policy_decide=self.engine.decide,
                 invoke=self.engine.invoke,
                 clock=time.monotonic,
                 today=date.today,
-                contexts=(plugins,),
+                contexts=(plugins, *given),
                 skills=skills.prompt,
             ),
         )
+
+    async def _given_servers(self, session: str) -> tuple[SessionServers, ...]:
+        """The servers that a session was given: none where the plugin for servers is switched off."""
+        given = self.engine.session_servers(session)
+        if given is None or MCP_CLIENT not in (await self.plugins()).names:
+            return ()
+        return (given,)
 
     # The parts, each made when it is first asked for
 
@@ -342,30 +353,41 @@ class App:
         spec, workspace = self.engine.agent(conversation.agent), conversation.workspace
         number = f"command-{self._mark}-{next(self._numbers)}"
         call = ToolCall(number, tool if isinstance(tool, str) else tool.name, arguments)
-        found = await self.tool(tool, spec.id, workspace=workspace) if isinstance(tool, str) else tool
+        key = full_key(spec.id, conversation.session, conversation.namespace)
+        found = await self.tool(tool, spec.id, workspace=workspace, session=key) if isinstance(tool, str) else tool
         if found is None:
-            one = await self.agent(spec)
+            one = await self.agent(spec, session=key)
             return unknown(call, [known.name for known in one.tools()], one.absences())
         # A server knows nothing of it: no need to look whether it is there.
         root = self._root(spec, workspace) if found.kind == "mcp" else self.workplace(spec, workspace).root
-        key = full_key(spec.id, conversation.session, conversation.namespace)
         known = structs.replace(conversation, agent=spec.id, session=key, namespace="", workspace=root)
         return await self.engine.invoke(found, call, Invocation(known, call.id))
 
-    async def tool(self, name: str, agent: str = "", *, workspace: Path | None = None) -> Tool | None:
-        """A tool that an agent has and may use, by its name. Asks neither for a model nor, unless the tool is native, for skills."""
+    async def tool(
+        self, name: str, agent: str = "", *, workspace: Path | None = None, session: str = ""
+    ) -> Tool | None:
+        """A tool that an agent has and may use, by its name; with a session, also one of the servers it was given.
+
+        Asks neither for a model nor, unless the tool is native, for skills.
+        """
         spec = self.engine.agent(agent)
         if name in NATIVE_NAMES:
             workplace = self.workplace(spec, workspace)
             native = workplace.native(await asyncio.to_thread(workplace.skills))
             found = next((tool for tool in native.tools(spec.id) if tool.name == name), None)
         else:
-            plugins = await self.plugins()
-            found = plugins.tool(spec.id, name)
+            plugins, given = await self.plugins(), await self._given_servers(session)
+
+            def named() -> Tool | None:
+                own = (tool for source in given for tool in source.tools(spec.id) if tool.name == name)
+                return plugins.tool(spec.id, name) or next(own, None)
+
+            found = named()
             if found is None:
-                # It may be one of a plugin that is still on its way. Nobody else waits for that.
-                await plugins.settle(spec.id, 0.0)
-                found = plugins.tool(spec.id, name)
+                # It may be one of a plugin that is still on its way, or of such a server. Nobody else waits for that.
+                grace = self.engine.startup_grace
+                await asyncio.gather(plugins.settle(spec.id, 0.0), *(source.settle(spec.id, grace) for source in given))
+                found = named()
         return found if found is not None and self.engine.decide(found, spec.id).allowed else None
 
 

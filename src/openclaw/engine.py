@@ -9,7 +9,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import cached_property
 from types import TracebackType
@@ -23,6 +23,7 @@ from openclaw.config.servers import ServerSpec, engine_options, secret_text, ser
 from openclaw.event_hub import EventHub
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.manager import Manager
+from openclaw.mcp.session_servers import SessionServers
 from openclaw.media import MediaStore
 from openclaw.protocol.authorizer import Authorizer
 from openclaw.redact import SECRET_SCHEME
@@ -146,9 +147,27 @@ class Engine:
         assert self._manager is not None
         if name in NATIVE_NAMES:
             return not self.decide(ToolRef(name), agent).allowed
-        origin = next((entry.spec.name for entry in self._manager.entries(agent) if entry.name == name), None)
+        origin = self._manager.server_of(name, agent)
         tool = ToolRef(name, "plugin") if origin is None else ToolRef(name, "mcp", origin)
         return not self.decide(tool, agent).allowed
+
+    async def give_servers(self, session: str, agent: str, specs: Sequence[ServerSpec]) -> None:
+        """Let a session have servers besides the configured ones of its agent, in place of those it was given before.
+
+        `session` is its whole key. Only its turns and calls see them, under the agent's policy; a changed config leaves them alone. They
+        run until `remove_servers`, or until we close. Their credentials are taken as they stand: who gives them decides whose they may
+        be. Raises UsageError when two have one name, or there is no such agent.
+        """
+        await (await self.manager()).give_servers(session, self.agent(agent).id, specs)
+
+    async def remove_servers(self, session: str) -> None:
+        """A session is released: end the servers that it was given, unless others have them too."""
+        if self._manager is not None:
+            await self._manager.remove_servers(session)
+
+    def session_servers(self, session: str) -> SessionServers | None:
+        """The tools and the context of the servers a session was given; None when it was given none."""
+        return None if self._manager is None else self._manager.session_servers(session)
 
     async def resolve(self, value: str) -> str:
         """A configured value with its secret references replaced. Raises SecretError."""

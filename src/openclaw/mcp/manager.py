@@ -4,8 +4,9 @@
         for tool in manager.tools(): print(tool.name)
         result = await manager.call("files__read", {"path": "notes.md"})
 
-Owns which servers run (one for each shared spec, however many agents use it) and what each agent sees of them (view.py). It is a
-ToolSource and a ContextSource. Nothing here waits for a slow server unless asked to; one that fails never breaks another.
+Owns which servers run (one for each shared spec, however many agents use it) and what each agent sees of them (view.py), or a session that
+has servers besides (session_servers.py). It is a ToolSource and a ContextSource. Nothing here waits for a slow server unless asked to; one
+that fails never breaks another.
 """
 
 import asyncio
@@ -31,6 +32,7 @@ from openclaw.mcp.remedies import command
 from openclaw.mcp.server.connection import Limiters
 from openclaw.mcp.server.log import StderrLog
 from openclaw.mcp.server.server import Server, ServerDependencies
+from openclaw.mcp.session_servers import SessionServers, beside
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.registry import Difference, ToolEntry
 from openclaw.mcp.tools.results import CallResult
@@ -95,7 +97,8 @@ class Manager:
         self._limiters = Limiters(Limiter(self._options.max_concurrent_servers), starters, fetchers)
         self._pool: ServerPool
         self._views: dict[str, View] = {}
-        self.readiness = Readiness(self._emit, lambda agent: self._view(agent).servers)
+        self._sessions: dict[str, SessionServers] = {}
+        self.readiness = Readiness(self._emit, self._servers_of)
         self._said_started = False
 
     async def __aenter__(self) -> Self:
@@ -211,6 +214,12 @@ class Manager:
         view = self._view(agent)
         return next((server for server in view.specs if view.registry.may_have(server, name)), "")
 
+    def server_of(self, name: str, agent: str) -> str | None:
+        """The server whose tool an agent knows by this name now, in some session or in all; None when no server's is called so."""
+        views = [self._view(agent), *(one.view for one in self._sessions.values() if one.agent == agent and one.view)]
+        entries = (view.registry.entry(name) for view in views)
+        return next((entry.spec.name for entry in entries if entry is not None), None)
+
     def status(self, agent: str | None = None) -> list[ServerStatus]:
         """Every server of an agent, or of all of them: in the order they are configured, each once."""
         views = list(dict.fromkeys(self._views.values())) if agent is None else [self._view(agent)]
@@ -266,14 +275,60 @@ class Manager:
         self._pool.keep_for(options.session_idle_ttl)
 
     async def end_session(self, session: str) -> None:
-        """A conversation is over: close the connections that served it alone (`isolation: session`)."""
+        """A conversation is over: close the connections that served it alone (`isolation: session`). Those it was given stay."""
         await self._pool.end_session(session)
+
+    # Servers of one session
+
+    async def give_servers(self, session: str, agent: str, specs: Sequence[ServerSpec]) -> SessionServers:
+        """Let a session have servers besides its agent's, in place of those it was given before, until they are removed or we close.
+
+        They begin to start; nobody waits for them here. Returns what the session sees of them. Raises UsageError when two have one name.
+        """
+        names = [spec.name for spec in specs]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise UsageError(f"Two servers of the session are named '{twice}'.", hint="Give each a name of its own.")
+        given = SessionServers(session, agent, specs, self.readiness)
+        before = self._sessions.pop(session, None)
+        self._sessions[session] = given
+        _, ended = self._pool.apply(self._all_specs())
+        given.show(self._session_view(given))
+        if before is not None:
+            before.show(None)
+        for spec in given.specs:
+            if is_wanted(spec):
+                self._pool.shared[shared_spec(spec)].start()
+        self.readiness.changed()
+        await self._pool.end(ended)
+        return given
+
+    async def remove_servers(self, session: str) -> None:
+        """Take back what a session was given. Returns when the servers that nobody else has are ended, and their calls with them."""
+        given = self._sessions.pop(session, None)
+        if given is not None:
+            given.show(None)
+            _, ended = self._pool.apply(self._all_specs())
+            await self._pool.end(ended)
+            self.readiness.changed()
+
+    def session_servers(self, session: str) -> SessionServers | None:
+        """What a session was given; None when that is nothing."""
+        return self._sessions.get(session)
+
+    def _session_view(self, given: SessionServers) -> View:
+        configured = self._view(given.agent)
+        own = beside(tuple(configured.specs.values()), given.specs)
+        return self._make_view(own, (*self._reserved, *(entry.name for entry in configured.registry.entries())))
 
     # Which servers run
 
+    def _all_specs(self) -> list[ServerSpec]:
+        given = (spec for one in self._sessions.values() for spec in one.specs)
+        return [*_all(self._specs), *given]
+
     def _apply(self) -> list[Server]:
         """Make what runs fit the specs. The servers that are to end."""
-        started, ended = self._pool.apply(_all(self._specs))
+        started, ended = self._pool.apply(self._all_specs())
         for server in started:
             if self.is_eager:
                 server.start()
@@ -281,27 +336,40 @@ class Manager:
         for agent, listed in self._specs.items():
             # Agents with the same servers share a view.
             same = next((view for view in self._views.values() if [*view.specs.values()] == list(listed)), None)
-            self._views[agent] = same or self._make_view(listed)
+            self._views[agent] = same or self._make_view(listed, self._reserved)
+        # Their servers are as they were; what they are beside may be other servers now.
+        for given in self._sessions.values():
+            given.show(self._session_view(given))
         return ended
 
-    def _make_view(self, specs: Sequence[ServerSpec]) -> View:
+    def _make_view(self, specs: Sequence[ServerSpec], reserved: Iterable[str]) -> View:
         servers = {spec.name: self._pool.shared[shared_spec(spec)] for spec in specs if is_wanted(spec)}
         return View(
-            specs, servers, self._options, self._reserved, pool=self._pool, readiness=self.readiness, media=self._media
+            specs, servers, self._options, reserved, pool=self._pool, readiness=self.readiness, media=self._media
         )
 
-    # What agents see
+    # What agents and sessions see
 
     def _view(self, agent: str) -> View:
         view = self._views.get(agent) or self._views.get(ANY_AGENT)
         if view is None:
-            view = self._views[ANY_AGENT] = self._make_view(())
+            view = self._views[ANY_AGENT] = self._make_view((), self._reserved)
         return view
+
+    def _all_views(self) -> list[View]:
+        given = (one.view for one in self._sessions.values() if one.view is not None)
+        return list(dict.fromkeys((*self._views.values(), *given)))
+
+    def _servers_of(self, agent: str, session: str) -> Mapping[str, Server]:
+        if not session:
+            return self._view(agent).servers
+        given = self._sessions.get(session)
+        return given.view.servers if given is not None and given.view is not None else {}
 
     def _tools_changed(self, server: Server) -> None:
         added: dict[str, None] = {}
         removed: dict[str, None] = {}
-        for view in dict.fromkeys(self._views.values()):
+        for view in self._all_views():
             for name in [name for name, held in view.servers.items() if held is server]:
                 difference = view.update(name)
                 added |= dict.fromkeys(difference.added)
@@ -321,7 +389,7 @@ class Manager:
             removed.update(dict.fromkeys(difference.removed))
 
         try:
-            for view in dict.fromkeys(self._views.values()):
+            for view in self._all_views():
                 for name in [name for name, held in view.servers.items() if held is server]:
                     await view.update_in_steps(name, note)
                     if added:

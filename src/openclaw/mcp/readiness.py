@@ -19,12 +19,16 @@ SAY_AFTER = 1.0
 SAY_AGAIN = 10.0
 _NEVER = float("inf")
 
-ServersOf = Callable[[str], Mapping[str, Server]]
+# Of an agent, or what a session of it has besides.
+ServersOf = Callable[[str, str], Mapping[str, Server]]
 IsAwaited = Callable[[Server], bool]
 
 
 class Readiness:
-    """`tell` hears of waiting, and of going on without a server. `servers_of` gives the servers of an agent that are to run."""
+    """`tell` hears of waiting, and of going on without a server.
+
+    `servers_of` gives the servers of an agent that are to run; with a session, those that it alone has.
+    """
 
     def __init__(self, tell: Callable[[Awaited | LeftOut], None], servers_of: ServersOf) -> None:
         self._tell = tell
@@ -47,26 +51,27 @@ class Readiness:
             self._changed.clear()
             await self._changed.wait()
 
-    async def settle(self, agent: str, patience: float) -> None:
-        """What a turn waits for: the tools of the agent's servers, at most `patience` seconds."""
-        servers = self._servers_of(agent).values()
+    async def settle(self, agent: str, patience: float, *, session: str = "") -> None:
+        """What a turn waits for: the tools of the agent's servers, at most `patience` seconds; with a session, of those it alone has."""
+        servers = self._servers_of(agent, session).values()
         await self._wait(agent, [one for one in servers if not one.is_overdue], _is_settling, patience)
 
-    def tell_left_out(self, agent: str) -> None:
-        """A turn goes on now, with the tools that are known: say without which servers."""
-        for one in self._servers_of(agent).values():
+    def tell_left_out(self, agent: str, session: str = "") -> None:
+        """A turn goes on now, with the tools that are known: say without which servers, of the agent and of the session."""
+        own = self._servers_of(agent, session).values() if session else ()
+        for one in (*self._servers_of(agent, "").values(), *own):
             if reason := one.why_left_out:
                 self._tell(LeftOut(agent, one.spec.name, reason))
 
     async def listed(self, agent: str, *, text: str | None = None) -> None:
         """What a list of tools waits for: also one that was late before. With `text`, the servers it names alone."""
-        servers = self._servers_of(agent)
+        servers = self._servers_of(agent, "")
         names = servers if text is None else named_in(text, servers)
         await self._wait(agent, [servers[name] for name in names], _is_settling)
 
     async def started(self, agent: str, name: str | None = None) -> None:
         """Wait until no server of an agent is starting: each is up, or is known not to be. With `name`, that one alone."""
-        servers = self._servers_of(agent)
+        servers = self._servers_of(agent, "")
         awaited = list(servers.values()) if name is None else [servers[name]] if name in servers else []
         await self._wait(agent, awaited, lambda one: one.is_coming)
 

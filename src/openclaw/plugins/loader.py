@@ -185,6 +185,11 @@ class Plugins:
             for status in self._statuses
         )
 
+    @property
+    def names(self) -> Collection[str]:
+        """The ids of those that run."""
+        return self._running.keys()
+
     def tools(self, agent: str) -> Sequence[Tool]:
         return self._admitted(agent).tools
 
