@@ -1,4 +1,4 @@
-"""How requests of one turn of the event loop reach a server's standard input: in order, in few writes, each with its own end."""
+"""How requests of one iteration of the event loop reach a server's standard input: in order, in few writes, each with its own end."""
 
 import asyncio
 import os

@@ -91,7 +91,7 @@ class Account:
         return await self.store.read(ServerRecord, *self.identity) or ServerRecord()
 
     async def change(self, update: Callable[[ServerRecord], ServerRecord]) -> ServerRecord:
-        """Change the server's record, nobody else doing so meanwhile."""
+        """Change the server's record, under its lock."""
         async with self.store.lock(ServerRecord, *self.identity):
             before = await self.record()
             after = update(before)
@@ -117,7 +117,7 @@ class Account:
         return kept
 
     async def forget_former(self, former: ServerRecord, grant: Grant) -> None:
-        """A server that has moved to another authorization server, or names itself anew, leaves nothing behind that no sign-out finds."""
+        """Forget what is stored for the authorization server, or under the name, that this server had before: no sign-out would find it."""
         if not former.issuer or (former.issuer, former.resource) == (grant.issuer, grant.resource):
             return
         await self.store.delete(Grant, former.issuer, former.resource, *self.identity)

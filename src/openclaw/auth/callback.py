@@ -114,7 +114,7 @@ class CallbackListener:
         return _FAILURE
 
     def _is_for_us(self, fields: bytes) -> bool:
-        """A page of another site that made its name point here would send that name."""
+        """Whether a request names this listener as its host: a web page whose own name was made to point here (DNS rebinding) does not."""
         hosts = [
             line.partition(b":")[2].strip().lower()
             for line in fields.split(b"\r\n")

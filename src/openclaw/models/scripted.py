@@ -1,6 +1,6 @@
 """`scripted`: a provider that plays a list of turns and remembers what it was asked. For tests, demonstrations and rehearsals.
 
-A turn is text, reasoning and tool calls, or a failure; it may hold its breath until it is cancelled. `scripted/PATH` as a model name
+A turn is text, reasoning and tool calls, or a failure; it may wait until it is cancelled. `scripted/PATH` as a model name
 plays a JSON file: a list of turns, or an object with `turns`. A turn in a file has these fields, all optional:
 
     {"text": "Hello" | ["Hel", "lo"], "reasoning": "…", "toolCalls": [{"name": "ls", "arguments": {"path": "."}, "id": "c1"}],
@@ -66,7 +66,7 @@ Reaction = Callable[[ModelRequest], ScriptedTurn]
 
 
 class Scripted:
-    """`requests` are those received, each with the messages and tools of its moment. `holding` is set while a turn holds its breath."""
+    """`requests` are those received, each with the messages and tools of its moment. `holding` is set while one waits to be cancelled."""
 
     def __init__(self, turns: Sequence[ScriptedTurn | Reaction], *, name: str = NAME) -> None:
         self.name = name

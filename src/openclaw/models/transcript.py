@@ -166,7 +166,7 @@ class Sent(msgspec.Struct, frozen=True):
 def sendable(
     messages: Sequence[Message], limits: PictureLimits | None, quirks: frozenset[str], *, with_calls: bool
 ) -> list[Sent]:
-    """The conversation as a vendor takes it; `limits` are None for a model without eyes. Calls may have to go out in words."""
+    """The conversation as a vendor takes it; `limits` are None for a model that takes no images. Calls may have to go out in words."""
     fit = repaired(messages) if limits is None else fitted(repaired(messages), limits)
     refused = {quirk.removeprefix(WORDS) for quirk in quirks if quirk.startswith(WORDS)}
     sent: list[Sent] = []

@@ -1,6 +1,6 @@
 """Undo gzip and deflate in bounded steps, so that a small body can never become a large allocation.
 
-Every step yields at most `STEP` bytes; who reads counts what comes out. `client.py` decides the bound.
+Every step yields at most `STEP` bytes; the reader counts what comes out. `client.py` decides the bound.
 """
 
 import zlib

@@ -1,7 +1,7 @@
 """Idle connections, kept for a moment and handed out again, newest first.
 
 A connection idle for longer than `MAX_IDLE` is never reused: a server may be closing it at that very moment, and a POST on it could
-then be neither known to be processed nor sent again. There is no limit on connections in use: nobody waits for a neighbour.
+then be neither known to be processed nor sent again. There is no limit on connections in use: no request waits for another one.
 """
 
 import asyncio

@@ -339,7 +339,7 @@ def _head_of(block: bytes) -> Head:
 
 @lru_cache(maxsize=64)
 def _usual_head(block: bytes) -> Head:
-    """Heads of small answers are the same again and again, and reading one takes as long as sending its request. Nobody changes one."""
+    """A head that was read before is used again: those of small answers repeat, and to read one takes as long as to send a request."""
     return _parse_head(block)
 
 

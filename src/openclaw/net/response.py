@@ -113,7 +113,7 @@ class Response:
             self._pool.give_back(self._target.origin, connection)
 
     def release(self, patience: float) -> None:
-        """`close` for who has all he wants of a stream: its end may take `patience` seconds to arrive, and nobody waits for it."""
+        """`close` for a stream that is not needed any more: its end may take `patience` seconds to arrive, and nobody waits for it."""
         connection = self._detach()
         if connection is not None:
             self._pool.linger(self._target.origin, connection, patience)

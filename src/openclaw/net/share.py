@@ -1,4 +1,4 @@
-"""A fair share of the event loop for whoever has much to do in it: work for a few milliseconds, then let all others have their turn.
+"""A fair share of the event loop for whoever has much to do in it: work for a few milliseconds, then let everything else run.
 
 Reading from a peer that sends faster than we read never has to wait, and so would never let anybody else run.
 """
@@ -7,7 +7,7 @@ import asyncio
 import time
 from typing import Final
 
-# Long enough that the changes of turn cost nothing, short enough that nobody notices one.
+# Long enough that the changes between tasks cost nothing, short enough that nobody notices one.
 SHARE: Final = 0.005
 
 

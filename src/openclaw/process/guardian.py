@@ -155,7 +155,7 @@ def _birth(pid: int) -> bytes:
 
 
 def tend(seconds: float) -> None:
-    """Read what a program writes, so that it can, until it ends, its time is up, or the server that it fetched says something."""
+    """Read and drop what a program writes, so that it does not block, until it ends, its time is up, or the server it fetched speaks."""
     deadline = time.monotonic() + seconds
     streams = [0, 1]
     while 0 in streams and (left := deadline - time.monotonic()) > 0:

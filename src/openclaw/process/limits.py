@@ -1,7 +1,7 @@
 """Bounds that a program of ours sets itself before it reads what strangers wrote.
 
-Owns the calls of the system for that. A bound that is refused (a container allows less already, a system knows no such limit) is left as it
-was found: the program is still ended by who started it.
+Owns the system calls for that. A bound that is refused (a container allows less already, a system knows no such limit) stays as it was
+found: whoever started the program still ends it in time.
 """
 
 import contextlib

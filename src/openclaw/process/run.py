@@ -24,7 +24,8 @@ LEFTOVER_PATIENCE = 1.0
 
 class Finished(msgspec.Struct, frozen=True):
     """`returncode` is minus the signal when one ended the program. `dropped` counts the bytes of output past the limit. `timed_out` says
-    that its time was up, `silent` that it was so for want of output."""
+    that its time was up, `silent` that it was ended because it printed
+    nothing for too long."""
 
     returncode: int
     stdout: bytes

@@ -78,7 +78,7 @@ class Process:
                 pass
 
     def leave(self, seconds: float) -> bool:
-        """Let it go on without us for so long, under a guardian of its own. Whether that went: if not, end it.
+        """Let it run on without us for so many seconds, under a guardian of its own. False when that is not possible: then end it.
 
         Close its input first. What it writes is read by the guardian from now on, and thrown away.
         """

@@ -271,7 +271,7 @@ _LAST_ID = re.compile(
 def recover_id(head: bytes, tail: bytes) -> tuple[RequestId | None, bool]:
     """The id of a message that cannot be parsed, from its two ends, and whether it is a request.
 
-    Only an id at the top level counts: an `id` inside a result must not fail a stranger's call.
+    Only an id at the top level counts: an `id` inside a result must not fail another call.
     """
     found: RequestId | None = None
     depth = 0

@@ -1,7 +1,7 @@
 """Who may take a turn of a session now: one holder at a time, in this process or among all that share a directory.
 
 `KeyLocks` serves tasks of one process, first come first served. `FileLocks` adds a lock on a file named by the key's hash; how such a
-lock works is `openclaw.lock`. Who waits longer than their patience is told that the session is busy.
+lock works is `openclaw.lock`. Whoever waits too long is told that the session is busy.
 """
 
 import asyncio

@@ -1,8 +1,9 @@
 """The one contract of all transports: an async context manager with two ends.
 
-A `Transport` is a recipe; `open(sink)` starts the process or the HTTP session, yields a live `Link`, and on exit ends all of it
-within bounded time. The owner's end is the `Link` (send, cancel); the other end is the `Sink`, which is called synchronously
-in the event loop, with no queue and no task between the bytes and the caller that waits for them.
+A `Transport` knows how to reach one server; `open(sink)` starts the process or the HTTP session, yields a live `Link`, and on exit ends
+all of it within bounded time. The owner's end is the `Link` (send, cancel); the other end is the `Sink`, which is called synchronously
+in the event loop, with no queue and no task between the bytes and the caller that waits for them. What is true of a transport (can it be
+lost, has it sessions) is in its `facts`.
 
 Owns no JSON-RPC correlation (connection.py does) and no lifecycle (mcp/server/server.py does).
 """
@@ -18,7 +19,7 @@ from openclaw.protocol.transports import TransportFacts
 
 # A message of so many bytes takes long enough to be put together, read and used that others would notice if it were done in one go.
 LARGE = 8 << 20
-# Seconds between those steps, in which everybody who is ready has a turn.
+# Seconds between those steps, in which everybody who is ready runs.
 PAUSE = 0.001
 
 
@@ -37,7 +38,7 @@ class Outgoing(msgspec.Struct, frozen=True):
 
     @property
     def once(self) -> int | None:
-        """Its id when it may be carried out at most once: a tool may do anything, while every other request only asks."""
+        """The id of a request that must never be sent twice (`tools/call`: a tool may change something); None for any other message."""
         return self.id if self.method == "tools/call" else None
 
 
@@ -53,7 +54,7 @@ class Sink(Protocol):
         ...
 
     def failed(self, request_id: int, error: Exception) -> None:
-        """This one request will get no answer. Its neighbours are not touched."""
+        """This request will get no answer. All others go on."""
         ...
 
     def closed(self, error: TransportError | None) -> None:

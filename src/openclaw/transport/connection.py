@@ -129,7 +129,7 @@ class Connection:
         return self._lost.done()
 
     async def wait_lost(self) -> TransportError | None:
-        """Until the link is gone. The error says why; None when it ended in order."""
+        """Wait until the link is gone. Returns the error that says why; None when it ended in order."""
         return await asyncio.shield(self._lost)
 
     async def request(

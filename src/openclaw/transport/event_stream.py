@@ -124,7 +124,7 @@ class EventStream:
                 return
 
     async def _digest(self, parser: SseParser, received: bytes, share: Share) -> None:
-        """Read what came in small pieces, and let others have their turn in between: a server may send faster than we read."""
+        """Read what came in small pieces, and let others run in between: a server may send faster than we read."""
         for start in range(0, len(received), READ_BYTES):
             piece = received if len(received) <= READ_BYTES else received[start : start + READ_BYTES]
             events = parser.feed(piece)

@@ -57,7 +57,7 @@ _SESSION_ID = re.compile(r"[\x21-\x7e]{1,1024}")
 
 
 class HttpTransport:
-    """A recipe for links to one server."""
+    """Opens links to one server."""
 
     facts: TransportFacts = STREAMABLE_HTTP
 
@@ -341,7 +341,8 @@ class HttpLink:
 
 def _is_session_lost(error: HttpStatusError, id: int | None) -> bool:
     """404 as the specification has it; or 400 with a word about the session and no id, as servers built on the official examples answer
-    after a restart. Either way the request was refused before anything looked at it: an answer to it says that something did."""
+    after a restart. Either way the request was refused before anything looked at it. A refusal
+    that is an answer to this very request does not count: something did look at it."""
     if not is_unanswered(error, id):
         return False
     if error.status == 404:

@@ -34,7 +34,7 @@ READ_TURNS: Final = 5
 
 
 class LegacySseTransport:
-    """A recipe for links to one server, as `HttpTransport` is."""
+    """Opens links to one server, as `HttpTransport` does."""
 
     facts: TransportFacts = LEGACY_SSE
 
@@ -131,7 +131,7 @@ class LegacySseLink:
                 self._answered.discard(message.id)
 
     async def _is_open(self, id: int | None) -> bool:
-        """Whether the stream still goes on once what has arrived on it was read: when it has ended, its session has."""
+        """Read what has arrived, then tell whether the stream is still open: its end is the end of the session."""
         if id is not None:
             self._unsent.add(id)
         try:
@@ -169,7 +169,7 @@ class LegacySseLink:
             raise error
 
     def _look_after_posts(self) -> None:
-        """A POST whose message was answered already is not waited for much longer: its connection may be half-open."""
+        """Stop waiting, soon, for a POST whose message was answered already: its connection may be half-open."""
         for id in self._posting:
             if not self._sink.awaits(id):
                 asyncio.get_running_loop().call_later(POST_PATIENCE, self._give_up, id)

@@ -2,7 +2,7 @@
 
 `pair()` gives two transports that are each other's other side; either end may be run by a `Connection`. `MemoryTransport(serve)`
 starts `serve` anew with its own end each time it is opened, as a stdio transport starts a process. Messages are delivered in
-order, on the next turn of the event loop. Nothing is encoded or checked here.
+order, in the next iteration of the event loop. Nothing is encoded or checked here.
 """
 
 import asyncio

@@ -36,7 +36,7 @@ STDERR_BURST = 200
 STDERR_PER_SECOND = 50.0
 # What a pipe can hold: a request further back than this was read.
 _PIPE_BYTES = 65536
-# The first request of a turn of the event loop is written at once, those after it together: so many, or so many bytes, with one write.
+# The first request of an iteration of the event loop is written at once, those after it together: so many, or so many bytes, at a time.
 # Each write may wake the server, which costs us more than the request; too many in one would leave it idle while we prepare them.
 GATHER_REQUESTS = 32
 GATHER_BYTES = 16 << 10
@@ -53,9 +53,9 @@ def _log_dropped(reason: str) -> None:
 
 
 class StdioTransport:
-    """A recipe for one server. `env` is all the child gets (`process/environment.py`); `on_stderr` gets clean, redacted lines.
+    """Starts one server. `env` is all the child gets (`process/environment.py`); `on_stderr` gets clean, redacted lines.
 
-    `fetch_seconds` is how long, from its start on, it may go on after we left, if it has never said a word.
+    `fetch_seconds`: a server that has said nothing yet is still being fetched, and may go on for so long, with or without us.
     """
 
     facts: TransportFacts = STDIO
@@ -90,7 +90,7 @@ class StdioTransport:
         link = StdioLink(process.pid, PipeWriter(process.stdin), sink, self._max_message_bytes, self._report)
         stdout = PipeReader(process.stdout, link.data, link.output_ended)
         link.reader = stdout
-        words = _Words(self._on_stderr)
+        words = _StderrLines(self._on_stderr)
         stderr = PipeReader(process.stderr, words.data, words.end)
 
         def exited(code: int) -> None:
@@ -140,18 +140,18 @@ class StdioLink:
         self.was_heard = False
         # Requests that may still lie in the pipe or are held: where each one ends in the stream of bytes, and its id.
         self._recent: deque[tuple[int, int]] = deque()
-        # What waits to be written together with more of this turn of the event loop, and its length.
+        # What waits to be written together with more of this iteration of the event loop, and its length.
         self._held: list[bytes] = []
         self._held_bytes = 0
-        # Whether a request was written in this turn already.
-        self._in_turn = False
+        # Whether a request was written in this iteration already.
+        self._has_written = False
 
     def post(self, message: Outgoing) -> bool:
         if self._writer.is_full:
             return False
-        if not self._in_turn:
-            self._in_turn = True
-            self._loop.call_soon(self._end_turn)
+        if not self._has_written:
+            self._has_written = True
+            self._loop.call_soon(self._end_iteration)
             self._write(message)
             return True
         data = message.data + b"\n"
@@ -195,12 +195,12 @@ class StdioLink:
             for id in failed:
                 self._sink.failed(id, self._deaf())
 
-    def _end_turn(self) -> None:
+    def _end_iteration(self) -> None:
         self._let_go()
-        self._in_turn = False
+        self._has_written = False
 
     def _deaf(self) -> LinkLostError:
-        """The server takes nothing more."""
+        """The server no longer reads its input."""
         if not self._lost:
             # Mostly it is dying, and its exit code will say more; one that only stopped reading is lost as well. Who says so first counts.
             self._loop.call_later(_EXIT_CODE_PATIENCE, self.lost, LinkLostError("The server closed its input."))
@@ -222,7 +222,7 @@ class StdioLink:
             if len(lines[0]) < LARGE:
                 self._sink.received(lines[0], None)
                 return
-            # To put a large one together took a while, and so will reading it: others have a turn in between.
+            # To put a large one together took a while, and so will reading it: others run in between.
             self._lines.extend(lines)
             self._loop.call_later(PAUSE, self._read_lines)
             return
@@ -231,7 +231,7 @@ class StdioLink:
             self._read_lines()
 
     def _read_lines(self) -> None:
-        """Hand over what the server wrote, for as long as our share of the loop lasts. What is left waits for the next turn, and so does
+        """Hand over what the server wrote, for as long as our share of the loop lasts. The rest waits for the next iteration, and so does
         the server: it may write faster than we read."""
         ends = time.perf_counter() + SHARE
         lines = self._lines
@@ -306,7 +306,7 @@ class StdioLink:
             self._report(reason)
 
 
-class _Words:
+class _StderrLines:
     """Standard error in lines fit for a log, as many as a person would read."""
 
     def __init__(self, on_line: Callable[[str], None]) -> None:

@@ -123,7 +123,7 @@ def read_answer(callback: str, question: Question) -> Answer:
 
 
 def is_cut(callback: str, question: Question) -> bool:
-    """Whether this is a slip of the paste and no answer: a bare word that is not enough here, or an address cut short."""
+    """Whether what was pasted is incomplete: a bare code where the whole address is needed, or an address cut short."""
     text = callback.strip()
     if is_bare(text):
         return question.iss_expected or not _CODE.fullmatch(text) or " " in text

@@ -38,7 +38,7 @@ Check = Callable[[ServerMetadata], None]
 
 
 class NothingPublishedError(AuthError):
-    """The server publishes nothing about its authorization, and is not one of those that are known not to."""
+    """The server publishes nothing about its authorization, and is not of a revision for which that is normal."""
 
 
 class Acquaintance(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ class Acquaintance(msgspec.Struct, frozen=True):
 
     @property
     def may_be_old(self) -> bool:
-        """Whether it may be of a revision that had no metadata. Who has ever shown to be newer is not taken for older."""
+        """Whether it may be of a revision that had no metadata. A server that was once seen to be newer is not taken for an old one."""
         return self.unauthorized and not self.published and self.revision <= _WITHOUT_METADATA
 
 
