@@ -10,6 +10,7 @@ import math
 import textwrap
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, Literal
+from urllib.parse import quote
 
 import msgspec
 
@@ -37,6 +38,8 @@ _LONGEST_TEXT = 2_000
 _LONGEST_OWN = 20_000
 _LONGEST_NAME, _LONGEST_LABEL, _LONGEST_NOTE = 100, 60, 300
 _NARROWEST = 20
+# Besides letters and digits; no program on the way takes them for more than a part of an address.
+_IN_FRAGMENT = "-._~:/?&=+,%@!"
 _BAR = "  | "
 _YES_OR_NO = "Type yes or no: "
 
@@ -60,7 +63,7 @@ def dialogue(question: Question, width: int) -> Dialogue:
     """`width` is that of the screen, in columns."""
     match question.kind:
         case "line":
-            return _line(question)
+            return _line(question, width)
         case "approval":
             return _approval(question, width)
         case "form":
@@ -71,8 +74,9 @@ def dialogue(question: Question, width: int) -> Dialogue:
             return _cannot("")
 
 
-def _line(question: Question) -> Dialogue:
-    typed = yield clean_terminal(question.text)
+def _line(question: Question, width: int) -> Dialogue:
+    # What a command asks stands in one line with the answer.
+    typed = yield f"{_head(question, width)}> " if question.asker else clean_terminal(question.text)
     return Finished(NO_ANSWER) if typed is None else Finished(Answer("accept", {"line": typed.strip()}))
 
 
@@ -82,8 +86,8 @@ def _approval(question: Question, width: int) -> Dialogue:
         agreed = yield from _agreed(head + _YES_OR_NO)
         return Finished(Answer("accept")) if agreed else _refused(agreed)
     listed = [clean_label(option, _LONGEST_NOTE) for option in question.options]
-    rows = "".join(f"  {number}  {option}\n" for number, option in enumerate(listed, 1))
-    asked = "Type a number or its words for yes, or no: "
+    rows = "".join(f"  {row}\n" for row in _numbered(listed))
+    asked = f"Type {_way(listed)} for yes, or no: "
     shown = f"{head}{rows}{asked}"
     for _ in range(_MOST_TRIES):
         typed = yield shown
@@ -169,7 +173,9 @@ def _who(question: Question) -> str:
 
 def _head(question: Question, width: int) -> str:
     if not question.asker:
-        text = clean_text(question.text, _LONGEST_OWN)
+        text = clean_terminal(question.text).strip("\n")
+        if len(text) > _LONGEST_OWN:
+            text = f"{text[:_LONGEST_OWN]}… ({len(text) - _LONGEST_OWN:,} more characters)"
         return f"{text}\n" if text else ""
     return f"{_who(question)}:\n{_quoted(clean_text(question.text, _LONGEST_TEXT), width)}"
 
@@ -186,11 +192,7 @@ def _quoted(text: str, width: int) -> str:
 
 
 def _encoded(fragment: str) -> str:
-    kept = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/?&=+,%@!")
-    return "".join(
-        letter if letter in kept else "".join(f"%{byte:02X}" for byte in letter.encode("utf-8", "replace"))
-        for letter in fragment
-    )
+    return quote(fragment.encode("utf-8", "replace"), safe=_IN_FRAGMENT)
 
 
 def _count(content: Mapping[str, Any]) -> str:
@@ -319,12 +321,12 @@ def _prompt(field: _Field) -> str:
         more = f" [{clean_label(default or '', _LONGEST_LABEL)}]"
     else:
         more = "" if field.is_required else " []"
-    wanted = "its number or words" if field.kind == "choice" else _WANTED[field.kind]
+    wanted = _way(field.titles) if field.kind == "choice" else _WANTED[field.kind]
     return f"{_BAR}{field.label} ({wanted}){more}: "
 
 
 def _rows(field: _Field, width: int) -> str:
-    return "".join(_quoted(f"{number}  {title}", width) for number, title in enumerate(field.titles, 1))
+    return "".join(_quoted(row, width) for row in _numbered(field.titles))
 
 
 def _read(field: _Field, typed: str) -> Any:
@@ -353,11 +355,25 @@ def _numbers(typed: str, *, whole: bool) -> Iterator[int | float]:
             yield value
 
 
+def _has_numbers(listed: Sequence[str]) -> bool:
+    """Whether a number may stand for one of them: not where it could be the words of another."""
+    return not any(text.isdecimal() for text in listed)
+
+
+def _way(listed: Sequence[str]) -> str:
+    """What to type for one of them."""
+    return "a number or its words" if _has_numbers(listed) else "one of these"
+
+
+def _numbered(listed: Sequence[str]) -> list[str]:
+    return [f"{place}  {text}" for place, text in enumerate(listed, 1)] if _has_numbers(listed) else list(listed)
+
+
 def _chosen(typed: str, listed: Sequence[str]) -> int | None:
     """Which of them was typed, by its number or in full; None for none, or for more than one."""
     word = typed.strip().casefold()
+    if _has_numbers(listed) and word.isdecimal():
+        number = int(word) if len(word) <= len(str(len(listed))) else 0
+        return number - 1 if 0 < number <= len(listed) else None
     same = [place for place, text in enumerate(listed) if text.casefold() == word]
-    if len(same) == 1:
-        return same[0]
-    number = int(word) if word.isdecimal() and len(word) <= len(str(len(listed))) else 0
-    return number - 1 if not same and 0 < number <= len(listed) else None
+    return same[0] if len(same) == 1 else None

@@ -6,9 +6,10 @@ the first question comes. What is shown is question_dialogue.py's.
 
 import os
 import select
+import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from openclaw.control.question_dialogue import WITHDRAWN, Dialogue, Finished, dialogue
@@ -68,15 +69,21 @@ class TerminalQuestions:
         self._dialogue = None
 
     def listen(self, connection: "socket") -> None:
-        """Hear the person, until no question is open or the gateway has something to say."""
-        while self.is_open:
-            if os.name != "posix":
-                # There is no waiting for both.
-                self._hear(sys.stdin.buffer.readline())
-            elif connection.fileno() in select.select([0, connection.fileno()], [], [])[0]:
-                return
-            else:
-                self._hear(_read())
+        """Hear the person, until no question is open or the gateway has something to say. Raises KeyboardInterrupt."""
+        while self.is_open and os.name != "posix":
+            # There is no waiting for both.
+            self._hear(sys.stdin.buffer.readline())
+        if not self.is_open:
+            return
+        with _woken_by_signals() as woken:
+            while self.is_open:
+                ready = select.select([0, connection.fileno(), woken], [], [])[0]
+                if woken in ready:
+                    os.read(woken, LINE)
+                elif connection.fileno() in ready:
+                    return
+                else:
+                    self._hear(_read())
 
     def _hear(self, data: bytes) -> None:
         if not data:
@@ -121,6 +128,20 @@ class TerminalQuestions:
         if finished.address and not self._browse(finished.address):
             self._show(NO_BROWSER)
         self._send(answer_frame(self._open.pop(0).id, finished.answer))
+
+
+@contextmanager
+def _woken_by_signals() -> Iterator[int]:
+    """What can be read when a signal came. One that comes just before a wait begins would not end it otherwise: Ctrl-C would be lost."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    try:
+        yield reading
+    finally:
+        signal.set_wakeup_fd(before, warn_on_full_buffer=False)
+        os.close(reading)
+        os.close(writing)
 
 
 def forget_what_was_typed(question: Question) -> None:

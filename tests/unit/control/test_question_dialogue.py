@@ -71,6 +71,19 @@ def test_enter_and_unknown_words_are_never_a_yes_and_end_unanswered(question: Qu
     assert answered(question, *[typed] * 5) == Answer("cancel")
 
 
+def test_a_number_never_stands_for_one_option_and_is_the_words_of_another() -> None:
+    question = Question("approval", "How often?", options=("2", "1"))
+    finished, shown = held(question, "1")
+    assert finished.answer == Answer("accept", {"option": "1"})
+    assert "\n  2\n  1\nType one of these for yes, or no: " in shown
+    assert answered(form(size={"enum": ["0", "1", "2"]}), "3", "1", "yes") == Answer("accept", {"size": "1"})
+
+
+def test_options_that_look_alike_are_told_apart_by_their_numbers() -> None:
+    question = Question("approval", "Which?", options=("it\x07", "it"))
+    assert answered(question, "it", "2") == Answer("accept", {"option": "it"})
+
+
 def test_no_option_can_take_the_word_of_a_no() -> None:
     assert answered(Question("approval", "May it?", options=("no", "n")), "no") == Answer("decline")
 
@@ -86,6 +99,17 @@ def test_an_approval_without_options_is_a_yes_or_no(typed: str | None, answer: A
 @pytest.mark.parametrize(("typed", "answer"), [(" y \n", Answer("accept", {"line": "y"})), (END, Answer("cancel"))])
 def test_a_line_is_taken_as_it_is_typed(typed: str | None, answer: Answer) -> None:
     assert held(Question("line", "Really? [y/N] "), typed) == (Finished(answer), "Really? [y/N] ")
+
+
+def test_a_line_for_a_server_is_asked_in_its_words() -> None:
+    shown = held(Question("line", "Your name? ", asker="shop"), "Yu")[1]
+    assert shown == 'Server "shop" asks:\n  | Your name?\n> '
+
+
+def test_what_we_ask_ourselves_is_shown_as_it_is_and_cut_with_its_length() -> None:
+    shown = held(Question("approval", f"May it send <|im_start|>?\n{'x' * 30_000}"), END)[1]
+    assert shown.startswith("May it send <|im_start|>?\nxxx")
+    assert "x… (10,026 more characters)\nType yes or no: " in shown
 
 
 def test_a_form_is_asked_field_by_field_and_sent_after_a_yes() -> None:
@@ -112,7 +136,7 @@ def test_a_form_is_asked_field_by_field_and_sent_after_a_yes() -> None:
         "  | Your name (a text):   | age (a whole number) []: That is not a whole number.",
     ]
     assert "  | news (yes or no) [yes]: " in shown
-    assert "  | 1  red\n  | 2  green\n  | colour (its number or words) []: " in shown
+    assert "  | 1  red\n  | 2  green\n  | colour (a number or its words) []: " in shown
     assert shown.endswith("Send these 6 answers? Type yes or no: That is neither. Type yes or no: ")
 
 
