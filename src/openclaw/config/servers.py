@@ -187,7 +187,7 @@ _CONCURRENT_SERVERS = 20
 _TOTAL_FACTOR = 10
 
 
-class _Place(msgspec.Struct, frozen=True):
+class _ServerSection(msgspec.Struct, frozen=True):
     """One object of servers in the file."""
 
     path: Path
@@ -202,16 +202,16 @@ def server_specs(config: Config, agent_id: str) -> tuple[ServerSpec, ...]:
 
     `{enabled: false}` alone removes one. With the plugin `mcp-client` switched off, all of them are disabled.
     """
-    chosen: dict[str, tuple[_Place, ServerEntry]] = {}
-    for place in _places(config, agent_id):
-        for name, entry in place.entries.items():
+    chosen: dict[str, tuple[_ServerSection, ServerEntry]] = {}
+    for section in _sections(config, agent_id):
+        for name, entry in section.entries.items():
             if name in chosen and chosen[name][1] != entry:
-                earlier, later = ((*at.path, name) for at in (chosen[name][0], place))
+                earlier, later = ((*at.path, name) for at in (chosen[name][0], section))
                 _log.info("MCP server '%s': %s replaces %s", name, config.where(later), config.where(earlier))
-            chosen[name] = (place, entry)
+            chosen[name] = (section, entry)
     specs = (
-        _spec(config, place, name, entry)
-        for name, (place, entry) in chosen.items()
+        _spec(config, section, name, entry)
+        for name, (section, entry) in chosen.items()
         if is_on(entry) or entry.command or address_of(entry)
     )
     return tuple(specs if engine_enabled(config) else (structs.replace(spec, enabled=False) for spec in specs))
@@ -249,7 +249,7 @@ def read_server(name: str, value: Mapping[str, Any]) -> ServerSpec:
     if problems:
         raise ConfigError([structs.replace(problem, line=0, column=0) for problem in problems])
     nowhere = Config(Root(), PluginConfig(), {}, FilePath())
-    return structs.replace(_spec(nowhere, _Place(path[:-1], _MCP, {}), name, entry), where="")
+    return structs.replace(_spec(nowhere, _ServerSection(path[:-1], _MCP, {}), name, entry), where="")
 
 
 def map_secrets(spec: ServerSpec, change: Callable[[str], str]) -> ServerSpec:
@@ -285,13 +285,13 @@ def secret_text(value: Value | None) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _places(config: Config, agent_id: str) -> list[_Place]:
+def _sections(config: Config, agent_id: str) -> list[_ServerSection]:
     agents = config.root.agents
-    places = [
-        _Place(("mcpServers",), _MCP, config.root.mcp_servers),
-        _Place(("servers",), _MCP, config.root.servers),
-        _Place(("mcp", "servers"), _MCP, config.root.mcp.servers),
-        _Place((*PLUGIN_CONFIG, "servers"), _PLUGIN, config.plugin.servers),
+    sections = [
+        _ServerSection(("mcpServers",), _MCP, config.root.mcp_servers),
+        _ServerSection(("servers",), _MCP, config.root.servers),
+        _ServerSection(("mcp", "servers"), _MCP, config.root.mcp.servers),
+        _ServerSection((*PLUGIN_CONFIG, "servers"), _PLUGIN, config.plugin.servers),
     ]
     own: list[tuple[Path, AgentSettings, str]] = [(("agents", "defaults"), agents.defaults, "")]
     own += [
@@ -301,29 +301,29 @@ def _places(config: Config, agent_id: str) -> list[_Place]:
         own.append((("agents", "entries", agent_id), agents.entries[agent_id], agent_id))
     for path, settings, owner in own:
         if settings.mcp:
-            places.append(_Place((*path, "mcp", "servers"), _AGENTS, settings.mcp.servers, owner))
-    return places
+            sections.append(_ServerSection((*path, "mcp", "servers"), _AGENTS, settings.mcp.servers, owner))
+    return sections
 
 
-def _spec(config: Config, place: _Place, name: str, entry: ServerEntry) -> ServerSpec:
-    path = (*place.path, name)
+def _spec(config: Config, section: _ServerSection, name: str, entry: ServerEntry) -> ServerSpec:
+    path = (*section.path, name)
     mcp, plugin = config.root.mcp, config.plugin
     discovery = [entry.tool_discovery_interval, mcp.tool_discovery_interval, plugin.tool_discovery_interval]
-    if place.dialect.section == "plugin":
+    if section.dialect.section == "plugin":
         discovery[1:] = [plugin.tool_discovery_interval, mcp.tool_discovery_interval]
-    call_ms = _first(entry.request_timeout_ms, milliseconds(entry.tool_timeout), default=place.dialect.call_ms)
+    call_ms = _first(entry.request_timeout_ms, milliseconds(entry.tool_timeout), default=section.dialect.call_ms)
     connect_ms = _first(
         entry.connection_timeout_ms,
         entry.connect_timeout_ms,
         milliseconds(entry.timeout),
-        default=place.dialect.connect_ms,
+        default=section.dialect.connect_ms,
     )
     argv = tuple(secret_text(word) for word in argv_of(entry))
     return ServerSpec(
         name=name,
-        section=place.dialect.section,
+        section=section.dialect.section,
         where=config.where(path),
-        owner=place.owner,
+        owner=section.owner,
         enabled=is_on(entry),
         fault=config.fault(path),
         transport=transport_of(entry) or "stdio",

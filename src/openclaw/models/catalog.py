@@ -21,7 +21,7 @@ from openclaw.models.spec import ModelEndpoint, ModelSpec, ProviderSpec
 from openclaw.models.vendors import MESSAGES, USUAL_WINDOW, VENDORS, Vendor, located
 from openclaw.redact import SECRET_SCHEME, looks_secret, remember, remember_guess
 
-__all__ = ["OFFLINE", "Chain", "ChainLink", "ModelSpec", "Models", "ProviderSpec", "Selection"]
+__all__ = ["OFFLINE", "Candidate", "Chain", "ModelSpec", "Models", "ProviderSpec", "Selection"]
 
 # It reads the last message only; any number will do that never makes a conversation compact early.
 OFFLINE_WINDOW: Final = 1_000_000
@@ -34,7 +34,7 @@ async def as_text(value: object) -> str:
     return str(value)
 
 
-class ChainLink(msgspec.Struct, frozen=True):
+class Candidate(msgspec.Struct, frozen=True):
     """One model of a chain: its full name, who serves it, and what it is called there."""
 
     name: str
@@ -61,18 +61,20 @@ class Selection(msgspec.Struct, frozen=True):
 class Chain:
     """A provider that asks the next model when one fails before its first word, in a way that another may not."""
 
-    def __init__(self, links: Sequence[ChainLink]) -> None:
-        self.name = links[0].provider.name
-        self._links = tuple(links)
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
+        self.name = candidates[0].provider.name
+        self._candidates = tuple(candidates)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        for link, following in zip(self._links, [*self._links[1:], None], strict=True):
+        for candidate, following in zip(self._candidates, [*self._candidates[1:], None], strict=True):
             spoke = False
-            async with aclosing(link.provider.stream(msgspec.structs.replace(request, model=link.model))) as events:
+            async with aclosing(
+                candidate.provider.stream(msgspec.structs.replace(request, model=candidate.model))
+            ) as events:
                 async for event in events:
                     if isinstance(event, Done):
                         if following is None or spoke or not (event.error and event.retryable):
-                            yield msgspec.structs.replace(event, model=link.name)
+                            yield msgspec.structs.replace(event, model=candidate.name)
                             return
                         yield Notice(f"{event.error} Trying {following.name}.")
                         break
@@ -128,13 +130,13 @@ class Models:
         if not model:
             model, found = await self._find()
         names = list(dict.fromkeys([model, *fallbacks]))
-        links = [self._link(name) for name in names]
-        provider_id, _, model_id = links[0].name.partition("/")
+        candidates = [self._candidate(name) for name in names]
+        provider_id, _, model_id = candidates[0].name.partition("/")
         spec, vendor = self._known(provider_id)
         listed = next((m for m in spec.models if m.id == model_id), ModelSpec(model_id))
         window = listed.context_window or (OFFLINE_WINDOW if provider_id == BUILTIN else vendor.context_window)
         problem, key = self._problem(provider_id), self._key_origin(provider_id)
-        return Selection(links[0].name, Chain(links), window, listed.max_tokens, found, problem, key)
+        return Selection(candidates[0].name, Chain(candidates), window, listed.max_tokens, found, problem, key)
 
     async def close(self) -> None:
         for provider in self._providers.values():
@@ -160,12 +162,12 @@ class Models:
             return f"ollama/{running}", f"Ollama runs at {base_url}"
         return OFFLINE, "no model is configured, no key is set, and no Ollama runs here"
 
-    def _link(self, name: str) -> ChainLink:
+    def _candidate(self, name: str) -> Candidate:
         provider_id, model = read_name(name, self._specs)
         if provider_id == SCRIPTED and provider_id not in self._specs:
             # Each script is a provider of its own: it counts its turns.
-            return ChainLink(name, self._kept(name, lambda: self._scripted(model, SCRIPTED)), model)
-        return ChainLink(f"{provider_id}/{model}", self._kept(provider_id, lambda: self._make(provider_id)), model)
+            return Candidate(name, self._kept(name, lambda: self._scripted(model, SCRIPTED)), model)
+        return Candidate(f"{provider_id}/{model}", self._kept(provider_id, lambda: self._make(provider_id)), model)
 
     def _kept(self, key: str, make: Callable[[], Provider]) -> Provider:
         if key not in self._providers:

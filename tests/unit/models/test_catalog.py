@@ -14,7 +14,7 @@ from aiohttp import web
 
 from openclaw.content import Text, UserMessage
 from openclaw.errors import ModelError, SecretError
-from openclaw.models.catalog import OFFLINE, Chain, ChainLink, Models, ModelSpec, ProviderSpec, Selection
+from openclaw.models.catalog import OFFLINE, Candidate, Chain, Models, ModelSpec, ProviderSpec, Selection
 from openclaw.models.offline import Offline
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, Notice, TextDelta
 from openclaw.models.scripted import Scripted, ScriptedTurn
@@ -257,7 +257,7 @@ async def test_the_next_model_is_tried_when_one_fails_before_its_first_word() ->
 
 def chain(*turns: ScriptedTurn) -> Chain:
     return Chain(
-        [ChainLink(f"s{number}/m", Scripted([turn], name=f"s{number}"), "m") for number, turn in enumerate(turns)]
+        [Candidate(f"s{number}/m", Scripted([turn], name=f"s{number}"), "m") for number, turn in enumerate(turns)]
     )
 
 
