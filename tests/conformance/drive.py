@@ -32,6 +32,7 @@ from openclaw.mcp.manager import Manager
 from openclaw.mcp.prompts import get_prompt, list_prompts
 from openclaw.mcp.resources import list_resources, read
 from openclaw.mcp.tools.definition import schema_of
+from openclaw.tool import Invocation
 
 SERVER = "mock"
 # The document a server would fetch; the suite knows this address and never does.
@@ -165,7 +166,7 @@ SCENARIOS: dict[str, Callable[[Manager], Awaitable[None]]] = {
 }
 
 
-async def accept(server: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+async def accept(server: str, params: Mapping[str, Any], invocation: Invocation | None) -> Mapping[str, Any]:
     """A person who agrees to whatever is proposed."""
     asked = params["requestedSchema"]["properties"]
     return {

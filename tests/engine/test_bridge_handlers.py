@@ -1,5 +1,6 @@
 """What a server may ask of us: refused unless the embedding program can answer, and then answered over both ways of asking."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -9,11 +10,13 @@ import pytest
 from aiohttp import web
 
 from openclaw.config.servers import ServerSpec
+from openclaw.conversation import Conversation
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.tools.results import CallResult
 from openclaw.redact import remember
+from openclaw.tool import Invocation
 from parts.http_faults import json_body
 from parts.http_server import HttpServer, Message
 from parts.planned_server import MODERN, tool
@@ -23,7 +26,7 @@ from parts.sites import Site
 FORM = {"method": "elicitation/create", "params": {"message": "Your name?", "requestedSchema": {"type": "object"}}}
 
 
-async def accept(server: str, params: Mapping[str, Any]) -> dict[str, Any]:
+async def accept(server: str, params: Mapping[str, Any], invocation: Invocation | None) -> dict[str, Any]:
     return {"action": "accept", "content": {"from": server, "asked": params["message"]}}
 
 
@@ -101,6 +104,61 @@ async def test_requests_of_an_old_server_are_answered_by_the_same_handlers() -> 
     async with Manager([stdio()], dependencies=Dependencies(handlers=Handlers(elicitation=accept))) as manager:
         result = await manager.call("part__ask", FORM)
         assert answer(result)["result"] == {"action": "accept", "content": {"from": "part", "asked": "Your name?"}}
+
+
+class Heard:
+    """An elicitation handler that keeps which call each question came with."""
+
+    def __init__(self) -> None:
+        self.calls: list[str | None] = []
+
+    async def __call__(self, server: str, params: Mapping[str, Any], invocation: Invocation | None) -> dict[str, Any]:
+        self.calls.append(None if invocation is None else invocation.call_id)
+        return {"action": "decline"}
+
+
+async def test_a_question_in_a_result_belongs_to_the_call_of_that_result(modern: Site) -> None:
+    heard = Heard()
+    async with Manager([modern.spec()], dependencies=asking(Handlers(elicitation=heard), modern)) as manager:
+        calls = [Invocation(Conversation("main", "s"), call_id=f"c{number}") for number in range(3)]
+        arguments = {"requests": {"k": FORM}}
+        await asyncio.gather(*(manager.call("shop__ask", arguments, invocation=call) for call in calls))
+    assert sorted(map(str, heard.calls)) == ["c0", "c1", "c2"]
+
+
+async def test_a_request_of_an_old_server_belongs_to_the_only_call_under_way() -> None:
+    heard = Heard()
+    async with Manager([stdio()], dependencies=Dependencies(handlers=Handlers(elicitation=heard))) as manager:
+        await manager.call("part__ask", FORM, invocation=Invocation(Conversation("main", "s"), call_id="c"))
+        await manager.call("part__ask", FORM)
+    assert heard.calls == ["c", None]
+
+
+async def test_a_request_on_the_stream_of_a_call_belongs_to_it(tmp_path: Path) -> None:
+    heard, both = Heard(), asyncio.Barrier(2)
+
+    async def asks(server: HttpServer, request: web.Request, message: Message) -> web.StreamResponse:
+        """Asks while another call is under way, then answers."""
+        stream = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await stream.prepare(request)
+        await both.wait()
+        question = {"jsonrpc": "2.0", "id": f"q{message['id']}", **FORM}
+        answer = {"jsonrpc": "2.0", "id": message["id"], "result": {"content": []}}
+        for said in (question, answer):
+            await stream.write(f"data: {json.dumps(said)}\n\n".encode())
+        await both.wait()
+        return stream
+
+    async with Site("streamable-http", tmp_path) as site:
+        assert site.http
+        site.plan(tools=[tool("ask")], revisions=["2025-11-25"])
+        async with Manager([site.spec()], dependencies=Dependencies(handlers=Handlers(elicitation=heard))) as manager:
+            for _ in range(2):
+                site.http.fault("tools/call", asks)
+            calls = [Invocation(Conversation("main", "s"), call_id=f"c{number}") for number in range(2)]
+            results = await asyncio.gather(*(manager.call("shop__ask", {}, invocation=call) for call in calls))
+    assert [result.fault for result in results] == ["", ""]
+    assert sorted(map(str, heard.calls)) == ["c0", "c1"]
 
 
 @pytest.mark.requirement("000-17-sampling")

@@ -303,7 +303,7 @@ async def test_a_request_of_the_server_is_refused_when_nobody_handles_it() -> No
     ],
 )
 async def test_a_handler_refuses_by_raising(raised: Exception, error: dict[str, Any]) -> None:
-    async def handler(request: Request) -> Any:
+    async def handler(request: Request, owner: object) -> Any:
         raise raised
 
     async with connected(handler=handler) as (_, far):
@@ -313,7 +313,7 @@ async def test_a_handler_refuses_by_raising(raised: Exception, error: dict[str, 
 
 
 async def test_a_handler_answers_with_what_it_returns() -> None:
-    async def handler(request: Request) -> Any:
+    async def handler(request: Request, owner: object) -> Any:
         return {"method": request.method, "params": request.params}
 
     async with connected(handler=handler) as (_, far):
@@ -325,10 +325,33 @@ async def test_a_handler_answers_with_what_it_returns() -> None:
         }
 
 
+async def test_a_request_belongs_to_the_only_one_of_ours_under_way_and_to_none_of_several() -> None:
+    owners: list[object] = []
+
+    async def handler(request: Request, owner: object) -> Any:
+        owners.append(owner)
+
+    async with connected(handler=handler) as (connection, far):
+        await far.say(encode_request(1, "roots/list"))
+        await far.message(0)
+        one = asyncio.create_task(connection.request("one", timeout=LONG, owner="one"))
+        await far.message(1)
+        await far.say(encode_request(2, "roots/list"))
+        await far.message(2)
+        two = asyncio.create_task(connection.request("two", timeout=LONG))
+        await far.message(3)
+        await far.say(encode_request(3, "roots/list"))
+        await far.message(4)
+        for task in (one, two):
+            task.cancel()
+        await asyncio.wait([one, two])
+    assert owners == [None, "one", None]
+
+
 async def test_the_server_can_take_its_request_back() -> None:
     started, ended = asyncio.Event(), asyncio.Event()
 
-    async def handler(request: Request) -> Any:
+    async def handler(request: Request, owner: object) -> Any:
         started.set()
         try:
             await asyncio.Event().wait()
@@ -348,7 +371,7 @@ async def test_more_requests_than_can_be_answered_are_dropped_and_reported() -> 
     release = asyncio.Event()
     reports: list[str] = []
 
-    async def handler(request: Request) -> Any:
+    async def handler(request: Request, owner: object) -> Any:
         await release.wait()
 
     async with connected(handler=handler, report=reports.append) as (_, far):
@@ -573,7 +596,7 @@ async def test_a_server_in_this_process_is_started_anew_by_every_connection() ->
     async def serve(transport: Any) -> None:
         starts.append(1)
 
-        async def handler(request: Request) -> Any:
+        async def handler(request: Request, owner: object) -> Any:
             return len(starts)
 
         async with Connection(transport, handler=handler) as connection:

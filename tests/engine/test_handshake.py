@@ -107,7 +107,7 @@ async def test_a_modern_conversation_carries_its_meta_in_every_request() -> None
     seen: list[Any] = []
 
     async def serve(transport: Transport) -> None:
-        async def handler(request: Request) -> Any:
+        async def handler(request: Request, owner: object) -> Any:
             seen.append((request.method, parse(request.params, dict)["_meta"]))
             return {"supportedVersions": ["2026-07-28"]}
 

@@ -39,8 +39,23 @@ async def spec(request: pytest.FixtureRequest) -> AsyncIterator[ServerSpec]:
         await process.wait()
 
 
-async def introduce(server: str, params: Mapping[str, Any]) -> dict[str, Any]:
+async def introduce(server: str, params: Mapping[str, Any], invocation: Invocation | None) -> dict[str, Any]:
     return {"action": "accept", "content": {"name": "Ada"}}
+
+
+async def test_a_question_of_an_official_server_comes_with_the_call_it_belongs_to(spec: ServerSpec) -> None:
+    heard: list[Invocation | None] = []
+
+    async def hear(server: str, params: Mapping[str, Any], invocation: Invocation | None) -> dict[str, Any]:
+        heard.append(invocation)
+        return {"action": "accept", "content": {"name": "Ada"}}
+
+    async with Manager([spec], dependencies=Dependencies(handlers=Handlers(elicitation=hear))) as manager:
+        await manager.call("sdk__echo", {"text": "up"})
+        (greet,) = (tool for tool in manager.tools() if tool.name == "sdk__greet")
+        invocation = Invocation(Conversation("main", "s"), "c")
+        await greet.run({}, invocation)
+    assert heard == [invocation]
 
 
 async def test_everything_an_official_server_offers_arrives(spec: ServerSpec) -> None:

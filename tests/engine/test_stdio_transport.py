@@ -232,7 +232,7 @@ async def test_a_batch_is_read() -> None:
 
 
 async def test_a_request_of_the_server_is_answered_through_its_input() -> None:
-    async def handler(request: Request) -> Any:
+    async def handler(request: Request, owner: object) -> Any:
         return {"roots": [request.method]}
 
     async with served(connection={"handler": handler}) as connection:

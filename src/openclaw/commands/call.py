@@ -94,7 +94,14 @@ class _Caller:
         kept: list[CallResult] = []
 
         async def run(checked: dict[str, Any], invocation: Invocation) -> ToolResult:
-            send = partial(self._manager.call, entry.name, checked, agent=self._agent, show_progress=self._progress())
+            send = partial(
+                self._manager.call,
+                entry.name,
+                checked,
+                agent=self._agent,
+                show_progress=self._progress(),
+                invocation=invocation,
+            )
             result = await with_sign_in(send, entry.spec.name, invocation)
             kept.append(result)
             return _measured(result)

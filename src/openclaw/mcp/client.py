@@ -29,6 +29,7 @@ from openclaw.mcp.tools.results import (
 from openclaw.protocol.eras import Agreement
 from openclaw.protocol.headers import standard_headers
 from openclaw.protocol.jsonrpc import parse
+from openclaw.tool import Invocation
 from openclaw.transport.connection import Connection, OnProgress
 
 # A server may ask for input this often in one request; each round is a whole request of its own.
@@ -110,7 +111,9 @@ class Client:
         max_total: float,
         on_progress: OnProgress | None = None,
         headers: Mapping[str, str] | None = None,
+        invocation: Invocation | None = None,
     ) -> CallResult:
+        """`invocation` is handed to whoever answers what the server asks about this call."""
         params: Mapping[str, Any] = {"name": name, "arguments": arguments}
         for _ in range(MAX_ROUNDS):
             raw = await self._request(
@@ -121,11 +124,12 @@ class Client:
                 on_progress=on_progress,
                 name=name,
                 headers=headers,
+                invocation=invocation,
             )
             answer = read_call(raw)
             if isinstance(answer, CallResult):
                 return answer
-            params = {"name": name, "arguments": arguments, **await self._answers(answer)}
+            params = {"name": name, "arguments": arguments, **await self._answers(answer, invocation)}
         raise _endless()
 
     async def collect(self, kind: Listable) -> Pages:
@@ -180,16 +184,16 @@ class Client:
             needed = input_required(raw)
             if needed is None:
                 return raw
-            asked = {**params, **await self._answers(needed)}
+            asked = {**params, **await self._answers(needed, None)}
         raise _endless()
 
-    async def _answers(self, needed: InputRequired) -> dict[str, Any]:
+    async def _answers(self, needed: InputRequired, invocation: Invocation | None) -> dict[str, Any]:
         """What the retry of a request carries: an answer to each question, and the state exactly as it came."""
         answers: dict[str, Any] = {}
         for key, raw in needed.input_requests.items():
             request = parse(raw, _InputRequest)
             try:
-                answers[key] = await self._handlers.answer(self._server, request.method, request.params)
+                answers[key] = await self._handlers.answer(self._server, request.method, request.params, invocation)
             except RpcError as error:
                 raise ProtocolError(f"The server asks for input that nobody here can give: {error.message}") from error
         more: dict[str, Any] = {"inputResponses": answers} if answers else {}
@@ -207,10 +211,13 @@ class Client:
         on_progress: OnProgress | None = None,
         name: str = "",
         headers: Mapping[str, str] | None = None,
+        invocation: Invocation | None = None,
     ) -> Awaitable[Raw]:
         request = self.connection.request
         if not self._has_sessions:
-            return request(method, params, timeout=timeout, max_total=max_total, on_progress=on_progress)
+            return request(
+                method, params, timeout=timeout, max_total=max_total, on_progress=on_progress, owner=invocation
+            )
         if self.mirrors:
             headers = {**standard_headers(method, name), **(headers or {})}
         return self._in_session(
@@ -223,6 +230,7 @@ class Client:
                 on_progress=on_progress,
                 name=name,
                 headers=headers,
+                owner=invocation,
             )
         )
 

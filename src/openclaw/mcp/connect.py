@@ -28,6 +28,7 @@ from openclaw.protocol.eras import Agreement, Plan, Reopen, negotiate, other_tra
 from openclaw.protocol.jsonrpc import Request, parse
 from openclaw.protocol.transports import TRANSPORTS, TransportFacts
 from openclaw.redact import SECRET_SCHEME, remember, remember_guess
+from openclaw.tool import Invocation
 from openclaw.transport.base import Transport
 from openclaw.transport.connection import Connection, OnNotification, Report
 from openclaw.transport.handshake import shake_hands
@@ -160,9 +161,9 @@ class _Attempt:
         await stack.enter_async_context(connection)
         return connection
 
-    async def _answer(self, request: Request) -> Mapping[str, Any]:
+    async def _answer(self, request: Request, invocation: Invocation | None) -> Mapping[str, Any]:
         params = parse(request.params, dict[str, Any]) if bytes(request.params) else {}
-        return await self._dependencies.handlers.answer(self._spec.name, request.method, params)
+        return await self._dependencies.handlers.answer(self._spec.name, request.method, params, invocation)
 
     def _client(self, connection: Connection, agreement: Agreement) -> Client:
         spec = self._spec

@@ -10,12 +10,14 @@ from typing import Any
 import msgspec
 
 from openclaw.errors import RpcError
+from openclaw.tool import Invocation
 
 METHOD_NOT_FOUND = -32601
 INTERNAL_ERROR = -32603
 
-# The server's name and the params it sent; the result to answer with.
-Handler = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+# The server's name, the params it sent, and the call of a tool that it asks about, in whose conversation a person may be asked; None when
+# that is not sure. Gives the result to answer with.
+Handler = Callable[[str, Mapping[str, Any], Invocation | None], Awaitable[Mapping[str, Any]]]
 
 
 class Handlers(msgspec.Struct, frozen=True):
@@ -37,7 +39,9 @@ class Handlers(msgspec.Struct, frozen=True):
             declared["roots"] = {}
         return declared
 
-    async def answer(self, server: str, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def answer(
+        self, server: str, method: str, params: Mapping[str, Any], invocation: Invocation | None
+    ) -> Mapping[str, Any]:
         """Serve one request of a server. Raises RpcError when nobody here can."""
         handler = {
             "elicitation/create": self.elicitation,
@@ -46,4 +50,4 @@ class Handlers(msgspec.Struct, frozen=True):
         }.get(method)
         if handler is None:
             raise RpcError(METHOD_NOT_FOUND, f"This client does not support {method[:60]}.")
-        return await handler(server, params)
+        return await handler(server, params, invocation)

@@ -39,7 +39,7 @@ from openclaw.mcp.tools.results import CallResult
 from openclaw.mcp.view import View
 from openclaw.mcp.wording import CORRECT, not_started
 from openclaw.media import MediaStore
-from openclaw.tool import Absence, Tool
+from openclaw.tool import Absence, Invocation, Tool
 from openclaw.wildcard import matches
 
 _log = logging.getLogger(__name__)
@@ -180,8 +180,10 @@ class Manager:
         agent: str = ANY_AGENT,
         session: str = "",
         show_progress: Callable[[str], None] | None = None,
+        invocation: Invocation | None = None,
     ) -> CallResult:
-        """Call a tool by the name agents know, starting its server if need be. Never raises but CancelledError."""
+        """Call a tool by the name agents know, starting its server if need be. Never raises but CancelledError. `invocation` is handed to
+        whoever answers what the server asks about this call (`Handlers`)."""
         view = self._view(agent)
         entry = await view.find(name)
         if entry is None:
@@ -189,7 +191,7 @@ class Manager:
             return CallResult.failed(absence.reason if absence else f"There is no tool named {name}.")
         if fault := view.check(entry, arguments):
             return CallResult.failed(fault)
-        return await view.call(entry, arguments, session=session, show_progress=show_progress)
+        return await view.call(entry, arguments, session=session, show_progress=show_progress, invocation=invocation)
 
     def entries(self, agent: str = ANY_AGENT) -> list[ToolEntry]:
         """The tools an agent is offered, each with its server and its definition."""

@@ -148,6 +148,7 @@ class View:
         *,
         session: str = "",
         show_progress: Callable[[str], None] | None = None,
+        invocation: Invocation | None = None,
     ) -> CallResult:
         """Call a tool of a server, the shared one or the conversation's own. Never raises but CancelledError."""
         spec = entry.spec
@@ -162,6 +163,7 @@ class View:
             timeout=spec.call_timeout,
             max_total=spec.max_total_timeout,
             show_progress=show_progress,
+            invocation=invocation,
         )
 
     async def _run(self, name: str, arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
@@ -169,7 +171,14 @@ class View:
         entry = self.registry.entry(name)
         if entry is None:
             return unavailable(name, self.absence(name))
-        call = partial(self.call, entry, arguments, session=invocation.session, show_progress=invocation.progress)
+        call = partial(
+            self.call,
+            entry,
+            arguments,
+            session=invocation.session,
+            show_progress=invocation.progress,
+            invocation=invocation,
+        )
         result = await with_sign_in(call, entry.spec.name, invocation)
         given = result, entry.spec.name, entry.definition.name, self._media
         # Megabytes to decode and to keep on a disk are nothing that other calls should wait for.

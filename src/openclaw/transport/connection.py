@@ -46,8 +46,9 @@ _NEVER_CANCELLED = ("initialize", "server/discover")
 
 # progress, total (None when the server does not say), message
 OnProgress = Callable[[float, float | None, str], None]
-# What answers a request of the other side: returns the result, or raises RpcError to refuse.
-Handler = Callable[[Request], Awaitable[Any]]
+# What answers a request of the other side: returns the result, or raises RpcError to refuse. Gets the owner of the request of ours that it
+# came with as well; None when that is not sure.
+Handler = Callable[[Request, Any], Awaitable[Any]]
 OnNotification = Callable[[str, Raw], None]
 Report = Callable[[str], None]
 
@@ -61,6 +62,7 @@ class _Call(Struct, eq=False):
     started: float
     deadline: float
     limit: float
+    owner: Any = None
     id: int = 0
     expired: bool = False
     # Still being handed over when the link was long gone, and ended for that.
@@ -142,8 +144,9 @@ class Connection:
         on_progress: OnProgress | None = None,
         name: str = "",
         headers: Mapping[str, str] | None = None,
+        owner: Any = None,
     ) -> Raw:
-        """Send one request and wait for its answer.
+        """Send one request and wait for its answer. `owner` is handed to whoever answers what the server asks meanwhile.
 
         Ends after `timeout` seconds without an answer; each progress notification starts that time anew, up to `max_total` seconds
         in all. None waits as long as the link lives: for subscription streams only. Raises RpcError when the server refuses,
@@ -155,7 +158,9 @@ class Connection:
         now = self._loop.time()
         patience = math.inf if timeout is None else timeout
         limit = now + (patience if max_total is None else max_total)
-        call = _Call(method, self._loop.create_future(), on_progress, patience, now, min(now + patience, limit), limit)
+        call = _Call(
+            method, self._loop.create_future(), on_progress, patience, now, min(now + patience, limit), limit, owner
+        )
         call.id = self._peer.begin(call)
         if call.deadline < self._sweep_at:
             self._arm(call.deadline)
@@ -222,7 +227,7 @@ class Connection:
                 case Progressed():
                     self._progressed(event)
                 case Request():
-                    self._asked(event)
+                    self._asked(event, self._owner(origin))
                 case Unreadable():
                     self._refuse_unreadable(event)
                 case Stray():
@@ -344,31 +349,42 @@ class Connection:
             # A modern server ends a subscription this way; it has no requests of its own that it could take back.
             self.failed(id, TransportError("The server ended the subscription."))
 
-    def _asked(self, request: Request) -> None:
+    def _owner(self, origin: int | None) -> Any:
+        """Whose request of ours something came with: the one whose stream carried it, or on a shared stream the only one under way."""
+        waiters = self._peer.waiters
+        if origin is not None:
+            call = waiters.get(origin)
+        elif self.link.facts.can_be_lost and len(waiters) == 1:
+            (call,) = waiters.values()
+        else:
+            call = None
+        return None if call is None else call.owner
+
+    def _asked(self, request: Request, owner: Any) -> None:
         if len(self._answering) >= MAX_ANSWERING:
             self._report(f"a request ({request.method!r}) while {MAX_ANSWERING} others wait for our answer")
         elif request.id in self._answering:
             self._report(f"a request with the id of another one that is under way ({request.id!r})")
         else:
-            task = self._loop.create_task(self._answer(request))
+            task = self._loop.create_task(self._answer(request, owner))
             self._answering[request.id] = task
             # Not in the task itself: one that is cancelled before its first step never runs.
             task.add_done_callback(lambda _: self._answering.pop(request.id, None))
 
-    async def _answer(self, request: Request) -> None:
+    async def _answer(self, request: Request, owner: Any) -> None:
         try:
-            await self.link.send(Outgoing(await self._answer_to(request)))
+            await self.link.send(Outgoing(await self._answer_to(request, owner)))
         except TransportError as error:
             _log.debug("An answer could not be sent: %s", error)
 
-    async def _answer_to(self, request: Request) -> bytes:
+    async def _answer_to(self, request: Request, owner: Any) -> bytes:
         if request.method == "ping":
             return jsonrpc.encode_result(request.id, {})
         if self._handler is None:
             return jsonrpc.encode_error(request.id, jsonrpc.METHOD_NOT_FOUND, "This client does not support that.")
         try:
             request = structs.replace(request, params=_masked_params(request.params))
-            return jsonrpc.encode_result(request.id, await self._handler(request))
+            return jsonrpc.encode_result(request.id, await self._handler(request, owner))
         except RpcError as error:
             return jsonrpc.encode_error(request.id, error.code, error.message, error.data)
         except OpenClawError as error:

@@ -86,16 +86,17 @@ class Calls:
         timeout: float,
         max_total: float,
         show_progress: Callable[[str], None] | None = None,
+        invocation: Invocation | None = None,
     ) -> CallResult:
         """Call a tool by its own name. Never raises but CancelledError. `timeout` and `max_total` are in seconds: without a sign of life,
-        and in all."""
+        and in all. `invocation` is for whoever answers what the server asks meanwhile."""
         state = self._state
         if not state.try_begin_call(timeout) and (fault := await state.begin_call(timeout, "Tool call")):
             return CallResult.failed(OwnWords(fault))
         began = self._time()
         try:
             progress = Progress(self._log, name, show_progress)
-            call = _Call(self._server, state, self._catalog, name, arguments, timeout, max_total, progress)
+            call = _Call(self._server, state, self._catalog, name, arguments, timeout, max_total, progress, invocation)
             result = await call.make()
         except OpenClawError as error:
             result = CallResult(is_error=True, fault=str(error), needs_sign_in=state.name == "needs-auth")
@@ -152,6 +153,7 @@ class _Call(msgspec.Struct, eq=False):
     timeout: float
     max_total: float
     progress: Progress
+    invocation: Invocation | None
 
     def make(self) -> Coroutine[Any, Any, CallResult]:
         """The result, or the error as one. Raises OpenClawError when no connection can be had."""
@@ -177,6 +179,7 @@ class _Call(msgspec.Struct, eq=False):
                 max_total=self.max_total,
                 on_progress=self.progress,
                 headers=self.catalog.headers(self.tool, self.arguments) if client.mirrors else None,
+                invocation=self.invocation,
             )
         except DeadlineError:
             return self._late(started)

@@ -56,6 +56,7 @@ from openclaw.mcp.tools.registry import Toolset
 from openclaw.mcp.tools.results import CallResult
 from openclaw.mcp.wording import STILL_STARTING, changed_tools, late, limit, report, trust_command
 from openclaw.protocol.lifecycle import Action, Event, RestartPolicy, step
+from openclaw.tool import Invocation
 
 _log = logging.getLogger(__name__)
 
@@ -136,9 +137,17 @@ class Server:
         timeout: float,
         max_total: float,
         show_progress: Callable[[str], None] | None = None,
+        invocation: Invocation | None = None,
     ) -> Coroutine[Any, Any, CallResult]:
         """Call a tool by its own name. Never raises but CancelledError."""
-        return self._calls.call_tool(name, arguments, timeout=timeout, max_total=max_total, show_progress=show_progress)
+        return self._calls.call_tool(
+            name,
+            arguments,
+            timeout=timeout,
+            max_total=max_total,
+            show_progress=show_progress,
+            invocation=invocation,
+        )
 
     def call_utility(
         self, name: str, arguments: Mapping[str, Any], *, timeout: float
