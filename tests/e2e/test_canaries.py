@@ -22,6 +22,7 @@ from parts.hostile_server import WAYS, respond
 from parts.leaks import files_under, found_in
 from parts.model_servers import Answer, Call, ChatServer, MessagesServer, ModelServer
 from parts.processes import HANG_GUARD
+from parts.served import served
 
 # How many of each kind; 432 with the keys of two models and of the token store.
 KINDS = {
@@ -74,14 +75,8 @@ async def parrot() -> AsyncIterator[tuple[str, list[Mapping[str, str]]]]:
 
     app = web.Application(client_max_size=1 << 22)
     app.router.add_route("*", "/{path}", serve)
-    runner = web.AppRunner(app, max_field_size=1 << 16, max_line_size=1 << 16)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}", heard
-    finally:
-        await runner.cleanup()
+    async with served(app, max_field_size=1 << 16, max_line_size=1 << 16) as origin:
+        yield origin, heard
 
 
 class Gossip(AuthServer):

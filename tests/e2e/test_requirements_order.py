@@ -20,6 +20,7 @@ from parts.command_line import Home
 from parts.model_servers import ChatServer
 from parts.order_process import OPENCLAW, OrderProcess, environment, local_model
 from parts.samples import SAMPLES
+from parts.served import served
 
 PNG = SAMPLES["image/png"]
 MP3 = b"ID3\x04\0\0\0\0\0#"
@@ -104,14 +105,8 @@ async def transcriber() -> AsyncIterator[tuple[str, list[tuple[str, bytes]]]]:
 
     app = web.Application()
     app.router.add_post("/v1/audio/transcriptions", transcribe)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1", heard
-    finally:
-        await runner.cleanup()
+    async with served(app) as origin:
+        yield f"{origin}/v1", heard
 
 
 @pytest.mark.requirement("004-file-transcribed")

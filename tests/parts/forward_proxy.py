@@ -10,6 +10,7 @@ from pathlib import Path
 from aiohttp import web
 
 from parts.certificates import Authority
+from parts.served import served
 
 
 @dataclass
@@ -82,10 +83,13 @@ class Site:
     asked: list[str]
 
 
+# An address of the internet, which nobody but the proxy is asked for. A name would be looked up by the resolver of the machine that
+# runs the tests, which may be slow or know better.
+PUBLIC_ADDRESS = "93.184.216.34"
+
+
 @asynccontextmanager
-async def public_site(
-    folder: Path, pages: Mapping[str, tuple[str, bytes]], name: str = "shop.example"
-) -> AsyncIterator[Site]:
+async def public_site(folder: Path, pages: Mapping[str, tuple[str, bytes]]) -> AsyncIterator[Site]:
     """`pages` are content type and body by path."""
     authority = Authority(folder, "sites")
     asked: list[str] = []
@@ -97,15 +101,10 @@ async def public_site(
 
     app = web.Application()
     app.router.add_get("/{rest:.*}", answer)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=authority.server_context(name)).start()
-        async with forward_proxy() as proxy:
-            environ = {
-                "HTTPS_PROXY": f"http://127.0.0.1:{proxy.port}",
-                "SSL_CERT_FILE": os.fspath(authority.certificate),
-            }
-            yield Site(f"https://{name}:{runner.addresses[0][1]}", environ, asked)
-    finally:
-        await runner.cleanup()
+    context = authority.server_context(PUBLIC_ADDRESS)
+    async with served(app, ssl_context=context) as origin, forward_proxy() as proxy:
+        environ = {
+            "HTTPS_PROXY": f"http://127.0.0.1:{proxy.port}",
+            "SSL_CERT_FILE": os.fspath(authority.certificate),
+        }
+        yield Site(origin.replace("127.0.0.1", PUBLIC_ADDRESS), environ, asked)

@@ -28,6 +28,7 @@ from parts.command_line import Done, Home, local_model
 from parts.documents import pdf
 from parts.hostile_server import WAYS, marked
 from parts.model_servers import Answer, Call, ChatServer
+from parts.served import served
 from parts.stage import invoking
 
 FRAME = re.compile(
@@ -111,14 +112,8 @@ async def hostile_site() -> AsyncIterator[str]:
 
     app = web.Application()
     app.router.add_route("*", "/{how}", refuse)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
+    async with served(app) as origin:
+        yield origin
 
 
 @asynccontextmanager
@@ -317,14 +312,8 @@ async def hostile_pages() -> AsyncIterator[str]:
 
     app = web.Application()
     app.router.add_get("/{how}", page)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
+    async with served(app) as origin:
+        yield origin
 
 
 async def test_what_a_page_chose_reaches_a_model_framed_or_clean(tmp_path: Path) -> None:

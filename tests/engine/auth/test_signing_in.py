@@ -21,6 +21,7 @@ from openclaw.security.egress import Rules
 from parts.auth_program import Clock, Program
 from parts.auth_server import METADATA_PATH, RESOURCE_PATH, AuthServer, query_of, surf
 from parts.certificates import Authority
+from parts.served import served
 
 ALL = ("tools:read", "offline_access")
 
@@ -651,19 +652,13 @@ async def test_an_authority_of_ones_own_is_trusted_for_the_authorization_server_
 
     app = web.Application()
     app.router.add_get("/", document)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=authority.server_context("127.0.0.1")).start()
-    url = f"https://127.0.0.1:{runner.addresses[0][1]}/"
+    async with served(app, ssl_context=authority.server_context("127.0.0.1")) as origin:
 
-    def flow() -> Flow[int]:
-        response = yield get(url)
-        return response.status
+        def flow() -> Flow[int]:
+            response = yield get(f"{origin}/")
+            return response.status
 
-    rules = Rules(allow_loopback=True)
-    try:
+        rules = Rules(allow_loopback=True)
         assert await FlowRunner(rules, ca_cert=str(authority.certificate)).run(flow()) == 200
         with pytest.raises(ConnectError, match="certificate"):
             await FlowRunner(rules).run(flow())
-    finally:
-        await runner.cleanup()

@@ -21,6 +21,7 @@ from openclaw.models.scripted import Scripted, ScriptedTurn
 from openclaw.models.spec import ModelEndpoint
 from openclaw.models.vendors import MESSAGES, VENDORS, located
 from parts.model_servers import KEY, MODEL, Answer, ChatServer, Failure, MessagesServer
+from parts.served import served
 
 # Nothing listens on port 1: an Ollama of the machine the tests run on is not found.
 NOWHERE = {"OLLAMA_HOST": "127.0.0.1:1"}
@@ -41,14 +42,8 @@ async def ollama(*models: dict[str, Any] | str) -> AsyncIterator[str]:
         return web.json_response({"models": listed})
 
     app.router.add_get("/api/tags", tags)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    host, port = runner.addresses[0][:2]
-    try:
-        yield f"{host}:{port}"
-    finally:
-        await runner.cleanup()
+    async with served(app) as origin:
+        yield origin.removeprefix("http://")
 
 
 async def test_a_configured_provider_is_asked_over_its_wire() -> None:
