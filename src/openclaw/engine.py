@@ -1,7 +1,7 @@
 """Config, credentials and servers, without models or agents: all that `openclaw mcp …` needs, and one half of an App.
 
-Owns the MCP manager and what it is given (secrets, sign-in, media), and who may use which tool. Parts are made when they are first
-asked for; no server starts by asking. app.py adds agents.
+Owns the MCP manager and what it is given (secrets, sign-in, media), who may use which tool, and how every tool is called (`invoke`). Parts
+are made when they are first asked for; no server starts by asking. app.py adds agents.
 """
 
 import asyncio
