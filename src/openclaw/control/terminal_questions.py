@@ -103,7 +103,8 @@ class TerminalQuestions:
         try:
             self._show(self._dialogue.send(line))
         except StopIteration as ended:
-            self._finish(ended.value)
+            self._end(ended.value)
+            self._show_first()
 
     def _show_first(self) -> None:
         while self.is_open:
@@ -117,10 +118,6 @@ class TerminalQuestions:
             except StopIteration as ended:
                 self._end(ended.value)
         self._dialogue = None
-
-    def _finish(self, finished: Finished) -> None:
-        self._end(finished)
-        self._show_first()
 
     def _end(self, finished: Finished) -> None:
         if finished.said:
