@@ -61,6 +61,10 @@ class Config(msgspec.Struct, frozen=True, eq=False):
         names = self.faults.get(_keys(path), ())
         return say_unset(names) if names else ""
 
+    def is_refused(self, path: str | Path) -> bool:
+        """Whether a server's entry is wrong: then its fault names the very line."""
+        return _keys(path) in self.refused
+
     @property
     def refusals(self) -> tuple[Problem, ...]:
         """What is wrong with the servers that are refused, each with its place."""

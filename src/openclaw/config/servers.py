@@ -78,6 +78,8 @@ class ServerSpec(msgspec.Struct, frozen=True, eq=False):
     enabled: bool = True
     # Why it cannot start (an unset ${VAR}, for one); empty when nothing is wrong with the entry itself.
     fault: str = ""
+    # Whether the fault says where in the file it is.
+    fault_has_place: bool = False
 
     # The first to try.
     transport: TransportName = "stdio"
@@ -326,6 +328,7 @@ def _spec(config: Config, section: _ServerSection, name: str, entry: ServerEntry
         owner=section.owner,
         enabled=is_on(entry),
         fault=config.fault(path),
+        fault_has_place=config.is_refused(path),
         transport=transport_of(entry) or "stdio",
         command=_command(config, argv[0] if argv else ""),
         args=argv[1:],

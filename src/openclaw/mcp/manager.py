@@ -241,7 +241,9 @@ class Manager:
                 known = ", ".join(view.servers) or "none"
                 raise UsageError(f"MCP server '{name}' is not configured.", hint=f"There are: {known}.")
             if spec.enabled:
-                raise UsageError(not_started(name, spec.fault, spec.where), hint=CORRECT)
+                raise UsageError(
+                    not_started(name, spec.fault, "" if spec.fault_has_place else spec.where), hint=CORRECT
+                )
             raise UsageError(f"MCP server '{name}' is disabled.", hint=f"Run: {command('enable', name, spec.owner)}")
         return server
 

@@ -28,7 +28,8 @@ class ServerStatus(msgspec.Struct, frozen=True):
     Latencies are seconds, of the calls that were answered lately. `last_error` stays when the server is well again.
     `reason` says what is wrong, and `remedy` which command takes a person further; `told` is both.
     `note` is what the agent is told beside the state, in words of ours.
-    `is_refused`: the check of the config refuses its entry, so that it is not started; `reason` is what is wrong there.
+    `is_refused`: the check of the config refuses its entry, so that it is not started; `reason` is what is wrong there, and
+    `reason_has_place` whether it says where.
     `auth_expires_at` (seconds since the epoch) and `auth_renews` are of a sign-in; the engine leaves them to whoever keeps tokens.
     """
 
@@ -63,6 +64,7 @@ class ServerStatus(msgspec.Struct, frozen=True):
     auth_expires_at: float | None = None
     auth_renews: bool = False
     is_refused: bool = False
+    reason_has_place: bool = False
     remedy: Remedy = ""
 
     @property

@@ -205,6 +205,7 @@ class View:
                 owner=spec.owner,
                 where=spec.where,
                 is_refused=spec.enabled,
+                reason_has_place=spec.fault_has_place,
             )
         shown = server.status()
         return structs.replace(

@@ -103,7 +103,7 @@ def trouble(status: ServerStatus, prefix: CommandPrefix = SHELL) -> str:
     """What is wrong with a server, in one sentence that names it; empty when nothing is. `prefix` is how its commands begin."""
     name, reason = status.name, status.told_for(prefix)
     if status.is_refused:
-        return not_started(name, reason, status.where)
+        return not_started(name, reason, "" if status.reason_has_place else status.where)
     if not reason or status.state == "disabled":
         return ""
     if status.state == "needs-auth":
@@ -123,8 +123,7 @@ def next_step(status: ServerStatus, prefix: CommandPrefix = SHELL) -> str:
 
 def not_started(name: str, fault: str, where: str = "") -> str:
     """What is wrong with an entry that the check of the config refuses, with its place if that is given."""
-    _, _, path = where.partition(" ")
-    place = f" ({where})" if where and path not in fault else ""
+    place = f" ({where})" if where else ""
     return _sentence(f"MCP server '{name}' is not started: {fault.rstrip('.')}{place}")
 
 

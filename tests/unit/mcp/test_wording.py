@@ -99,7 +99,11 @@ OWN = ServerStatus("my own", "unreachable", "Is it on?", owner="b")
             "`openclaw mcp refresh 'my own' --agent b` tries it again.",
         ),
         (REFUSED, "MCP server 'x' is not started: ${A} is not set (openclaw.json:3 mcp.servers.x).", CORRECT),
-        (replace(REFUSED, reason=MISPLACED), f"MCP server 'x' is not started: {MISPLACED}.", CORRECT),
+        (
+            replace(REFUSED, reason=MISPLACED, reason_has_place=True),
+            f"MCP server 'x' is not started: {MISPLACED}.",
+            CORRECT,
+        ),
     ],
 )
 def test_what_is_wrong_comes_with_one_thing_to_do(status: ServerStatus, said: str, step: str) -> None:
