@@ -120,9 +120,14 @@ class AuthError(OpenClawError):
 
     answer: "HttpStatusError | None" = None
 
+    def answered(self, answer: "HttpStatusError | None") -> None:
+        self.answer = answer
+
 
 class SignInNeededError(AuthError):
-    pass
+    def advise(self, hint: str) -> None:
+        """One more thing that a person may try."""
+        self.hint = f"{self.hint} {hint}"
 
 
 class StepUpNeededError(SignInNeededError):

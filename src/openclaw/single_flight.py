@@ -15,6 +15,12 @@ class _Flight(msgspec.Struct):
     task: "asyncio.Task[Any]"
     waiting: int = 0
 
+    def join(self) -> None:
+        self.waiting += 1
+
+    def leave(self) -> None:
+        self.waiting -= 1
+
 
 class SingleFlight(Generic[T]):
     """`goes_on`: whether work goes on when nobody waits for it any more; else it is cancelled."""
@@ -30,13 +36,13 @@ class SingleFlight(Generic[T]):
         if flight is None:
             flight = self._flights[key] = _Flight(asyncio.create_task(work(), name=self._name))
             flight.task.add_done_callback(lambda done: self._landed(key, done))
-        flight.waiting += 1
+        flight.join()
         try:
             # One caller that leaves takes nothing from the others.
             result: T = await asyncio.shield(flight.task)
             return result
         finally:
-            flight.waiting -= 1
+            flight.leave()
             if not (flight.waiting or self._goes_on or flight.task.done()):
                 # Nobody is left to hear the answer. Whoever asks next starts afresh.
                 del self._flights[key]

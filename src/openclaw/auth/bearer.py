@@ -160,7 +160,7 @@ class BearerAuthorizer:
             except SignInNeededError as error:
                 needed = error
         if not met.oauth:
-            needed.hint += " If it takes an API key instead, set `apiKey` or `headers`."
+            needed.advise("If it takes an API key instead, set `apiKey` or `headers`.")
         await self._remember(account, met)
         raise needed
 

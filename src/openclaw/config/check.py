@@ -85,16 +85,14 @@ def check(tree: Node, env: Mapping[str, str]) -> Checked:
     """The whole file. Never raises: what is wrong is in `problems`."""
     walk = _Walk(env)
     data = walk.members(tree, Root, _sections(), ()) if isinstance(tree, Object) else walk.value(tree, _type(Root), ())
-    walk.found.data = data if isinstance(data, dict) else {}
-    return walk.found
+    return walk.ended(data)
 
 
 def check_entry(name: str, tree: Node) -> Checked:
     """One server entry by itself, as a command or an editor hands it over. `${NAME}` in it is plain text, never our environment."""
     walk = _Walk(None)
     data = walk.value(tree, _type(ServerEntry), ("mcp", "servers", name))
-    walk.found.data = data if isinstance(data, dict) else {}
-    return walk.found
+    return walk.ended(data)
 
 
 def server_of(path: Path) -> Path | None:
@@ -135,6 +133,10 @@ class _Walk:
         self.env = env
         self.known: dict[type, dict[str, _Section | inspect.Field]] = {}
         self.hints = _HINTS
+
+    def ended(self, data: object) -> Checked:
+        """What was found, with what of it is right."""
+        return structs.replace(self.found, data=data if isinstance(data, dict) else {})
 
     def problem(self, node: Node | Member, path: Path, message: str, hint: str = "") -> _Omitted:
         problem = node.source.problem(node.start, message, path=format_path(path), hint=hint)

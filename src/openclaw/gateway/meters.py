@@ -52,6 +52,10 @@ class _Row(msgspec.Struct):
     counts: list[int]
     total: float = 0.0
 
+    def add(self, seconds: float) -> None:
+        self.total += seconds
+        self.counts[bisect_left(BUCKETS, seconds)] += 1
+
 
 class Histogram:
     def __init__(self, name: str, help: str, *labels: str) -> None:
@@ -63,8 +67,7 @@ class Histogram:
         row = self._rows.get(values)
         if row is None:
             row = self._rows[values] = _Row([0] * (len(BUCKETS) + 1))
-        row.total += seconds
-        row.counts[bisect_left(BUCKETS, seconds)] += 1
+        row.add(seconds)
 
     def lines(self) -> Iterator[str]:
         yield from _head(self.name, self.help, "histogram")

@@ -24,7 +24,7 @@ class Penalty(msgspec.Struct, frozen=True):
     is_new: bool
 
 
-class _Caller(msgspec.Struct):
+class _Caller(msgspec.Struct, frozen=True):
     """How often an address was wrong in the minute that began at `since`."""
 
     since: float
@@ -42,10 +42,10 @@ class Throttle:
         caller = self._callers.pop(key, None)
         if caller is None or now - caller.since >= WINDOW:
             caller = _Caller(now)
+        caller = _Caller(caller.since, caller.count + 1)
         self._callers[key] = caller
         if len(self._callers) > MOST_ADDRESSES:
             del self._callers[next(iter(self._callers))]
-        caller.count += 1
         if caller.count <= MOST_WRONG:
             return None
         return Penalty(WINDOW - (now - caller.since), is_new=caller.count == MOST_WRONG + 1)

@@ -137,6 +137,15 @@ class _Attempt(msgspec.Struct):
     usage: Usage = Usage()
     repairs: int = 0
 
+    def said_something(self) -> None:
+        self.spoke = True
+
+    def used(self, usage: Usage) -> None:
+        self.usage = usage
+
+    def repaired(self) -> None:
+        self.repairs += 1
+
 
 class HttpProvider:
     """A `Provider` that speaks one wire to one endpoint."""
@@ -188,7 +197,7 @@ class HttpProvider:
             quirk = None if attempt.spoke else self._learn(request.model, refusal)
             if quirk is None and not attempt.spoke and attempt.repairs < MOST_REPAIRS:
                 quirk = self._repair(request, refusal, whole=attempt.repairs > 0)
-                attempt.repairs += 1
+                attempt.repaired()
             if quirk is not None:
                 number -= 1
                 if quirk.notice:
@@ -215,15 +224,15 @@ class HttpProvider:
             ) as response:
                 async with aclosing(_decoded(response, decoder, self._pace.after_outcome)) as events:
                     async for event in events:
-                        attempt.spoke = True
+                        attempt.said_something()
                         yield event
             rest, done = decoder.end()
             for event in rest:
-                attempt.spoke = True
+                attempt.said_something()
                 yield event
             yield msgspec.structs.replace(done, model=f"{self.name}/{request.model}")
         finally:
-            attempt.usage = decoder.usage
+            attempt.used(decoder.usage)
 
     def _headers(self) -> dict[str, str]:
         """The wire's headers under the operator's: of one name in two spellings, the operator's stays."""

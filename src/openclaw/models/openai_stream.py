@@ -81,6 +81,9 @@ class _OpenCall(msgspec.Struct):
     # From endpoints that send the object itself.
     given: dict[str, Any] | None = None
 
+    def give(self, arguments: dict[str, Any]) -> None:
+        self.given = arguments
+
 
 class ChatDecoder:
     """The stream of one answer. Calls are told apart by index where there is one, else by id and name, as endpoints differ."""
@@ -208,7 +211,7 @@ class ChatDecoder:
         if delta.index is not None:
             self._by_index[delta.index] = place
         if isinstance(function.arguments, dict):
-            self._calls[place].given = scrubbed(function.arguments)
+            self._calls[place].give(scrubbed(function.arguments))
             events.append(ToolCallDelta(place, encoded(function.arguments).decode()))
         elif isinstance(function.arguments, str) and function.arguments:
             self._calls[place].arguments.append(function.arguments)

@@ -47,7 +47,7 @@ class Pool:
             return
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
-        connection.idle_since = self._loop.time()
+        connection.rest()
         idle.append(connection)
         if self._reaper is None:
             self._reaper = self._loop.call_later(self._max_idle, self._reap)

@@ -53,6 +53,10 @@ class HttpConnection(asyncio.Protocol):
         self._settled: Callable[[], None] | None = None
         self._patience: asyncio.TimerHandle | None = None
 
+    def rest(self) -> None:
+        """It is idle from now on."""
+        self.idle_since = self._loop.time()
+
     # asyncio.Protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

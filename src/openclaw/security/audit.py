@@ -89,6 +89,12 @@ class AuditEntry(msgspec.Struct, eq=False):
     asked_at: float = 0.0
     ended_at: float = 0.0
 
+    def decided(self, decision: Decision, now: float) -> None:
+        self.decision, self.asked_at = decision, now
+
+    def over(self, outcome: str, seconds: float, result_bytes: int | None, now: float) -> None:
+        self.outcome, self.seconds, self.result_bytes, self.ended_at = outcome, seconds, result_bytes, now
+
 
 class CallRecorded(msgspec.Struct, frozen=True):
     """A call was asked for (`"event": "request"`) or is over (`"outcome"`): the record of it, which is in the audit trail by now."""
@@ -131,14 +137,12 @@ class AuditLog:
 
     def asked(self, entry: AuditEntry, decision: Decision) -> None:
         """A model asks for a call; `decision` is what policy says. Never raises."""
-        entry.decision = decision
-        entry.asked_at = self._clock()
+        entry.decided(decision, self._clock())
         self._note("request", entry)
 
     def ended(self, entry: AuditEntry, outcome: str, seconds: float, *, result_bytes: int | None = None) -> None:
         """A call is over, or was never made: `ok`, `error`, `refused`, … Never raises."""
-        entry.outcome, entry.seconds, entry.result_bytes = outcome, seconds, result_bytes
-        entry.ended_at = self._clock()
+        entry.over(outcome, seconds, result_bytes, self._clock())
         self._note("outcome", entry)
 
     def close(self) -> None:

@@ -21,8 +21,16 @@ FOREVER = float("inf")
 
 
 class _Queue(msgspec.Struct):
+    """`users` hold the lock or wait for it."""
+
     lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     users: int = 0
+
+    def join(self) -> None:
+        self.users += 1
+
+    def leave(self) -> None:
+        self.users -= 1
 
 
 class KeyLocks:
@@ -39,7 +47,7 @@ class KeyLocks:
     async def hold(self, key: str, patience: float = FOREVER) -> AsyncIterator[None]:
         """Raises SessionBusyError after `patience` seconds."""
         queue = self._queues.setdefault(key, _Queue())
-        queue.users += 1
+        queue.join()
         try:
             try:
                 async with asyncio.timeout(None if patience == FOREVER else patience):
@@ -51,7 +59,7 @@ class KeyLocks:
             finally:
                 queue.lock.release()
         finally:
-            queue.users -= 1
+            queue.leave()
             if not queue.users:
                 del self._queues[key]
 

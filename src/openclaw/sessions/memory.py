@@ -21,6 +21,14 @@ class _Session(msgspec.Struct):
     # Bytes of what was said, as a file would hold them.
     size: int = 0
 
+    def add(self, packed: Sequence[Packed], now: float) -> None:
+        events = [unpack(one.body, one.media) for one in packed]
+        for event in events:
+            self.entries.append(entry(len(self.entries) + 1, now, event))
+        self.size += sum(len(one.body) + sum(map(len, one.media)) for one in packed)
+        said = sum(isinstance(event, Said) for event in events)
+        self.info = replace(self.info, updated=now, messages=self.info.messages + said)
+
 
 class MemoryStore:
     """A Store for one process."""
@@ -96,15 +104,10 @@ class MemoryStore:
         return session is not None and session.entries[-1].event == last
 
     def _append(self, key: str, agent: str, packed: Sequence[Packed]) -> None:
-        events = [unpack(one.body, one.media) for one in packed]
         # Whole milliseconds, as the file keeps them.
         now = round(self._clock() * 1000) / 1000
         session = self._sessions.get(key)
         if session is None:
             session = _Session(SessionInfo(key, self._new_id(), agent, now, now, 0))
             self._sessions[key] = session
-        for event in events:
-            session.entries.append(entry(len(session.entries) + 1, now, event))
-        session.size += sum(len(one.body) + sum(map(len, one.media)) for one in packed)
-        said = sum(isinstance(event, Said) for event in events)
-        session.info = replace(session.info, updated=now, messages=session.info.messages + said)
+        session.add(packed, now)

@@ -70,6 +70,22 @@ class _Call(Struct, eq=False):
     # Set while the message is being handed over, so that expiry can interrupt that too.
     sender: asyncio.Task[Any] | None = None
 
+    def sent_by(self, task: "asyncio.Task[Any] | None") -> None:
+        self.sender = task
+
+    def put_off(self, now: float) -> None:
+        """Progress was made: its time starts anew."""
+        self.deadline = min(now + self.timeout, self.limit)
+
+    def expire(self) -> None:
+        self.expired = True
+
+    def interrupt(self) -> None:
+        """The link is long gone: it is handed over no more."""
+        if self.sender is not None:
+            self.stuck = True
+            self.sender.cancel()
+
 
 def _log_stray(reason: str) -> None:
     _log.debug("Dropped from a server: %s", reason)
@@ -187,7 +203,7 @@ class Connection:
         task = asyncio.current_task(self._loop)
         assert task is not None  # a coroutine of ours runs in a task
         cancelling = task.cancelling()
-        call.sender = task
+        call.sent_by(task)
         try:
             await self.link.send(message)
         except asyncio.CancelledError:
@@ -197,7 +213,7 @@ class Connection:
                 raise (self._late(call) if call.expired else self._gone(maybe_sent=True)) from None
             raise
         finally:
-            call.sender = None
+            call.sent_by(None)
 
     def _leave(self, call: _Call) -> None:
         """Nobody waits for this call any more."""
@@ -252,7 +268,7 @@ class Connection:
         for _, call in self._peer.abandon_all():
             _fail(call, self._gone(maybe_sent=True))
             if call.sender is not None:
-                self._loop.call_later(SEND_PATIENCE, _interrupt, call)
+                self._loop.call_later(SEND_PATIENCE, call.interrupt)
 
     # Deadlines and cancellation.
 
@@ -267,7 +283,7 @@ class Connection:
         now = max(self._loop.time(), self._sweep_at)
         for call in [call for call in self._peer.waiters.values() if call.deadline <= now]:
             self._peer.abandon(call.id)
-            call.expired = True
+            call.expire()
             _fail(call, self._late(call))
             if call.sender is not None:
                 call.sender.cancel()
@@ -282,7 +298,7 @@ class Connection:
     def _progressed(self, event: Progressed[_Call]) -> None:
         call = event.waiter
         # The timer stays as it is: when it fires it finds the deadline moved.
-        call.deadline = min(self._loop.time() + call.timeout, call.limit)
+        call.put_off(self._loop.time())
         if call.on_progress is not None:
             try:
                 call.on_progress(event.progress, event.total, mask(event.message))
@@ -425,12 +441,6 @@ def _masked_error(error: ProtocolError) -> ProtocolError:
     if isinstance(error, RpcError):
         return RpcError(error.code, mask(error.message), mask_value(error.data), addressed=error.addressed)
     return ProtocolError(mask(error.message), hint=error.hint)
-
-
-def _interrupt(call: _Call) -> None:
-    if call.sender is not None:
-        call.stuck = True
-        call.sender.cancel()
 
 
 def _fail(call: _Call, error: Exception) -> None:

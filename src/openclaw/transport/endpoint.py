@@ -123,7 +123,7 @@ class Endpoint:
         try:
             return await self._authorizer.challenged(response.status, response.headers, sent)
         except AuthError as error:
-            error.answer = answer
+            error.answered(answer)
             raise
         except OpenClawError:
             if answer is None:

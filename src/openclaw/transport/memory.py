@@ -69,11 +69,14 @@ class _End:
 
     def hang_up(self, error: TransportError | None) -> None:
         """Both ends are told, after what was already on its way."""
-        for end in (self, self.other):
-            if not end._gone:
-                end._gone = True
-                if end._sink is not None:
-                    end._loop.call_soon(end._sink.closed, error)
+        self.end(error)
+        self.other.end(error)
+
+    def end(self, error: TransportError | None) -> None:
+        if not self._gone:
+            self._gone = True
+            if self._sink is not None:
+                self._loop.call_soon(self._sink.closed, error)
 
     def _deliver(self, data: bytes) -> None:
         if self._sink is not None:
