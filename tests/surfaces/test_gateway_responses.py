@@ -170,6 +170,22 @@ async def test_two_that_go_on_from_one_response_at_once_do_not_hear_of_each_othe
     assert histories == [["a", "one", word, "two"] for word in "bc"]
 
 
+async def test_a_branch_knows_whose_text_was_read_before_it(tmp_path: Path) -> None:
+    turns = (ECHO, {"text": "one"}, {"text": "two"}, {"text": "three"})
+    async with playing(tmp_path, *turns) as gateway, vendor(gateway) as client:
+        first = await client.responses.create(model="openclaw", input="a")
+        second, third = [
+            await client.responses.create(model="openclaw", input=word, previous_response_id=first.id) for word in "bc"
+        ]
+        keys: list[str] = [(answer.model_extra or {})["openclaw"]["sessionKey"] for answer in (first, second, third)]
+        known: list[list[str]] = []
+        for key in keys:
+            async with gateway.gateway.app.store.turn(key, "main") as turn:
+                known.append([*turn.foreign])
+
+    assert (keys[0] == keys[1] != keys[2], known) == (True, [["mcp:part"]] * 3)
+
+
 async def test_a_response_is_continued_without_what_failed_after_it(tmp_path: Path) -> None:
     turns = ({"text": "one"}, {"text": "x", "error": "Cut off."}, {"text": "two"})
     async with playing(tmp_path, *turns) as gateway, vendor(gateway) as client:
