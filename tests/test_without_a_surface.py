@@ -1,7 +1,6 @@
 """Each surface can be taken out: everything else still imports, and the program has the commands that are left."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -23,9 +22,10 @@ SURFACES = {
 
 # Imports every module there is, as a program would that never heard of the missing one; then prints the commands.
 IMPORT_ALL = """
-import importlib, pathlib, sys
+import importlib, os, pathlib, sys
 root = pathlib.Path(sys.argv[1])
-for path in sorted((root / "openclaw").rglob("*.py")):
+folders = os.walk(root / "openclaw", followlinks=True)
+for path in sorted(pathlib.Path(folder, name) for folder, _, names in folders for name in names if name.endswith(".py")):
     parts = path.relative_to(root).with_suffix("").parts
     importlib.import_module(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
 module = sys.modules["openclaw"].__file__
@@ -35,8 +35,11 @@ print(*(command.name for command in sys.modules["openclaw.program"].ROOT.childre
 
 
 def commands_without(folder: Path, *surfaces: str) -> set[str]:
-    """The commands of a copy of the package that lacks these surfaces."""
-    shutil.copytree(SOURCE, folder / "openclaw", ignore=shutil.ignore_patterns("__pycache__", *surfaces))
+    """The commands of a package that lacks these surfaces, and of which all else leads to ours, its bytecode too."""
+    (folder / "openclaw").mkdir()
+    for part in SOURCE.iterdir():
+        if part.name not in surfaces:
+            (folder / "openclaw" / part.name).symlink_to(part)
     done = subprocess.run(
         [sys.executable, "-c", IMPORT_ALL, str(folder)],
         env={"PYTHONPATH": str(folder), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"},
