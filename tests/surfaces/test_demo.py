@@ -86,10 +86,29 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     return Place.under(tmp_path_factory.mktemp("tour"))
 
 
+# Python itself tells which sockets are connected and bound.
+LISTENER = """
+import json, os, sys
+def heard(event, arguments):
+    if event in ("socket.connect", "socket.bind", "socket.getaddrinfo"):
+        with open(os.environ["HEARD"], "a") as file:
+            print(json.dumps([event, repr(arguments[0 if event == "socket.getaddrinfo" else 1])]), file=file)
+sys.addaudithook(heard)
+"""
+
+
 @pytest.fixture(scope="module")
-def tour(place: Place) -> Ran:
+def hook(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where every Python of the tour looks first, and writes what it heard."""
+    folder = tmp_path_factory.mktemp("hook")
+    (folder / "sitecustomize.py").write_text(LISTENER)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tour(place: Place, hook: Path) -> Ran:
     """One tour in a pipe, looked at by many."""
-    return place.run("demo")
+    return place.run("demo", PYTHONPATH=str(hook), HEARD=str(hook / "heard"))
 
 
 @pytest.fixture(scope="module")
@@ -286,23 +305,9 @@ def test_nothing_of_the_person_is_used_or_changed(person: Place) -> None:
     assert list(person.workspace.iterdir()) == []
 
 
-LISTENER = """
-import json, os, sys
-def heard(event, arguments):
-    if event in ("socket.connect", "socket.bind", "socket.getaddrinfo"):
-        with open(os.environ["HEARD"], "a") as file:
-            print(json.dumps([event, repr(arguments[0 if event == "socket.getaddrinfo" else 1])]), file=file)
-sys.addaudithook(heard)
-"""
-
-
-def test_no_address_but_this_machine_is_asked_for(person: Place, tmp_path: Path) -> None:
-    """Python itself tells which sockets are connected and bound."""
-    (tmp_path / "hook").mkdir()
-    (tmp_path / "hook" / "sitecustomize.py").write_text(LISTENER)
-    heard = tmp_path / "heard"
-    assert person.run("demo", PYTHONPATH=str(tmp_path / "hook"), HEARD=str(heard)).code == 0
-    events = [json.loads(line) for line in heard.read_text().splitlines()]
+def test_no_address_but_this_machine_is_asked_for(tour: Ran, hook: Path) -> None:
+    events = [json.loads(line) for line in (hook / "heard").read_text().splitlines()]
+    assert tour.code == 0
     assert {event for event, _ in events} == {"socket.connect", "socket.bind"}
     assert [address for _, address in events if not address.startswith("('127.0.0.1', ")] == []
 
