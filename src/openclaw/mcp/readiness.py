@@ -88,6 +88,8 @@ class Readiness:
         ends, say_at, was_said = now() + patience, now() + SAY_AFTER, False
         try:
             while awaited := [one for one in servers if is_awaited(one)]:
+                # Before anything is told: who hears of it may go on at once.
+                self._changed.clear()
                 if now() >= ends or self._went_on[agent] != went_on:
                     return
                 if now() >= say_at:
@@ -99,7 +101,6 @@ class Readiness:
                 self._tell(Awaited(agent, ()))
 
     async def _change(self, due: float) -> None:
-        self._changed.clear()
         try:
             async with asyncio.timeout_at(due):
                 await self._changed.wait()
