@@ -357,7 +357,7 @@ class App:
         found = await self.tool(tool, spec.id, workspace=workspace, session=key) if isinstance(tool, str) else tool
         if found is None:
             one = await self.agent(spec, session=key)
-            return unknown(call, [known.name for known in one.tools()], one.absences())
+            return unknown(call, [known.name for known in one.tools()], one.absence(call.name))
         # A server knows nothing of it: no need to look whether it is there.
         root = self._root(spec, workspace) if found.kind == "mcp" else self.workplace(spec, workspace).root
         known = structs.replace(conversation, agent=spec.id, session=key, namespace="", workspace=root)

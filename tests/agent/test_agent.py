@@ -14,12 +14,12 @@ from openclaw.agent.agent import Agent, AgentDependencies, Settings
 from openclaw.agent.events import Compacted, Event, RunEnd
 from openclaw.agent.loop import RunOutcome
 from openclaw.content import AssistantMessage, Message, Text, ToolCall, ToolMessage, Usage, UserMessage
-from openclaw.conversation import Conversation
+from openclaw.conversation import Answer, Conversation, Question, QuestionKind
 from openclaw.errors import StoreError
 from openclaw.models import provider
 from openclaw.models.provider import Done
 from openclaw.models.transcript import INTERRUPTED
-from openclaw.security.policy import Decision
+from openclaw.security.policy import Decision, Named
 from openclaw.sessions.event import Said
 from openclaw.sessions.memory import MemoryStore
 from openclaw.sessions.sqlite import SqliteStore
@@ -46,6 +46,20 @@ class Source:
 
     async def settle(self, agent: str, patience: float) -> None:
         self.waited.append(patience)
+
+
+class Declining:
+    """A person who does not sign in."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def can(self, kind: QuestionKind) -> bool:
+        return kind == "sign-in"
+
+    async def ask(self, question: Question) -> Answer:
+        self.asked.append(question.server)
+        return Answer("decline")
 
 
 class Context:
@@ -82,7 +96,7 @@ def desk(store: Store, workspace: Path, model: Script, *tools: Tool, denied: str
     audited: list[tuple[str, str]] = []
     source = Source(list(tools))
 
-    def decide(tool: Tool, agent: str) -> Decision:
+    def decide(tool: Named, agent: str) -> Decision:
         return refused("tools.deny names it") if tool.name == denied else ALLOWED
 
     parts = AgentDependencies(
@@ -215,6 +229,26 @@ async def test_a_tool_whose_server_is_away_says_why(store: Store, tmp_path: Path
     await here.say("Log.")
 
     assert ends(here.events)[0].result == ToolResult.error("git__log is not available: the server git is restarting.")
+
+
+@pytest.mark.parametrize(
+    ("denied", "asked", "told"),
+    [
+        ("", ["files"], "files__read is not available: it needs a sign-in."),
+        ("files__read", [], "files__read is not available: tools.deny names it"),
+    ],
+)
+async def test_nobody_is_asked_to_sign_in_for_a_tool_that_a_rule_denies(
+    store: Store, tmp_path: Path, denied: str, asked: list[str], told: str
+) -> None:
+    here = desk(store, tmp_path, Script([calls(ToolCall("c", "files__read", {})), says("Well.")]), denied=denied)
+    here.source.missing = [Absence("files__*", OwnWords("it needs a sign-in."), sign_in="files")]
+    person = Declining()
+    conversation = Conversation(session=KEY, sink=here.events.append, asker=person)
+
+    await here.agent.turn(user("Read."), conversation)
+
+    assert (person.asked, ends(here.events)[0].result) == (asked, ToolResult.error(told))
 
 
 async def test_of_two_tools_with_one_name_the_first_source_counts(store: Store, tmp_path: Path) -> None:

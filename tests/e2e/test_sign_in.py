@@ -259,6 +259,14 @@ async def test_a_call_at_a_terminal_that_wants_more_rights_steps_up_and_is_made(
     assert len(server.at("/authorize")) == 2
 
 
+async def test_nobody_is_asked_to_sign_in_for_a_call_that_a_rule_denies(server: AuthServer, home: Home) -> None:
+    browser = Browser(home)
+    home.write(mcp={"servers": {"files": {"url": server.url}}}, tools={"deny": ["files__read"]})
+    done = await at_a_terminal(home, "mcp", "call", "files__read")
+    assert (done.code, done.out, browser.pages) == (2, "", [])
+    assert 'files__read may not be used: deny "files__read"' in done.err
+
+
 async def test_rights_that_are_never_given_are_asked_for_twice_and_then_no_more(server: AuthServer, home: Home) -> None:
     Browser(home)
     server.plan.withheld = frozenset({"tools:write"})

@@ -127,7 +127,7 @@ class Stage:
     async def invoke(self, call: ToolCall, invocation: Invocation) -> ToolResult:
         found = next((tool for tool in self.tools if tool.name == call.name), None)
         if found is None:
-            return unknown(call, [tool.name for tool in self.tools], ())
+            return unknown(call, [tool.name for tool in self.tools], None)
         return await invoking(self.decide, Trail(self.audited))(found, call, invocation)
 
     async def run(

@@ -23,6 +23,7 @@ from openclaw.conversation import Conversation, Question
 from openclaw.errors import SessionBusyError
 from openclaw.models.provider import ProviderStream
 from openclaw.models.transcript import paired
+from openclaw.security.policy import Decision, ToolRef
 from openclaw.sessions.lock import FOREVER
 from openclaw.sessions.store import Store
 from openclaw.sessions.turn import ANSWER, Turn
@@ -83,8 +84,16 @@ class Agent(msgspec.Struct, frozen=True):
         told = [absence for source in self.dependencies.sources for absence in source.absences(agent)]
         known = [tool for source in self.dependencies.sources for tool in source.tools(agent)]
         decided = [(tool.name, self.dependencies.policy_decide(tool, agent)) for tool in known]
-        hidden = [(name, decision) for name, decision in decided if not decision.allowed]
-        return (*told, *(Absence(name, OwnWords(decision.rule), decision.where) for name, decision in hidden))
+        return (*told, *(_denied(name, decision) for name, decision in decided if not decision.allowed))
+
+    def absence(self, name: str) -> Absence | None:
+        """Why there is no tool of that name; None when nobody knows. A rule against it goes before a sign-in, which would not help."""
+        found = [absence for absence in self.absences() if absence.covers(name)]
+        behind = next((absence for absence in found if absence.sign_in), None)
+        if behind is None:
+            return found[0] if found else None
+        decision = self.dependencies.policy_decide(ToolRef(name, "mcp", behind.sign_in), self.settings.id)
+        return behind if decision.allowed else _denied(name, decision)
 
     async def turn(
         self,
@@ -171,6 +180,10 @@ class Agent(msgspec.Struct, frozen=True):
         )
 
 
+def _denied(name: str, decision: Decision) -> Absence:
+    return Absence(name, OwnWords(decision.rule), decision.where)
+
+
 class _TurnHost(msgspec.Struct):
     """What the loop calls back into during one turn."""
 
@@ -192,7 +205,7 @@ class _TurnHost(msgspec.Struct):
     async def call(self, call: ToolCall, invocation: Invocation) -> ToolResult:
         tool = self.offered.get(call.name) or await self.behind_sign_in(call.name, invocation)
         if tool is None:
-            return self.agent.dependencies.invoke.unknown(call, invocation, self.offered, self.agent.absences())
+            return self.agent.dependencies.invoke.unknown(call, invocation, self.offered, self.agent.absence(call.name))
         return await self.agent.dependencies.invoke(tool, call, invocation)
 
     async def behind_sign_in(self, name: str, invocation: Invocation) -> Tool | None:
@@ -200,11 +213,12 @@ class _TurnHost(msgspec.Struct):
         asker = invocation.conversation.asker
         if not asker.can("sign-in"):
             return None
-        servers = (one.sign_in for one in self.agent.absences() if one.sign_in and one.covers(name))
-        server = next(servers, None)
-        if server is None:
+        absence = self.agent.absence(name)
+        if absence is None or not absence.sign_in:
             return None
-        question = Question("sign-in", server=server, since=self.agent.dependencies.clock(), call=invocation.call_id)
+        question = Question(
+            "sign-in", server=absence.sign_in, since=self.agent.dependencies.clock(), call=invocation.call_id
+        )
         if not (await asker.ask(question)).is_yes:
             return None
         return next((tool for tool in self.agent.tools() if tool.name == name), None)

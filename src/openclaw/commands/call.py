@@ -31,6 +31,7 @@ from openclaw.mcp.tools.definition import schema_of
 from openclaw.mcp.tools.registry import ToolEntry
 from openclaw.mcp.tools.results import CallResult, as_json
 from openclaw.security.external import clean_label
+from openclaw.security.policy import ToolRef
 from openclaw.security.unframe import without_frames
 from openclaw.tool import Invocation, ToolResult
 
@@ -78,6 +79,10 @@ class _Caller:
             near = f'Did you mean "{bare[0]}"?' if bare else nearest(tool, [entry.name for entry in entries])
             raise UsageError(f"There is no MCP tool {tool}. {near or 'Try: openclaw mcp tools'}")
         if absence.sign_in:
+            decision = self._engine.decide(ToolRef(tool, "mcp", absence.sign_in), self._agent)
+            if not decision.allowed:
+                # Nobody need sign in for a call that would not be made.
+                raise UsageError(f"{tool} may not be used: {decision}.")
             question = Question("sign-in", server=absence.sign_in, since=monotonic())
             if (await self._conversation.asker.ask(question)).is_yes:
                 entry = await self._manager.find(tool, self._agent)

@@ -55,7 +55,8 @@ class ToolRoutes:
         if tool is None:
             one = await self._app.agent(spec)
             known = [tool.name for tool in one.tools()]
-            missing = unknown(ToolCall("", call.tool[:_LONGEST_NAME], arguments), known, one.absences())
+            asked = ToolCall("", call.tool[:_LONGEST_NAME], arguments)
+            missing = unknown(asked, known, one.absence(asked.name))
             return failure(404, "tool_not_found", text_of(missing.content))
         result = await self._app.call(tool, arguments, Conversation(spec.id, call.session_key))
         return json_response({"ok": not result.is_error, "content": result.content, "isError": result.is_error})

@@ -13,7 +13,7 @@ security/policy.py and security/audit.py hold the rules.
 import asyncio
 import difflib
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Literal, Protocol
 
 import msgspec
@@ -23,7 +23,7 @@ from openclaw.errors import OpenClawError
 from openclaw.json_schema import Checker
 from openclaw.security.audit import AuditEntry
 from openclaw.security.external import frame, guarded
-from openclaw.security.policy import Decision
+from openclaw.security.policy import Decision, Named
 from openclaw.tool import Absence, Invocation, OwnWords, Tool, ToolResult
 from openclaw.tools.running import RunningCalls
 
@@ -58,7 +58,7 @@ class CallEnd(msgspec.Struct, frozen=True, eq=False):
 
 Step = Callable[[Call], Awaitable[CallEnd]]
 # Asked for a tool and an agent.
-PolicyDecide = Callable[[Tool, str], Decision]
+PolicyDecide = Callable[[Named, str], Decision]
 # Why a call may not be made, in words that end a sentence; None when it may. May take as long as a person takes to answer: the person of
 # `call.invocation.conversation`. Is asked only about calls that policy admits and whose arguments are right.
 Approve = Callable[[Call], Awaitable[str | None]]
@@ -124,11 +124,11 @@ class Invoke:
         return (await self._first(Call(tool, call, invocation, AuditEntry(call, invocation, tool)))).result
 
     def unknown(
-        self, call: ToolCall, invocation: Invocation, offered: Iterable[str], absences: Sequence[Absence]
+        self, call: ToolCall, invocation: Invocation, offered: Iterable[str], absence: Absence | None
     ) -> ToolResult:
         """The answer to a model that called a tool which it was not offered."""
         self._audit.ended(AuditEntry(call, invocation, None), "unknown", 0.0)
-        return unknown(call, offered, absences)
+        return unknown(call, offered, absence)
 
 
 # The steps, from the outside in
@@ -275,14 +275,13 @@ async def run(call: Call) -> CallEnd:
     return CallEnd(result, "error" if result.is_error else "ok")
 
 
-def unknown(call: ToolCall, offered: Iterable[str], absences: Sequence[Absence]) -> ToolResult:
+def unknown(call: ToolCall, offered: Iterable[str], absence: Absence | None) -> ToolResult:
     """The answer to a call of a tool that is not offered: why it is missing if that is known, and what there is instead."""
-    known = next((absence for absence in absences if absence.covers(call.name)), None)
-    if known is not None:
-        where = f" ({known.where})" if known.where else ""
-        if isinstance(known.reason, OwnWords):
-            return _guarded(ToolResult.error(f"{call.name} is not available: {known.reason}{where}"))
-        said = Text(frame(known.reason, source="unknown", sender=known.name))
+    if absence is not None:
+        where = f" ({absence.where})" if absence.where else ""
+        if isinstance(absence.reason, OwnWords):
+            return _guarded(ToolResult.error(f"{call.name} is not available: {absence.reason}{where}"))
+        said = Text(frame(absence.reason, source="unknown", sender=absence.name))
         head = Text(f"{call.name} is not available{where}:")
         return _guarded(ToolResult((head, said), is_error=True, details={"error": True}))
     names = {name.lower(): name for name in offered}
