@@ -218,6 +218,7 @@ class Engine:
     @cached_property
     def invoke(self) -> Invoke:
         """How every call of a tool is made, whoever makes it."""
+        # Nobody approves or traces calls yet. Whoever does is handed in here, as `approve` and `trace`.
         return Invoke(policy_decide=self.decide, audit=self.audit, clock=time.monotonic, running=self.running)
 
     def agent(self, agent_id: str = "") -> AgentSpec:

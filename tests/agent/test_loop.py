@@ -659,7 +659,7 @@ async def test_a_run_needs_nobody_to_write_it_down(stage: Stage) -> None:
         request,
         provider_stream=Script([says("Hello.")]).stream,
         tools=tuple,
-        invoke=stage.invoke,
+        call_tool=stage.invoke,
         sink=stage.sink,
         clock=lambda: 0.0,
     )

@@ -151,7 +151,7 @@ class Stage:
             request,
             provider_stream=model.stream,
             tools=lambda: self.tools,
-            invoke=self.invoke,
+            call_tool=self.invoke,
             sink=self.sink,
             clock=lambda: 0.0,
             on_message=self.record,

@@ -143,7 +143,7 @@ class Agent(msgspec.Struct, frozen=True):
                 ),
                 provider_stream=self.dependencies.provider_stream,
                 tools=turn.offer,
-                invoke=turn.call,
+                call_tool=turn.call,
                 sink=sink,
                 clock=self.dependencies.clock,
                 on_message=turn.write,

@@ -44,7 +44,8 @@ MAX_TURNS = 50
 # Calls of one message that run at once. Servers have their own, higher limits; this one is for processes and files.
 PARALLEL_CALLS = 8
 
-Invoke = Callable[[ToolCall, Invocation], Awaitable[ToolResult]]
+# Makes a call by the name the model gave. What belongs to a call is in tools/invoke.py.
+CallTool = Callable[[ToolCall, Invocation], Awaitable[ToolResult]]
 OnMessage = Callable[[Message], Awaitable[None]]
 # Compaction: gets the messages about to be sent, and returns what to send, and to go on from, instead.
 Prepare = Callable[[Sequence[Message]], Awaitable[Sequence[Message]]]
@@ -95,7 +96,7 @@ async def run(
     *,
     provider_stream: ProviderStream,
     tools: Callable[[], Sequence[Tool]],
-    invoke: Invoke,
+    call_tool: CallTool,
     sink: Sink,
     clock: Callable[[], float],
     on_message: OnMessage = _forget,
@@ -108,7 +109,7 @@ async def run(
     """
     room = asyncio.Semaphore(request.parallel_calls)
     messages = list(request.messages)
-    state = _Run(request, provider_stream, tools, invoke, sink, clock, on_message, prepare, shorten, messages, room)
+    state = _Run(request, provider_stream, tools, call_tool, sink, clock, on_message, prepare, shorten, messages, room)
     sink(RunStart(request.conversation.agent, request.model, request.conversation.session))
     try:
         reason, error = await _within(request, state)
@@ -131,7 +132,7 @@ class _Run(msgspec.Struct):
     request: RunRequest
     provider_stream: ProviderStream
     tools: Callable[[], Sequence[Tool]]
-    invoke: Invoke
+    call_tool: CallTool
     sink: Sink
     clock: Callable[[], float]
     on_message: OnMessage
@@ -163,16 +164,16 @@ class _Run(msgspec.Struct):
 
     async def ask(self, offered: tuple[Tool, ...]) -> tuple[AssistantMessage, Done]:
         """One answer; when the vendor says the conversation was too long after all, one more try with a shorter one."""
-        message, done = await self.answer(offered)
+        message, done = await self.model_answer(offered)
         if not done.too_long or message.content:
             return message, done
         shorter = list(await self.shorten(self.messages))
         if shorter == self.messages:
             return message, done
         self.messages = shorter
-        return await self.answer(offered)
+        return await self.model_answer(offered)
 
-    async def answer(self, offered: tuple[Tool, ...]) -> tuple[AssistantMessage, Done]:
+    async def model_answer(self, offered: tuple[Tool, ...]) -> tuple[AssistantMessage, Done]:
         """One answer of the model. A provider that breaks its contract counts as one that failed."""
         spoken = (m for m in self.messages if isinstance(m, AssistantMessage))
         draft = self.draft = Draft(frozenset(self.started).union(call.id for m in spoken for call in m.tool_calls))
@@ -233,7 +234,7 @@ class _Run(msgspec.Struct):
             self.started[call.id] = self.clock()
             self.sink(ToolStart(call, labels.get(call.name, "")))
             try:
-                result = await self.invoke(call, self.invocation(call))
+                result = await self.call_tool(call, self.invocation(call))
             except Exception as error:
                 _log.error("calling %s failed", call.name, exc_info=error)
                 result = ToolResult.error(f"{call.name} failed: {error}")
