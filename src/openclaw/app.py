@@ -51,7 +51,6 @@ from openclaw.sessions.retention import Keep
 from openclaw.sessions.sqlite import SqliteStore
 from openclaw.sessions.store import Store
 from openclaw.tool import Invocation, Tool, ToolResult
-from openclaw.tools.invoke import unknown
 from openclaw.workplace import Workplace, workspace_of
 
 _log = logging.getLogger(__name__)
@@ -351,17 +350,28 @@ class App:
     async def call(self, tool: Tool | str, arguments: dict[str, Any], conversation: Conversation) -> ToolResult:
         """Call a tool without a model, with everything that belongs to a call. A name must be one of the agent's tools."""
         spec, workspace = self.engine.agent(conversation.agent), conversation.workspace
-        number = f"command-{self._mark}-{next(self._numbers)}"
-        call = ToolCall(number, tool if isinstance(tool, str) else tool.name, arguments)
         key = full_key(spec.id, conversation.session, conversation.namespace)
         found = await self.tool(tool, spec.id, workspace=workspace, session=key) if isinstance(tool, str) else tool
         if found is None:
-            one = await self.agent(spec, session=key)
-            return unknown(call, [known.name for known in one.tools()], one.absence(call.name))
+            return await self.unknown(str(tool), arguments, conversation)
         # A server knows nothing of it: no need to look whether it is there.
         root = self._root(spec, workspace) if found.kind == "mcp" else self.workplace(spec, workspace).root
         known = structs.replace(conversation, agent=spec.id, session=key, namespace="", workspace=root)
+        call = ToolCall(self._call_id(), found.name, arguments)
         return await self.engine.invoke(found, call, Invocation(known, call.id))
+
+    async def unknown(self, name: str, arguments: dict[str, Any], conversation: Conversation) -> ToolResult:
+        """The answer to a call, without a model, of a tool that the agent does not have. It leaves its line in the audit trail."""
+        spec = self.engine.agent(conversation.agent)
+        key = full_key(spec.id, conversation.session, conversation.namespace)
+        one = await self.agent(spec, session=key)
+        known = structs.replace(conversation, agent=spec.id, session=key, namespace="")
+        call = ToolCall(self._call_id(), name, arguments)
+        offered = [tool.name for tool in one.tools()]
+        return self.engine.invoke.unknown(call, Invocation(known, call.id), offered, one.absence(name))
+
+    def _call_id(self) -> str:
+        return f"command-{self._mark}-{next(self._numbers)}"
 
     async def tool(
         self, name: str, agent: str = "", *, workspace: Path | None = None, session: str = ""

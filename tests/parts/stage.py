@@ -14,7 +14,7 @@ from openclaw.models.provider import Done, ModelEvent, ModelRequest, TextDelta, 
 from openclaw.security.audit import AuditEntry
 from openclaw.security.policy import Decision
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
-from openclaw.tools.invoke import Audit, Invoke, PolicyDecide, unknown
+from openclaw.tools.invoke import Audit, Invoke, PolicyDecide
 from openclaw.tools.running import RunningCalls
 
 # One turn of the model: events to stream, or an event to wait for ("the model hangs here").
@@ -126,9 +126,10 @@ class Stage:
 
     async def invoke(self, call: ToolCall, invocation: Invocation) -> ToolResult:
         found = next((tool for tool in self.tools if tool.name == call.name), None)
+        invoke = invoking(self.decide, Trail(self.audited))
         if found is None:
-            return unknown(call, [tool.name for tool in self.tools], None)
-        return await invoking(self.decide, Trail(self.audited))(found, call, invocation)
+            return invoke.unknown(call, invocation, [tool.name for tool in self.tools], None)
+        return await invoke(found, call, invocation)
 
     async def run(
         self,

@@ -1,6 +1,7 @@
 """Tools, servers, events and metrics over HTTP."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from openclaw import __version__
+from openclaw.conversation import Conversation
 from parts.gateways import Running, home, running, sse_events, stdio_server
 from parts.processes import HANG_GUARD
 from parts.stdio_server import TOOLS
@@ -69,6 +71,20 @@ async def test_a_call_that_cannot_be_made_says_why(
 ) -> None:
     answered, answer = await gateway.post("/v1/tools/invoke", body)
     assert (answered, sentence in answer["error"]["message"]) == (status, True), answer
+
+
+async def test_a_call_of_a_tool_that_is_not_there_leaves_a_line_whoever_makes_it(gateway: Running) -> None:
+    app = gateway.gateway.app
+    await gateway.post("/v1/tools/invoke", {"tool": "part__ecko"})
+    await app.call("part__eko", {}, Conversation(session="key"))
+    app.engine.audit.flush()
+
+    lines = (gateway.home.paths.audit_dir / "calls.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    assert [(record["agent"], record["tool"], record["event"], record["outcome"]) for record in records] == [
+        ("main", "part__ecko", "outcome", "unknown"),
+        ("main", "part__eko", "outcome", "unknown"),
+    ]
 
 
 async def test_servers_are_listed_and_each_shows_its_state(gateway: Running) -> None:

@@ -10,11 +10,10 @@ import msgspec
 from aiohttp import web
 
 from openclaw.app import App
-from openclaw.content import ToolCall, text_of
+from openclaw.content import text_of
 from openclaw.conversation import Conversation
 from openclaw.gateway.http import failure, json_response, read_object
 from openclaw.tool import Tool
-from openclaw.tools.invoke import unknown
 
 # The conversation a call belongs to when it names none.
 _SESSION = "http:tools"
@@ -47,18 +46,16 @@ class ToolRoutes:
         call: _Call = await read_object(request, _Call)
         spec = self._app.engine.agent(call.agent)
         arguments = call.arguments or call.args
+        conversation = Conversation(spec.id, call.session_key)
         tool = await self._app.tool(call.tool, spec.id)
         if tool is None:
             # It may be one of a server that is still starting.
             await (await self._app.engine.manager()).settle(spec.id, self._app.engine.startup_grace)
             tool = await self._app.tool(call.tool, spec.id)
         if tool is None:
-            one = await self._app.agent(spec)
-            known = [tool.name for tool in one.tools()]
-            asked = ToolCall("", call.tool[:_LONGEST_NAME], arguments)
-            missing = unknown(asked, known, one.absence(asked.name))
+            missing = await self._app.unknown(call.tool[:_LONGEST_NAME], arguments, conversation)
             return failure(404, "tool_not_found", text_of(missing.content))
-        result = await self._app.call(tool, arguments, Conversation(spec.id, call.session_key))
+        result = await self._app.call(tool, arguments, conversation)
         return json_response({"ok": not result.is_error, "content": result.content, "isError": result.is_error})
 
 

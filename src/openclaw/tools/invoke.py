@@ -126,9 +126,9 @@ class Invoke:
     def unknown(
         self, call: ToolCall, invocation: Invocation, offered: Iterable[str], absence: Absence | None
     ) -> ToolResult:
-        """The answer to a model that called a tool which it was not offered."""
+        """The answer to a call of a tool that is not offered: why it is missing if that is known, and what there is instead."""
         self._audit.ended(AuditEntry(call, invocation, None), "unknown", 0.0)
-        return unknown(call, offered, absence)
+        return _guarded(_unknown(call.name, offered, absence))
 
 
 # The steps, from the outside in
@@ -275,19 +275,18 @@ async def run(call: Call) -> CallEnd:
     return CallEnd(result, "error" if result.is_error else "ok")
 
 
-def unknown(call: ToolCall, offered: Iterable[str], absence: Absence | None) -> ToolResult:
-    """The answer to a call of a tool that is not offered: why it is missing if that is known, and what there is instead."""
+def _unknown(called: str, offered: Iterable[str], absence: Absence | None) -> ToolResult:
     if absence is not None:
         where = f" ({absence.where})" if absence.where else ""
         if isinstance(absence.reason, OwnWords):
-            return _guarded(ToolResult.error(f"{call.name} is not available: {absence.reason}{where}"))
+            return ToolResult.error(f"{called} is not available: {absence.reason}{where}")
         said = Text(frame(absence.reason, source="unknown", sender=absence.name))
-        head = Text(f"{call.name} is not available{where}:")
-        return _guarded(ToolResult((head, said), is_error=True, details={"error": True}))
+        head = Text(f"{called} is not available{where}:")
+        return ToolResult((head, said), is_error=True, details={"error": True})
     names = {name.lower(): name for name in offered}
-    nearest = [names[name] for name in difflib.get_close_matches(call.name.lower(), names, NEAREST, LIKENESS)]
+    nearest = [names[name] for name in difflib.get_close_matches(called.lower(), names, NEAREST, LIKENESS)]
     hint = f"Did you mean {' or '.join(nearest)}?" if nearest else "Use one of the tools you were given."
-    return _guarded(ToolResult.error(f"There is no tool named {call.name}. {hint}"))
+    return ToolResult.error(f"There is no tool named {called}. {hint}")
 
 
 def _end(outcome: Outcome, sentence: str) -> CallEnd:
