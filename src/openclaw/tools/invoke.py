@@ -2,7 +2,7 @@
 
 From the outside in, each step a function that wraps the next:
 
-    audited → traced → sourced → ended → policy → arguments → revocable → approved → deadline → run
+    audited → traced → sourced → contained → policy → arguments → revocable → approved → deadline → run
 
 Owns this order and the promise that a call ends in a ToolResult: a refusal, wrong arguments, a missed deadline and a fault inside the
 tool all come back as error results that tell the model what to change. Only cancellation of the caller passes through. No text of a result
@@ -114,7 +114,7 @@ class Invoke:
         step = revocable(step, running)
         step = arguments(step, CheckerCache())
         step = policy(step, policy_decide, audit)
-        step = sourced(ended(step))
+        step = sourced(contained(step))
         if trace is not None:
             step = traced(step, trace)
         self._first = audited(step, audit, clock)
@@ -137,7 +137,7 @@ class Invoke:
 def audited(step: Step, audit: Audit, clock: Callable[[], float]) -> Step:
     """Note how the call ended, and how long it took in all."""
 
-    async def audited(call: Call) -> CallEnd:
+    async def make(call: Call) -> CallEnd:
         started = clock()
         end: CallEnd | None = None
         try:
@@ -153,33 +153,33 @@ def audited(step: Step, audit: Audit, clock: Callable[[], float]) -> Step:
                 agent = call.invocation.agent
                 _log.debug("tool %s for agent %s: %s in %.1f ms", call.tool.name, agent, outcome, seconds * 1000)
 
-    return audited
+    return make
 
 
 def traced(step: Step, trace: Trace) -> Step:
-    def traced(call: Call) -> Awaitable[CallEnd]:
+    def make(call: Call) -> Awaitable[CallEnd]:
         return trace(call, step)
 
-    return traced
+    return make
 
 
 def sourced(step: Step) -> Step:
     """Note in the conversation whose text its model reads from now on."""
 
-    async def sourced(call: Call) -> CallEnd:
+    async def make(call: Call) -> CallEnd:
         end = await step(call)
         # Every other end is told in our words alone.
         if end.outcome in _FOREIGN_ENDS and (source := _source(call.tool, end.result)):
             call.invocation.conversation.foreign.add(source)
         return end
 
-    return sourced
+    return make
 
 
-def ended(step: Step) -> Step:
+def contained(step: Step) -> Step:
     """Whatever goes wrong is a result, and every result is fit for a model."""
 
-    async def ended(call: Call) -> CallEnd:
+    async def make(call: Call) -> CallEnd:
         try:
             end = await step(call)
         except asyncio.CancelledError:
@@ -194,37 +194,37 @@ def ended(step: Step) -> Step:
         result = _guarded(end.result)
         return end if result is end.result else CallEnd(result, end.outcome)
 
-    return ended
+    return make
 
 
 def policy(step: Step, decide: PolicyDecide, audit: Audit) -> Step:
     """Ask the rules. What they say is in the audit trail before anything else happens."""
 
-    async def policy(call: Call) -> CallEnd:
+    async def make(call: Call) -> CallEnd:
         decision = decide(call.tool, call.invocation.agent)
         audit.asked(call.entry, decision)
         if not decision.allowed:
             return _end("refused", f"{call.tool.name} may not be used: {decision}.")
         return await step(call)
 
-    return policy
+    return make
 
 
 def arguments(step: Step, checkers: CheckerCache) -> Step:
     """Hold the arguments against the tool's schema."""
 
-    async def arguments(call: Call) -> CallEnd:
+    async def make(call: Call) -> CallEnd:
         if fault := call.request.fault or checkers.check(call.tool, call.request.arguments):
             return CallEnd(_told(f"{call.tool.name} was not called:", fault, call.tool), "invalid")
         return await step(call)
 
-    return arguments
+    return make
 
 
 def revocable(step: Step, running: RunningCalls) -> Step:
     """Let the call be ended when its tool is taken away."""
 
-    async def revocable(call: Call) -> CallEnd:
+    async def make(call: Call) -> CallEnd:
         under_way = running.begin(call.invocation.agent, call.tool.name)
         try:
             return await step(call)
@@ -235,25 +235,25 @@ def revocable(step: Step, running: RunningCalls) -> Step:
         finally:
             running.end(under_way)
 
-    return revocable
+    return make
 
 
 def approved(step: Step, approve: Approve) -> Step:
     """Have the call approved, by a person perhaps. The tool's own time has not begun."""
 
-    async def approved(call: Call) -> CallEnd:
+    async def make(call: Call) -> CallEnd:
         refusal = await approve(call)
         if refusal is not None:
             return _end("refused", f"{call.tool.name} was not called: {refusal}")
         return await step(call)
 
-    return approved
+    return make
 
 
 def deadline(step: Step) -> Step:
     """End the tool when its time is over."""
 
-    def deadline(call: Call) -> Awaitable[CallEnd]:
+    def make(call: Call) -> Awaitable[CallEnd]:
         timeout = call.tool.timeout
         return step(call) if timeout is None else in_time(call, timeout)
 
@@ -267,7 +267,7 @@ def deadline(step: Step) -> Step:
                 raise
             return _end("timeout", f"{call.tool.name} did not finish within {timeout * 1000:.0f} ms.")
 
-    return deadline
+    return make
 
 
 async def run(call: Call) -> CallEnd:
