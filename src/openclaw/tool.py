@@ -14,19 +14,24 @@ from openclaw.conversation import Conversation
 from openclaw.wildcard import matches
 
 Kind = Literal["native", "plugin", "mcp"]
+# How a call ended that the tool gave no answer to; empty when it gave one, be it an error.
+Ending = Literal["", "timeout", "failed"]
 
 
 class ToolResult(msgspec.Struct, frozen=True):
     """What a call gave. `content` is for the model; `details` are for us, never for the model, dropped on compaction.
 
     `source` is where the content of a native tool's result came from, when neither the person nor we wrote it
-    (`conversation.ForeignSources`). What servers and plugins give is foreign whatever they say.
+    (`conversation.ForeignSources`). What plugins give is foreign whatever they say, and what servers give unless `own_words` says that the
+    content is ours, without a word of theirs: the bridge to servers knows.
     """
 
     content: tuple[Block, ...]
     is_error: bool = False
     details: Mapping[str, Any] = msgspec.field(default_factory=dict)
     source: str = ""
+    ending: Ending = ""
+    own_words: bool = False
 
     @classmethod
     def error(cls, message: str, **details: Any) -> "ToolResult":

@@ -111,7 +111,7 @@ async def test_a_failed_result_and_a_refusal_are_error_results(site: Site) -> No
 async def test_a_deadline_ends_the_call_names_the_milliseconds_and_tells_the_server(site: Site) -> None:
     async with Manager([site.spec(call_timeout=0.2)], dependencies=site.dependencies) as manager:
         result = await manager.call("shop__stall", {"key": "late"})
-        assert result == CallResult.failed("Tool call timed out after 200ms")
+        assert result == CallResult.failed("Tool call timed out after 200ms", timed_out=True)
         await site.told_of_cancellation()
 
 
@@ -130,7 +130,7 @@ async def test_a_call_that_makes_progress_ends_at_the_limit_on_all_of_it_and_nam
         spec = site.spec(call_timeout=30.0, max_total_timeout=0.3)
         async with Manager([spec], dependencies=site.dependencies) as manager:
             result = await manager.call("shop__steps", {"n": 1, "stop": True})
-            assert result == CallResult.failed("Tool call timed out after 300ms")
+            assert result == CallResult.failed("Tool call timed out after 300ms", timed_out=True)
 
 
 async def test_a_cancelled_call_is_cancelled_at_the_server(site: Site) -> None:

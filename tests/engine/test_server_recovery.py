@@ -376,7 +376,7 @@ async def test_a_program_that_answers_a_byte_a_second_fails_its_call_and_is_repl
     async with Manager([spec, stdio("other")]) as manager:
         first = manager.status()[0].pid
         result = await manager.call("slow__trickle", {"pause": 1.0})
-        assert result == CallResult.failed("Tool call timed out after 500ms")
+        assert result == CallResult.failed("Tool call timed out after 500ms", timed_out=True)
         assert words(await manager.call("other__echo", {"text": "fine"})) == "fine"
         await calling_until_answered(manager, "slow")
         assert manager.status()[0].pid != first

@@ -155,9 +155,9 @@ class _SignIns:
 
 
 def _measured(result: CallResult) -> ToolResult:
-    """A result as the audit trail counts it: by its size alone. Base64 has four characters for three bytes."""
+    """A result as the audit trail counts it: by its size and its end alone. Base64 has four characters for three bytes."""
     texts = [Text(item.text) for item in result.content if item.text]
     files = [
         File("", "", item.mime_type or "", len(item.data.rstrip("=")) * 3 // 4) for item in result.content if item.data
     ]
-    return ToolResult((*texts, *files), is_error=result.is_error)
+    return ToolResult((*texts, *files), is_error=result.is_error, ending=result.ending)

@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 Outcome = Literal["ok", "error", "refused", "invalid", "timeout", "failed", "cancelled", "unknown"]
 
-# How a call ends whose result may hold words of the tool.
+# How a call that was made ends: the result may hold words of the tool.
 _FOREIGN_ENDS: frozenset[Outcome] = frozenset({"ok", "error", "failed"})
 # Compiled checkers kept. A gateway with every server of its limit offers about a thousand tools.
 CHECKERS = 4_096
@@ -168,8 +168,9 @@ def sourced(step: Step) -> Step:
 
     async def make(call: Call) -> CallEnd:
         end = await step(call)
-        # Every other end is told in our words alone.
-        if end.outcome in _FOREIGN_ENDS and (source := _source(call.tool, end.result)):
+        # Every other end is told in our words alone, unless it is the tool that said how it ended.
+        may_be_foreign = end.outcome in _FOREIGN_ENDS or end.result.ending
+        if may_be_foreign and (source := _source(call.tool, end.result)):
             call.invocation.conversation.foreign.add(source)
         return end
 
@@ -272,7 +273,7 @@ def deadline(step: Step) -> Step:
 
 async def run(call: Call) -> CallEnd:
     result = await call.tool.run(call.request.arguments, call.invocation)
-    return CallEnd(result, "error" if result.is_error else "ok")
+    return CallEnd(result, result.ending or ("error" if result.is_error else "ok"))
 
 
 def _unknown(called: str, offered: Iterable[str], absence: Absence | None) -> ToolResult:
@@ -294,7 +295,10 @@ def _end(outcome: Outcome, sentence: str) -> CallEnd:
 
 
 def _source(tool: Tool, result: ToolResult) -> str:
-    return result.source if tool.kind == "native" else f"{tool.kind}:{tool.origin}"
+    if tool.kind == "native":
+        return result.source
+    # A plugin makes its results itself: what it says of them counts for nothing.
+    return "" if tool.kind == "mcp" and result.own_words else f"{tool.kind}:{tool.origin}"
 
 
 def _size(result: ToolResult) -> int:

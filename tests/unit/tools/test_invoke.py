@@ -22,6 +22,7 @@ SCHEMA = {"type": "object", "properties": {"count": {"type": "integer"}}, "requi
 HERE = Invocation(Conversation("main", "s"), "c")
 CALL = ToolCall("c", "probe", {"count": 1})
 OK = ToolResult((Text("ok"),))
+LATE = replace(ToolResult.error("It took too long."), ending="timeout")
 DENIED = 'deny "probe" (openclaw.json:3 tools.deny)'
 
 
@@ -376,6 +377,9 @@ async def test_a_trace_sees_every_call_begin_and_end() -> None:
     [
         ("mcp", "files", OK, ["mcp:files"]),
         ("mcp", "files", ToolResult.error("no"), ["mcp:files"]),
+        ("mcp", "files", LATE, ["mcp:files"]),
+        ("mcp", "files", replace(LATE, own_words=True), []),
+        ("plugin", "words", replace(LATE, own_words=True), ["plugin:words"]),
         ("plugin", "words", OK, ["plugin:words"]),
         ("plugin", "words", replace(OK, source="web:nowhere"), ["plugin:words"]),
         ("plugin", "words", RuntimeError("in my own words"), ["plugin:words"]),
@@ -396,6 +400,20 @@ async def test_the_conversation_knows_whose_text_its_model_has_read(
     await invoking()(tool, CALL, Invocation(conversation))
 
     assert [*conversation.foreign] == sources
+
+
+@pytest.mark.parametrize(
+    ("result", "outcome"),
+    [(LATE, "timeout"), (replace(LATE, ending="failed"), "failed"), (ToolResult.error("no"), "error")],
+)
+async def test_a_tool_that_has_no_answer_says_how_its_call_ended(result: ToolResult, outcome: str) -> None:
+    async def give(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        return result
+
+    desk = Desk()
+
+    assert await desk.invoke(probe(give)) == result
+    assert [line[3] for line in desk.lines] == [outcome]
 
 
 async def test_a_call_that_was_not_made_brings_no_foreign_text() -> None:

@@ -231,7 +231,7 @@ class _Call(msgspec.Struct, eq=False):
     def _late(self, started: float) -> CallResult:
         # Without progress the time is exactly what was configured; with it, what really passed, up to the limit on all of it.
         seconds = min(time.monotonic() - started if self.progress.seen else self.timeout, self.max_total)
-        return CallResult.failed(OwnWords(f"Tool call timed out after {round(seconds * 1000)}ms"))
+        return CallResult.failed(OwnWords(f"Tool call timed out after {round(seconds * 1000)}ms"), timed_out=True)
 
     def _refused(self, error: RpcError) -> CallResult:
         if error.code in _REFUSES_TOOL and _UNKNOWN_TOOL.match(error.message):

@@ -66,9 +66,10 @@ def _failed(call: CallResult, server: str, tool: str) -> ToolResult:
     """A call that has no answer: a sentence of ours, framed when it may repeat what the server said."""
     head = _error_head(server, tool)
     if isinstance(call.fault, OwnWords):
-        return ToolResult.error(f"{head} {call.fault}")
+        sentence = Text(f"{head} {call.fault}")
+        return ToolResult((sentence,), True, details={"error": True}, ending=call.ending, own_words=True)
     said = frame(redact(call.fault), source="mcp_server", sender=server)
-    return ToolResult((Text(head), Text(said)), is_error=True, details={"error": True})
+    return ToolResult((Text(head), Text(said)), True, details={"error": True}, ending=call.ending)
 
 
 def _error_head(server: str, tool: str) -> str:
@@ -77,10 +78,12 @@ def _error_head(server: str, tool: str) -> str:
 
 def unavailable(name: str, absence: Absence | None) -> ToolResult:
     """The answer to a call of a tool that was there a moment ago."""
+    details = {"error": True}
     if absence is None:
-        return ToolResult.error(f"The tool {name} is no longer there.")
+        gone = Text(f"The tool {name} is no longer there.")
+        return ToolResult((gone,), True, details, ending="failed", own_words=True)
     said = Text(frame(absence.reason, source="mcp_server", sender=absence.name))
-    return ToolResult((Text(f"{name} is not available:"), said), is_error=True, details={"error": True})
+    return ToolResult((Text(f"{name} is not available:"), said), True, details, ending="failed")
 
 
 def is_heavy(call: CallResult) -> bool:

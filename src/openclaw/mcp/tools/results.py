@@ -12,6 +12,7 @@ from msgspec import Raw
 from openclaw.errors import ProtocolError
 from openclaw.mcp.tools.definition import NOTHING, is_null
 from openclaw.protocol.jsonrpc import parse
+from openclaw.tool import Ending
 
 INPUT_REQUIRED = "input_required"
 # The result types this engine knows; an absent one means "complete".
@@ -47,8 +48,8 @@ class ResourceContents(msgspec.Struct, rename="camel", omit_defaults=True):
 class CallResult(msgspec.Struct, rename="camel", omit_defaults=True):
     """The answer to a tool call. `fault` is our own sentence when there was no answer, framed for a model unless it is in `OwnWords`; it is
     then the only thing set besides `is_error`, and `needs_sign_in` when a person has to sign in for this call. `may_have_run` says that a
-    call which needs it may have been carried out all the same. `note` is a sentence of ours beside the answer. `raw` is
-    the result object as the server sent it, absent when it sent an error."""
+    call which needs it may have been carried out all the same, `timed_out` that no answer came in time. `note` is a sentence of ours beside
+    the answer. `raw` is the result object as the server sent it, absent when it sent an error."""
 
     content: list[Content] = []
     is_error: bool = False
@@ -58,14 +59,22 @@ class CallResult(msgspec.Struct, rename="camel", omit_defaults=True):
     needs_sign_in: bool = False
     may_have_run: bool = False
     note: str = ""
+    timed_out: bool = False
+
+    @property
+    def ending(self) -> Ending:
+        """How the call ended when there was no answer."""
+        if not self.fault:
+            return ""
+        return "timeout" if self.timed_out else "failed"
 
     @property
     def has_structure(self) -> bool:
         return not is_null(self.structured_content)
 
     @classmethod
-    def failed(cls, sentence: str) -> "CallResult":
-        return cls(is_error=True, fault=sentence)
+    def failed(cls, sentence: str, *, timed_out: bool = False) -> "CallResult":
+        return cls(is_error=True, fault=sentence, timed_out=timed_out)
 
     @classmethod
     def refused(cls, message: str) -> "CallResult":
