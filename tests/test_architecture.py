@@ -74,7 +74,7 @@ LATE: dict[str, str] = {
     "openclaw.auth.tokens": "cryptography is large",
     "openclaw.cli.local": "many commands need neither an App nor a browser",
     "openclaw.cli.terminal_asker": "most commands ask nothing",
-    "openclaw.commands.call": "a sign-in is rare",
+    "openclaw.commands.sign_in_prompt": "a sign-in is rare",
     "openclaw.config.wording": "only a mistyped word needs difflib",
     "openclaw.control.event_loop": "uvloop is not to be had everywhere",
     "openclaw.control.remote": "a browser is rarely opened and a question rarely asked, and asyncio and msgspec are large",
@@ -347,7 +347,7 @@ def test_json_is_written_by_one_encoder() -> None:
 
 _PARTS_OF_A_SERVER = {"state", "connection", "listing", "calls", "log", "instructions"}
 # What whoever manages servers needs of these modules besides the server itself.
-_HANDED_IN = {"UnavailableError", "Limiters", "StderrLog", "with_sign_in"}
+_HANDED_IN = {"UnavailableError", "Limiters", "StderrLog"}
 
 
 def test_one_server_is_one_object_to_everybody_else() -> None:

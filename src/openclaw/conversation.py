@@ -1,7 +1,8 @@
 """A conversation with an agent as everything below the surfaces knows it: who asks, where, and how that person is asked something back.
 
 A surface makes one `Conversation` and hands it to `App.reply` or `App.call`; every call of a tool carries it (`tool.Invocation`). Holds the
-values and the contract alone: how a question is shown is the surface's business, what is asked is the asking part's.
+values and the contract alone: how a question is shown is the surface's business. What is asked is the asking part's, but for a sign-in,
+which agents, servers and commands all may need (`ask_to_sign_in`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -58,6 +59,13 @@ class Asker(Protocol):
         ...
 
     async def ask(self, question: Question) -> Answer: ...
+
+
+async def ask_to_sign_in(asker: Asker, server: str, *, since: float, call: str = "") -> bool:
+    """Ask the person to sign in to a server. Whether they did, or had done so after `since` (monotonic), when a sign-in was missing."""
+    if not asker.can("sign-in"):
+        return False
+    return (await asker.ask(Question("sign-in", server=server, since=since, call=call))).is_yes
 
 
 class Nobody:

@@ -15,7 +15,7 @@ import pytest
 
 from openclaw.commands.console import Browse, Console
 from openclaw.commands.dispatch import Context
-from openclaw.commands.sign_in import SignInPrompt
+from openclaw.commands.sign_in_prompt import SignInPrompt
 from openclaw.commands.table import tree
 from openclaw.config.load import load_config
 from openclaw.conversation import Question

@@ -19,7 +19,7 @@ from openclaw.agent.events import Compacted, Event, Sink
 from openclaw.agent.loop import MAX_TURNS, PARALLEL_CALLS, RunOutcome, RunRequest, run
 from openclaw.agent.prompt import PromptParts, system_prompt
 from openclaw.content import Message, ToolCall, UserMessage
-from openclaw.conversation import Conversation, Question
+from openclaw.conversation import Conversation, ask_to_sign_in
 from openclaw.errors import SessionBusyError
 from openclaw.models.provider import ProviderStream
 from openclaw.models.transcript import paired
@@ -210,16 +210,10 @@ class _TurnHost(msgspec.Struct):
 
     async def behind_sign_in(self, name: str, invocation: Invocation) -> Tool | None:
         """A tool that may be there once the person has signed in to its server, if they do."""
-        asker = invocation.conversation.asker
-        if not asker.can("sign-in"):
-            return None
-        absence = self.agent.absence(name)
+        absence, asker, clock = self.agent.absence(name), invocation.conversation.asker, self.agent.dependencies.clock
         if absence is None or not absence.sign_in:
             return None
-        question = Question(
-            "sign-in", server=absence.sign_in, since=self.agent.dependencies.clock(), call=invocation.call_id
-        )
-        if not (await asker.ask(question)).is_yes:
+        if not await ask_to_sign_in(asker, absence.sign_in, since=clock(), call=invocation.call_id):
             return None
         return next((tool for tool in self.agent.tools() if tool.name == name), None)
 

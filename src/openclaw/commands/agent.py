@@ -16,7 +16,7 @@ from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.notices import tell
 from openclaw.commands.parse import Parsed
-from openclaw.commands.sign_in import SignInPrompt
+from openclaw.commands.sign_in_prompt import SignInPrompt
 from openclaw.commands.waiting import told_of_waiting
 from openclaw.content import File, Image
 from openclaw.conversation import Asker, Conversation, Nobody

@@ -5,7 +5,6 @@ gets one and is made again: a server that asked for it has done nothing yet. Els
 """
 
 from collections.abc import Callable
-from contextlib import AsyncExitStack
 from fnmatch import fnmatchcase
 from functools import partial
 from secrets import token_hex
@@ -19,14 +18,15 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.mcp import opened
 from openclaw.commands.parse import Parsed
 from openclaw.commands.render import show_result
+from openclaw.commands.sign_in_prompt import SignInPrompt
 from openclaw.config.wording import nearest
 from openclaw.content import File, Text, ToolCall, text_of
-from openclaw.conversation import NO_ANSWER, Answer, Asker, Conversation, Nobody, Question, QuestionKind
+from openclaw.conversation import Conversation, Nobody, ask_to_sign_in
 from openclaw.engine import Engine
 from openclaw.errors import UsageError
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.server.calls import with_sign_in
 from openclaw.mcp.server.state import UnavailableError
+from openclaw.mcp.sign_in import with_sign_in
 from openclaw.mcp.tools.definition import schema_of
 from openclaw.mcp.tools.registry import ToolEntry
 from openclaw.mcp.tools.results import CallResult, as_json
@@ -40,9 +40,9 @@ _PROGRESS = 200
 
 async def call(context: Context, parsed: Parsed) -> int:
     """Exit code 1 when the tool reported an error. Starts only the server it needs."""
-    async with opened(context, parsed) as (engine, manager, agent), AsyncExitStack() as stack:
+    async with opened(context, parsed) as (engine, manager, agent), SignInPrompt(context, engine, agent) as person:
         # Nothing but the result may be shown with --json.
-        asker = Nobody() if parsed.flag("json") else _SignIns(context, engine, agent, stack)
+        asker = Nobody() if parsed.flag("json") else person
         conversation = Conversation(agent, workspace=engine.paths.workspace_dir, asker=asker)
         caller = _Caller(context, engine, manager, conversation)
         entry = await caller.find(parsed.text("tool"))
@@ -83,8 +83,7 @@ class _Caller:
             if not decision.allowed:
                 # Nobody need sign in for a call that would not be made.
                 raise UsageError(f"{tool} may not be used: {decision}.")
-            question = Question("sign-in", server=absence.sign_in, since=monotonic())
-            if (await self._conversation.asker.ask(question)).is_yes:
+            if await ask_to_sign_in(self._conversation.asker, absence.sign_in, since=monotonic()):
                 entry = await self._manager.find(tool, self._agent)
         if entry is None:
             where = f" ({absence.where})" if absence.where else ""
@@ -124,34 +123,6 @@ class _Caller:
         if not console.interactive:
             return None
         return lambda text: console.note(console.dim(clean_label(text, _PROGRESS)))
-
-
-class _SignIns:
-    """The Asker of a person who may have to sign in, as `SignInPrompt` is. `stack` ends what a sign-in begins."""
-
-    def __init__(self, context: Context, engine: Engine, agent: str, stack: AsyncExitStack) -> None:
-        self._context = context
-        self._engine = engine
-        self._agent = agent
-        self._stack = stack
-        self._prompt: Asker | None = None
-
-    def can(self, kind: QuestionKind) -> bool:
-        console = self._context.console
-        return console.interactive if kind == "sign-in" else console.asker.can(kind)
-
-    async def ask(self, question: Question) -> Answer:
-        if question.kind != "sign-in":
-            return await self._context.console.asker.ask(question)
-        if not self.can(question.kind):
-            return NO_ANSWER
-        if self._prompt is None:
-            # Loaded with the first call that needs it.
-            from openclaw.commands.sign_in import SignInPrompt
-
-            made = SignInPrompt(self._context, self._engine, self._agent)
-            self._prompt = await self._stack.enter_async_context(made)
-        return await self._prompt.ask(question)
 
 
 def _measured(result: CallResult) -> ToolResult:

@@ -19,7 +19,7 @@ from openclaw.commands.notices import prefix_on, tell
 from openclaw.commands.notices import say as say_line
 from openclaw.commands.parse import Parsed
 from openclaw.commands.references import FullMessage, argument_words, is_prompt, prompt_names, with_resources
-from openclaw.commands.sign_in import SignInPrompt
+from openclaw.commands.sign_in_prompt import SignInPrompt
 from openclaw.commands.slash import BUILT_IN, Chat
 from openclaw.commands.slash import run as slash
 from openclaw.commands.waiting import told_of_waiting

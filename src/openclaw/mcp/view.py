@@ -19,9 +19,9 @@ from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.json_schema import Checker
 from openclaw.mcp.pool import ServerPool
 from openclaw.mcp.readiness import Readiness
-from openclaw.mcp.server.calls import with_sign_in
 from openclaw.mcp.server.server import Server
 from openclaw.mcp.server.state import UnavailableError
+from openclaw.mcp.sign_in import with_sign_in
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.tools.bridge import is_heavy, result_of, tool_of, unavailable
 from openclaw.mcp.tools.registry import Difference, Registry, ToolEntry, Toolset, together

@@ -15,7 +15,6 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from openclaw.config.servers import ServerSpec
-from openclaw.conversation import Question
 from openclaw.errors import (
     AuthError,
     ConnectError,
@@ -41,8 +40,6 @@ from openclaw.tool import Invocation, OwnWords
 
 _log = logging.getLogger(__name__)
 
-# How often one call may ask for a sign-in: for the server, and for rights that the tool turned out to want.
-MOST_SIGN_INS = 2
 # A broken pipe is noticed before the exit of the process at its other end is.
 LOSS_PATIENCE = 1.0
 _MAYBE = "The call may or may not have been carried out; it is not repeated."
@@ -271,20 +268,3 @@ async def _notice_loss(client: Client) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(LOSS_PATIENCE):
             await client.connection.wait_lost()
-
-
-async def with_sign_in(call: Callable[[], Awaitable[CallResult]], server: str, invocation: Invocation) -> CallResult:
-    """Make a call, and once more after each sign-in that it turned out to need and that the person of its conversation made. A server that
-    asked for one has done nothing yet, unless it answered the call as well: then the sign-in serves the calls to come."""
-    asker = invocation.conversation.asker
-    if not asker.can("sign-in"):
-        return await call()
-    for _ in range(MOST_SIGN_INS):
-        began = time.monotonic()
-        result = await call()
-        if not result.needs_sign_in:
-            return result
-        question = Question("sign-in", server=server, since=began, call=invocation.call_id)
-        if not (await asker.ask(question)).is_yes or result.may_have_run:
-            return result
-    return await call()
