@@ -30,8 +30,8 @@ from openclaw.mcp.readiness import Readiness, named_in
 from openclaw.mcp.reconcile import is_wanted, shared_spec
 from openclaw.mcp.remedies import command
 from openclaw.mcp.server.connection import Limiters
-from openclaw.mcp.server.log import StderrLog
 from openclaw.mcp.server.server import Server, ServerDependencies
+from openclaw.mcp.server.stderr_log import StderrLog
 from openclaw.mcp.session_servers import SessionServers, beside
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.registry import Difference, ToolEntry

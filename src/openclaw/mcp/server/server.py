@@ -47,8 +47,9 @@ from openclaw.mcp.server.connection import (
     event_of,
 )
 from openclaw.mcp.server.instructions import Instructions
-from openclaw.mcp.server.log import ServerLog, StderrLog
+from openclaw.mcp.server.log import ServerLog
 from openclaw.mcp.server.state import ServerState, UnavailableError
+from openclaw.mcp.server.stderr_log import StderrLog
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.catalog import Catalog, Learned
 from openclaw.mcp.tools.pins import Change

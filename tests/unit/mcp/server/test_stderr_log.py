@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.config.servers import ServerSpec
-from openclaw.mcp.server.log import FIRST_LINES, LAST_LINES, MAX_BYTES, MAX_LINES, StderrLog, error_line_of
+from openclaw.mcp.server.stderr_log import FIRST_LINES, LAST_LINES, MAX_BYTES, MAX_LINES, StderrLog, error_line_of
 
 SPEC = ServerSpec("a", command="a")
 OTHER = ServerSpec("b", command="b")
