@@ -21,7 +21,7 @@ from openclaw.mcp.events import StateChanged
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.server.state import UnavailableError
 from openclaw.mcp.tools.results import CallResult
-from openclaw.protocol.lifecycle import Event
+from openclaw.protocol.lifecycle import LifecycleEvent
 from parts import planned_server
 from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.http_faults import hold, reset, status
@@ -434,7 +434,7 @@ async def test_a_stopped_server_offers_nothing_until_it_is_started_again(site: S
 async def test_a_restart_on_request_gives_a_fresh_process(tmp_path: Path) -> None:
     async with Site("stdio", tmp_path) as site, Manager([site.spec()]) as manager:
         first = manager.status()[0].pid
-        manager.server("shop").post(Event("restart"))
+        manager.server("shop").post(LifecycleEvent("restart"))
         await until(manager, "starting")
         await until(manager, "ready")
         assert manager.status()[0].pid not in (first, None)
@@ -573,7 +573,7 @@ async def test_a_server_that_wants_a_sign_in_waits_for_a_person_and_goes_on_afte
             refused = await manager.call("shop__echo", {})
             assert refused.fault == f"MCP server 'shop' needs a sign-in: {status_.told}"
             gate.signed_in = True
-            manager.server("shop").post(Event("signed-in"))
+            manager.server("shop").post(LifecycleEvent("signed-in"))
             await until(manager, "ready")
             assert words(await manager.call("shop__echo", {"text": "in"})) == "in"
             assert site.http.seen[-1].headers["Authorization"] == "Bearer t"
@@ -625,7 +625,7 @@ async def test_after_three_failed_attempts_the_agents_context_says_so(kind: str)
 
         async def try_again(attempts: int) -> None:
             # Its time has come, without the wait.
-            server.post(Event("due"))
+            server.post(LifecycleEvent("due"))
             await manager.readiness.until(lambda: server.status().restarts == attempts)
 
         await try_again(2)

@@ -10,7 +10,7 @@ from openclaw.config.servers import ServerSpec
 from openclaw.mcp.remedies import SHELL, CommandPrefix, command, with_remedy
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.pins import Change, Upgrade
-from openclaw.protocol.lifecycle import TELL_AFTER_ATTEMPTS, Event, Status
+from openclaw.protocol.lifecycle import TELL_AFTER_ATTEMPTS, LifecycleEvent, LifecycleStatus
 from openclaw.security.external import clean_label
 
 _log = logging.getLogger("openclaw.mcp")
@@ -22,7 +22,7 @@ MAX_LABEL = 128
 CORRECT = "Correct it, then check it with `openclaw config validate`."
 
 
-def report(spec: ServerSpec, before: Status, now: Status, event: Event) -> None:
+def report(spec: ServerSpec, before: LifecycleStatus, now: LifecycleStatus, event: LifecycleEvent) -> None:
     """Write one step of a server's lifecycle to the log."""
     name, why = spec.name, with_remedy(event.reason, event.remedy, spec.name, spec.owner)
     match now.state:
@@ -50,7 +50,7 @@ def report(spec: ServerSpec, before: Status, now: Status, event: Event) -> None:
             _log.debug("MCP server '%s' is %s.", name, now.state)
 
 
-def refusal(spec: ServerSpec, status: Status, next_attempt: float | None, *, tried: bool) -> str:
+def refusal(spec: ServerSpec, status: LifecycleStatus, next_attempt: float | None, *, tried: bool) -> str:
     """Why a call cannot be made; empty when a connection may come. `tried` says that an attempt made for the call has failed."""
     name, why = spec.name, with_remedy(status.reason, status.remedy, spec.name, spec.owner)
     match status.state:
@@ -71,7 +71,7 @@ def late(seconds: float) -> str:
     return f"it did not come up within {seconds:g} s"
 
 
-def away_for_long(status: Status) -> str:
+def away_for_long(status: LifecycleStatus) -> str:
     """What an agent is told of a server that is away for longer than a blip. The same words at every turn: prompts stay cacheable."""
     if status.attempts < TELL_AFTER_ATTEMPTS:
         return ""

@@ -13,7 +13,7 @@ State = Literal["stopped", "starting", "ready", "restarting", "unreachable", "ne
 
 EventName = Literal[
     "start",  # the server is wanted
-    "ready",  # connected, and a revision agreed
+    "ready",  # connected, and its tools were listed, or cannot be
     "lost",  # it exited, the link broke, or connecting failed
     "away",  # something that it needs, such as a store of secrets, cannot be reached
     "sign-in",  # a person has to sign in first
@@ -52,13 +52,13 @@ class RestartPolicy(msgspec.Struct, frozen=True):
     max_restarts: int = 5
 
 
-class Event(msgspec.Struct, frozen=True):
+class LifecycleEvent(msgspec.Struct, frozen=True):
     name: EventName
     reason: str = ""
     remedy: Remedy = ""
 
 
-class Status(msgspec.Struct, frozen=True):
+class LifecycleStatus(msgspec.Struct, frozen=True):
     """Where a server is in its life, and what to do now. `delay` belongs to the actions wait and watch."""
 
     state: State = "stopped"
@@ -73,22 +73,22 @@ class Status(msgspec.Struct, frozen=True):
     remedy: Remedy = ""
 
 
-Guard = Callable[[RestartPolicy, Status], bool]
+Guard = Callable[[RestartPolicy, LifecycleStatus], bool]
 
 
-def _restarts(policy: RestartPolicy, status: Status) -> bool:
+def _restarts(policy: RestartPolicy, status: LifecycleStatus) -> bool:
     return policy.local and policy.restart_on_crash and _counted(status) <= policy.max_restarts
 
 
-def _gives_up(policy: RestartPolicy, status: Status) -> bool:
+def _gives_up(policy: RestartPolicy, status: LifecycleStatus) -> bool:
     return policy.local and not _restarts(policy, status)
 
 
-def _remote(policy: RestartPolicy, status: Status) -> bool:
+def _remote(policy: RestartPolicy, status: LifecycleStatus) -> bool:
     return not policy.local
 
 
-def _counted(status: Status) -> int:
+def _counted(status: LifecycleStatus) -> int:
     """Failures in a row, with the one that is happening."""
     return status.attempts + 1 if status.counted else status.attempts
 
@@ -127,38 +127,42 @@ TABLE: tuple[Row, ...] = (
 )
 
 
-def step(policy: RestartPolicy, status: Status, event: Event, *, jitter: float = 0.0) -> Status:
+def step(
+    policy: RestartPolicy, status: LifecycleStatus, event: LifecycleEvent, *, jitter: float = 0.0
+) -> LifecycleStatus:
     """What follows `event`. `jitter` is a random number from -1 to 1; the delay varies with it by JITTER."""
     for row in TABLE:
         if row.event == event.name and status.state in row.states and (row.guard is None or row.guard(policy, status)):
             return _enter(row, status, event, jitter)
-    return Status(status.state, status.reason, status.attempts, status.counted, remedy=status.remedy)
+    return LifecycleStatus(status.state, status.reason, status.attempts, status.counted, remedy=status.remedy)
 
 
-def _enter(row: Row, status: Status, event: Event, jitter: float) -> Status:
+def _enter(row: Row, status: LifecycleStatus, event: LifecycleEvent, jitter: float) -> LifecycleStatus:
     match row.event:
         case "lost" | "away":
             return _lost(row, status, event, jitter)
         case "ready":
-            return Status("ready", "", status.attempts, True, HEALTHY_AFTER, row.actions)
+            return LifecycleStatus("ready", "", status.attempts, True, HEALTHY_AFTER, row.actions)
         case "healthy":
-            return Status("ready")
+            return LifecycleStatus("ready")
         case "call":
             # Failures go on counting from where they were, and this attempt is none of them.
-            return Status("starting", event.reason, status.attempts, False, None, row.actions, event.remedy)
+            return LifecycleStatus("starting", event.reason, status.attempts, False, None, row.actions, event.remedy)
         case "due":
-            return Status("starting", status.reason, status.attempts, True, None, row.actions, status.remedy)
+            return LifecycleStatus("starting", status.reason, status.attempts, True, None, row.actions, status.remedy)
         case _:
-            return Status(row.target, event.reason, 0, True, None, row.actions, event.remedy)
+            return LifecycleStatus(row.target, event.reason, 0, True, None, row.actions, event.remedy)
 
 
-def _lost(row: Row, status: Status, event: Event, jitter: float) -> Status:
+def _lost(row: Row, status: LifecycleStatus, event: LifecycleEvent, jitter: float) -> LifecycleStatus:
     attempts = _counted(status)
     if row.target == "failed":
-        return Status("failed", event.reason, attempts, True, None, row.actions, event.remedy)
+        return LifecycleStatus("failed", event.reason, attempts, True, None, row.actions, event.remedy)
     delays = RESTART_DELAYS if row.target == "restarting" else UNREACHABLE_DELAYS
     # An attempt made for a call may fail before anything counted.
     base = delays[min(max(attempts, 1), len(delays)) - 1]
     tell = status.counted and attempts == TELL_AFTER_ATTEMPTS
     actions = (*row.actions, "tell") if tell else row.actions
-    return Status(row.target, event.reason, attempts, True, base * (1 + JITTER * jitter), actions, event.remedy)
+    return LifecycleStatus(
+        row.target, event.reason, attempts, True, base * (1 + JITTER * jitter), actions, event.remedy
+    )

@@ -9,7 +9,7 @@ from openclaw.mcp.remedies import CHAT, with_remedy
 from openclaw.mcp.server.connection import event_of
 from openclaw.mcp.status import ServerStatus, ShownState
 from openclaw.mcp.wording import CORRECT, absence, next_step, refusal, trouble
-from openclaw.protocol.lifecycle import Event, Status
+from openclaw.protocol.lifecycle import LifecycleEvent, LifecycleStatus
 
 AGAIN = "`openclaw mcp refresh x` tries it again."
 X = ServerSpec("x", command="x")
@@ -22,7 +22,7 @@ REMOTE = ServerSpec("notes", transport="streamable-http", url="https://notes.exa
 )
 def test_the_end_of_a_program_names_the_command_that_shows_what_it_wrote(error: OpenClawError) -> None:
     event = event_of(error, LOCAL)
-    assert event == Event("lost", "The server exited with code 1.", "logs")
+    assert event == LifecycleEvent("lost", "The server exited with code 1.", "logs")
     assert with_remedy(event.reason, event.remedy, LOCAL.name) == (
         "The server exited with code 1. `openclaw mcp logs 'my notes'` shows what it wrote."
     )
@@ -30,20 +30,20 @@ def test_the_end_of_a_program_names_the_command_that_shows_what_it_wrote(error: 
 
 def test_a_better_hint_stands_alone() -> None:
     late = ConnectError("The server did not answer.", hint="It needs more time.")
-    assert event_of(late, LOCAL) == Event("lost", "The server did not answer. It needs more time.")
+    assert event_of(late, LOCAL) == LifecycleEvent("lost", "The server did not answer. It needs more time.")
 
 
 def test_a_server_of_one_agent_that_wants_a_sign_in_names_the_whole_command() -> None:
     spec = replace(REMOTE, name="my notes", owner="writer")
     event = event_of(HttpStatusError(401, "Unauthorized"), spec)
-    assert event == Event("sign-in", "The server wants a sign-in.", "auth")
+    assert event == LifecycleEvent("sign-in", "The server wants a sign-in.", "auth")
     assert with_remedy(event.reason, event.remedy, spec.name, spec.owner) == (
         "The server wants a sign-in. Run `openclaw mcp auth 'my notes' --agent writer`."
     )
 
 
 def test_a_remote_server_wrote_nothing_that_could_be_shown() -> None:
-    assert event_of(LinkLostError("It is gone."), REMOTE) == Event("lost", "It is gone.")
+    assert event_of(LinkLostError("It is gone."), REMOTE) == LifecycleEvent("lost", "It is gone.")
 
 
 @pytest.mark.parametrize(
@@ -64,11 +64,11 @@ def test_missing_tools_are_explained_in_whole_sentences(
 
 
 def test_a_refused_call_is_explained_in_whole_sentences() -> None:
-    away = Status("unreachable", "Is it on?")
+    away = LifecycleStatus("unreachable", "Is it on?")
     assert refusal(X, away, 1.2, tried=True) == (
         "MCP server 'x' is not available: Is it on? The next attempt is in 1 s."
     )
-    assert refusal(X, Status("failed", "Is it on?"), None, tried=False) == (
+    assert refusal(X, LifecycleStatus("failed", "Is it on?"), None, tried=False) == (
         "MCP server 'x' has failed: Is it on? `openclaw mcp refresh x` tries it again."
     )
 

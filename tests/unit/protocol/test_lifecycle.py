@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw.protocol.lifecycle import TABLE, Action, Event, EventName, RestartPolicy, State, Status, step
+from openclaw.protocol.lifecycle import (
+    TABLE,
+    Action,
+    EventName,
+    LifecycleEvent,
+    LifecycleStatus,
+    RestartPolicy,
+    State,
+    step,
+)
 
 LOCAL = RestartPolicy(local=True)
 REMOTE = RestartPolicy(local=False)
@@ -16,20 +25,22 @@ LOST_AND_DUE: list[EventName] = ["lost", "due"]
 WAIT: tuple[Action, ...] = ("disconnect", "wait")
 
 
-def live(policy: RestartPolicy, *names: EventName, status: Status | None = None, jitter: float = 0.0) -> list[Status]:
+def live(
+    policy: RestartPolicy, *names: EventName, status: LifecycleStatus | None = None, jitter: float = 0.0
+) -> list[LifecycleStatus]:
     """The statuses a server goes through."""
-    status = status or Status()
+    status = status or LifecycleStatus()
     passed = []
     for name in names:
-        status = step(policy, status, Event(name, f"because of {name}"), jitter=jitter)
+        status = step(policy, status, LifecycleEvent(name, f"because of {name}"), jitter=jitter)
         passed.append(status)
     return passed
 
 
 def test_a_wanted_server_is_started_and_watched_once_it_is_ready() -> None:
     assert live(LOCAL, "start", "ready") == [
-        Status("starting", "because of start", actions=("connect",)),
-        Status("ready", delay=60.0, actions=("watch",)),
+        LifecycleStatus("starting", "because of start", actions=("connect",)),
+        LifecycleStatus("ready", delay=60.0, actions=("watch",)),
     ]
 
 
@@ -43,7 +54,7 @@ def test_a_crashing_process_comes_back_ever_more_slowly_and_then_not_at_all() ->
     crashes = [status for status in passed if status.state in ("restarting", "failed")]
     assert crashes == [
         *(
-            Status("restarting", "because of lost", attempts, delay=delay, actions=actions)
+            LifecycleStatus("restarting", "because of lost", attempts, delay=delay, actions=actions)
             for attempts, delay, actions in (
                 (1, 1.0, WAIT),
                 (2, 2.0, WAIT),
@@ -52,7 +63,7 @@ def test_a_crashing_process_comes_back_ever_more_slowly_and_then_not_at_all() ->
                 (5, 16.0, WAIT),
             )
         ),
-        Status("failed", "because of lost", 6, actions=("disconnect", "tell")),
+        LifecycleStatus("failed", "because of lost", 6, actions=("disconnect", "tell")),
     ]
 
 
@@ -111,13 +122,13 @@ def test_a_call_starts_a_server_that_was_stopped_or_never_started() -> None:
 
 
 def test_a_call_does_not_wake_what_has_failed_or_waits_for_a_person() -> None:
-    assert live(LOCAL, "start", "broken", "call")[-1] == Status("failed", "because of broken")
-    assert live(REMOTE, "start", "sign-in", "call")[-1] == Status("needs-auth", "because of sign-in")
+    assert live(LOCAL, "start", "broken", "call")[-1] == LifecycleStatus("failed", "because of broken")
+    assert live(REMOTE, "start", "sign-in", "call")[-1] == LifecycleStatus("needs-auth", "because of sign-in")
 
 
 def test_a_server_that_may_not_restart_fails_at_its_first_crash() -> None:
     policy = RestartPolicy(local=True, restart_on_crash=False)
-    assert live(policy, "start", "ready", "lost")[-1] == Status(
+    assert live(policy, "start", "ready", "lost")[-1] == LifecycleStatus(
         "failed", "because of lost", 1, actions=("disconnect", "tell")
     )
 
@@ -133,14 +144,16 @@ def test_signing_in_continues() -> None:
 
 def test_a_person_can_restart_whatever_state_it_is_in_and_the_count_begins_anew() -> None:
     for state in STATES:
-        status = step(LOCAL, Status(state, attempts=4), Event("restart"))
+        status = step(LOCAL, LifecycleStatus(state, attempts=4), LifecycleEvent("restart"))
         assert (status.state, status.attempts, status.actions[-1]) == ("starting", 0, "connect")
 
 
 @pytest.mark.requirement("002-3.3-closed")
 def test_news_from_a_connection_that_is_no_longer_wanted_changes_nothing() -> None:
     for name in ("ready", "lost", "due", "healthy"):
-        assert step(LOCAL, Status("stopped", "idle"), Event(name)) == Status("stopped", "idle")
+        assert step(LOCAL, LifecycleStatus("stopped", "idle"), LifecycleEvent(name)) == LifecycleStatus(
+            "stopped", "idle"
+        )
 
 
 @pytest.mark.requirement("002-3.2-states")

@@ -40,7 +40,7 @@ from openclaw.mcp.server.state import ServerState
 from openclaw.mcp.status import auth_of
 from openclaw.mcp.tools.catalog import Catalog, Learned
 from openclaw.protocol.jsonrpc import parse
-from openclaw.protocol.lifecycle import Event
+from openclaw.protocol.lifecycle import LifecycleEvent
 from openclaw.redact import redact
 from openclaw.security.external import clean_label
 
@@ -94,7 +94,7 @@ class Queued(msgspec.Struct, frozen=True):
 class Ended(msgspec.Struct, frozen=True):
     """The connection has ended, and is being closed. `used_up` tells that its whole time to come up was."""
 
-    event: Event
+    event: LifecycleEvent
     used_up: bool = False
 
 
@@ -110,7 +110,7 @@ class Limiters(msgspec.Struct, frozen=True):
     fetchers: Limiter
 
 
-def event_of(error: OpenClawError, spec: ServerSpec) -> Event:
+def event_of(error: OpenClawError, spec: ServerSpec) -> LifecycleEvent:
     """What a failure means for the lifecycle of a server: a person has to act, it cannot work as configured, or it may pass."""
     # The reason may repeat words of the server, and they a secret it was given: masked before it is cut, so that no half of one stays.
     # What a lost link hints at is one request, which is not what this is about.
@@ -120,22 +120,22 @@ def event_of(error: OpenClawError, spec: ServerSpec) -> Event:
     reason = clean_label(redact(told), MAX_REASON)
     match error:
         case SignInNeededError():
-            return Event("sign-in", clean_label(redact(error.message), MAX_REASON), "auth")
+            return LifecycleEvent("sign-in", clean_label(redact(error.message), MAX_REASON), "auth")
         case HttpStatusError(status=401) if auth_of(spec) == "headers":
-            return Event("broken", "The server refused the configured Authorization header.")
+            return LifecycleEvent("broken", "The server refused the configured Authorization header.")
         case HttpStatusError(status=401):
-            return Event("sign-in", "The server wants a sign-in.", "auth")
+            return LifecycleEvent("sign-in", "The server wants a sign-in.", "auth")
         case HttpStatusError(status=403):
-            return Event("broken", reason)
+            return LifecycleEvent("broken", reason)
         case SecretError(passing=True):
-            return Event("away", reason)
+            return LifecycleEvent("away", reason)
         case AuthError() | SecretError() | ProcessError() | AddressError() | ConfigError() | UsageError():
-            return Event("broken", reason)
+            return LifecycleEvent("broken", reason)
         case LinkLostError() | OpenClawError(hint=""):
             # A program of ours mostly said why; the words of a remote server do not reach us.
-            return Event("lost", reason, "logs" if spec.command else "")
+            return LifecycleEvent("lost", reason, "logs" if spec.command else "")
         case _:
-            return Event("lost", reason)
+            return LifecycleEvent("lost", reason)
 
 
 class _Updated(msgspec.Struct):
@@ -201,7 +201,7 @@ class ServerConnection:
             self._failed(error)
         except Exception as error:
             _log.exception("An internal error with MCP server '%s'.", self._spec.name)
-            self._end(Event("lost", f"An internal error: {type(error).__name__}."))
+            self._end(LifecycleEvent("lost", f"An internal error: {type(error).__name__}."))
 
     def _failed(self, error: OpenClawError) -> None:
         used_up = self._time() >= self._due - _TICK
@@ -209,7 +209,7 @@ class ServerConnection:
             self._catalog.mark_overdue()
         self._end(event_of(error, self._spec), used_up=used_up)
 
-    def _end(self, event: Event, *, used_up: bool = False) -> None:
+    def _end(self, event: LifecycleEvent, *, used_up: bool = False) -> None:
         if not self._is_over:
             self._is_over = True
             self._tell(Ended(event, used_up))
@@ -299,7 +299,9 @@ class ServerConnection:
                 kept.result()
             if not self._is_over:
                 error = await lost
-                self._end(event_of(error, self._spec) if error else Event("lost", "The server ended the connection."))
+                self._end(
+                    event_of(error, self._spec) if error else LifecycleEvent("lost", "The server ended the connection.")
+                )
         finally:
             tasks = [lost, kept, *others]
             for task in tasks:
@@ -320,7 +322,7 @@ class ServerConnection:
             return
         self._end(event)
 
-    async def _look_after(self, client: Client) -> Event | None:
+    async def _look_after(self, client: Client) -> LifecycleEvent | None:
         """List what is due, and wait until something else is. An event ends the connection."""
         try:
             await self._listing.freshen(client)
@@ -335,12 +337,12 @@ class ServerConnection:
         self._tell(Listed())
         return await self._rest(client)
 
-    async def _rest(self, client: Client) -> Event | None:
+    async def _rest(self, client: Client) -> LifecycleEvent | None:
         """Wait until something is due, and do what is not listing. An event ends the connection."""
         await self._wait(client)
         now = self._time()
         if self._idle_at() <= now:
-            return Event("stop", "idle")
+            return LifecycleEvent("stop", "idle")
         if self._is_suspect or self._probe_at(client) <= now:
             return await self._probe(client)
         return None
@@ -367,7 +369,7 @@ class ServerConnection:
             return _NEVER
         return self._state.last_call + timeout
 
-    async def _probe(self, client: Client) -> Event | None:
+    async def _probe(self, client: Client) -> LifecycleEvent | None:
         """Whether a quiet or suspect server still answers. While calls run, silence is no verdict: it may be busy with them.
 
         But not for longer than a call may take: then a link is dead that nobody closed, and calls would keep it so for ever.

@@ -56,7 +56,7 @@ from openclaw.mcp.tools.pins import Change
 from openclaw.mcp.tools.registry import Toolset
 from openclaw.mcp.tools.results import CallResult
 from openclaw.mcp.wording import STILL_STARTING, changed_tools, late, limit, report, trust_command
-from openclaw.protocol.lifecycle import Action, Event, RestartPolicy, step
+from openclaw.protocol.lifecycle import Action, LifecycleEvent, RestartPolicy, step
 from openclaw.tool import Invocation
 
 _log = logging.getLogger(__name__)
@@ -119,10 +119,10 @@ class Server:
         self._connection_has_ended = False
         # When the last attempt to connect began, by the clock on the wall.
         self._tried_at = 0.0
-        self._inbox: deque[Event] = deque()
+        self._inbox: deque[LifecycleEvent] = deque()
         self._wake = asyncio.Event()
         # The end of an attempt that brought no connection, until it is acted on.
-        self._failed_attempt: Event | None = None
+        self._failed_attempt: LifecycleEvent | None = None
 
     def for_one_session(self, dependencies: ServerDependencies) -> Self:
         """Another server of the same spec, for one conversation alone: what is known of the tools is shared."""
@@ -184,7 +184,7 @@ class Server:
                     raise UnavailableError(reason)
                 # What happens while it is starting is one try.
                 tries += state.name != "starting"
-                self.post(Event("call"))
+                self.post(LifecycleEvent("call"))
                 await state.change()
             return client
 
@@ -199,7 +199,7 @@ class Server:
             state.end_waiting()
             if not state.is_wanted and state.waits_for_slot and self._catalog.is_known:
                 # Nobody does any more: it must not keep a slot from others.
-                self.post(Event("stop", state.limit))
+                self.post(LifecycleEvent("stop", state.limit))
 
     async def list_again(self, *, since: int | None = None) -> None:
         """List what the server offers, connecting first if need be. Raises OpenClawError when that fails."""
@@ -241,7 +241,7 @@ class Server:
             self._state.ended()
             await self._end_child()
 
-    def post(self, event: Event) -> None:
+    def post(self, event: LifecycleEvent) -> None:
         """Have `run` act on an event."""
         self._inbox.append(event)
         self._wake.set()
@@ -249,12 +249,12 @@ class Server:
     def start(self) -> None:
         """Start it, unless it runs; one that is lazy and whose tools are known waits for its first call."""
         if not (self.spec.lazy and self._catalog.is_known):
-            self.post(Event("start"))
+            self.post(LifecycleEvent("start"))
 
     def retry(self) -> None:
         """Try it anew if it is down."""
         if self._state.name in ("restarting", "unreachable", "failed"):
-            self.post(Event("restart" if self._state.name == "failed" else "call"))
+            self.post(LifecycleEvent("restart" if self._state.name == "failed" else "call"))
 
     def close(self) -> None:
         """End `run`, and the server with it."""
@@ -268,7 +268,7 @@ class Server:
         since = state.failed_attempts
         with self._wanted():
             if state.name in ("failed", "needs-auth", "stopped"):
-                self.post(Event("restart"))
+                self.post(LifecycleEvent("restart"))
                 while state.client is None and state.failed_attempts == since and not state.is_out_of_reach:
                     await state.change()
             await self.list_again(since=since)
@@ -278,7 +278,7 @@ class Server:
         state = self._state
         state.start_by_hand()
         before = state.client
-        self.post(Event("restart"))
+        self.post(LifecycleEvent("restart"))
         while before is not None and state.client is before and not state.is_closing:
             await state.change()
         await self.client()
@@ -286,7 +286,7 @@ class Server:
     def stop(self, reason: str) -> None:
         """Stop the server until somebody starts it again."""
         self._state.stop_by_hand()
-        self.post(Event("stop", reason))
+        self.post(LifecycleEvent("stop", reason))
 
     # What is known of it
 
@@ -428,7 +428,7 @@ class Server:
     def give_up_slot(self) -> None:
         """Stop, so that another has the slot; the next call starts it again."""
         self._state.give_up_slot()
-        self.post(Event("stop", self._state.limit))
+        self.post(LifecycleEvent("stop", self._state.limit))
 
     def promise_slot(self, *, is_promised: bool) -> None:
         """Another is about to give up its slot for it, or none is."""
@@ -460,7 +460,7 @@ class Server:
             case Listed():
                 state.listed()
                 if state.name == "starting":
-                    self._step(Event("ready"))
+                    self._step(LifecycleEvent("ready"))
                     # The decider sleeps until some other time than the one that counts now.
                     self._wake.set()
                 self._dependencies.share_slots()
@@ -469,7 +469,7 @@ class Server:
                 self._dependencies.share_slots()
                 if waits and not self.needs_slot:
                     # What it offers is known: it comes up when it is called.
-                    self.post(Event("stop", state.limit))
+                    self.post(LifecycleEvent("stop", state.limit))
                 state.announce()
                 self._tell_state(tell=False)
             case Learned():
@@ -491,7 +491,7 @@ class Server:
             _log.warning("%s", sentence)
             self._dependencies.emit(DefinitionsChanged(name, learned.announce, sentence))
 
-    def _ended(self, why: Event, *, used_up: bool) -> None:
+    def _ended(self, why: LifecycleEvent, *, used_up: bool) -> None:
         was_up = self._state.disconnected()
         self._connection_has_ended = True
         self.post(why)
@@ -502,7 +502,7 @@ class Server:
                 self._state.attempt_failed()
         elif self._state.is_wanted:
             # Somebody asked after the link broke and before we knew.
-            self.post(Event("call"))
+            self.post(LifecycleEvent("call"))
 
     # Deciding
 
@@ -515,7 +515,7 @@ class Server:
                 self._inbox.append(self._state.come_due())
         self._wake.clear()
 
-    async def _advance(self, event: Event) -> None:
+    async def _advance(self, event: LifecycleEvent) -> None:
         """One step of the lifecycle, and what it asks for."""
         if event.name in ("call", "start") and self._state.is_stopped_by_hand:
             # Who stopped it by hand starts it by hand.
@@ -528,7 +528,7 @@ class Server:
         elif actions and self._state.name == "needs-auth":
             self._child = self._loop.create_task(self._wait_for_sign_in(), name=f"mcp-sign-in-{self.spec.name}")
 
-    def _step(self, event: Event) -> tuple[Action, ...]:
+    def _step(self, event: LifecycleEvent) -> tuple[Action, ...]:
         """Take the next state, and tell everybody. What is left to do."""
         state = self._state
         before = state.lifecycle
@@ -578,7 +578,7 @@ class Server:
             except OpenClawError as error:
                 _log.warning("MCP server '%s': a sign-in will not be noticed: %s", self.spec.name, error)
             else:
-                self.post(Event("signed-in"))
+                self.post(LifecycleEvent("signed-in"))
 
     async def _end_child(self) -> None:
         task, self._child, self._connection = self._child, None, None

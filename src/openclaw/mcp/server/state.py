@@ -17,7 +17,7 @@ from openclaw.mcp.limiter import Limiter
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.tools.catalog import Catalog
 from openclaw.mcp.wording import at_limit, away_for_long, late, refusal
-from openclaw.protocol.lifecycle import Event, Remedy, State, Status
+from openclaw.protocol.lifecycle import LifecycleEvent, LifecycleStatus, Remedy, State
 from openclaw.redact import redact
 from openclaw.security.external import clean_label
 
@@ -36,7 +36,7 @@ class ServerState:
     """`limit` says why the server is stopped when as many run as may."""
 
     def __init__(self, spec: ServerSpec, catalog: Catalog, limit: Callable[[], str]) -> None:
-        self.lifecycle = Status()
+        self.lifecycle = LifecycleStatus()
         self.client: Client | None = None
         # The attempt to connect has used up the connect timeout; one that may be fetching its program goes on all the same.
         self.is_late = False
@@ -77,7 +77,7 @@ class ServerState:
         """The lifecycle state by its name."""
         return self.lifecycle.state
 
-    def enter(self, after: Status, event: Event) -> bool:
+    def enter(self, after: LifecycleStatus, event: LifecycleEvent) -> bool:
         """Take the lifecycle state that followed an event. Whether it is another one, or asks for something to be done."""
         before, self.lifecycle = self.lifecycle, after
         if not after.actions and after.state == before.state:
@@ -93,10 +93,10 @@ class ServerState:
         self.announce()
         return True
 
-    def come_due(self) -> Event:
+    def come_due(self) -> LifecycleEvent:
         """The time has come at which the state changes by itself. The event that this is."""
         self.due = None
-        return Event("healthy" if self.name == "ready" else "due")
+        return LifecycleEvent("healthy" if self.name == "ready" else "due")
 
     def stop_by_hand(self) -> None:
         self.is_stopped_by_hand = True
