@@ -17,7 +17,7 @@ from openclaw.config.servers import ServerSpec
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.manager import Manager
 from openclaw.process.run import run
-from openclaw.transport.base import Link, Sink, Transport
+from openclaw.transport.base import Link, Receiver, Transport
 from parts.command_line import Home
 from parts.http_server import HttpServer, Plan
 from parts.planned_server import tool
@@ -168,8 +168,8 @@ class Unwilling:
         self._inner = inner
 
     @asynccontextmanager
-    async def open(self, sink: Sink) -> AsyncIterator[Link]:
-        async with self._inner.open(sink) as link:
+    async def open(self, receiver: Receiver) -> AsyncIterator[Link]:
+        async with self._inner.open(receiver) as link:
             yield link
         raise OSError("the link would not close")
 

@@ -21,7 +21,7 @@ from openclaw.errors import (
 )
 from openclaw.protocol.jsonrpc import Request, encode_error, encode_notification, encode_request, encode_result
 from openclaw.protocol.transports import STREAMABLE_HTTP, TransportFacts
-from openclaw.transport.base import Link, Outgoing, Sink
+from openclaw.transport.base import Link, Outgoing, Receiver
 from openclaw.transport.connection import MAX_ANSWERING, SEND_PATIENCE, Connection
 from openclaw.transport.memory import MemoryTransport, pair
 from parts.loops import ShiftedLoop, own_clock
@@ -466,13 +466,13 @@ class SlowSend:
 
     def __init__(self, behave: Callable[["SlowSend", Outgoing], Any]) -> None:
         self._behave = behave
-        self.sink: Sink
+        self.receiver: Receiver
         self.told: list[Outgoing] = []
         self.cancelled: list[int] = []
 
     @asynccontextmanager
-    async def open(self, sink: Sink) -> AsyncIterator[Link]:
-        self.sink = sink
+    async def open(self, receiver: Receiver) -> AsyncIterator[Link]:
+        self.receiver = receiver
         yield self
 
     def post(self, message: Outgoing) -> bool:
@@ -533,7 +533,7 @@ async def test_a_request_caught_in_a_half_open_connection_ends_soon_after_the_li
     async with Connection(link) as connection:
         task = asyncio.create_task(connection.request("x", timeout=LONG))
         await asyncio.sleep(0)
-        link.sink.closed(LinkLostError("The stream ended."))
+        link.receiver.closed(LinkLostError("The stream ended."))
         await loop.pass_time(SEND_PATIENCE)
         with pytest.raises(LinkLostError, match="The stream ended") as caught:
             await task
@@ -559,7 +559,7 @@ async def test_a_timeout_of_the_caller_around_a_request_is_still_the_callers() -
 
 async def test_an_answer_that_came_during_the_exchange_is_returned_when_it_ends() -> None:
     async def answer(link: SlowSend, message: Outgoing) -> None:
-        link.sink.received(encode_result(message.id or 0, "early"), message.id)
+        link.receiver.received(encode_result(message.id or 0, "early"), message.id)
         await asyncio.sleep(0)
 
     async with Connection(SlowSend(answer)) as connection:
@@ -572,8 +572,8 @@ async def test_an_answer_on_a_strangers_stream_completes_nothing() -> None:
 
     async def mixed_up(link: SlowSend, message: Outgoing) -> None:
         id = message.id or 0
-        link.sink.received(encode_result(id - 1, "not yours"), id)
-        link.sink.received(encode_result(id, "yours"), id)
+        link.receiver.received(encode_result(id - 1, "not yours"), id)
+        link.receiver.received(encode_result(id, "yours"), id)
 
     async with Connection(SlowSend(mixed_up), report=reports.append) as connection:
         await connection.request("x", timeout=LONG)
@@ -583,7 +583,7 @@ async def test_an_answer_on_a_strangers_stream_completes_nothing() -> None:
 
 async def test_an_exchange_that_failed_is_reported_to_its_caller() -> None:
     async def fail(link: SlowSend, message: Outgoing) -> None:
-        link.sink.failed(message.id or 0, ConnectError("refused"))
+        link.receiver.failed(message.id or 0, ConnectError("refused"))
 
     async with Connection(SlowSend(fail)) as connection:
         with pytest.raises(ConnectError, match="refused"):

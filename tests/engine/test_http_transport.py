@@ -43,7 +43,7 @@ AT_ONCE = 4.0
 @asynccontextmanager
 async def opened(
     url: str,
-    sink: Recorder,
+    receiver: Recorder,
     *,
     version: str = "",
     headers: Mapping[str, str] | None = None,
@@ -56,13 +56,13 @@ async def opened(
             url, options=LOCAL, headers=headers or {}, authorizer=authorizer, max_message_bytes=max_message_bytes
         )
     )
-    async with transport.open(sink) as link:
+    async with transport.open(receiver) as link:
         if version == MODERN:
             link.established(version)
         elif version:
-            first = sink.initialize(version)
+            first = receiver.initialize(version)
             await link.send(first)
-            assert sink.answers.pop(first.id or 0)["result"]["protocolVersion"] == version
+            assert receiver.answers.pop(first.id or 0)["result"]["protocolVersion"] == version
             link.established(version)
             await link.send(notification("notifications/initialized"))
         yield link
@@ -82,7 +82,7 @@ async def streaming() -> AsyncIterator[HttpServer]:
 
 
 @pytest.fixture
-def sink() -> Recorder:
+def receiver() -> Recorder:
     return Recorder()
 
 
@@ -90,15 +90,15 @@ def sink() -> Recorder:
 @pytest.mark.requirement("000-4.3-sse")
 @pytest.mark.requirement("002-7-http")
 @pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18", "2025-11-25", MODERN])
-async def test_a_call_is_answered_in_every_revision(server: HttpServer, sink: Recorder, version: str) -> None:
-    async with opened(server.url, sink, version=version) as link:
+async def test_a_call_is_answered_in_every_revision(server: HttpServer, receiver: Recorder, version: str) -> None:
+    async with opened(server.url, receiver, version=version) as link:
         message = (
-            sink.modern("tools/call", {"name": "echo", "arguments": {"text": "hi"}}, name="echo")
+            receiver.modern("tools/call", {"name": "echo", "arguments": {"text": "hi"}}, name="echo")
             if version == MODERN
-            else sink.call("echo", text="hi")
+            else receiver.call("echo", text="hi")
         )
         await link.send(message)
-    assert {id: text_of(answer) for id, answer in sink.answers.items()} == {message.id: "hi"}
+    assert {id: text_of(answer) for id, answer in receiver.answers.items()} == {message.id: "hi"}
 
 
 @pytest.mark.requirement("000-4.1-delete")
@@ -106,9 +106,9 @@ async def test_a_call_is_answered_in_every_revision(server: HttpServer, sink: Re
 @pytest.mark.requirement("000-4.4-session-ended")
 @pytest.mark.requirement("000-4.4-session-kept")
 @pytest.mark.requirement("000-4.4-session-sent")
-async def test_the_session_id_and_version_go_with_every_later_request(server: HttpServer, sink: Recorder) -> None:
-    async with opened(server.url, sink, version="2025-06-18") as link:
-        await link.send(sink.call("echo"))
+async def test_the_session_id_and_version_go_with_every_later_request(server: HttpServer, receiver: Recorder) -> None:
+    async with opened(server.url, receiver, version="2025-06-18") as link:
+        await link.send(receiver.call("echo"))
         await server.until(lambda: "GET" in server.methods())
         session = link.mcp_session_id
     sent = [
@@ -123,10 +123,10 @@ async def test_the_session_id_and_version_go_with_every_later_request(server: Ht
 
 
 async def test_the_modern_revision_has_no_session_and_names_what_it_asks_for(
-    server: HttpServer, sink: Recorder
+    server: HttpServer, receiver: Recorder
 ) -> None:
-    async with opened(server.url, sink, version=MODERN) as link:
-        message = sink.modern("tools/call", {"name": "écho", "arguments": {}}, name="écho")
+    async with opened(server.url, receiver, version=MODERN) as link:
+        message = receiver.modern("tools/call", {"name": "écho", "arguments": {}}, name="écho")
         await link.send(
             type(message)(message.data, message.method, message.id, message.name, {"Mcp-Param-Region": "eu"})
         )
@@ -141,68 +141,70 @@ async def test_the_modern_revision_has_no_session_and_names_what_it_asks_for(
     }
 
 
-async def test_a_probe_carries_the_headers_of_its_own_revision(server: HttpServer, sink: Recorder) -> None:
-    async with opened(server.url, sink) as link:
-        probe = sink.modern("server/discover")
+async def test_a_probe_carries_the_headers_of_its_own_revision(server: HttpServer, receiver: Recorder) -> None:
+    async with opened(server.url, receiver) as link:
+        probe = receiver.modern("server/discover")
         await link.send(type(probe)(probe.data, probe.method, probe.id, "", {"MCP-Protocol-Version": MODERN}))
-    assert MODERN in sink.answers[1]["result"]["supportedVersions"]
+    assert MODERN in receiver.answers[1]["result"]["supportedVersions"]
 
 
 @pytest.mark.requirement("000-4.3-sse")
-async def test_several_messages_come_on_one_stream_with_its_origin(streaming: HttpServer, sink: Recorder) -> None:
-    async with opened(streaming.url, sink, version="2025-11-25") as link:
-        message = sink.call("count", n=3)
+async def test_several_messages_come_on_one_stream_with_its_origin(streaming: HttpServer, receiver: Recorder) -> None:
+    async with opened(streaming.url, receiver, version="2025-11-25") as link:
+        message = receiver.call("count", n=3)
         await link.send(message)
-    assert [(other["params"]["progress"], origin) for other, origin in sink.others] == [
+    assert [(other["params"]["progress"], origin) for other, origin in receiver.others] == [
         (1, message.id),
         (2, message.id),
         (3, message.id),
     ]
-    assert list(sink.answers) == [message.id]
+    assert list(receiver.answers) == [message.id]
 
 
 @pytest.mark.requirement("000-4.3-sse")
 async def test_a_request_of_the_server_is_answered_while_its_stream_is_open(
-    streaming: HttpServer, sink: Recorder
+    streaming: HttpServer, receiver: Recorder
 ) -> None:
-    async with opened(streaming.url, sink, version="2025-11-25") as link:
-        await link.send(sink.call("ask"))
-        assert sink.others == [({"jsonrpc": "2.0", "id": "from-server", "method": "ping"}, 2)]
+    async with opened(streaming.url, receiver, version="2025-11-25") as link:
+        await link.send(receiver.call("ask"))
+        assert receiver.others == [({"jsonrpc": "2.0", "id": "from-server", "method": "ping"}, 2)]
         answer = json.dumps({"jsonrpc": "2.0", "id": "from-server", "result": {}}).encode()
         await link.send(type(notification("x"))(answer))
     assert streaming.answers == [{"jsonrpc": "2.0", "id": "from-server", "result": {}}]
 
 
 @pytest.mark.requirement("000-3.1-batching")
-async def test_a_batch_is_handed_over_whole(server: HttpServer, sink: Recorder) -> None:
-    async with opened(server.url, sink, version="2025-03-26") as link:
-        message = sink.call("echo")
+async def test_a_batch_is_handed_over_whole(server: HttpServer, receiver: Recorder) -> None:
+    async with opened(server.url, receiver, version="2025-03-26") as link:
+        message = receiver.call("echo")
         log = {"jsonrpc": "2.0", "method": "notifications/message"}
         server.fault("tools/call", json_body([log, {"jsonrpc": "2.0", "id": message.id, "result": {}}]))
         await link.send(message)
-    assert (sink.others, list(sink.answers)) == ([(log, message.id)], [message.id])
+    assert (receiver.others, list(receiver.answers)) == ([(log, message.id)], [message.id])
 
 
-async def test_an_answer_is_given_at_once_though_its_stream_stays_open(streaming: HttpServer, sink: Recorder) -> None:
+async def test_an_answer_is_given_at_once_though_its_stream_stays_open(
+    streaming: HttpServer, receiver: Recorder
+) -> None:
     streaming.plan.end_streams = False
-    async with opened(streaming.url, sink) as link:
+    async with opened(streaming.url, receiver) as link:
         for _ in range(3):
-            await link.send(sink.request("initialize"))
-        assert sorted(sink.answers) == [1, 2, 3]
+            await link.send(receiver.request("initialize"))
+        assert sorted(receiver.answers) == [1, 2, 3]
     await streaming.until(lambda: sorted(streaming.abandoned) == [1, 2, 3])
 
 
-async def test_connections_of_event_streams_are_used_again(streaming: HttpServer, sink: Recorder) -> None:
+async def test_connections_of_event_streams_are_used_again(streaming: HttpServer, receiver: Recorder) -> None:
     streaming.plan.sessions = False
     async with ChaosProxy(streaming.port) as proxy:
-        async with opened(f"http://127.0.0.1:{proxy.port}/mcp", sink) as link:
+        async with opened(f"http://127.0.0.1:{proxy.port}/mcp", receiver) as link:
             for _ in range(10):
-                await link.send(sink.call("echo"))
+                await link.send(receiver.call("echo"))
                 # The end of a stream comes a moment after its answer.
                 for _ in range(50):
                     await asyncio.sleep(0)
         assert proxy.connections < 10
-    assert len(sink.answers) == 10
+    assert len(receiver.answers) == 10
 
 
 # Sessions
@@ -211,71 +213,71 @@ async def test_connections_of_event_streams_are_used_again(streaming: HttpServer
 @pytest.mark.requirement("000-4.4-session-404")
 @pytest.mark.parametrize("unknown", [404, 400])
 async def test_a_forgotten_session_is_told_apart_and_can_begin_again(
-    server: HttpServer, sink: Recorder, unknown: int
+    server: HttpServer, receiver: Recorder, unknown: int
 ) -> None:
     server.plan.unknown_session = unknown
-    async with opened(server.url, sink, version="2025-11-25") as link:
+    async with opened(server.url, receiver, version="2025-11-25") as link:
         await server.stop()
         await server.start()
-        lost = sink.call("echo", text="lost")
+        lost = receiver.call("echo", text="lost")
         await link.send(lost)
-        assert isinstance(sink.failures[lost.id or 0], SessionExpiredError)
+        assert isinstance(receiver.failures[lost.id or 0], SessionExpiredError)
         link.reset()
-        await link.send(sink.initialize())
+        await link.send(receiver.initialize())
         link.established("2025-11-25")
-        again = sink.call("echo", text="again")
+        again = receiver.call("echo", text="again")
         await link.send(again)
-        assert text_of(sink.answers[again.id or 0]) == "again"
+        assert text_of(receiver.answers[again.id or 0]) == "again"
     assert server.called == [("echo", {"text": "again"})]
 
 
-async def test_a_refusal_about_something_else_does_not_end_the_session(server: HttpServer, sink: Recorder) -> None:
-    async with opened(server.url, sink, version="2025-11-25") as link:
+async def test_a_refusal_about_something_else_does_not_end_the_session(server: HttpServer, receiver: Recorder) -> None:
+    async with opened(server.url, receiver, version="2025-11-25") as link:
         body = {"jsonrpc": "2.0", "id": 2, "error": {"code": -32602, "message": "The study session is full"}}
         server.fault("tools/call", json_body(body, 400))
-        await link.send(sink.call("echo"))
-    assert (sink.answers, sink.failures) == ({2: body}, {})
+        await link.send(receiver.call("echo"))
+    assert (receiver.answers, receiver.failures) == ({2: body}, {})
 
 
-async def test_a_404_without_a_session_is_a_plain_status(server: HttpServer, sink: Recorder) -> None:
+async def test_a_404_without_a_session_is_a_plain_status(server: HttpServer, receiver: Recorder) -> None:
     server.plan.sessions = False
-    async with opened(server.url, sink, version="2025-11-25") as link:
+    async with opened(server.url, receiver, version="2025-11-25") as link:
         server.fault("tools/call", status(404, body=b"no"))
-        await link.send(sink.call("echo"))
-    [error] = sink.failures.values()
+        await link.send(receiver.call("echo"))
+    [error] = receiver.failures.values()
     assert isinstance(error, HttpStatusError)
     assert (error.status, error.body) == (404, b"no")
 
 
-async def test_a_notification_on_a_forgotten_session_raises(server: HttpServer, sink: Recorder) -> None:
-    async with opened(server.url, sink, version="2025-11-25") as link:
+async def test_a_notification_on_a_forgotten_session_raises(server: HttpServer, receiver: Recorder) -> None:
+    async with opened(server.url, receiver, version="2025-11-25") as link:
         server.sessions.clear()
         with pytest.raises(SessionExpiredError):
             await link.send(notification("notifications/roots/list_changed"))
 
 
-async def test_the_session_id_is_in_no_error(server: HttpServer, sink: Recorder) -> None:
-    async with opened(server.url, sink, version="2025-11-25") as link:
+async def test_the_session_id_is_in_no_error(server: HttpServer, receiver: Recorder) -> None:
+    async with opened(server.url, receiver, version="2025-11-25") as link:
         session = link.mcp_session_id
         server.fault("tools/call", status(404), status(500), reset())
         for _ in range(3):
-            await link.send(sink.call("echo"))
+            await link.send(receiver.call("echo"))
     assert session is not None
-    assert [session in str(error) for error in sink.failures.values()] == [False] * 3
+    assert [session in str(error) for error in receiver.failures.values()] == [False] * 3
 
 
-async def test_a_session_id_with_odd_characters_is_refused(sink: Recorder) -> None:
+async def test_a_session_id_with_odd_characters_is_refused(receiver: Recorder) -> None:
     async with HttpServer() as server:
         server.fault("initialize", status(200, {"Mcp-Session-Id": "a b"}, b"{}", "application/json"))
-        async with opened(server.url, sink) as link:
-            await link.send(sink.initialize())
+        async with opened(server.url, receiver) as link:
+            await link.send(receiver.initialize())
             assert link.mcp_session_id is None
-    assert isinstance(sink.failures[1], ProtocolError)
+    assert isinstance(receiver.failures[1], ProtocolError)
 
 
 @pytest.mark.parametrize("fault", [status(405), reset(), hold()])
-async def test_the_end_never_depends_on_the_server(server: HttpServer, sink: Recorder, fault: Fault) -> None:
-    async with opened(server.url, sink, version="2025-11-25"):
+async def test_the_end_never_depends_on_the_server(server: HttpServer, receiver: Recorder, fault: Fault) -> None:
+    async with opened(server.url, receiver, version="2025-11-25"):
         server.fault("DELETE", fault)
         await server.until(lambda: "GET" in server.methods())
     assert server.methods()[-1] == "DELETE"
@@ -285,47 +287,47 @@ async def test_the_end_never_depends_on_the_server(server: HttpServer, sink: Rec
 
 
 @pytest.mark.requirement("000-4.1-get")
-async def test_what_the_server_says_unasked_arrives_with_no_origin(server: HttpServer, sink: Recorder) -> None:
+async def test_what_the_server_says_unasked_arrives_with_no_origin(server: HttpServer, receiver: Recorder) -> None:
     changed = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
-    async with opened(server.url, sink, version="2025-11-25"):
+    async with opened(server.url, receiver, version="2025-11-25"):
         await server.until(lambda: "GET" in server.methods())
         server.announce(changed)
-        await sink.until(lambda: bool(sink.others))
-    assert sink.others == [(changed, None)]
+        await receiver.until(lambda: bool(receiver.others))
+    assert receiver.others == [(changed, None)]
 
 
 async def test_the_stream_is_opened_once_the_server_knows_that_the_client_is_ready(
-    server: HttpServer, sink: Recorder
+    server: HttpServer, receiver: Recorder
 ) -> None:
-    async with opened(server.url, sink, version="2025-11-25"):
+    async with opened(server.url, receiver, version="2025-11-25"):
         await server.until(lambda: "GET" in server.methods())
     assert server.methods() == ["initialize", "notifications/initialized", "GET", "DELETE"]
 
 
-async def test_calls_do_not_wait_for_a_stream_that_never_opens(server: HttpServer, sink: Recorder) -> None:
+async def test_calls_do_not_wait_for_a_stream_that_never_opens(server: HttpServer, receiver: Recorder) -> None:
     server.fault("GET", hold())
-    async with opened(server.url, sink, version="2025-11-25") as link:
-        await link.send(sink.call("echo", text="hi"))
-    assert [text_of(answer) for answer in sink.answers.values()] == ["hi"]
+    async with opened(server.url, receiver, version="2025-11-25") as link:
+        await link.send(receiver.call("echo", text="hi"))
+    assert [text_of(answer) for answer in receiver.answers.values()] == ["hi"]
 
 
 @pytest.mark.requirement("000-10-stream")
 @pytest.mark.requirement("000-4.5-event-ids")
 @pytest.mark.requirement("000-4.5-last-event-id")
-async def test_a_broken_stream_goes_on_where_it_stopped(streaming: HttpServer, sink: Recorder) -> None:
+async def test_a_broken_stream_goes_on_where_it_stopped(streaming: HttpServer, receiver: Recorder) -> None:
     notes = [{"jsonrpc": "2.0", "method": f"notifications/{number}"} for number in range(6)]
     async with ChaosProxy(streaming.port) as proxy:
 
         async def hear(number: int) -> None:
             await streaming.until(lambda: streaming.methods().count("GET") == number + 1)
             streaming.announce(notes[number])
-            await sink.until(lambda: len(sink.others) == number + 1)
+            await receiver.until(lambda: len(receiver.others) == number + 1)
 
-        async with opened(f"http://127.0.0.1:{proxy.port}/mcp", sink, version="2025-11-25"):
+        async with opened(f"http://127.0.0.1:{proxy.port}/mcp", receiver, version="2025-11-25"):
             for number in range(len(notes)):
                 await hear(number)
                 proxy.cut()
-    assert [note for note, _ in sink.others] == notes
+    assert [note for note, _ in receiver.others] == notes
     resumed = [seen.headers.get("Last-Event-ID") for seen in streaming.seen if seen.verb == "GET"]
     assert resumed[0] is None
     assert all(resumed[1:])
@@ -346,28 +348,28 @@ ODD_ID = "id: Ereignis \u4e8b\n".encode() + b'data: {"jsonrpc":"2.0","method":"n
     ids=["a-bad-chunk", "a-page", "an-odd-id", "a-long-id"],
 )
 async def test_the_stream_for_unasked_messages_outlives(
-    streaming: HttpServer, sink: Recorder, fault: Fault, place: str | None
+    streaming: HttpServer, receiver: Recorder, fault: Fault, place: str | None
 ) -> None:
     note = {"jsonrpc": "2.0", "method": "notifications/back"}
     streaming.fault("GET", fault)
-    async with opened(streaming.url, sink, version="2025-11-25"):
+    async with opened(streaming.url, receiver, version="2025-11-25"):
         await streaming.until(lambda: streaming.methods().count("GET") == 2)
         for _ in range(50):
             await asyncio.sleep(0)
         streaming.announce(note)
-        await sink.until(lambda: (note, None) in sink.others)
+        await receiver.until(lambda: (note, None) in receiver.others)
     (again,) = [seen for seen in streaming.seen if seen.verb == "GET"][1:]
     assert again.headers.get("Last-Event-ID") == place
 
 
-async def test_resuming_passes_over_a_bad_chunk(streaming: HttpServer, sink: Recorder) -> None:
-    async with opened(streaming.url, sink, version="2025-11-25") as link:
+async def test_resuming_passes_over_a_bad_chunk(streaming: HttpServer, receiver: Recorder) -> None:
+    async with opened(streaming.url, receiver, version="2025-11-25") as link:
         await streaming.until(lambda: "GET" in streaming.methods())
         streaming.plan.cut_after = 1
         streaming.fault("GET", raw(BAD_CHUNK))
-        message = sink.call("count", n=3)
+        message = receiver.call("count", n=3)
         await link.send(message)
-    assert (list(sink.answers), streaming.called) == ([message.id], [("count", {"n": 3})])
+    assert (list(receiver.answers), streaming.called) == ([message.id], [("count", {"n": 3})])
 
 
 async def test_an_expired_call_of_the_newest_revision_closes_its_stream_at_once(streaming: HttpServer) -> None:
@@ -383,17 +385,17 @@ async def test_an_expired_call_of_the_newest_revision_closes_its_stream_at_once(
             await streaming.until(lambda: streaming.abandoned == [1])
 
 
-async def test_the_stream_outlives_a_restart_of_the_server(streaming: HttpServer, sink: Recorder) -> None:
+async def test_the_stream_outlives_a_restart_of_the_server(streaming: HttpServer, receiver: Recorder) -> None:
     streaming.plan.sessions = False
     note = {"jsonrpc": "2.0", "method": "notifications/back"}
-    async with opened(streaming.url, sink, version="2025-11-25"):
+    async with opened(streaming.url, receiver, version="2025-11-25"):
         await streaming.until(lambda: streaming.methods().count("GET") == 1)
         await streaming.stop()
         await streaming.start()
         await streaming.until(lambda: streaming.methods().count("GET") == 2)
         streaming.announce(note)
-        await sink.until(lambda: bool(sink.others))
-    assert sink.others == [(note, None)]
+        await receiver.until(lambda: bool(receiver.others))
+    assert receiver.others == [(note, None)]
 
 
 async def test_the_server_says_how_long_to_wait_before_the_next_connection() -> None:
@@ -448,32 +450,32 @@ def test_the_quick_way_takes_the_forms_that_servers_write(start: list[bytes], en
 
 
 @pytest.mark.requirement("000-4.1-get")
-async def test_405_means_there_is_no_such_stream(server: HttpServer, sink: Recorder) -> None:
+async def test_405_means_there_is_no_such_stream(server: HttpServer, receiver: Recorder) -> None:
     server.plan.get_stream = False
-    async with opened(server.url, sink, version="2025-11-25") as link:
+    async with opened(server.url, receiver, version="2025-11-25") as link:
         await server.until(lambda: "GET" in server.methods())
-        await link.send(sink.call("echo"))
-    assert (len(sink.answers), server.methods().count("GET")) == (1, 1)
+        await link.send(receiver.call("echo"))
+    assert (len(receiver.answers), server.methods().count("GET")) == (1, 1)
 
 
-async def test_the_modern_revision_opens_no_such_stream(server: HttpServer, sink: Recorder) -> None:
-    async with opened(server.url, sink, version=MODERN) as link:
-        await link.send(sink.modern("tools/list"))
+async def test_the_modern_revision_opens_no_such_stream(server: HttpServer, receiver: Recorder) -> None:
+    async with opened(server.url, receiver, version=MODERN) as link:
+        await link.send(receiver.modern("tools/list"))
     assert [seen.verb for seen in server.seen] == ["POST"]
 
 
-async def test_a_modern_subscription_is_a_long_answer(server: HttpServer, sink: Recorder) -> None:
+async def test_a_modern_subscription_is_a_long_answer(server: HttpServer, receiver: Recorder) -> None:
     changed = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
-    async with opened(server.url, sink, version=MODERN) as link:
-        listen = sink.modern("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+    async with opened(server.url, receiver, version=MODERN) as link:
+        listen = receiver.modern("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
         task = asyncio.create_task(link.send(listen))
-        await sink.until(lambda: len(sink.others) == 1)
+        await receiver.until(lambda: len(receiver.others) == 1)
         server.announce(changed)
-        await sink.until(lambda: len(sink.others) == 2)
+        await receiver.until(lambda: len(receiver.others) == 2)
         assert link.cancel(listen.id or 0)
         await task
         await server.until(lambda: server.abandoned == [listen.id])
-    assert (sink.others[1], sink.failures) == ((changed, listen.id), {})
+    assert (receiver.others[1], receiver.failures) == ((changed, listen.id), {})
 
 
 # Broken answers
@@ -484,54 +486,56 @@ async def test_a_modern_subscription_is_a_long_answer(server: HttpServer, sink: 
 @pytest.mark.parametrize("hard", [True, False])
 @pytest.mark.parametrize("after", [0, 1, 2, 3])
 async def test_a_broken_answer_is_resumed_as_the_same_stream(
-    streaming: HttpServer, sink: Recorder, after: int, hard: bool
+    streaming: HttpServer, receiver: Recorder, after: int, hard: bool
 ) -> None:
-    async with opened(streaming.url, sink, version="2025-11-25") as link:
+    async with opened(streaming.url, receiver, version="2025-11-25") as link:
         await streaming.until(lambda: "GET" in streaming.methods())
         streaming.plan.cut_after, streaming.plan.cut_hard = after, hard
-        message = sink.call("count", n=3)
+        message = receiver.call("count", n=3)
         await link.send(message)
-    assert [(other["params"]["progress"], origin) for other, origin in sink.others] == [
+    assert [(other["params"]["progress"], origin) for other, origin in receiver.others] == [
         (number, message.id) for number in (1, 2, 3)
     ]
-    assert list(sink.answers) == [message.id]
+    assert list(receiver.answers) == [message.id]
     assert streaming.called == [("count", {"n": 3})]
 
 
-async def test_an_answer_that_breaks_off_for_good_is_one_clear_error(streaming: HttpServer, sink: Recorder) -> None:
+async def test_an_answer_that_breaks_off_for_good_is_one_clear_error(streaming: HttpServer, receiver: Recorder) -> None:
     streaming.plan.event_ids = False
-    async with opened(streaming.url, sink, version="2025-11-25") as link:
+    async with opened(streaming.url, receiver, version="2025-11-25") as link:
         await streaming.until(lambda: "GET" in streaming.methods())
         streaming.plan.cut_after = 1
-        message = sink.call("count", n=3)
+        message = receiver.call("count", n=3)
         await link.send(message)
-    error = sink.failures[message.id or 0]
+    error = receiver.failures[message.id or 0]
     assert isinstance(error, LinkLostError)
     assert error.maybe_sent
     assert streaming.called == [("count", {"n": 3})]
 
 
 @pytest.mark.parametrize("code", [404, 405, 400])
-async def test_a_server_that_will_not_resume_ends_the_call(streaming: HttpServer, sink: Recorder, code: int) -> None:
-    async with opened(streaming.url, sink, version="2025-11-25") as link:
+async def test_a_server_that_will_not_resume_ends_the_call(
+    streaming: HttpServer, receiver: Recorder, code: int
+) -> None:
+    async with opened(streaming.url, receiver, version="2025-11-25") as link:
         await streaming.until(lambda: "GET" in streaming.methods())
         streaming.plan.cut_after = 1
         streaming.fault("GET", status(code))
-        message = sink.call("count", n=3)
+        message = receiver.call("count", n=3)
         await link.send(message)
-    error = sink.failures[message.id or 0]
+    error = receiver.failures[message.id or 0]
     assert isinstance(error, LinkLostError)
     assert (error.maybe_sent, str(code) in str(error)) == (True, True)
 
 
-async def test_resuming_passes_over_a_server_that_is_busy(streaming: HttpServer, sink: Recorder) -> None:
-    async with opened(streaming.url, sink, version="2025-11-25") as link:
+async def test_resuming_passes_over_a_server_that_is_busy(streaming: HttpServer, receiver: Recorder) -> None:
+    async with opened(streaming.url, receiver, version="2025-11-25") as link:
         await streaming.until(lambda: "GET" in streaming.methods())
         streaming.plan.cut_after = 1
         streaming.fault("GET", status(503))
-        message = sink.call("count", n=3)
+        message = receiver.call("count", n=3)
         await link.send(message)
-    assert list(sink.answers) == [message.id]
+    assert list(receiver.answers) == [message.id]
 
 
 @pytest.mark.parametrize(
@@ -548,66 +552,66 @@ async def test_resuming_passes_over_a_server_that_is_busy(streaming: HttpServer,
     ],
 )
 async def test_an_answer_of_the_wrong_kind_fails_that_call_alone(
-    server: HttpServer, sink: Recorder, fault: Fault
+    server: HttpServer, receiver: Recorder, fault: Fault
 ) -> None:
-    async with opened(server.url, sink, version="2025-11-25") as link:
+    async with opened(server.url, receiver, version="2025-11-25") as link:
         server.fault("tools/call", fault)
-        await link.send(sink.call("echo"))
-        await link.send(sink.call("echo", text="next"))
-    assert isinstance(sink.failures[2], ProtocolError)
-    assert text_of(sink.answers[3]) == "next"
+        await link.send(receiver.call("echo"))
+        await link.send(receiver.call("echo", text="next"))
+    assert isinstance(receiver.failures[2], ProtocolError)
+    assert text_of(receiver.answers[3]) == "next"
 
 
-async def test_an_answer_may_be_compressed(server: HttpServer, sink: Recorder) -> None:
+async def test_an_answer_may_be_compressed(server: HttpServer, receiver: Recorder) -> None:
     body = gzip.compress(json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"zipped": True}}).encode())
     server.fault("tools/call", status(200, {"Content-Encoding": "gzip"}, body, "application/json"))
-    async with opened(server.url, sink) as link:
-        await link.send(sink.call("echo"))
-    assert sink.answers[1]["result"] == {"zipped": True}
+    async with opened(server.url, receiver) as link:
+        await link.send(receiver.call("echo"))
+    assert receiver.answers[1]["result"] == {"zipped": True}
 
 
-async def test_an_answer_beyond_the_bound_fails_that_call_alone(server: HttpServer, sink: Recorder) -> None:
-    async with opened(server.url, sink, version="2025-11-25", max_message_bytes=100_000) as link:
-        await link.send(sink.call("big", size=1_000_000))
-        await link.send(sink.call("echo", text="next"))
-    assert str(sink.failures[2]) == f"The answer of {server.origin} is larger than 100000 bytes."
-    assert text_of(sink.answers[3]) == "next"
+async def test_an_answer_beyond_the_bound_fails_that_call_alone(server: HttpServer, receiver: Recorder) -> None:
+    async with opened(server.url, receiver, version="2025-11-25", max_message_bytes=100_000) as link:
+        await link.send(receiver.call("big", size=1_000_000))
+        await link.send(receiver.call("echo", text="next"))
+    assert str(receiver.failures[2]) == f"The answer of {server.origin} is larger than 100000 bytes."
+    assert text_of(receiver.answers[3]) == "next"
 
 
-async def test_an_answer_of_many_megabytes_arrives_whole(server: HttpServer, sink: Recorder) -> None:
-    async with opened(server.url, sink, version="2025-11-25") as link:
-        await link.send(sink.call("big", size=24 << 20))
-    assert len(text_of(sink.answers[2])) == 24 << 20
+async def test_an_answer_of_many_megabytes_arrives_whole(server: HttpServer, receiver: Recorder) -> None:
+    async with opened(server.url, receiver, version="2025-11-25") as link:
+        await link.send(receiver.call("big", size=24 << 20))
+    assert len(text_of(receiver.answers[2])) == 24 << 20
 
 
-async def test_an_answer_may_come_one_byte_at_a_time(server: HttpServer, sink: Recorder) -> None:
+async def test_an_answer_may_come_one_byte_at_a_time(server: HttpServer, receiver: Recorder) -> None:
     server.plan.dribble = 1
     async with ChaosProxy(server.port, Chaos(sliver=1)) as proxy:
-        async with opened(f"http://127.0.0.1:{proxy.port}/mcp", sink, version="2025-11-25") as link:
-            await link.send(sink.call("echo", text="drop by drop: é€😀"))
-    assert text_of(sink.answers[2]) == "drop by drop: é€😀"
+        async with opened(f"http://127.0.0.1:{proxy.port}/mcp", receiver, version="2025-11-25") as link:
+            await link.send(receiver.call("echo", text="drop by drop: é€😀"))
+    assert text_of(receiver.answers[2]) == "drop by drop: é€😀"
 
 
 @pytest.mark.parametrize("error", [-32020, -32602, -32601])
 async def test_an_error_in_a_refusal_reaches_the_caller_as_it_is(
-    server: HttpServer, sink: Recorder, error: int
+    server: HttpServer, receiver: Recorder, error: int
 ) -> None:
-    async with opened(server.url, sink, version=MODERN) as link:
-        message = sink.modern("tools/call")
+    async with opened(server.url, receiver, version=MODERN) as link:
+        message = receiver.modern("tools/call")
         body = {"jsonrpc": "2.0", "id": message.id, "error": {"code": error, "message": "no"}}
         server.fault("tools/call", json_body(body, 400))
         await link.send(message)
-    assert sink.answers == {message.id: body}
+    assert receiver.answers == {message.id: body}
 
 
 async def test_before_the_revision_is_known_a_refusal_is_a_status_with_its_body(
-    server: HttpServer, sink: Recorder
+    server: HttpServer, receiver: Recorder
 ) -> None:
     body = {"jsonrpc": "2.0", "id": None, "error": {"code": -32022, "message": "no", "data": {"supported": ["x"]}}}
     server.fault("server/discover", json_body(body, 400))
-    async with opened(server.url, sink) as link:
-        await link.send(sink.modern("server/discover"))
-    error = sink.failures[1]
+    async with opened(server.url, receiver) as link:
+        await link.send(receiver.modern("server/discover"))
+    error = receiver.failures[1]
     assert isinstance(error, HttpStatusError)
     assert (error.status, json.loads(error.body)) == (400, body)
 
@@ -615,25 +619,25 @@ async def test_before_the_revision_is_known_a_refusal_is_a_status_with_its_body(
 # Neighbours
 
 
-async def test_one_broken_call_never_touches_its_neighbours(server: HttpServer, sink: Recorder) -> None:
-    async with opened(server.url, sink, version="2025-11-25") as link:
-        waiting = [sink.call("wait") for _ in range(20)]
+async def test_one_broken_call_never_touches_its_neighbours(server: HttpServer, receiver: Recorder) -> None:
+    async with opened(server.url, receiver, version="2025-11-25") as link:
+        waiting = [receiver.call("wait") for _ in range(20)]
         tasks = [asyncio.create_task(link.send(message)) for message in waiting]
         await server.until(lambda: len(server.called) == 20)
         server.fault("tools/call", reset(), status(500), status(200, kind="image/png"), raw(b"junk"))
-        broken = [sink.call("echo") for _ in range(4)]
+        broken = [receiver.call("echo") for _ in range(4)]
         for message in broken:
             await link.send(message)
-        assert sorted(sink.failures) == [message.id for message in broken]
+        assert sorted(receiver.failures) == [message.id for message in broken]
         server.gate.set()
         await asyncio.gather(*tasks)
-    assert sorted(sink.answers) == [message.id for message in waiting]
+    assert sorted(receiver.answers) == [message.id for message in waiting]
 
 
-async def test_cancelling_the_caller_closes_its_exchange_alone(server: HttpServer, sink: Recorder) -> None:
-    async with opened(server.url, sink, version=MODERN) as link:
+async def test_cancelling_the_caller_closes_its_exchange_alone(server: HttpServer, receiver: Recorder) -> None:
+    async with opened(server.url, receiver, version=MODERN) as link:
         call = {"name": "wait", "arguments": {}}
-        first, second = sink.modern("tools/call", call), sink.modern("tools/call", call)
+        first, second = receiver.modern("tools/call", call), receiver.modern("tools/call", call)
         tasks = [asyncio.create_task(link.send(message)) for message in (first, second)]
         await server.until(lambda: len(server.called) == 2)
         tasks[0].cancel()
@@ -642,55 +646,55 @@ async def test_cancelling_the_caller_closes_its_exchange_alone(server: HttpServe
         await tasks[1]
         with pytest.raises(asyncio.CancelledError):
             await tasks[0]
-    assert (list(sink.answers), sink.failures) == ([second.id], {})
+    assert (list(receiver.answers), receiver.failures) == ([second.id], {})
 
 
 @pytest.mark.parametrize(("version", "told"), [("2025-11-25", False), (MODERN, True)])
 async def test_a_cancelled_request_lets_its_sender_return(
-    server: HttpServer, sink: Recorder, version: str, told: bool
+    server: HttpServer, receiver: Recorder, version: str, told: bool
 ) -> None:
-    async with opened(server.url, sink, version=version) as link:
+    async with opened(server.url, receiver, version=version) as link:
         call = {"name": "wait", "arguments": {}}
-        message = sink.modern("tools/call", call)
+        message = receiver.modern("tools/call", call)
         task = asyncio.create_task(link.send(message))
         await server.until(lambda: len(server.called) == 1)
         assert link.cancel(message.id or 0) is told
         await task
         assert task.cancelling() == 0
-    assert (sink.answers, isinstance(sink.failures.get(message.id or 0), LinkLostError)) == ({}, False)
+    assert (receiver.answers, isinstance(receiver.failures.get(message.id or 0), LinkLostError)) == ({}, False)
 
 
-async def test_closing_the_link_ends_what_is_under_way(server: HttpServer, sink: Recorder) -> None:
-    async with opened(server.url, sink, version="2025-11-25") as link:
-        message = sink.call("wait")
+async def test_closing_the_link_ends_what_is_under_way(server: HttpServer, receiver: Recorder) -> None:
+    async with opened(server.url, receiver, version="2025-11-25") as link:
+        message = receiver.call("wait")
         task = asyncio.create_task(link.send(message))
         await server.until(lambda: len(server.called) == 1)
     await task
-    assert isinstance(sink.failures[message.id or 0], LinkLostError)
+    assert isinstance(receiver.failures[message.id or 0], LinkLostError)
 
 
-async def test_a_server_that_is_not_there_fails_with_nothing_sent(sink: Recorder) -> None:
+async def test_a_server_that_is_not_there_fails_with_nothing_sent(receiver: Recorder) -> None:
     async with HttpServer() as server:
         url = server.url
-    async with opened(url, sink) as link:
-        await link.send(sink.initialize())
+    async with opened(url, receiver) as link:
+        await link.send(receiver.initialize())
         with pytest.raises(ConnectError):
             await link.send(notification("notifications/initialized"))
-    assert isinstance(sink.failures[1], ConnectError)
+    assert isinstance(receiver.failures[1], ConnectError)
 
 
-async def test_a_silent_connection_holds_up_nobody_else(server: HttpServer, sink: Recorder) -> None:
+async def test_a_silent_connection_holds_up_nobody_else(server: HttpServer, receiver: Recorder) -> None:
     server.plan.sessions = False
     async with ChaosProxy(server.port, Chaos(stall_down=20)) as proxy:
-        async with opened(f"http://127.0.0.1:{proxy.port}/mcp", sink) as link:
-            stuck = sink.call("echo", text="stuck")
+        async with opened(f"http://127.0.0.1:{proxy.port}/mcp", receiver) as link:
+            stuck = receiver.call("echo", text="stuck")
             task = asyncio.create_task(link.send(stuck))
             await server.until(lambda: len(server.called) == 1)
             proxy.plan = Chaos()
-            await link.send(sink.call("echo", text="free"))
+            await link.send(receiver.call("echo", text="free"))
             link.cancel(stuck.id or 0)
             await task
-    assert {id: text_of(answer) for id, answer in sink.answers.items()} == {2: "free"}
+    assert {id: text_of(answer) for id, answer in receiver.answers.items()} == {2: "free"}
 
 
 # Nothing is lost or doubled wherever the connection breaks
@@ -699,50 +703,50 @@ async def test_a_silent_connection_holds_up_nobody_else(server: HttpServer, sink
 @pytest.mark.parametrize("direction", ["down", "up"])
 @pytest.mark.parametrize("answers", ["json", "sse"])
 async def test_a_reset_at_any_byte_ends_the_call_exactly_once(
-    sink: Recorder, answers: Literal["json", "sse"], direction: str
+    receiver: Recorder, answers: Literal["json", "sse"], direction: str
 ) -> None:
     plan = Plan(answers=answers, sessions=False, event_ids=False)
     async with HttpServer(plan) as server, ChaosProxy(server.port) as proxy:
         url = f"http://127.0.0.1:{proxy.port}/mcp"
-        async with opened(url, sink) as link:
-            await link.send(sink.call("echo", text="measure"))
+        async with opened(url, receiver) as link:
+            await link.send(receiver.call("echo", text="measure"))
         length = proxy.bytes_down if direction == "down" else proxy.bytes_up
         calls = len(server.called)
         for cut in range(length + 1):
             proxy.plan = Chaos(cut_down=cut) if direction == "down" else Chaos(cut_up=cut)
-            async with opened(url, sink) as link:
-                await link.send(sink.call("echo", text="measure"))
-            assert sink.waiting == set()
-    assert len(sink.answers) + len(sink.failures) == length + 2
-    assert {type(error) for error in sink.failures.values()} == {LinkLostError}
+            async with opened(url, receiver) as link:
+                await link.send(receiver.call("echo", text="measure"))
+            assert receiver.waiting == set()
+    assert len(receiver.answers) + len(receiver.failures) == length + 2
+    assert {type(error) for error in receiver.failures.values()} == {LinkLostError}
     # At most once: no call ran more often than it was made.
     assert len(server.called) <= calls + length + 1
 
 
-async def test_a_session_that_is_cut_at_every_place_can_always_be_finished(sink: Recorder) -> None:
+async def test_a_session_that_is_cut_at_every_place_can_always_be_finished(receiver: Recorder) -> None:
     """Whatever breaks, the next attempt on the same link works."""
     plan = Plan(answers="sse", sessions=False, event_ids=False)
     async with HttpServer(plan) as server, ChaosProxy(server.port) as proxy:
-        async with opened(f"http://127.0.0.1:{proxy.port}/mcp", sink) as link:
+        async with opened(f"http://127.0.0.1:{proxy.port}/mcp", receiver) as link:
             for cut in range(0, 400, 11):
                 proxy.cut()
                 proxy.plan = Chaos(cut_down=cut)
-                await link.send(sink.call("echo"))
+                await link.send(receiver.call("echo"))
                 proxy.cut()
                 proxy.plan = Chaos()
-                good = sink.call("echo", text="good")
+                good = receiver.call("echo", text="good")
                 await link.send(good)
-                assert text_of(sink.answers[good.id or 0]) == "good"
+                assert text_of(receiver.answers[good.id or 0]) == "good"
 
 
 # Limits and credentials
 
 
-async def test_a_rate_limit_is_waited_out(server: HttpServer, sink: Recorder) -> None:
+async def test_a_rate_limit_is_waited_out(server: HttpServer, receiver: Recorder) -> None:
     server.fault("tools/call", status(429, {"Retry-After": "0"}), status(429, {"Retry-After": "0"}))
-    async with opened(server.url, sink, version="2025-11-25") as link:
-        await link.send(sink.call("echo", text="patient"))
-    assert text_of(sink.answers[2]) == "patient"
+    async with opened(server.url, receiver, version="2025-11-25") as link:
+        await link.send(receiver.call("echo", text="patient"))
+    assert text_of(receiver.answers[2]) == "patient"
     assert server.methods().count("tools/call") == 3
     assert server.called == [("echo", {"text": "patient"})]
 
@@ -759,12 +763,12 @@ async def test_a_rate_limit_is_waited_out(server: HttpServer, sink: Recorder) ->
     ],
 )
 async def test_other_refusals_are_reported_and_not_repeated(
-    server: HttpServer, sink: Recorder, faults: list[Fault]
+    server: HttpServer, receiver: Recorder, faults: list[Fault]
 ) -> None:
     server.fault("tools/call", *faults)
-    async with opened(server.url, sink, version="2025-11-25") as link:
-        await link.send(sink.call("echo"))
-    assert isinstance(sink.failures[2], HttpStatusError)
+    async with opened(server.url, receiver, version="2025-11-25") as link:
+        await link.send(receiver.call("echo"))
+    assert isinstance(receiver.failures[2], HttpStatusError)
     assert server.called == []
     assert server.methods().count("tools/call") == (4 if len(faults) == 9 else 1)
 
@@ -786,13 +790,13 @@ class Rotating:
         return len(self.challenges) <= self._lives
 
 
-async def test_a_challenge_is_met_with_new_credentials(server: HttpServer, sink: Recorder) -> None:
+async def test_a_challenge_is_met_with_new_credentials(server: HttpServer, receiver: Recorder) -> None:
     authorizer = Rotating()
     challenge = {"WWW-Authenticate": 'Bearer scope="a"'}
     server.fault("tools/call", status(401, challenge), status(403, challenge))
-    async with opened(server.url, sink, version="2025-11-25", authorizer=authorizer) as link:
-        await link.send(sink.call("echo", text="in"))
-    assert text_of(sink.answers[2]) == "in"
+    async with opened(server.url, receiver, version="2025-11-25", authorizer=authorizer) as link:
+        await link.send(receiver.call("echo", text="in"))
+    assert text_of(receiver.answers[2]) == "in"
     # Who answers for the credentials is shown them, and the revision that was spoken.
     told = [
         (code, header, sent["Authorization"], sent["MCP-Protocol-Version"])
@@ -806,45 +810,45 @@ async def test_a_challenge_is_met_with_new_credentials(server: HttpServer, sink:
     assert sent == ["Bearer 0", "Bearer 1", "Bearer 2"]
 
 
-async def test_a_second_challenge_of_the_same_kind_is_reported(server: HttpServer, sink: Recorder) -> None:
+async def test_a_second_challenge_of_the_same_kind_is_reported(server: HttpServer, receiver: Recorder) -> None:
     server.fault("tools/call", *[status(401, body=b"denied")] * 5)
-    async with opened(server.url, sink, version="2025-11-25", authorizer=Rotating()) as link:
-        await link.send(sink.call("echo"))
-    error = sink.failures[2]
+    async with opened(server.url, receiver, version="2025-11-25", authorizer=Rotating()) as link:
+        await link.send(receiver.call("echo"))
+    error = receiver.failures[2]
     assert isinstance(error, HttpStatusError)
     assert (error.status, error.body, server.methods().count("tools/call")) == (401, b"denied", 2)
 
 
-async def test_a_challenge_that_is_not_ours_to_mend_is_reported(server: HttpServer, sink: Recorder) -> None:
+async def test_a_challenge_that_is_not_ours_to_mend_is_reported(server: HttpServer, receiver: Recorder) -> None:
     server.fault("tools/call", status(401))
-    async with opened(server.url, sink, version="2025-11-25", authorizer=Rotating(lives=0)) as link:
-        await link.send(sink.call("echo"))
-    assert isinstance(sink.failures[2], HttpStatusError)
+    async with opened(server.url, receiver, version="2025-11-25", authorizer=Rotating(lives=0)) as link:
+        await link.send(receiver.call("echo"))
+    assert isinstance(receiver.failures[2], HttpStatusError)
     assert server.methods().count("tools/call") == 1
 
 
-async def test_a_wrong_api_key_is_named_as_such(server: HttpServer, sink: Recorder) -> None:
+async def test_a_wrong_api_key_is_named_as_such(server: HttpServer, receiver: Recorder) -> None:
     server.fault("initialize", status(401))
-    async with opened(server.url, sink, authorizer=StaticAuthorizer("sk-secret")) as link:
-        await link.send(sink.initialize())
-    error = sink.failures[1]
+    async with opened(server.url, receiver, authorizer=StaticAuthorizer("sk-secret")) as link:
+        await link.send(receiver.initialize())
+    error = receiver.failures[1]
     assert isinstance(error, AuthError)
     assert "apiKey" in str(error)
     assert "sk-secret" not in str(error)
 
 
-async def test_a_needed_sign_in_reaches_the_caller(server: HttpServer, sink: Recorder) -> None:
+async def test_a_needed_sign_in_reaches_the_caller(server: HttpServer, receiver: Recorder) -> None:
     class SignedOut(Rotating):
         async def headers(self) -> Mapping[str, str]:
             raise SignInNeededError("Sign in first.", hint="openclaw mcp auth x")
 
-    async with opened(server.url, sink, authorizer=SignedOut()) as link:
-        await link.send(sink.initialize())
-    assert isinstance(sink.failures[1], SignInNeededError)
+    async with opened(server.url, receiver, authorizer=SignedOut()) as link:
+        await link.send(receiver.initialize())
+    assert isinstance(receiver.failures[1], SignInNeededError)
     assert server.seen == []
 
 
-async def test_calls_stay_parallel_while_one_is_challenged(server: HttpServer, sink: Recorder) -> None:
+async def test_calls_stay_parallel_while_one_is_challenged(server: HttpServer, receiver: Recorder) -> None:
     class Slow(Rotating):
         asked = asyncio.Event()
         go = asyncio.Event()
@@ -855,23 +859,23 @@ async def test_calls_stay_parallel_while_one_is_challenged(server: HttpServer, s
             return await super().challenged(status, headers, sent)
 
     authorizer = Slow()
-    async with opened(server.url, sink, version="2025-11-25", authorizer=authorizer) as link:
+    async with opened(server.url, receiver, version="2025-11-25", authorizer=authorizer) as link:
         server.fault("tools/call", status(401))
-        slow = asyncio.create_task(link.send(sink.call("echo", text="slow")))
+        slow = asyncio.create_task(link.send(receiver.call("echo", text="slow")))
         await authorizer.asked.wait()
-        await link.send(sink.call("echo", text="quick"))
-        assert list(sink.answers) == [3]
+        await link.send(receiver.call("echo", text="quick"))
+        assert list(receiver.answers) == [3]
         authorizer.go.set()
         await slow
-    assert {id: text_of(answer) for id, answer in sink.answers.items()} == {2: "slow", 3: "quick"}
+    assert {id: text_of(answer) for id, answer in receiver.answers.items()} == {2: "slow", 3: "quick"}
 
 
 @pytest.mark.requirement("001-2.1-http")
 @pytest.mark.requirement("001-FR-1-headers")
-async def test_configured_headers_go_out_and_give_way_to_ours(server: HttpServer, sink: Recorder) -> None:
+async def test_configured_headers_go_out_and_give_way_to_ours(server: HttpServer, receiver: Recorder) -> None:
     headers = {"X-Team": "blue", "authorization": "old", "mcp-session-id": "forged", "Origin": "https://me.example"}
-    async with opened(server.url, sink, headers=headers, authorizer=StaticAuthorizer("new")) as link:
-        await link.send(sink.initialize())
+    async with opened(server.url, receiver, headers=headers, authorizer=StaticAuthorizer("new")) as link:
+        await link.send(receiver.initialize())
     sent = server.seen[0].headers
     picked = {name: sent.get(name) for name in ("X-Team", "Authorization", "Mcp-Session-Id", "Origin")}
     assert picked == {
@@ -883,37 +887,37 @@ async def test_configured_headers_go_out_and_give_way_to_ours(server: HttpServer
 
 
 @pytest.mark.requirement("000-14.6-origin")
-async def test_no_origin_is_sent_unless_configured(server: HttpServer, sink: Recorder) -> None:
-    async with opened(server.url, sink) as link:
-        await link.send(sink.initialize())
+async def test_no_origin_is_sent_unless_configured(server: HttpServer, receiver: Recorder) -> None:
+    async with opened(server.url, receiver) as link:
+        await link.send(receiver.initialize())
     assert "Origin" not in server.seen[0].headers
 
 
 async def test_credentials_do_not_follow_a_redirect_and_its_challenge_is_not_answered(
-    server: HttpServer, sink: Recorder
+    server: HttpServer, receiver: Recorder
 ) -> None:
     async with HttpServer() as other:
         authorizer = Rotating()
         headers = {"X-Api-Key": "k"}
-        async with opened(server.url, sink, version="2025-11-25", headers=headers, authorizer=authorizer) as link:
+        async with opened(server.url, receiver, version="2025-11-25", headers=headers, authorizer=authorizer) as link:
             server.fault("tools/call", status(307, {"Location": other.url}))
             other.fault("tools/call", status(401, {"WWW-Authenticate": "Bearer"}))
-            await link.send(sink.call("echo"))
+            await link.send(receiver.call("echo"))
         secret = {"Authorization", "X-Api-Key", "Mcp-Session-Id"}
         assert [secret & set(seen.headers) for seen in other.seen] == [set()]
-    error = sink.failures[2]
+    error = receiver.failures[2]
     assert isinstance(error, HttpStatusError)
     assert (error.status, authorizer.challenges) == (401, [])
     assert "configure the new URL" in error.hint
 
 
 async def test_another_origin_that_wants_a_session_is_refused_with_the_url_to_configure(
-    server: HttpServer, sink: Recorder
+    server: HttpServer, receiver: Recorder
 ) -> None:
-    async with HttpServer() as other, opened(server.url, sink) as link:
+    async with HttpServer() as other, opened(server.url, receiver) as link:
         server.fault("initialize", status(307, {"Location": f"{other.url}?key=hidden"}))
-        await link.send(sink.initialize("2025-11-25"))
-        error, names = sink.failures[1], (server.origin, other.url)
+        await link.send(receiver.initialize("2025-11-25"))
+        error, names = receiver.failures[1], (server.origin, other.url)
     assert isinstance(error, AddressError)
     assert str(error) == (
         f"{names[0]} redirects to another address ({names[1]}), which wants an MCP session. Put that URL into the config."
@@ -922,16 +926,16 @@ async def test_another_origin_that_wants_a_session_is_refused_with_the_url_to_co
 
 
 async def test_a_call_without_a_session_follows_a_redirect_to_another_origin(
-    server: HttpServer, sink: Recorder
+    server: HttpServer, receiver: Recorder
 ) -> None:
-    async with HttpServer() as other, opened(server.url, sink, version=MODERN) as link:
+    async with HttpServer() as other, opened(server.url, receiver, version=MODERN) as link:
         server.fault("tools/call", status(307, {"Location": other.url}))
-        await link.send(sink.modern("tools/call", {"name": "echo", "arguments": {"text": "moved"}}, name="echo"))
-    assert text_of(next(iter(sink.answers.values()))) == "moved"
+        await link.send(receiver.modern("tools/call", {"name": "echo", "arguments": {"text": "moved"}}, name="echo"))
+    assert text_of(next(iter(receiver.answers.values()))) == "moved"
 
 
 async def test_an_answer_that_says_in_two_ways_where_it_ends_is_refused_and_its_connection_not_used_again(
-    server: HttpServer, sink: Recorder
+    server: HttpServer, receiver: Recorder
 ) -> None:
     server.plan.sessions = False
     smuggled = b"2\r\n{}\r\n0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n[]"
@@ -939,33 +943,35 @@ async def test_an_answer_that_says_in_two_ways_where_it_ends_is_refused_and_its_
         b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n"
     )
     async with ChaosProxy(server.port) as proxy:
-        async with opened(f"http://127.0.0.1:{proxy.port}/mcp", sink) as link:
+        async with opened(f"http://127.0.0.1:{proxy.port}/mcp", receiver) as link:
             server.fault("tools/call", raw(head % len(smuggled) + smuggled))
             for _ in range(2):
-                await link.send(sink.call("echo", text="hi"))
+                await link.send(receiver.call("echo", text="hi"))
         assert proxy.connections == 2
-    assert isinstance(sink.failures[1], ProtocolError)
-    assert text_of(sink.answers[2]) == "hi"
+    assert isinstance(receiver.failures[1], ProtocolError)
+    assert text_of(receiver.answers[2]) == "hi"
 
 
 async def test_a_redirect_to_another_address_of_the_origin_gets_no_credentials_and_its_challenge_no_answer(
-    server: HttpServer, sink: Recorder
+    server: HttpServer, receiver: Recorder
 ) -> None:
     authorizer = Rotating()
     headers = {"X-Api-Key": "k"}
-    async with opened(server.url, sink, version="2025-11-25", headers=headers, authorizer=authorizer) as link:
+    async with opened(server.url, receiver, version="2025-11-25", headers=headers, authorizer=authorizer) as link:
         server.fault("tools/call", status(307, {"Location": "/tenant-b/mcp"}))
         server.fault("/tenant-b/mcp", status(401, {"WWW-Authenticate": "Bearer"}))
-        await link.send(sink.call("echo"))
+        await link.send(receiver.call("echo"))
     (there,) = [seen for seen in server.seen if seen.path == "/tenant-b/mcp"]
     assert {"Authorization", "X-Api-Key", "Mcp-Session-Id"} & set(there.headers) == set()
-    error = sink.failures[2]
+    error = receiver.failures[2]
     assert isinstance(error, HttpStatusError)
     assert (error.status, authorizer.challenges, "configure the new URL" in error.hint) == (401, [], True)
 
 
-async def test_a_redirect_within_the_origin_is_followed_with_the_session(server: HttpServer, sink: Recorder) -> None:
-    async with opened(server.url, sink, version="2025-11-25") as link:
+async def test_a_redirect_within_the_origin_is_followed_with_the_session(
+    server: HttpServer, receiver: Recorder
+) -> None:
+    async with opened(server.url, receiver, version="2025-11-25") as link:
         server.fault("tools/call", status(308, {"Location": "/mcp"}))
-        await link.send(sink.call("echo", text="moved"))
-    assert text_of(sink.answers[2]) == "moved"
+        await link.send(receiver.call("echo", text="moved"))
+    assert text_of(receiver.answers[2]) == "moved"

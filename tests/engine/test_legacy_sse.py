@@ -31,55 +31,55 @@ async def server() -> AsyncIterator[HttpServer]:
 
 
 @pytest.fixture
-def sink() -> Recorder:
+def receiver() -> Recorder:
     return Recorder()
 
 
 @pytest.mark.requirement("000-15-compat")
 @pytest.mark.requirement("000-4.6-endpoint-event")
 @pytest.mark.requirement("000-4.6-stays")
-async def test_a_call_is_answered_on_the_stream(server: HttpServer, sink: Recorder) -> None:
-    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
-        await link.send(sink.initialize("2024-11-05"))
-        await sink.until(lambda: 1 in sink.answers)
+async def test_a_call_is_answered_on_the_stream(server: HttpServer, receiver: Recorder) -> None:
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(receiver) as link:
+        await link.send(receiver.initialize("2024-11-05"))
+        await receiver.until(lambda: 1 in receiver.answers)
         link.established("2024-11-05")
         await link.send(notification("notifications/initialized"))
-        await link.send(sink.call("echo", text="hi"))
-        await sink.until(lambda: 2 in sink.answers)
-    assert text_of(sink.answers[2]) == "hi"
-    assert (sink.ended, sink.failures, sink.others) == ([], {}, [])
+        await link.send(receiver.call("echo", text="hi"))
+        await receiver.until(lambda: 2 in receiver.answers)
+    assert text_of(receiver.answers[2]) == "hi"
+    assert (receiver.ended, receiver.failures, receiver.others) == ([], {}, [])
     assert server.methods() == ["GET", "initialize", "notifications/initialized", "tools/call"]
 
 
-async def test_many_calls_share_the_stream(server: HttpServer, sink: Recorder) -> None:
-    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
-        messages = [sink.call("echo", text=str(number)) for number in range(50)]
+async def test_many_calls_share_the_stream(server: HttpServer, receiver: Recorder) -> None:
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(receiver) as link:
+        messages = [receiver.call("echo", text=str(number)) for number in range(50)]
         await asyncio.gather(*(link.send(message) for message in messages))
-        await sink.until(lambda: not sink.waiting)
-    assert {id: text_of(answer) for id, answer in sink.answers.items()} == {id: str(id - 1) for id in range(1, 51)}
+        await receiver.until(lambda: not receiver.waiting)
+    assert {id: text_of(answer) for id, answer in receiver.answers.items()} == {id: str(id - 1) for id in range(1, 51)}
 
 
 async def test_an_answer_ends_its_request_though_the_post_itself_is_never_answered(
-    server: HttpServer, sink: Recorder
+    server: HttpServer, receiver: Recorder
 ) -> None:
     async def answered_but_not_taken(server: HttpServer, request: web.Request, message: Message) -> None:
         server.announce({"jsonrpc": "2.0", "id": message["id"], "result": {"content": []}})
         await asyncio.Event().wait()
 
     server.fault("tools/call", answered_but_not_taken)
-    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
-        await link.send(sink.call("echo"))
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(receiver) as link:
+        await link.send(receiver.call("echo"))
         task = asyncio.current_task()
         assert task is not None
-        assert (list(sink.answers), sink.failures, task.cancelling()) == ([1], {}, 0)
+        assert (list(receiver.answers), receiver.failures, task.cancelling()) == ([1], {}, 0)
 
 
-async def test_what_the_server_says_unasked_arrives(server: HttpServer, sink: Recorder) -> None:
+async def test_what_the_server_says_unasked_arrives(server: HttpServer, receiver: Recorder) -> None:
     note = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
-    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink):
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(receiver):
         server.announce(note)
-        await sink.until(lambda: bool(sink.others))
-    assert sink.others == [(note, None)]
+        await receiver.until(lambda: bool(receiver.others))
+    assert receiver.others == [(note, None)]
 
 
 def stream_with(endpoint: str) -> bytes:
@@ -100,20 +100,20 @@ def stream_with(endpoint: str) -> bytes:
         "http://[::1",
     ],
 )
-async def test_an_endpoint_at_another_origin_is_refused(server: HttpServer, sink: Recorder, endpoint: str) -> None:
+async def test_an_endpoint_at_another_origin_is_refused(server: HttpServer, receiver: Recorder, endpoint: str) -> None:
     server.fault("GET", raw(stream_with(endpoint)))
     with pytest.raises(ProtocolError, match="named an endpoint"):
-        async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink):
+        async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(receiver):
             raise AssertionError("it must not open")
     assert [seen.verb for seen in server.seen] == ["GET"]
 
 
 @pytest.mark.parametrize("endpoint", ["messages?session=1", "/messages?session=1", "{origin}/messages?session=1"])
-async def test_an_endpoint_may_be_relative_or_whole(server: HttpServer, sink: Recorder, endpoint: str) -> None:
+async def test_an_endpoint_may_be_relative_or_whole(server: HttpServer, receiver: Recorder, endpoint: str) -> None:
     server.fault("GET", raw(stream_with(endpoint.format(origin=server.origin)), ends=False))
-    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(receiver) as link:
         server.fault("tools/call", status(202))
-        await link.send(sink.call("echo"))
+        await link.send(receiver.call("echo"))
     assert (server.seen[1].verb, server.seen[1].path) == ("POST", "/messages?session=1")
 
 
@@ -129,74 +129,74 @@ async def test_an_endpoint_may_be_relative_or_whole(server: HttpServer, sink: Re
     ],
 )
 async def test_a_url_that_is_no_such_stream_is_told_at_once(
-    server: HttpServer, sink: Recorder, fault: Fault, error: type[OpenClawError]
+    server: HttpServer, receiver: Recorder, fault: Fault, error: type[OpenClawError]
 ) -> None:
     server.fault("GET", fault)
     with pytest.raises(error):
-        async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink):
+        async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(receiver):
             raise AssertionError("it must not open")
-    assert sink.ended == []
+    assert receiver.ended == []
 
 
-async def test_a_stream_that_names_no_endpoint_is_given_up(server: HttpServer, sink: Recorder) -> None:
+async def test_a_stream_that_names_no_endpoint_is_given_up(server: HttpServer, receiver: Recorder) -> None:
     server.fault("GET", hold())
     options = ClientOptions(rules=OPERATOR, connect_timeout=0.2)
     with pytest.raises(ConnectError, match=r"did not name its endpoint within 0\.2 s"):
-        async with LegacySseTransport(Destination(server.sse_url, options=options)).open(sink):
+        async with LegacySseTransport(Destination(server.sse_url, options=options)).open(receiver):
             raise AssertionError("it must not open")
 
 
-async def test_the_end_of_the_stream_is_the_end_of_the_link(server: HttpServer, sink: Recorder) -> None:
-    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink):
+async def test_the_end_of_the_stream_is_the_end_of_the_link(server: HttpServer, receiver: Recorder) -> None:
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(receiver):
         server.end_legacy_streams()
-        await sink.until(lambda: bool(sink.ended))
-    [error] = sink.ended
+        await receiver.until(lambda: bool(receiver.ended))
+    [error] = receiver.ended
     assert isinstance(error, LinkLostError)
 
 
-async def test_a_cut_stream_is_the_end_of_the_link(server: HttpServer, sink: Recorder) -> None:
+async def test_a_cut_stream_is_the_end_of_the_link(server: HttpServer, receiver: Recorder) -> None:
     async with ChaosProxy(server.port) as proxy:
-        async with LegacySseTransport(Destination(f"http://127.0.0.1:{proxy.port}/sse", options=LOCAL)).open(sink):
+        async with LegacySseTransport(Destination(f"http://127.0.0.1:{proxy.port}/sse", options=LOCAL)).open(receiver):
             proxy.cut()
-            await sink.until(lambda: bool(sink.ended))
-    assert [type(error) for error in sink.ended] == [LinkLostError]
+            await receiver.until(lambda: bool(receiver.ended))
+    assert [type(error) for error in receiver.ended] == [LinkLostError]
 
 
-async def test_a_message_the_server_refuses_fails_alone(server: HttpServer, sink: Recorder) -> None:
-    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
+async def test_a_message_the_server_refuses_fails_alone(server: HttpServer, receiver: Recorder) -> None:
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(receiver) as link:
         server.fault("tools/call", status(500), reset())
-        await link.send(sink.call("echo"))
-        await link.send(sink.call("echo"))
-        await link.send(sink.call("echo", text="next"))
-        await sink.until(lambda: 3 in sink.answers)
-    assert [type(error) for error in sink.failures.values()] == [HttpStatusError, LinkLostError]
-    assert (text_of(sink.answers[3]), sink.ended) == ("next", [])
+        await link.send(receiver.call("echo"))
+        await link.send(receiver.call("echo"))
+        await link.send(receiver.call("echo", text="next"))
+        await receiver.until(lambda: 3 in receiver.answers)
+    assert [type(error) for error in receiver.failures.values()] == [HttpStatusError, LinkLostError]
+    assert (text_of(receiver.answers[3]), receiver.ended) == ("next", [])
 
 
 async def test_a_forgotten_session_ends_the_link_and_the_message_was_not_processed(
-    server: HttpServer, sink: Recorder
+    server: HttpServer, receiver: Recorder
 ) -> None:
-    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(receiver) as link:
         server.fault("tools/call", status(404))
-        await link.send(sink.call("echo"))
-    error = sink.failures[1]
+        await link.send(receiver.call("echo"))
+    error = receiver.failures[1]
     assert isinstance(error, LinkLostError)
-    assert (error.maybe_sent, sink.ended) == (False, [error])
+    assert (error.maybe_sent, receiver.ended) == (False, [error])
 
 
-async def test_a_notification_that_cannot_be_sent_raises(server: HttpServer, sink: Recorder) -> None:
-    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
+async def test_a_notification_that_cannot_be_sent_raises(server: HttpServer, receiver: Recorder) -> None:
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(receiver) as link:
         server.fault("notifications/initialized", status(500))
         with pytest.raises(HttpStatusError):
             await link.send(notification("notifications/initialized"))
 
 
-async def test_a_cancelled_request_is_left_to_a_notification(server: HttpServer, sink: Recorder) -> None:
-    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
+async def test_a_cancelled_request_is_left_to_a_notification(server: HttpServer, receiver: Recorder) -> None:
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(receiver) as link:
         assert link.cancel(1) is False
 
 
-async def test_credentials_go_with_the_stream_and_with_every_message(server: HttpServer, sink: Recorder) -> None:
+async def test_credentials_go_with_the_stream_and_with_every_message(server: HttpServer, receiver: Recorder) -> None:
     class Challenged:
         token = 0
 
@@ -211,10 +211,10 @@ async def test_credentials_go_with_the_stream_and_with_every_message(server: Htt
     transport = LegacySseTransport(
         Destination(server.sse_url, options=LOCAL, headers={"X-Team": "blue"}, authorizer=Challenged())
     )
-    async with transport.open(sink) as link:
+    async with transport.open(receiver) as link:
         server.fault("tools/call", status(401))
-        await link.send(sink.call("echo"))
-        await sink.until(lambda: not sink.waiting)
+        await link.send(receiver.call("echo"))
+        await receiver.until(lambda: not receiver.waiting)
     sent = [(seen.verb, seen.headers["Authorization"], seen.headers["X-Team"]) for seen in server.seen]
     assert sent == [
         ("GET", "Bearer 0", "blue"),
@@ -224,14 +224,14 @@ async def test_credentials_go_with_the_stream_and_with_every_message(server: Htt
     ]
 
 
-async def test_a_large_answer_arrives_one_sliver_at_a_time(server: HttpServer, sink: Recorder) -> None:
+async def test_a_large_answer_arrives_one_sliver_at_a_time(server: HttpServer, receiver: Recorder) -> None:
     async with ChaosProxy(server.port, Chaos(sliver=1000)) as proxy:
         async with LegacySseTransport(Destination(f"http://127.0.0.1:{proxy.port}/sse", options=LOCAL)).open(
-            sink
+            receiver
         ) as link:
-            await link.send(sink.call("big", size=2_000_000))
-            await sink.until(lambda: not sink.waiting)
-    assert len(text_of(sink.answers[1])) == 2_000_000
+            await link.send(receiver.call("big", size=2_000_000))
+            await receiver.until(lambda: not receiver.waiting)
+    assert len(text_of(receiver.answers[1])) == 2_000_000
 
 
 async def test_a_reset_at_any_byte_of_the_stream_loses_nothing_silently() -> None:
@@ -258,31 +258,31 @@ async def test_a_reset_at_any_byte_of_the_stream_loses_nothing_silently() -> Non
 
 
 async def test_a_404_that_answers_the_request_is_its_answer_and_ends_nothing(
-    server: HttpServer, sink: Recorder
+    server: HttpServer, receiver: Recorder
 ) -> None:
-    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
-        message = sink.call("echo")
+    async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(receiver) as link:
+        message = receiver.call("echo")
         error = {"jsonrpc": "2.0", "id": message.id, "error": {"code": -32000, "message": "No such note"}}
         server.fault("tools/call", json_body(error, 404))
         await link.send(message)
-        again = sink.call("echo", text="again")
+        again = receiver.call("echo", text="again")
         await link.send(again)
-        await sink.until(lambda: again.id in sink.answers)
-    assert (sink.answers[message.id or 0], sink.failures) == (error, {})
+        await receiver.until(lambda: again.id in receiver.answers)
+    assert (receiver.answers[message.id or 0], receiver.failures) == (error, {})
 
 
 @pytest.mark.parametrize("headers", [{}, {"X-Api-Key": "k"}])
 async def test_a_stream_that_is_redirected_gets_no_credentials_and_names_no_endpoint_for_them(
-    server: HttpServer, sink: Recorder, headers: Mapping[str, str]
+    server: HttpServer, receiver: Recorder, headers: Mapping[str, str]
 ) -> None:
     server.fault("GET", status(307, {"Location": "/sse?tenant=b"}))
     transport = LegacySseTransport(Destination(server.sse_url, options=LOCAL, headers=headers))
     if not headers:
-        async with transport.open(sink):
+        async with transport.open(receiver):
             pass
     else:
         with pytest.raises(AddressError, match="Put that URL into the config"):
-            async with transport.open(sink):
+            async with transport.open(receiver):
                 pass
     assert ["X-Api-Key" in seen.headers for seen in server.seen] == [bool(headers), False]
 
@@ -299,14 +299,14 @@ def test_a_message_is_not_sent_after_an_end_of_the_stream_that_nobody_has_read_y
     async def made() -> HttpServer:
         return await HttpServer(Plan(revisions=("2024-11-05",))).__aenter__()
 
-    async def client(server: HttpServer, sink: Recorder) -> Exception:
-        async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(sink) as link:
-            await link.send(sink.initialize("2024-11-05"))
-            await sink.until(lambda: 1 in sink.answers)
+    async def client(server: HttpServer, receiver: Recorder) -> Exception:
+        async with LegacySseTransport(Destination(server.sse_url, options=LOCAL)).open(receiver) as link:
+            await link.send(receiver.initialize("2024-11-05"))
+            await receiver.until(lambda: 1 in receiver.answers)
             there(server.stop())
             there(server.start())
-            await link.send(sink.call("echo", text="hi"))
-            return sink.failures[2]
+            await link.send(receiver.call("echo", text="hi"))
+            return receiver.failures[2]
 
     server = there(made())
     try:

@@ -20,7 +20,7 @@ LONG = 60.0
 
 
 class Ends:
-    """A sink that keeps how requests ended."""
+    """A receiver that keeps how requests ended."""
 
     def __init__(self) -> None:
         self.failures: dict[int, bool] = {}

@@ -103,10 +103,10 @@ class Site:
     async def _serve(self, far: Transport) -> None:
         """One run of the server in this process."""
         server, dead = PlannedServer(self._plan, self._log), asyncio.Event()
-        sink = _Sink(server)
+        receiver = _Receiver(server)
         self._memory.add(dead)
         try:
-            async with far.open(sink) as link:
+            async with far.open(receiver) as link:
 
                 async def deliver(message: Message) -> None:
                     # Who asked may be gone by now.
@@ -115,11 +115,11 @@ class Site:
 
                 def send(message: Message) -> None:
                     task = asyncio.ensure_future(deliver(message))
-                    sink.sending.add(task)
-                    task.add_done_callback(sink.sending.discard)
+                    receiver.sending.add(task)
+                    task.add_done_callback(receiver.sending.discard)
 
-                sink.send = send
-                ends = [asyncio.ensure_future(dead.wait()), asyncio.ensure_future(sink.gone.wait())]
+                receiver.send = send
+                ends = [asyncio.ensure_future(dead.wait()), asyncio.ensure_future(receiver.gone.wait())]
                 try:
                     await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
                 finally:
@@ -127,11 +127,11 @@ class Site:
                         end.cancel()
         finally:
             self._memory.discard(dead)
-            for task in [*sink.tasks.values(), *sink.sending]:
+            for task in [*receiver.tasks.values(), *receiver.sending]:
                 task.cancel()
 
 
-class _Sink:
+class _Receiver:
     """The server's end of an in-process link."""
 
     def __init__(self, server: PlannedServer) -> None:

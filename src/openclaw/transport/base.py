@@ -1,7 +1,7 @@
 """The one contract of all transports: an async context manager with two ends.
 
-A `Transport` knows how to reach one server; `open(sink)` starts the process or the HTTP session, yields a live `Link`, and on exit ends
-all of it within bounded time. The owner's end is the `Link` (send, cancel); the other end is the `Sink`, which is called synchronously
+A `Transport` knows how to reach one server; `open(receiver)` starts the process or the HTTP session, yields a live `Link`, and on exit ends
+all of it within bounded time. The owner's end is the `Link` (send, cancel); the other end is the `Receiver`, which is called synchronously
 in the event loop, with no queue and no task between the bytes and the caller that waits for them. What is true of a transport (can it be
 lost, has it sessions) is in its `facts`.
 
@@ -42,7 +42,7 @@ class Outgoing(msgspec.Struct, frozen=True):
         return self.id if self.method == "tools/call" else None
 
 
-class Sink(Protocol):
+class Receiver(Protocol):
     """Where a link delivers. None of these may raise or block."""
 
     def received(self, data: bytes, origin: int | None) -> None:
@@ -80,8 +80,8 @@ class Link(Protocol):
 
         stdio and memory: returns once it is written or buffered (waits under back-pressure).
         HTTP: a request's exchange runs in the caller's own task and returns when its stream has ended; by then everything it
-        brought, or its failure, has been given to the sink. Raises TransportError for notifications and responses that
-        could not be sent; failure of a request goes to `sink.failed` only. Cancelling the caller closes that exchange alone.
+        brought, or its failure, has been given to the receiver. Raises TransportError for notifications and responses that
+        could not be sent; failure of a request goes to `receiver.failed` only. Cancelling the caller closes that exchange alone.
         """
         ...
 
@@ -103,6 +103,6 @@ class Link(Protocol):
 class Transport(Protocol):
     facts: TransportFacts
 
-    def open(self, sink: Sink) -> AbstractAsyncContextManager[Link]:
+    def open(self, receiver: Receiver) -> AbstractAsyncContextManager[Link]:
         """Raises ConnectError (nothing was sent) or ProcessError when it cannot start."""
         ...

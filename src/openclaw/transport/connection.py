@@ -227,7 +227,7 @@ class Connection:
             raise self._gone(maybe_sent=False)
         await self.link.send(Outgoing(jsonrpc.encode_notification(method, params), method))
 
-    # The transport's end (base.Sink).
+    # The transport's end (base.Receiver).
 
     def received(self, data: bytes, origin: int | None) -> None:
         self.last_heard = self._loop.time()

@@ -26,7 +26,7 @@ from openclaw.net.client import HttpClient
 from openclaw.net.response import Response
 from openclaw.protocol.headers import standard_headers
 from openclaw.protocol.transports import STREAMABLE_HTTP, TransportFacts
-from openclaw.transport.base import LARGE, PAUSE, Outgoing, Sink
+from openclaw.transport.base import LARGE, PAUSE, Outgoing, Receiver
 from openclaw.transport.endpoint import (
     GET_HEADERS,
     POST_HEADERS,
@@ -65,11 +65,11 @@ class HttpTransport:
         self._destination = destination
 
     @asynccontextmanager
-    async def open(self, sink: Sink) -> AsyncIterator["HttpLink"]:
+    async def open(self, receiver: Receiver) -> AsyncIterator["HttpLink"]:
         """A link whose first message makes the first connection. Leaving it ends the MCP session within bounded time."""
         destination = self._destination
         async with HttpClient(destination.options) as client:
-            link = HttpLink(destination.endpoint(client), sink, destination.max_message_bytes)
+            link = HttpLink(destination.endpoint(client), receiver, destination.max_message_bytes)
             try:
                 yield link
             finally:
@@ -80,11 +80,11 @@ class HttpLink:
     facts: TransportFacts = STREAMABLE_HTTP
     pid: int | None = None
 
-    def __init__(self, endpoint: Endpoint, sink: Sink, max_message_bytes: int) -> None:
+    def __init__(self, endpoint: Endpoint, receiver: Receiver, max_message_bytes: int) -> None:
         self.mcp_session_id: str | None = None
         self.session_is_doubtful = False
         self._endpoint = endpoint
-        self._sink = sink
+        self._receiver = receiver
         self._max_message_bytes = max_message_bytes
         self._version = ""
         self._loop = asyncio.get_running_loop()
@@ -117,7 +117,7 @@ class HttpLink:
 
     def cancel(self, request_id: int) -> bool:
         task = self._running.get(request_id)
-        # A sink may cancel from inside `received`, in the very task of the exchange: that one is about to return by itself.
+        # A receiver may cancel from inside `received`, in the very task of the exchange: that one is about to return by itself.
         if task is not None and request_id not in self._dropped and task is not asyncio.current_task():
             self._dropped.add(request_id)
             task.cancel()
@@ -158,8 +158,8 @@ class HttpLink:
         return self._version >= MODERN
 
     def _fail(self, id: int, error: Exception) -> None:
-        if self._sink.awaits(id):
-            self._sink.failed(id, error)
+        if self._receiver.awaits(id):
+            self._receiver.failed(id, error)
 
     def _session_headers(self) -> dict[str, str]:
         headers = {}
@@ -201,7 +201,7 @@ class HttpLink:
         except HttpStatusError as error:
             # Once a revision is agreed, an error in JSON-RPC form says more than its status. Before that, the status decides.
             if self._version and _is_json(error):
-                self._sink.received(error.body, id)
+                self._receiver.received(error.body, id)
             raise
         if message.method == "initialize":
             self._adopt_session(response)
@@ -212,7 +212,7 @@ class HttpLink:
                 body = await response.read(self._max_message_bytes)
                 if len(body) >= LARGE:
                     await asyncio.sleep(PAUSE)
-                self._sink.received(body, id)
+                self._receiver.received(body, id)
             elif kind == EVENT_STREAM:
                 stream = self._stream(id)
                 await stream.read(response)
@@ -225,7 +225,7 @@ class HttpLink:
             response.close()
         if stream is not None:
             await self._resume(stream, id)
-        elif self._sink.awaits(id):
+        elif self._receiver.awaits(id):
             raise ProtocolError(f"{response.origin} answered with JSON that does not answer the request.")
 
     def _adopt_session(self, response: Response) -> None:
@@ -247,10 +247,10 @@ class HttpLink:
     def _stream(self, origin: int | None) -> EventStream:
         def deliver(event: str, data: bytes) -> None:
             if event == "message":
-                self._sink.received(data, origin)
+                self._receiver.received(data, origin)
 
         def enough() -> bool:
-            return origin is not None and not self._sink.awaits(origin)
+            return origin is not None and not self._receiver.awaits(origin)
 
         return EventStream(
             deliver,
@@ -273,7 +273,7 @@ class HttpLink:
     async def _resume(self, stream: EventStream, id: int) -> None:
         """Go on with a request's stream that ended before its answer came, for as long as the server brings anything."""
         failures = 0
-        while self._sink.awaits(id):
+        while self._receiver.awaits(id):
             if stream.last_event_id is None or self._modern:
                 if isinstance(stream.fault, ProtocolError):
                     raise stream.fault

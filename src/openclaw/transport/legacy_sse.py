@@ -23,7 +23,7 @@ from openclaw.net.client import HttpClient
 from openclaw.net.response import Response
 from openclaw.protocol.transports import LEGACY_SSE, TransportFacts
 from openclaw.security.egress import parse_url
-from openclaw.transport.base import Outgoing, Sink
+from openclaw.transport.base import Outgoing, Receiver
 from openclaw.transport.endpoint import GET_HEADERS, POST_HEADERS, Destination, Endpoint, is_answer
 from openclaw.transport.event_stream import EVENT_STREAM, EventStream
 
@@ -42,14 +42,14 @@ class LegacySseTransport:
         self._destination = destination
 
     @asynccontextmanager
-    async def open(self, sink: Sink) -> AsyncIterator["LegacySseLink"]:
+    async def open(self, receiver: Receiver) -> AsyncIterator["LegacySseLink"]:
         """Connects, and waits for the endpoint no longer than the connect timeout.
 
         Raises HttpStatusError or ProtocolError when the URL is no such stream, ConnectError when it does not answer.
         """
         destination = self._destination
         async with HttpClient(destination.options) as client:
-            link = LegacySseLink(destination.endpoint(client), sink, destination.max_message_bytes)
+            link = LegacySseLink(destination.endpoint(client), receiver, destination.max_message_bytes)
             try:
                 await link.start(destination.options.connect_timeout)
                 yield link
@@ -63,9 +63,9 @@ class LegacySseLink:
     mcp_session_id: str | None = None
     session_is_doubtful = False
 
-    def __init__(self, endpoint: Endpoint, sink: Sink, max_message_bytes: int) -> None:
+    def __init__(self, endpoint: Endpoint, receiver: Receiver, max_message_bytes: int) -> None:
         self._endpoint = endpoint
-        self._sink = sink
+        self._receiver = receiver
         self._stream = EventStream(
             self._deliver, enough=lambda: False, max_event_bytes=max_message_bytes, label=endpoint.origin
         )
@@ -156,12 +156,12 @@ class LegacySseLink:
             error = failure
         forgotten: LinkLostError | None = None
         if isinstance(error, HttpStatusError) and is_answer(error, message.id):
-            self._sink.received(error.body, None)
+            self._receiver.received(error.body, None)
         elif isinstance(error, HttpStatusError) and error.status == 404:
             gone = f"{self._endpoint.origin} no longer knows the session."
             error = forgotten = LinkLostError(gone, maybe_sent=not error.whole)
-        if message.id is not None and self._sink.awaits(message.id):
-            self._sink.failed(message.id, error)
+        if message.id is not None and self._receiver.awaits(message.id):
+            self._receiver.failed(message.id, error)
         if forgotten is not None:
             # Nothing more will come on the stream. Told after the request itself: that one was surely not processed.
             self._end(forgotten)
@@ -171,7 +171,7 @@ class LegacySseLink:
     def _look_after_posts(self) -> None:
         """Stop waiting, soon, for a POST whose message was answered already: its connection may be half-open."""
         for id in self._posting:
-            if not self._sink.awaits(id):
+            if not self._receiver.awaits(id):
                 asyncio.get_running_loop().call_later(POST_PATIENCE, self._give_up, id)
 
     def _give_up(self, id: int) -> None:
@@ -211,7 +211,7 @@ class LegacySseLink:
 
     def _deliver(self, event: str, data: bytes) -> None:
         if event == "message":
-            self._sink.received(data, None)
+            self._receiver.received(data, None)
             if self._posting:
                 self._look_after_posts()
         elif event == "endpoint" and not self._post_url.done():
@@ -242,5 +242,5 @@ class LegacySseLink:
         else:
             for id in self._unsent:
                 if id is not None:
-                    self._sink.failed(id, self._unsent_error())
-            self._sink.closed(error)
+                    self._receiver.failed(id, self._unsent_error())
+            self._receiver.closed(error)

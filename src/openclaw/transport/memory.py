@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from openclaw.errors import ConnectError, LinkLostError, TransportError
 from openclaw.protocol.transports import MEMORY, TransportFacts
-from openclaw.transport.base import Link, Outgoing, Sink, Transport
+from openclaw.transport.base import Link, Outgoing, Receiver, Transport
 
 
 class _End:
@@ -24,17 +24,17 @@ class _End:
 
     def __init__(self) -> None:
         self.other: _End
-        self._sink: Sink | None = None
+        self._receiver: Receiver | None = None
         # What arrived before this end was opened.
         self._early: list[bytes] = []
         self._gone = False
 
     @asynccontextmanager
-    async def open(self, sink: Sink) -> AsyncIterator[Link]:
-        if self._gone or self._sink is not None:
+    async def open(self, receiver: Receiver) -> AsyncIterator[Link]:
+        if self._gone or self._receiver is not None:
             raise ConnectError("The other end of the in-process connection is gone.")
         self._loop = asyncio.get_running_loop()
-        self._sink = sink
+        self._receiver = receiver
         for data in self._early:
             self._loop.call_soon(self._deliver, data)
         self._early.clear()
@@ -62,7 +62,7 @@ class _End:
         return None
 
     def take(self, data: bytes) -> None:
-        if self._sink is None:
+        if self._receiver is None:
             self._early.append(data)
         else:
             self._loop.call_soon(self._deliver, data)
@@ -75,12 +75,12 @@ class _End:
     def end(self, error: TransportError | None) -> None:
         if not self._gone:
             self._gone = True
-            if self._sink is not None:
-                self._loop.call_soon(self._sink.closed, error)
+            if self._receiver is not None:
+                self._loop.call_soon(self._receiver.closed, error)
 
     def _deliver(self, data: bytes) -> None:
-        if self._sink is not None:
-            self._sink.received(data, None)
+        if self._receiver is not None:
+            self._receiver.received(data, None)
 
 
 def pair() -> tuple[Transport, Transport]:
@@ -105,15 +105,15 @@ class MemoryTransport:
     def __init__(self, serve: Serve) -> None:
         self._serve = serve
 
-    def open(self, sink: Sink) -> AbstractAsyncContextManager[Link]:
-        return self._open(sink)
+    def open(self, receiver: Receiver) -> AbstractAsyncContextManager[Link]:
+        return self._open(receiver)
 
     @asynccontextmanager
-    async def _open(self, sink: Sink) -> AsyncIterator[Link]:
+    async def _open(self, receiver: Receiver) -> AsyncIterator[Link]:
         near, far = _joined()
         task = asyncio.ensure_future(self._run(far))
         try:
-            async with near.open(sink) as link:
+            async with near.open(receiver) as link:
                 yield link
         finally:
             task.cancel()

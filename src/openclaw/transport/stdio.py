@@ -24,7 +24,7 @@ from openclaw.protocol.framing import LineFramer, Oversized
 from openclaw.protocol.jsonrpc import Malformed, decode, recover_id
 from openclaw.protocol.transports import STDIO, TransportFacts
 from openclaw.redact import redact
-from openclaw.transport.base import LARGE, PAUSE, Link, Outgoing, Sink
+from openclaw.transport.base import LARGE, PAUSE, Link, Outgoing, Receiver
 
 _log = logging.getLogger(__name__)
 
@@ -80,14 +80,14 @@ class StdioTransport:
         self._report = report
 
     @asynccontextmanager
-    async def open(self, sink: Sink) -> AsyncIterator[Link]:
+    async def open(self, receiver: Receiver) -> AsyncIterator[Link]:
         """Starts the process. Leaving ends it and all its descendants, within 7 s at the very worst."""
         began = asyncio.get_running_loop().time()
         process = spawn(self._argv, env=self._env, cwd=self._cwd)
         assert process.stdin is not None  # pipes unless asked otherwise
         assert process.stdout is not None
         assert process.stderr is not None
-        link = StdioLink(process.pid, PipeWriter(process.stdin), sink, self._max_message_bytes, self._report)
+        link = StdioLink(process.pid, PipeWriter(process.stdin), receiver, self._max_message_bytes, self._report)
         stdout = PipeReader(process.stdout, link.data, link.output_ended)
         link.reader = stdout
         words = _StderrLines(self._on_stderr)
@@ -121,11 +121,11 @@ class StdioLink:
     session_is_doubtful = False
 
     def __init__(
-        self, pid: int, writer: PipeWriter, sink: Sink, max_message_bytes: int, report: Callable[[str], None]
+        self, pid: int, writer: PipeWriter, receiver: Receiver, max_message_bytes: int, report: Callable[[str], None]
     ) -> None:
         self.pid: int | None = pid
         self._writer = writer
-        self._sink = sink
+        self._receiver = receiver
         self._report = report
         self._framer = LineFramer(max_message_bytes)
         # Where the lines come from, and those that wait because their share of the loop was used up.
@@ -193,7 +193,7 @@ class StdioLink:
             failed = [id for end, id in self._recent if end > before]
             self._recent = deque(one for one in self._recent if one[0] <= before)
             for id in failed:
-                self._sink.failed(id, self._deaf())
+                self._receiver.failed(id, self._deaf())
 
     def _end_iteration(self) -> None:
         self._let_go()
@@ -220,7 +220,7 @@ class StdioLink:
         lines, is_behind = self._framer.feed(data), bool(self._lines)
         if len(lines) == 1 and not is_behind and isinstance(lines[0], bytes):
             if len(lines[0]) < LARGE:
-                self._sink.received(lines[0], None)
+                self._receiver.received(lines[0], None)
                 return
             # To put a large one together took a while, and so will reading it: others run in between.
             self._lines.extend(lines)
@@ -240,7 +240,7 @@ class StdioLink:
             if isinstance(line, Oversized):
                 self._oversized(line)
             else:
-                self._sink.received(line, None)
+                self._receiver.received(line, None)
             if lines and time.perf_counter() >= ends:
                 if self.reader is not None:
                     self.reader.pause()
@@ -263,7 +263,7 @@ class StdioLink:
         for line in self._framer.finish():
             # Half an answer is none: its caller learns how the server ended.
             if isinstance(line, bytes) and not all(isinstance(message, Malformed) for message in decode(line)):
-                self._sink.received(line, None)
+                self._receiver.received(line, None)
             else:
                 self._report("a message cut off by the end of its output")
         error = LinkLostError("The server closed its output.")
@@ -287,10 +287,10 @@ class StdioLink:
             for end, id in self._recent:
                 # The newline may be missing: a reader can take a last line without it.
                 if consumed < end - 1:
-                    self._sink.failed(id, LinkLostError(error.message, hint=error.hint, maybe_sent=False))
+                    self._receiver.failed(id, LinkLostError(error.message, hint=error.hint, maybe_sent=False))
         self._recent.clear()
         self._held.clear()
-        self._sink.closed(error)
+        self._receiver.closed(error)
 
     def close(self) -> None:
         """We leave: the server sees the end of its input."""
@@ -301,7 +301,7 @@ class StdioLink:
         reason = f"a message of {line.size} bytes, more than the {self._max_message_bytes} allowed"
         if isinstance(id, int) and not asks:
             hint = "Raise `maxMessageBytes` for this server."
-            self._sink.failed(id, ProtocolError(f"The server answered with {reason}.", hint=hint))
+            self._receiver.failed(id, ProtocolError(f"The server answered with {reason}.", hint=hint))
         else:
             self._report(reason)
 
