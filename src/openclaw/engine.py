@@ -28,7 +28,7 @@ from openclaw.media import MediaStore
 from openclaw.protocol.authorizer import Authorizer
 from openclaw.redact import SECRET_SCHEME
 from openclaw.security.audit import AuditLog
-from openclaw.security.policy import Decision, Named, Policy, PolicyLayer, ToolRef, layer_of
+from openclaw.security.policy import Decision, Named, Policy, PolicyLayer, layer_of
 from openclaw.tools.invoke import Invoke
 from openclaw.tools.running import RunningCalls
 
@@ -139,17 +139,9 @@ class Engine:
         self._warn()
 
     async def _follow(self) -> None:
+        self.running.revoke(lambda agent, tool: not self.decide(tool, agent).allowed)
         if self._manager is not None:
-            self.running.revoke(self._is_denied)
             await self._manager.reconcile(self._specs(), engine_options(self.config))
-
-    def _is_denied(self, agent: str, name: str) -> bool:
-        assert self._manager is not None
-        if name in NATIVE_NAMES:
-            return not self.decide(ToolRef(name), agent).allowed
-        origin = self._manager.server_of(name, agent)
-        tool = ToolRef(name, "plugin") if origin is None else ToolRef(name, "mcp", origin)
-        return not self.decide(tool, agent).allowed
 
     async def give_servers(self, session: str, agent: str, specs: Sequence[ServerSpec]) -> None:
         """Let a session have servers besides the configured ones of its agent, in place of those it was given before.

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from openclaw.agent.events import ToolProgress
 from openclaw.app import App
 from openclaw.conversation import Conversation
@@ -80,6 +82,37 @@ async def test_turns_go_on_while_a_tool_of_a_plugin_blocks(tmp_path: Path) -> No
 
         assert "a native tool read this" in other.text
         assert "at last" in (await blocked).text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "answer"),
+    [
+        ({"allow": ["blocking"]}, {"allow": ["blocking"]}, "at last"),
+        ({}, {"deny": ["blocking"]}, "lookup was taken away while it ran; the call was cancelled."),
+    ],
+    ids=["still allowed", "denied"],
+)
+async def test_a_reload_ends_a_running_call_of_a_plugin_that_rules_name_by_its_id_only_when_they_deny_it(
+    tmp_path: Path, before: dict[str, Any], after: dict[str, Any], answer: str
+) -> None:
+    (tmp_path / "blocking.py").write_text(BLOCKING)
+    until = tmp_path / "until"
+    section = {
+        "load": {"paths": [str(tmp_path / "blocking.py")]},
+        "entries": {"blocking": {"config": {"until": str(until)}}},
+    }
+    home, begun = Home(tmp_path, plugins=section, tools=before), asyncio.Event()
+    async with App(home.config(), paths=home.paths, env=home.environ, workspace=tmp_path) as app:
+        reply = asyncio.create_task(
+            app.reply(
+                "lookup", Conversation(sink=lambda event: begun.set() if isinstance(event, ToolProgress) else None)
+            )
+        )
+        await begun.wait()
+        home.write(plugins=section, tools=after)
+        await app.engine.reload(home.config())
+        until.touch()
+        assert answer in (await reply).text
 
 
 async def test_a_config_that_comes_while_plugins_are_loaded_is_followed(tmp_path: Path) -> None:

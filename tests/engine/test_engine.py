@@ -2,8 +2,12 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
+from openclaw.content import ToolCall
+from openclaw.conversation import Conversation
 from openclaw.engine import Engine
+from openclaw.tool import Invocation, Tool, ToolResult, parameters
 from parts.command_line import Home, parts_server
 
 
@@ -12,3 +16,24 @@ async def test_all_who_ask_at_the_same_moment_get_one_manager(tmp_path: Path) ->
     async with Engine(home.config(), paths=home.paths, env=home.environ, through_gateway=True) as engine:
         one, other = await asyncio.gather(engine.manager(), engine.manager())
     assert one is other
+
+
+async def test_a_reload_ends_the_running_call_of_a_denied_tool_also_when_no_server_was_ever_asked_for(
+    tmp_path: Path,
+) -> None:
+    home, begun = Home(tmp_path), asyncio.Event()
+
+    async def hang(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        begun.set()
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    tool = Tool("read", "Reads.", parameters({"type": "object"}), hang)
+    async with Engine(home.config(), paths=home.paths, env=home.environ) as engine:
+        call = asyncio.create_task(
+            engine.invoke(tool, ToolCall("1", "read", {}), Invocation(Conversation("main"), call_id="1"))
+        )
+        await begun.wait()
+        home.write(tools={"deny": ["read"]})
+        await engine.reload(home.config())
+        assert await call == ToolResult.error("read was taken away while it ran; the call was cancelled.")

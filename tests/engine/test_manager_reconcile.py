@@ -291,7 +291,7 @@ async def test_a_denied_agents_calls_are_ended_and_another_agents_go_on(site: Si
         }
         await site.logged("stall a")
         await site.logged("stall b")
-        assert running.revoke(lambda agent, name: agent == "a") == 1
+        assert running.revoke(lambda agent, tool: agent == "a") == 1
         assert (await calls["a"]).is_error
         assert not calls["b"].done()
         calls["b"].cancel()

@@ -55,7 +55,7 @@ ANY_AGENT = ""
 # One list for everybody, or one for each agent (`""` for agents that are not named).
 Specs = Sequence[ServerSpec] | Mapping[str, Sequence[ServerSpec]]
 # Ends the calls under way whose agent and tool the function it is given names.
-Revoke = Callable[[Callable[[str, str], bool]], object]
+Revoke = Callable[[Callable[[str, Tool], bool]], object]
 
 
 class Manager:
@@ -64,7 +64,7 @@ class Manager:
     `reserved` are names of other tools, which servers' tools must not take. `eager` starts servers at once; without it each starts
     when it is first needed. `patience` is how many seconds entering the context waits for servers never seen before (as long as
     they may take to connect, unless given; a gateway gives 0). `revoke` ends the calls under way of tools that are gone: it is given what
-    tells so of an agent and a name. `events` is told what happens to servers; there is one of its own unless given.
+    tells so of an agent and a tool. `events` is told what happens to servers; there is one of its own unless given.
     """
 
     def __init__(
@@ -216,12 +216,6 @@ class Manager:
         view = self._view(agent)
         return next((server for server in view.specs if view.registry.may_have(server, name)), "")
 
-    def server_of(self, name: str, agent: str) -> str | None:
-        """The server whose tool an agent knows by this name now, in some session or in all; None when no server's is called so."""
-        views = [self._view(agent), *(one.view for one in self._sessions.values() if one.agent == agent and one.view)]
-        entries = (view.registry.entry(name) for view in views)
-        return next((entry.spec.name for entry in entries if entry is not None), None)
-
     def status(self, agent: str | None = None) -> list[ServerStatus]:
         """Every server of an agent, or of all of them: in the order they are configured, each once."""
         views = list(dict.fromkeys(self._views.values())) if agent is None else [self._view(agent)]
@@ -267,7 +261,9 @@ class Manager:
         self.readiness.changed()
         left = {agent: {_origin(entry) for entry in self.entries(agent)} for agent in offered}
         # Only what was ours and is gone: calls of native and plugin tools run beside ours, and a new name is no other tool.
-        self._revoke(lambda agent, name: name in offered.get(agent, ()) and offered[agent][name] not in left[agent])
+        self._revoke(
+            lambda agent, tool: tool.name in offered.get(agent, ()) and offered[agent][tool.name] not in left[agent]
+        )
         await self._pool.end(ended)
 
     def _adopt(self, options: EngineOptions) -> None:

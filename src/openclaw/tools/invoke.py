@@ -226,7 +226,7 @@ def revocable(step: Step, running: RunningCalls) -> Step:
     """Let the call be ended when its tool is taken away."""
 
     async def make(call: Call) -> CallEnd:
-        under_way = running.begin(call.invocation.agent, call.tool.name)
+        under_way = running.begin(call.invocation.agent, call.tool)
         try:
             return await step(call)
         except asyncio.CancelledError:

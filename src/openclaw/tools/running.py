@@ -8,10 +8,12 @@ from collections.abc import Callable
 
 import msgspec
 
+from openclaw.tool import Tool
+
 
 class RunningCall(msgspec.Struct, eq=False):
     agent: str
-    name: str
+    tool: Tool
     task: "asyncio.Task[object] | None"
     is_revoked: bool = False
 
@@ -35,19 +37,19 @@ class RunningCalls:
     def __len__(self) -> int:
         return len(self._calls)
 
-    def begin(self, agent: str, name: str) -> RunningCall:
+    def begin(self, agent: str, tool: Tool) -> RunningCall:
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
-        call = RunningCall(agent, name, asyncio.current_task(self._loop))
+        call = RunningCall(agent, tool, asyncio.current_task(self._loop))
         self._calls.add(call)
         return call
 
     def end(self, call: RunningCall) -> None:
         self._calls.discard(call)
 
-    def revoke(self, is_denied: Callable[[str, str], bool]) -> int:
+    def revoke(self, is_denied: Callable[[str, Tool], bool]) -> int:
         """Cancel the calls whose agent and tool `is_denied` names. How many there were."""
-        denied = [call for call in self._calls if not call.is_revoked and is_denied(call.agent, call.name)]
+        denied = [call for call in self._calls if not call.is_revoked and is_denied(call.agent, call.tool)]
         for call in denied:
             call.revoke()
         return len(denied)

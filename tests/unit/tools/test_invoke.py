@@ -279,8 +279,8 @@ async def test_a_call_of_a_tool_that_is_taken_away_ends_with_a_refusal_whatever_
     call = asyncio.create_task(desk.invoke(replace(probe(hang), kind=kind)))
     await started.wait()
     assert len(running) == 1
-    assert running.revoke(lambda agent, name: (agent, name) == ("other", "probe")) == 0
-    assert running.revoke(lambda agent, name: (agent, name) == ("main", "probe")) == 1
+    assert running.revoke(lambda agent, tool: (agent, tool.name) == ("other", "probe")) == 0
+    assert running.revoke(lambda agent, tool: (agent, tool.name) == ("main", "probe")) == 1
     assert await call == ToolResult.error("probe was taken away while it ran; the call was cancelled.")
     assert ([line[3] for line in desk.lines], len(running)) == (["refused"], 0)
 
@@ -350,7 +350,7 @@ async def test_a_tool_that_is_taken_away_while_a_person_thinks_ends_the_question
     desk = Desk(approve=approve)
     call = asyncio.create_task(desk.invoke(probe(never)))
     await asked.wait()
-    assert desk.running.revoke(lambda agent, name: True) == 1
+    assert desk.running.revoke(lambda agent, tool: True) == 1
     assert await call == ToolResult.error("probe was taken away while it ran; the call was cancelled.")
     assert [line[3] for line in desk.lines] == ["refused"]
 
