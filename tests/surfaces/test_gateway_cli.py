@@ -131,6 +131,29 @@ def test_ctrl_c_ends_the_command_in_the_gateway(gateway: GatewayProcess) -> None
     wait_for_calls(gateway, 0)
 
 
+# The signal is delivered to another thread than the one that waits, which is left in its wait: as when it comes just before that begins.
+UNHEARD = """
+import signal, sys, threading
+from openclaw.control import remote
+def take():
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    threading.Event().wait()
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+threading.Thread(target=take, daemon=True).start()
+sys.exit(remote.run(sys.argv[1:]))
+"""
+
+
+def test_ctrl_c_just_before_the_wait_for_the_gateway_is_heard(gateway: GatewayProcess) -> None:
+    command = [sys.executable, "-c", UNHEARD, "mcp", "call", "part__hang"]
+    with subprocess.Popen(command, env=gateway.home.env, stderr=subprocess.PIPE, text=True) as process:
+        wait_for_calls(gateway, 1)
+        process.send_signal(signal.SIGINT)
+        process.wait(HANG_GUARD)
+        assert (process.returncode, process.stderr and process.stderr.read()) == (130, "")
+    wait_for_calls(gateway, 0)
+
+
 def test_a_terminal_that_dies_ends_its_command(gateway: GatewayProcess) -> None:
     with subprocess.Popen([*PROGRAM, "mcp", "call", "part__hang"], env=gateway.home.env) as process:
         wait_for_calls(gateway, 1)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # A healthy gateway takes a request within milliseconds; after this many seconds we do the work ourselves.
 TAKE_TIMEOUT = 5.0
+# A signal that comes just before a wait begins does not end it: so often, in seconds, a wait is interrupted to look for one.
+LOOK_FOR_SIGNALS = 1.0
 _WIDTH = 80
 
 
@@ -150,6 +152,7 @@ class _Terminal:
         self._connection = connection
         self._out = out
         self._arrived = bytearray()
+        self._is_taken = False
         self._questions: TerminalQuestions | None = None
 
     def is_taken(self, request: bytes) -> bool:
@@ -159,7 +162,6 @@ class _Terminal:
             kind, payload = self._next()
             if kind == wire.TAKEN:
                 self._connection.sendall(wire.frame(wire.GO))
-            self._connection.settimeout(None)
         except TimeoutError:
             _write(2, b"note: the gateway does not answer, so this runs without it.\n")
             return False
@@ -167,17 +169,15 @@ class _Terminal:
             return False
         if kind == wire.LOCAL and payload:
             _write(2, payload + b"\n")
-        return kind == wire.TAKEN
+        self._is_taken = kind == wire.TAKEN
+        return self._is_taken
 
     def interrupt(self) -> None:
         """Ask the gateway to stop; it still tells how that went."""
         self.interrupted = True
         if self._questions is not None:
             self._questions.drop()
-        try:
-            self._connection.sendall(wire.frame(wire.CANCEL))
-        except OSError:
-            pass
+        self._send(wire.frame(wire.CANCEL))
 
     def serve(self) -> int:
         """Do what the gateway says until the command is over. Raises KeyboardInterrupt and BrokenPipeError."""
@@ -198,7 +198,7 @@ class _Terminal:
             elif kind == wire.WITHDRAWN:
                 self._asked().withdraw(payload.decode())
             elif kind == wire.BROWSE:
-                self._send(wire.frame(wire.BROWSED, b"yes" if _browse(payload.decode()) else b""))
+                self._open_address(payload)
             elif kind == wire.READ:
                 self._give_input()
             elif kind == wire.EXIT:
@@ -215,10 +215,20 @@ class _Terminal:
                 return found
             if self._questions is not None:
                 self._questions.listen(self._connection)
-            data = self._connection.recv(wire.PIECE_BYTES)
+            data = self._received()
             if not data:
                 raise ConnectionError
             self._arrived += data
+
+    def _received(self) -> bytes:
+        while self._is_taken:
+            self._connection.settimeout(LOOK_FOR_SIGNALS)
+            try:
+                return self._connection.recv(wire.PIECE_BYTES)
+            except TimeoutError:
+                continue
+        # The gateway has not yet said that it takes the command, and has only so long to do so.
+        return self._connection.recv(wire.PIECE_BYTES)
 
     def _asked(self) -> "TerminalQuestions":
         """The questions put to the person here. What shows them is loaded with the first one."""
@@ -228,6 +238,15 @@ class _Terminal:
             self._questions = TerminalQuestions(_show, self._send, _browse, width() or _WIDTH)
         return self._questions
 
+    def _open_address(self, payload: bytes) -> None:
+        number, _, address = payload.partition(b"\0")
+        opened = b""
+        try:
+            opened = b"yes" if _browse(address.decode()) else b""
+        finally:
+            # Also when the person interrupts it.
+            self._send(wire.frame(wire.BROWSED, wire.pack([number, opened])))
+
     def _give_input(self) -> None:
         while data := os.read(0, wire.PIECE_BYTES):
             self._send(wire.frame(wire.INPUT, data))
@@ -235,6 +254,7 @@ class _Terminal:
 
     def _send(self, data: bytes) -> None:
         try:
+            self._connection.settimeout(None)
             self._connection.sendall(data)
         except OSError:
             # What is read next tells whether the gateway is gone.

@@ -14,7 +14,8 @@ can show, and no other is sent. WITHDRAWN takes a question back: whoever asked n
 open.
 
 BROWSE and READ stay beside it because no person decides about them: they are what the terminal at the other end is used for. BROWSE is
-answered by BROWSED (an address was opened, or could be, when that is not empty), READ by INPUT frames and an empty one.
+an id and an address, answered by BROWSED with the same id and, when the address was opened (or one could be, if it is empty), a word; one
+that nobody waits for any more is ignored. READ is answered by INPUT frames and an empty one.
 
 Nothing is begun before GO: a caller that was tired of waiting and does the work itself never says it.
 """

@@ -39,7 +39,8 @@ class RemoteTerminal:
         # By the id that each has on the wire.
         self._open: dict[str, asyncio.Future[Answer]] = {}
         self._ids = map(str, count(1))
-        self._browsed: asyncio.Queue[bool] = asyncio.Queue()
+        # Addresses on their way to a browser there, by the same ids.
+        self._browsing: dict[str, asyncio.Future[bool]] = {}
         self._input: asyncio.Queue[bytes] = asyncio.Queue()
         self._is_gone = False
         # What an interruption does for a while instead of ending the command, the latest last.
@@ -71,13 +72,15 @@ class RemoteTerminal:
                 elif kind == wire.ANSWER:
                     self._take_answer(payload)
                 elif kind == wire.BROWSED:
-                    self._browsed.put_nowait(bool(payload))
+                    self._take_browsed(payload)
                 elif kind == wire.INPUT:
                     self._input.put_nowait(payload)
         except (OSError, EOFError, ValueError):
             self._is_gone = True
             self._leave_unanswered()
-            self._browsed.put_nowait(False)
+            for opened in self._browsing.values():
+                if not opened.done():
+                    opened.set_result(False)
             self._input.put_nowait(b"")
             interrupted()
 
@@ -145,8 +148,20 @@ class RemoteTerminal:
     async def _browse(self, address: str) -> bool:
         if self._is_gone:
             return False
-        self._send(wire.BROWSE, address.encode("utf-8", "backslashreplace"))
-        return await self._browsed.get()
+        number = next(self._ids)
+        opened: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._browsing[number] = opened
+        try:
+            self._send(wire.BROWSE, wire.pack([number.encode(), address.encode("utf-8", "backslashreplace")]))
+            return await opened
+        finally:
+            del self._browsing[number]
+
+    def _take_browsed(self, payload: bytes) -> None:
+        number, _, word = payload.partition(b"\0")
+        opened = self._browsing.get(number.decode("utf-8", "replace"))
+        if opened is not None and not opened.done():
+            opened.set_result(bool(word))
 
     def _send(self, kind: bytes, payload: bytes = b"") -> None:
         if not self._is_gone:

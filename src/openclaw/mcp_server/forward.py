@@ -171,7 +171,8 @@ class _ForwardedOrder:
                 self._questions.withdraw(payload)
             elif kind == wire.BROWSE:
                 # There is no screen here.
-                self._writer.write(wire.frame(wire.BROWSED))
+                number = payload.partition(b"\0")[0]
+                self._writer.write(wire.frame(wire.BROWSED, wire.pack([number, b""])))
             elif kind == wire.EXIT:
                 return self._result or failure(self._why())
 

@@ -229,11 +229,30 @@ async def test_an_address_is_opened_at_the_terminal_and_that_is_no_question() ->
         return 0
 
     async with serving(work) as (_, _, place), calling(place, kinds=b"") as caller:
-        assert await caller.next() == (wire.BROWSE, b"https://example.com/")
-        caller.send(wire.BROWSED, b"yes")
-        assert await caller.next() == (wire.BROWSE, b"")
-        caller.send(wire.BROWSED)
+        assert await caller.next() == (wire.BROWSE, b"1\0https://example.com/")
+        caller.send(wire.BROWSED, b"1\0yes")
+        assert await caller.next() == (wire.BROWSE, b"2\0")
+        caller.send(wire.BROWSED, b"2\0")
         assert await caller.next() == (wire.OUT, b"[True, False]\n")
+
+
+async def test_what_comes_of_an_address_that_nobody_waits_for_is_no_answer_to_the_next() -> None:
+    async def work(request: CommandRequest, console: Console) -> int:
+        given_up = asyncio.ensure_future(console.browse("https://example.com/one"))
+        await console.ask("Go on? ")
+        given_up.cancel()
+        console.line(repr(await console.browse("https://example.com/two")))
+        return 0
+
+    async with serving(work) as (_, _, place), calling(place) as caller:
+        await question(caller, "1")
+        assert await caller.next() == (wire.BROWSE, b"2\0https://example.com/one")
+        answer(caller, "1", "accept", line="")
+        assert await caller.next() == (wire.BROWSE, b"3\0https://example.com/two")
+        caller.send(wire.BROWSED, b"2\0yes")
+        caller.send(wire.BROWSED, b"")
+        caller.send(wire.BROWSED, b"3\0")
+        assert await caller.next() == (wire.OUT, b"False\n")
 
 
 async def test_input_is_read_when_a_command_asks_for_it() -> None:
