@@ -25,7 +25,6 @@ from openclaw.agent.agent import Agent, AgentDependencies, Settings
 from openclaw.agent.attachments import Attachment, Transcribe, discard, incoming
 from openclaw.agent.loop import RunOutcome
 from openclaw.config.agents import AgentSpec
-from openclaw.config.agents import agent as agent_spec
 from openclaw.config.load import Config
 from openclaw.config.paths import Paths
 from openclaw.config.servers import secret_text
@@ -162,7 +161,7 @@ class App:
         """
         began = time.monotonic()
         asked = conversation or Conversation()
-        spec = agent_spec(self.config, asked.agent)
+        spec = self.engine.agent(asked.agent)
         key = full_key(spec.id, asked.session or new_key(), asked.namespace)
         # Held before the model is looked for: it is the same catalog, and stays open to the end of the turn.
         async with self.models.used():
@@ -338,7 +337,7 @@ class App:
 
         With `tool`, only the servers that this name tells of are waited for longer than a turn would, and they come first.
         """
-        one = await self.agent(agent_spec(self.config, agent))
+        one = await self.agent(self.engine.agent(agent))
         manager = await self.engine.manager()
         manager.start(one.settings.id, first=tool)
         manager.retry(one.settings.id)

@@ -3,7 +3,7 @@
 `agent` and `mcp` meet here and nowhere else. A Tool is data plus one callable; only `tools/invoke.py` calls it.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -115,6 +115,13 @@ class Absence(msgspec.Struct, frozen=True):
     def covers(self, tool: str) -> bool:
         """Whether this is why a tool of that name is missing."""
         return matches(self.name, tool)
+
+
+def find_absence(absences: Iterable[Absence], name: str, *, any_case: bool = False) -> Absence | None:
+    """The first reason why a tool of that name is missing; None when there is none. A person may have typed it in `any_case`."""
+    if any_case:
+        return next((one for one in absences if matches(one.name.casefold(), name.casefold())), None)
+    return next((one for one in absences if one.covers(name)), None)
 
 
 class ToolSource(Protocol):

@@ -5,7 +5,6 @@ gets one and is made again: a server that asked for it has done nothing yet. Els
 """
 
 from collections.abc import Callable
-from fnmatch import fnmatchcase
 from functools import partial
 from secrets import token_hex
 from time import monotonic
@@ -33,7 +32,7 @@ from openclaw.mcp.tools.results import CallResult, as_json
 from openclaw.security.external import clean_label
 from openclaw.security.policy import ToolRef
 from openclaw.security.unframe import without_frames
-from openclaw.tool import Invocation, ToolResult
+from openclaw.tool import Invocation, ToolResult, find_absence
 
 _PROGRESS = 200
 
@@ -71,7 +70,7 @@ class _Caller:
         entry = await self._manager.find(tool, self._agent)
         if entry is not None:
             return entry
-        absence = next((one for one in self._manager.absences(self._agent) if fnmatchcase(tool, one.name)), None)
+        absence = find_absence(self._manager.absences(self._agent), tool)
         if absence is None:
             entries = self._manager.entries(self._agent)
             # A person who types the name that the tool has at its server means that tool.

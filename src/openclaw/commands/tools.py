@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 
 import msgspec
 
@@ -15,7 +14,7 @@ from openclaw.log import one_line
 from openclaw.mcp.readiness import named_in
 from openclaw.mcp.status import ServerStatus
 from openclaw.security.external import clean_terminal
-from openclaw.tool import Tool
+from openclaw.tool import Tool, find_absence
 
 # As many as are read at a glance.
 FEW_SERVERS = 5
@@ -79,9 +78,9 @@ async def explained(app: App, name: str, agent: str = "") -> Explanation:
         ailing = [status for status in servers if status.name == tool.origin and status.reason]
         looked = tuple(f"MCP server {status.name}: {status.shown}" for status in ailing)
         return Explanation(tool.name, decision.allowed, decision.rule, decision.where, looked)
-    for absence in one.absences():
-        if fnmatchcase(name.casefold(), absence.name.casefold()):
-            return Explanation(name, False, absence.reason, absence.where)
+    absence = find_absence(one.absences(), name, any_case=True)
+    if absence is not None:
+        return Explanation(name, False, absence.reason, absence.where)
     close = get_close_matches(name.casefold(), offered, n=1)
     hint = f'Did you mean "{offered[close[0]].name}"?' if close else ""
     servers = (await app.engine.manager()).status(one.settings.id)

@@ -10,10 +10,8 @@ from typing import Any
 import msgspec
 
 from openclaw.errors import RpcError
+from openclaw.protocol.jsonrpc import METHOD_NOT_FOUND
 from openclaw.tool import Invocation
-
-METHOD_NOT_FOUND = -32601
-INTERNAL_ERROR = -32603
 
 # The server's name, the params it sent, and the call of a tool that it asks about, in whose conversation a person may be asked; None when
 # that is not sure. Gives the result to answer with.

@@ -40,7 +40,6 @@ from openclaw.mcp.view import View
 from openclaw.mcp.wording import CORRECT, not_started
 from openclaw.media import MediaStore
 from openclaw.tool import Absence, Invocation, Tool
-from openclaw.wildcard import matches
 
 _log = logging.getLogger(__name__)
 
@@ -187,7 +186,7 @@ class Manager:
         view = self._view(agent)
         entry = await view.find(name)
         if entry is None:
-            absence = next((a for a in view.absences() if matches(a.name, name)), None)
+            absence = view.absence(name)
             return CallResult.failed(absence.reason if absence else f"There is no tool named {name}.")
         if fault := view.check(entry, arguments):
             return CallResult.failed(fault)

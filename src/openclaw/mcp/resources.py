@@ -13,10 +13,9 @@ from msgspec import Raw
 from openclaw.content import Framed, to_json
 from openclaw.errors import ProtocolError, RpcError, StepUpNeededError, TransportError
 from openclaw.mcp.client import Client, Listable
-from openclaw.mcp.handlers import METHOD_NOT_FOUND
 from openclaw.mcp.tools.definition import Definition
 from openclaw.mcp.tools.results import CallResult, Content, PromptEntry, ResourceContents, ResourceEntry
-from openclaw.protocol.jsonrpc import parse
+from openclaw.protocol.jsonrpc import METHOD_NOT_FOUND, parse
 from openclaw.security.external import clean_label, frame
 from openclaw.wildcard import first_match, is_pattern
 

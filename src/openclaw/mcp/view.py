@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
@@ -28,7 +27,7 @@ from openclaw.mcp.tools.registry import Difference, Registry, ToolEntry, Toolset
 from openclaw.mcp.tools.results import CallResult
 from openclaw.mcp.wording import absence, trouble
 from openclaw.media import MediaStore
-from openclaw.tool import Absence, Invocation, Tool, ToolResult
+from openclaw.tool import Absence, Invocation, Tool, ToolResult, find_absence
 
 _log = logging.getLogger(__name__)
 
@@ -229,7 +228,7 @@ class View:
 
     def absence(self, tool: str) -> Absence | None:
         """Why a tool that was offered is not there any more; None when nobody knows."""
-        return next((absence for absence in self.absences() if fnmatchcase(tool, absence.name)), None)
+        return find_absence(self.absences(), tool)
 
     def tool(self, entry: ToolEntry) -> Tool:
         """What a model is offered of an entry."""

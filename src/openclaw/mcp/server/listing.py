@@ -20,12 +20,12 @@ from openclaw.errors import (
     TransportError,
 )
 from openclaw.mcp.client import Client, offers
-from openclaw.mcp.handlers import METHOD_NOT_FOUND
 from openclaw.mcp.paging import Pages
 from openclaw.mcp.resources import InjectedResources, list_resources, list_templates
 from openclaw.mcp.server.log import ServerLog
 from openclaw.mcp.server.state import ServerState
 from openclaw.mcp.tools.catalog import Catalog, Learned
+from openclaw.protocol.jsonrpc import METHOD_NOT_FOUND
 
 # A server that announces changes without end is listed no more often than this.
 DISCOVERY_PAUSE = 1.0
