@@ -8,6 +8,7 @@ question.
 import asyncio
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from openclaw.commands.console import Browse
@@ -56,7 +57,9 @@ class TerminalAsker:
         try:
             finished = await self._finished(question)
         except asyncio.CancelledError:
-            _show(WITHDRAWN)
+            # The cancellation counts, also when the terminal is gone by now.
+            with suppress(OSError):
+                _show(WITHDRAWN)
             raise
         if finished.said:
             _show(finished.said)

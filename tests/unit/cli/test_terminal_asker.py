@@ -1,0 +1,37 @@
+"""The person at this process's terminal: asked, and no longer asked."""
+
+import asyncio
+import os
+import pty
+import sys
+from contextlib import suppress
+
+import pytest
+
+from openclaw.cli.terminal_asker import TerminalAsker
+from openclaw.conversation import Question
+
+
+async def never(address: str) -> bool:
+    raise AssertionError("unreachable")
+
+
+async def test_a_cancelled_question_stays_cancelled_when_the_terminal_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys, keyboard = pty.openpty()
+    eyes, screen = pty.openpty()
+    with os.fdopen(keyboard) as stdin:
+        stderr = os.fdopen(screen, "w")
+        monkeypatch.setattr(sys, "stdin", stdin)
+        monkeypatch.setattr(sys, "stderr", stderr)
+        asked = asyncio.create_task(TerminalAsker(never, 80).ask(Question("approval", "Forget all notes?")))
+        shown = b""
+        while b"yes or no" not in shown:
+            shown += await asyncio.to_thread(os.read, eyes, 4096)
+        os.close(eyes)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        monkeypatch.undo()
+        with suppress(OSError):
+            stderr.close()
+    os.close(keys)
