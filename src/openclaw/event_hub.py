@@ -2,8 +2,8 @@
 
 An event is a typed value of the part it happened in (`mcp/events.py`, `security/audit.py`, `reply.py`, …). The hub numbers it, notes the
 time and hands it to those who asked for its type: to a function at once, in the event loop; to a reader at its own pace. A function that
-raises is logged, a reader that falls too far behind loses the oldest events, never the newest, and in both cases nobody else notices.
-What nobody asked for is not even numbered. Keeps nothing: who wants to look back keeps it.
+raises is logged, also one that sends what was held back; a reader that falls too far behind loses the oldest events, never the newest; in
+both cases nobody else notices. What nobody asked for is not even numbered. Keeps nothing: who wants to look back keeps it.
 """
 
 import asyncio
@@ -119,7 +119,10 @@ class EventHub:
         self._is_flushing = True
         try:
             for flush in self._flushes:
-                flush()
+                try:
+                    flush()
+                except Exception:
+                    _log.exception("Events that were held back could not be sent.")
         finally:
             self._is_flushing = False
 

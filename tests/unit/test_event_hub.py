@@ -80,6 +80,22 @@ def test_what_a_part_held_back_is_told_before_what_happens_now() -> None:
     assert all(one.id < other.id for one, other in pairwise(told))
 
 
+def test_a_part_that_fails_to_send_what_it_held_back_is_logged_and_nobody_else_notices(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    hub, told = EventHub(), list[object]()
+
+    def fail() -> None:
+        raise ValueError("no")
+
+    hub.flush_before(fail)
+    hub.flush_before(lambda: hub.send(Closed(1)))
+    hub.subscribe(lambda event: told.append(event.value))
+    hub.send(Opened(2))
+    assert told == [Closed(1), Opened(2)]
+    assert "Events that were held back could not be sent." in caplog.text
+
+
 async def test_readers_see_what_happens_from_now_on_and_what_they_asked_for() -> None:
     hub = EventHub()
     hub.send(Opened(0))
