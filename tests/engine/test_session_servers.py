@@ -118,6 +118,17 @@ async def test_they_end_when_the_session_is_released_and_so_do_their_calls(tmp_p
         await app.engine.remove_servers(ONE)
 
 
+async def test_a_turn_that_waits_for_them_goes_on_when_they_are_removed_before_they_have_ended(tmp_path: Path) -> None:
+    async with opened(Home(tmp_path)) as app:
+        await app.engine.give_servers(ONE, "main", [given("desk", "--initialize", "silent", "--stubborn")])
+        settling = asyncio.create_task(ready(app.engine))
+        await asyncio.sleep(0)
+        removing = asyncio.create_task(app.engine.remove_servers(ONE))
+        done, _ = await asyncio.wait({settling, removing}, return_when=asyncio.FIRST_COMPLETED)
+        assert done == {settling}
+        await removing
+
+
 async def test_they_end_with_the_engine(tmp_path: Path) -> None:
     async with opened(Home(tmp_path)) as app:
         await app.engine.give_servers(ONE, "main", [given("desk")])

@@ -254,16 +254,12 @@ class Manager:
         if options is not None and options != self._options:
             self._adopt(options)
         ended = self._apply()
-        # Who waits for one that ends now waits no longer.
-        for server in ended:
-            server.close()
-        self.readiness.changed()
         left = {agent: {_origin(entry) for entry in self.entries(agent)} for agent in offered}
         # Only what was ours and is gone: calls of native and plugin tools run beside ours, and a new name is no other tool.
         self._revoke(
             lambda agent, tool: tool.name in offered.get(agent, ()) and offered[agent][tool.name] not in left[agent]
         )
-        await self._pool.end(ended)
+        await self._end(ended)
 
     def _adopt(self, options: EngineOptions) -> None:
         """Work by other settings from now on. Servers that run already do so until they end, whatever their number."""
@@ -297,8 +293,7 @@ class Manager:
         for spec in given.specs:
             if is_wanted(spec):
                 self._pool.shared[shared_spec(spec)].start()
-        self.readiness.changed()
-        await self._pool.end(ended)
+        await self._end(ended)
         return given
 
     async def remove_servers(self, session: str) -> None:
@@ -307,8 +302,7 @@ class Manager:
         if given is not None:
             given.show(None)
             _, ended = self._pool.apply(self._all_specs())
-            await self._pool.end(ended)
-            self.readiness.changed()
+            await self._end(ended)
 
     def session_servers(self, session: str) -> SessionServers | None:
         """What a session was given; None when that is nothing."""
@@ -340,6 +334,13 @@ class Manager:
         for given in self._sessions.values():
             given.show(self._session_view(given))
         return ended
+
+    async def _end(self, servers: Sequence[Server]) -> None:
+        """End servers that nobody has any more. Who waits for one of them waits no longer, however long its end takes."""
+        for server in servers:
+            server.close()
+        self.readiness.changed()
+        await self._pool.end(servers)
 
     def _make_view(self, specs: Sequence[ServerSpec], reserved: Iterable[str]) -> View:
         servers = {spec.name: self._pool.shared[shared_spec(spec)] for spec in specs if is_wanted(spec)}
