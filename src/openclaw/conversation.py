@@ -83,7 +83,9 @@ class ForeignSources:
     `plugin:ID`, `web:HOST`, `file:NAME` of a result that was kept.
 
     In the order they were first met. It only grows: what was read once may speak in every later call. A turn begins with those of the
-    session (`sessions/turn.py`), and `tools/invoke.py` adds that of each result.
+    session (`sessions/turn.py`), of what the person pointed at (prompts and resources of servers), and of the system prompt (`Agent.turn`:
+    instructions and injected resources); `tools/invoke.py` adds that of each result. What a person attaches counts as theirs, and what
+    a server says of its tools is held by pins instead.
     """
 
     def __init__(self, sources: Iterable[str] = ()) -> None:

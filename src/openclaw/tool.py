@@ -5,7 +5,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -136,7 +136,16 @@ class ToolSource(Protocol):
         ...
 
 
-class ContextSource(Protocol):
+class PromptText(Protocol):
     """A part that adds text to the system prompt. What it returns is already escaped, framed and bounded."""
 
     def context(self, agent: str) -> str: ...
+
+
+@runtime_checkable
+class ContextSource(PromptText, Protocol):
+    """Such a part that also knows whose text it adds."""
+
+    def foreign(self, agent: str) -> Sequence[str]:
+        """The sources of what `context` gives now that neither the person nor we wrote (`conversation.ForeignSources`)."""
+        ...

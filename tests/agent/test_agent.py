@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from openclaw.agent.agent import Agent, AgentDependencies, Settings
-from openclaw.agent.events import Compacted, Event, RunEnd
+from openclaw.agent.events import Compacted, Event, RunEnd, ToolEnd
 from openclaw.agent.loop import RunOutcome
 from openclaw.content import AssistantMessage, Message, Text, ToolCall, ToolMessage, Usage, UserMessage
 from openclaw.conversation import Answer, Conversation, Question, QuestionKind
@@ -63,12 +63,20 @@ class Declining:
 
 
 class Context:
+    """What stands in the prompt besides; `sources` are those whose words it holds."""
+
+    def __init__(self, *sources: str) -> None:
+        self._sources = sources
+
     def context(self, agent: str) -> str:
         return f"<available-mcp-servers agent={agent}>"
 
+    def foreign(self, agent: str) -> tuple[str, ...]:
+        return self._sources
+
 
 @dataclass
-class Desk:
+class OneAgent:
     agent: Agent
     store: Store
     source: Source
@@ -91,7 +99,9 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     await store.close()
 
 
-def desk(store: Store, workspace: Path, model: Script, *tools: Tool, denied: str = "", **settings: Any) -> Desk:
+def one_agent(
+    store: Store, workspace: Path, model: Script, *tools: Tool, denied: str = "", prompt_of: str = "", **settings: Any
+) -> OneAgent:
     events: list[Event] = []
     audited: list[tuple[str, str]] = []
     source = Source(list(tools))
@@ -107,11 +117,11 @@ def desk(store: Store, workspace: Path, model: Script, *tools: Tool, denied: str
         invoke=invoking(decide, Trail(audited)),
         clock=lambda: 0.0,
         today=lambda: date(2026, 3, 4),
-        contexts=(Context(),),
+        contexts=(Context(*prompt_of.split()),),
         skills="<available_skills/>",
     )
     agent = Agent(Settings("main", "script/one", workspace, **settings), parts)
-    return Desk(agent, store, source, events, audited)
+    return OneAgent(agent, store, source, events, audited)
 
 
 def said(text: str, stop: str = "end") -> AssistantMessage:
@@ -120,7 +130,7 @@ def said(text: str, stop: str = "end") -> AssistantMessage:
 
 async def test_the_next_turn_sees_the_one_before(store: Store, tmp_path: Path) -> None:
     model = Script([says("Hello, Ada."), says("You are Ada.")])
-    here = desk(store, tmp_path, model)
+    here = one_agent(store, tmp_path, model)
 
     await here.say("I am Ada.")
     outcome = await here.say("Who am I?")
@@ -132,7 +142,7 @@ async def test_the_next_turn_sees_the_one_before(store: Store, tmp_path: Path) -
 
 async def test_the_prompt_carries_skills_and_context(store: Store, tmp_path: Path) -> None:
     model = Script([says("Hi.")])
-    here = desk(store, tmp_path, model, instructions="Answer in French.")
+    here = one_agent(store, tmp_path, model, instructions="Answer in French.")
 
     await here.say("Hello.")
 
@@ -143,7 +153,7 @@ async def test_the_prompt_carries_skills_and_context(store: Store, tmp_path: Pat
 
 async def test_tool_calls_are_remembered_with_their_results(store: Store, tmp_path: Path) -> None:
     call = ToolCall("c", "echo", {"text": "x"})
-    here = desk(store, tmp_path, Script([calls(call), says("Done.")]), tool("echo", echo))
+    here = one_agent(store, tmp_path, Script([calls(call), says("Done.")]), tool("echo", echo))
 
     await here.say("Echo x.")
 
@@ -156,7 +166,7 @@ async def test_tool_calls_are_remembered_with_their_results(store: Store, tmp_pa
 
 
 async def test_a_model_that_cannot_be_reached_leaves_nothing_behind(store: Store, tmp_path: Path) -> None:
-    here = desk(store, tmp_path, Script([[Done("error", error="No route to it.")], says("Hello.")]))
+    here = one_agent(store, tmp_path, Script([[Done("error", error="No route to it.")], says("Hello.")]))
 
     failed = await here.say("Hi.")
     assert (failed.reason, await here.remembered()) == ("error", [])
@@ -174,7 +184,7 @@ async def test_a_cancelled_turn_is_remembered_as_far_as_it_came(store: Store, tm
         return result("never")
 
     call = ToolCall("c", "hang", {})
-    here = desk(store, tmp_path, Script([calls(call)]), tool("hang", hang))
+    here = one_agent(store, tmp_path, Script([calls(call)]), tool("hang", hang))
     task = asyncio.create_task(here.say("Go."))
     await running.wait()
     task.cancel()
@@ -196,7 +206,7 @@ async def test_a_history_whose_writer_was_killed_is_mended_for_the_model(store: 
         turn.append(user("Go."), AssistantMessage((call,)))
     model = Script([says("It was interrupted.")])
 
-    await desk(store, tmp_path, model).say("What happened?")
+    await one_agent(store, tmp_path, model).say("What happened?")
 
     assert list(model.requests[0].messages) == [
         user("Go."),
@@ -209,7 +219,7 @@ async def test_a_history_whose_writer_was_killed_is_mended_for_the_model(store: 
 async def test_a_denied_tool_is_neither_offered_nor_callable_and_says_why(store: Store, tmp_path: Path) -> None:
     call = ToolCall("c", "echo", {})
     model = Script([calls(call), says("I may not.")])
-    here = desk(store, tmp_path, model, tool("echo", echo), tool("other", echo), denied="echo")
+    here = one_agent(store, tmp_path, model, tool("echo", echo), tool("other", echo), denied="echo")
 
     await here.say("Echo.")
 
@@ -223,7 +233,7 @@ async def test_a_denied_tool_is_neither_offered_nor_callable_and_says_why(store:
 
 async def test_a_tool_whose_server_is_away_says_why(store: Store, tmp_path: Path) -> None:
     model = Script([calls(ToolCall("c", "git__log", {})), says("Later.")])
-    here = desk(store, tmp_path, model)
+    here = one_agent(store, tmp_path, model)
     here.source.missing = [Absence("git__*", OwnWords("the server git is restarting."))]
 
     await here.say("Log.")
@@ -241,7 +251,7 @@ async def test_a_tool_whose_server_is_away_says_why(store: Store, tmp_path: Path
 async def test_nobody_is_asked_to_sign_in_for_a_tool_that_a_rule_denies(
     store: Store, tmp_path: Path, denied: str, asked: list[str], told: str
 ) -> None:
-    here = desk(store, tmp_path, Script([calls(ToolCall("c", "files__read", {})), says("Well.")]), denied=denied)
+    here = one_agent(store, tmp_path, Script([calls(ToolCall("c", "files__read", {})), says("Well.")]), denied=denied)
     here.source.missing = [Absence("files__*", OwnWords("it needs a sign-in."), sign_in="files")]
     person = Declining()
     conversation = Conversation(session=KEY, sink=here.events.append, asker=person)
@@ -253,14 +263,14 @@ async def test_nobody_is_asked_to_sign_in_for_a_tool_that_a_rule_denies(
 
 async def test_of_two_tools_with_one_name_the_first_source_counts(store: Store, tmp_path: Path) -> None:
     first, second = tool("echo", echo, label="native"), tool("echo", echo, label="other")
-    here = desk(store, tmp_path, Script([]), first)
+    here = one_agent(store, tmp_path, Script([]), first)
     parts = replace(here.agent.dependencies, sources=(Source([first]), Source([second])))
 
     assert Agent(here.agent.settings, parts).tools() == (first,)
 
 
 async def test_a_turn_waits_for_tools_as_long_as_it_is_told(store: Store, tmp_path: Path) -> None:
-    here = desk(store, tmp_path, Script([says("Hi."), says("Hi.")]))
+    here = one_agent(store, tmp_path, Script([says("Hi."), says("Hi.")]))
 
     await here.say("Hello.", patience=2.0)
     await here.say("Hello.")
@@ -271,7 +281,7 @@ async def test_a_turn_waits_for_tools_as_long_as_it_is_told(store: Store, tmp_pa
 async def test_turns_of_one_session_come_one_after_the_other(store: Store, tmp_path: Path) -> None:
     gate = asyncio.Event()
     model = Script([[gate, *says("First.")], says("Second.")])
-    here = desk(store, tmp_path, model)
+    here = one_agent(store, tmp_path, model)
     first = asyncio.create_task(here.say("One."))
     await model.waiting.wait()
     second = asyncio.create_task(here.say("Two."))
@@ -288,7 +298,7 @@ async def test_a_long_conversation_is_compacted_before_the_window_is_full_and_st
         for number in range(40):
             turn.append(user(f"Question {number}: " + "x" * 1_200), AssistantMessage((Text(f"Answer {number}."),)))
     model = Script([says("They asked forty things."), says("And now this."), says("Still here.")])
-    here = desk(store, tmp_path, model, window=12_000)
+    here = one_agent(store, tmp_path, model, window=12_000)
 
     await here.say("One more.")
     await here.say("And another.")
@@ -310,7 +320,7 @@ async def test_a_model_that_cannot_write_summaries_is_not_asked_for_one(store: S
     async with store.turn(KEY, "main") as turn:
         turn.append(*(user("x" * 1_200) for _ in range(40)))
     model = Script([says("Fine.")])
-    here = desk(store, tmp_path, model, window=12_000, summaries=False)
+    here = one_agent(store, tmp_path, model, window=12_000, summaries=False)
 
     await here.say("Go on.")
 
@@ -323,11 +333,11 @@ async def test_a_session_of_another_agent_is_refused(store: Store, tmp_path: Pat
         turn.append(user("Mine."))
 
     with pytest.raises(StoreError, match="belongs to agent"):
-        await desk(store, tmp_path, Script([])).say("Yours?")
+        await one_agent(store, tmp_path, Script([])).say("Yours?")
 
 
 async def test_what_a_model_said_before_it_failed_is_kept(store: Store, tmp_path: Path) -> None:
-    here = desk(store, tmp_path, Script([[provider.TextDelta("Half"), Done("error", error="cut")]]))
+    here = one_agent(store, tmp_path, Script([[provider.TextDelta("Half"), Done("error", error="cut")]]))
 
     await here.say("Go.")
 
@@ -339,7 +349,7 @@ async def test_an_estimate_that_was_too_low_is_made_good_by_a_smaller_window(sto
         turn.append(*(user(f"{number} " + "x" * 1_200) for number in range(40)))
     too_long = [Done("error", error="It is too long.", too_long=True)]
     model = Script([too_long, says("Forty letters x."), says("Fine.")])
-    here = desk(store, tmp_path, model, window=1_000_000)
+    here = one_agent(store, tmp_path, model, window=1_000_000)
 
     outcome = await here.say("Go on.")
 
@@ -363,7 +373,7 @@ async def test_a_later_turn_knows_whose_text_was_read_before(store: Store, tmp_p
     seen: list[list[str]] = []
     look, there = ToolCall("1", "look", {}), ToolCall("2", "look", {})
     model = Script([calls(look), says("One."), calls(there), says("Two.")])
-    here = desk(store, tmp_path, model, foreign_to(seen))
+    here = one_agent(store, tmp_path, model, foreign_to(seen))
 
     await here.say("Look.")
     await here.say("Look again.")
@@ -375,7 +385,7 @@ async def test_a_summary_of_foreign_text_is_foreign_and_a_reset_ends_it(store: S
     seen: list[list[str]] = []
     look, there, third = (ToolCall(number, "look", {}) for number in "123")
     model = Script([calls(look), says("One."), calls(there), says("Two."), calls(third), says("Three.")])
-    here = desk(store, tmp_path, model, foreign_to(seen))
+    here = one_agent(store, tmp_path, model, foreign_to(seen))
 
     await here.say("Look.")
     async with store.turn(KEY, "main") as turn:
@@ -386,3 +396,30 @@ async def test_a_summary_of_foreign_text_is_foreign_and_a_reset_ends_it(store: S
     await here.say("Look afresh.")
 
     assert seen == [[], ["mcp:files"], []]
+
+
+async def test_whose_words_stand_in_the_prompt_is_known_in_this_turn_and_in_later_ones(
+    store: Store, tmp_path: Path
+) -> None:
+    seen: list[list[str]] = []
+    look, there = ToolCall("1", "look", {}), ToolCall("2", "look", {})
+    model = Script([calls(look), says("One."), calls(there), says("Two.")])
+
+    await one_agent(store, tmp_path, model, foreign_to(seen), prompt_of="mcp:docs").say("Look.")
+    await one_agent(store, tmp_path, model, foreign_to(seen)).say("Look again.")
+
+    assert seen == [["mcp:docs"], ["mcp:docs", "mcp:files"]]
+
+
+async def test_a_tool_cannot_speak_in_the_run_but_by_its_result_and_its_progress(store: Store, tmp_path: Path) -> None:
+    seen: list[Conversation] = []
+
+    async def look(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        seen.append(invocation.conversation)
+        return ToolResult((Text("looked"),))
+
+    here = one_agent(store, tmp_path, Script([calls(ToolCall("1", "look", {})), says("One.")]), tool("look", look))
+    await here.say("Look.")
+
+    assert [conversation.sink for conversation in seen] == [None]
+    assert any(isinstance(event, ToolEnd) for event in here.events)

@@ -126,9 +126,11 @@ class Agent(msgspec.Struct, frozen=True):
             known = min(patience, left())
             await asyncio.gather(*(source.settle(agent, known) for source in self.dependencies.sources))
             settled()
-            for source in stored.foreign:
+            system = self.system_prompt()
+            of_prompt = (source for part in self.dependencies.contexts for source in part.foreign(agent))
+            for source in (*stored.foreign, *of_prompt):
                 conversation.foreign.add(source)
-            turn = _TurnHost(self, conversation, stored, message, self.system_prompt(), sink, self.settings.window)
+            turn = _TurnHost(self, conversation, stored, message, system, sink, self.settings.window)
             outcome = await run(
                 RunRequest(
                     conversation,

@@ -241,9 +241,9 @@ class _Run(msgspec.Struct):
             self.end(call, result)
 
     def invocation(self, call: ToolCall) -> Invocation:
-        return Invocation(
-            self.request.conversation, call.id, progress=lambda text: self.sink(ToolProgress(call.id, text))
-        )
+        # A tool is told of the conversation, and speaks in it by its result and its progress alone.
+        conversation = msgspec.structs.replace(self.request.conversation, sink=None)
+        return Invocation(conversation, call.id, progress=lambda text: self.sink(ToolProgress(call.id, text)))
 
     def end(self, call: ToolCall, result: ToolResult) -> None:
         self.ended[call.id] = ToolEnd(call, result, self.clock() - self.started[call.id])

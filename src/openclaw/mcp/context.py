@@ -30,6 +30,11 @@ def context_of(statuses: Sequence[ServerStatus], servers: Sequence[Server]) -> s
     return "\n\n".join(parts)
 
 
+def foreign_of(servers: Sequence[Server]) -> list[str]:
+    """The servers whose own words stand in that text."""
+    return [f"mcp:{server.spec.name}" for server in servers if server.context]
+
+
 def _held_back(status: ServerStatus) -> str:
     """Which tools the model knows of from before and cannot have, and what the user can do about it."""
     held = [change for change in status.changes if change.held]

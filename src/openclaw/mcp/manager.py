@@ -22,7 +22,7 @@ from openclaw.errors import UsageError
 from openclaw.event_hub import EventHub
 from openclaw.mcp.cache import Cache
 from openclaw.mcp.connect import Dependencies
-from openclaw.mcp.context import context_of
+from openclaw.mcp.context import context_of, foreign_of
 from openclaw.mcp.events import EngineEvent, StateChanged, ToolsChanged
 from openclaw.mcp.limiter import Limiter
 from openclaw.mcp.pool import ServerPool
@@ -148,6 +148,9 @@ class Manager:
     def context(self, agent: str) -> str:
         view = self._view(agent)
         return context_of(self.status(agent), list(view.servers.values()))
+
+    def foreign(self, agent: str) -> Sequence[str]:
+        return foreign_of(list(self._view(agent).servers.values()))
 
     # For programs and people
 

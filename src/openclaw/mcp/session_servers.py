@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from openclaw.config.servers import ServerSpec
-from openclaw.mcp.context import context_of
+from openclaw.mcp.context import context_of, foreign_of
 from openclaw.mcp.readiness import Readiness
 from openclaw.mcp.reconcile import shared_spec
 from openclaw.mcp.status import ServerStatus
@@ -47,6 +47,9 @@ class SessionServers:
         if self.view is None:
             return ""
         return context_of(self.status(), list(self.view.servers.values()))
+
+    def foreign(self, agent: str) -> Sequence[str]:
+        return foreign_of(list(self.view.servers.values())) if self.view is not None else ()
 
     def status(self) -> list[ServerStatus]:
         """Those that the agent does not have anyway."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from openclaw.tool import ContextSource, Tool, ToolSource
+from openclaw.tool import PromptText, Tool, ToolSource
 
 # The only thing a plugin can add today.
 TOOL_SLOT = "tool"
@@ -47,7 +47,7 @@ class PluginHandle(msgspec.Struct, frozen=True):
 
     tools: Sequence[Tool] = ()
     source: ToolSource | None = None
-    contexts: Sequence[ContextSource] = ()
+    contexts: Sequence[PromptText] = ()
     on_shutdown: Callable[[], Awaitable[None]] | None = None
     on_config_change: Callable[[Mapping[str, Any]], Awaitable[None]] | None = None
 

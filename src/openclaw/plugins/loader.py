@@ -25,7 +25,7 @@ from openclaw.plugins.discover import Found, in_paths, installed
 from openclaw.plugins.fitness import check_config, check_host
 from openclaw.plugins.own_thread import in_own_thread
 from openclaw.plugins.thread import PluginThread, within
-from openclaw.tool import Absence, Tool, ToolSource
+from openclaw.tool import Absence, ContextSource, Tool, ToolSource
 from openclaw.version import __version__
 
 # Seconds for a plugin to be imported, and again to be initialised, unless the config says otherwise: a turn does not wait for longer.
@@ -248,6 +248,20 @@ class Plugins:
                 except Exception as error:
                     _log.warning("plugin %s failed to add to the prompt", name, exc_info=error)
         return "\n\n".join(text for text in texts if text)
+
+    def foreign(self, agent: str) -> Sequence[str]:
+        """A plugin of others counts as a whole, whatever its text says; one of ours names the sources of its text."""
+        sources: list[str] = []
+        for name, running in self._running.items():
+            for part in running.handle.contexts:
+                try:
+                    if isinstance(part, ContextSource):
+                        sources += part.foreign(agent)
+                    elif part.context(agent):
+                        sources.append(f"plugin:{name}")
+                except Exception as error:
+                    _log.warning("plugin %s failed to add to the prompt", name, exc_info=error)
+        return sources
 
     async def begin(self, rules: PluginRules) -> None:
         """Apply the first rules. Returns when the built-in plugins are there; the others come meanwhile."""

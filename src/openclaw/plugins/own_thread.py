@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from openclaw.conversation import Answer, Asker, Question, QuestionKind
+from openclaw.conversation import Answer, Asker, ForeignSources, Question, QuestionKind
 from openclaw.plugins.contract import PluginFault, PluginHandle
 from openclaw.plugins.thread import ALIVE_SECONDS, PluginThread
 from openclaw.tool import Absence, Invocation, Run, Tool, ToolResult
@@ -27,7 +27,7 @@ def in_own_thread(handle: PluginHandle, plugin: str, thread: PluginThread) -> Pl
 
 
 class _Source:
-    """A ToolSource and a ContextSource. None of the questions waits."""
+    """A ToolSource and a PromptText. None of the questions waits."""
 
     def __init__(self, handle: PluginHandle, plugin: str, thread: PluginThread) -> None:
         self._source = handle.source
@@ -86,7 +86,9 @@ def _moved(run: Run, tool: Tool, plugin: str, thread: PluginThread) -> Run:
     seconds = ALIVE_SECONDS if tool.timeout is None else tool.timeout
 
     async def moved(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
-        conversation = replace(invocation.conversation, asker=_AskerAtHome(invocation.conversation.asker))
+        ours = invocation.conversation
+        # What it does to the list of sources in its thread is nobody else's business.
+        conversation = replace(ours, asker=_AskerAtHome(ours.asker), foreign=ForeignSources(ours.foreign))
         there = replace(invocation, conversation=conversation, progress=_at_home(invocation.progress))
         try:
             return await thread.call(f"the tool {tool.name}", lambda: run(arguments, there), seconds)

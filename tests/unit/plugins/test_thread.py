@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from openclaw.content import Text, ToolCall
-from openclaw.conversation import Answer, Asker, Conversation, Nobody, Question, QuestionKind
+from openclaw.conversation import Answer, Asker, Conversation, ForeignSources, Nobody, Question, QuestionKind
 from openclaw.plugins import PluginContext, PluginHandle, ToolPlugin
 from openclaw.plugins.loader import LoaderDependencies, PluginRules, Plugins, PluginSettings, open_plugins
 from openclaw.tool import Absence, Invocation, Tool, ToolResult, parameters
@@ -408,6 +408,7 @@ async def test_a_source_is_asked_in_the_plugins_own_thread(shelf: Shelf) -> None
     shelf.put("source", SOURCE)
     plugins = await shelf.load()
     await plugins.settle("other", 0.0)
+    assert plugins.foreign("other") == ["plugin:source"]
     await plugins.settle("main", 0.0)
 
     assert [tool.name for tool in plugins.tools("main")] == ["quick", "learn"]
@@ -679,4 +680,30 @@ async def test_a_plugin_asks_the_person_from_its_own_thread(shelf: Shelf) -> Non
     assert await call(plugins.tool("main", "asking"), asker=person) == ToolResult((Text("True accept"),))
     assert person.asked == [Question("approval", "Now?", options=("yes", "no"))]
     assert await call(plugins.tool("main", "asking")) == ToolResult((Text("False cancel"),))
+    await plugins.close()
+
+
+MEDDLING = """
+async def meddling(arguments, invocation):
+    foreign = invocation.conversation.foreign
+    read = list(foreign)
+    foreign.add("plugin:another")
+    return said(" ".join(read))
+
+async def initialize(context):
+    return PluginHandle(tools=[tool(meddling)])
+"""
+
+
+async def test_a_plugin_sees_whose_text_was_read_and_changes_nothing_of_it(shelf: Shelf) -> None:
+    shelf.put("meddler", MEDDLING)
+    plugins = await shelf.load()
+    meddling = plugins.tool("main", "meddling")
+    assert meddling is not None
+    conversation = Conversation("main", "key", foreign=ForeignSources(["mcp:files"]))
+
+    result = await invoking()(meddling, ToolCall("1", "meddling", {}), Invocation(conversation))
+
+    assert result.content == (Text("mcp:files"),)
+    assert [*conversation.foreign] == ["mcp:files", "plugin:meddler"]
     await plugins.close()
