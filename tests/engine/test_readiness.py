@@ -126,7 +126,7 @@ async def test_a_turn_of_the_gateway_waits_no_longer_than_it_was_told_and_the_ne
         for _ in range(2):
             await manager.settle("", 0.01)
             manager.readiness.tell_left_out("")
-        assert told == [LeftOut("", "hanging", "it is still starting")] * 2
+        assert told == [LeftOut("", "hanging", "it is still starting", is_starting=True)] * 2
         assert not manager.server("hanging").is_overdue
 
 
@@ -136,7 +136,11 @@ async def test_a_person_may_go_on_without_the_servers_that_are_awaited() -> None
         manager.events.subscribe(lambda event: manager.readiness.go_on(""), Awaited)
         await manager.settle("", FOREVER)
         manager.readiness.tell_left_out("")
-        assert told == [Awaited("", ("hanging",)), Awaited("", ()), LeftOut("", "hanging", "it is still starting")]
+        assert told == [
+            Awaited("", ("hanging",)),
+            Awaited("", ()),
+            LeftOut("", "hanging", "it is still starting", is_starting=True),
+        ]
 
 
 async def test_who_asks_how_servers_are_doing_tries_a_late_one_anew(tmp_path: Path) -> None:

@@ -66,4 +66,4 @@ async def test_a_server_that_comes_up_while_a_turn_waits_for_something_else_is_n
             await app.reply("hello", Conversation(patience=0.0))
     (request,) = model.requests
     was_sent = "slow__echo" in {tool["function"]["name"] for tool in request["tools"]}
-    assert told == ([] if was_sent else [LeftOut("main", "slow", "it is still starting")])
+    assert told == ([] if was_sent else [LeftOut("main", "slow", "it is still starting", is_starting=True)])

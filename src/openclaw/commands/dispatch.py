@@ -56,7 +56,21 @@ Handler = Callable[[Context, Parsed], Awaitable[int]]
 
 
 async def dispatch(words: Sequence[str], context: Context, shared: Sequence[Option] = SHARED) -> int:
-    """Run one command line of the tree under `context.root`. Raises nothing but CancelledError."""
+    """Run one command line of the tree under `context.root`, and tell what went wrong. Raises nothing but CancelledError."""
+    console = context.console
+    try:
+        return await run_command(words, context, shared)
+    except ConfigError as error:
+        for problem in error.problems:
+            console.note(f"{console.bad('config:')} {sentence(problem)}")
+        return error.exit_code
+    except OpenClawError as error:
+        console.note(f"{console.bad('error:')} {sentence(error)}")
+        return error.exit_code
+
+
+async def run_command(words: Sequence[str], context: Context, shared: Sequence[Option] = SHARED) -> int:
+    """The same for a surface that tells it in its own way. Raises OpenClawError whatever goes wrong."""
     console, root = context.console, context.root
     try:
         parsed = parse(root, words, shared)
@@ -67,21 +81,13 @@ async def dispatch(words: Sequence[str], context: Context, shared: Sequence[Opti
             console.line(help_text(root, parsed, shared, console.prose_width))
             return 0
         return await handler(parsed)(context, parsed)
-    except ConfigError as error:
-        for problem in error.problems:
-            console.note(f"{console.bad('config:')} {sentence(problem)}")
-        return error.exit_code
-    except OpenClawError as error:
-        console.note(f"{console.bad('error:')} {sentence(error)}")
-        return error.exit_code
-    except (asyncio.CancelledError, BrokenPipeError):
+    except (OpenClawError, asyncio.CancelledError, BrokenPipeError):
         raise
     except Exception as error:
         # A fault of ours: the traceback is for the log, one sentence for the person.
         _log.debug("command failed", exc_info=error)
-        said = sentence(f"{type(error).__name__}: {error} (run with --log-level debug for details)")
-        console.note(f"{console.bad('error:')} {said}")
-        return 1
+        said = f"{type(error).__name__}: {error} (run with --log-level debug for details)"
+        raise OpenClawError(said) from error
 
 
 def sentence(error: object) -> str:

@@ -68,7 +68,7 @@ async def told_of_waiting(
             server = event.value.server
             named.add(server)
             owner = next((one.owner for one in manager.status(agent) if one.name == server), "")
-            say(console, going_on_without(server, event.value.reason, owner, prefix_on(surface)))
+            say(console, going_on_without(event.value, owner, prefix_on(surface)))
 
     def tell_awaited(event: Event[Awaited]) -> None:
         nonlocal pressed

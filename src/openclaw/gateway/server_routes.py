@@ -13,11 +13,11 @@ from aiohttp import web
 
 from openclaw.app import App
 from openclaw.commands.console import Console
-from openclaw.commands.dispatch import Context, dispatch
+from openclaw.commands.dispatch import Context, run_command, sentence
 from openclaw.commands.mcp import status_json
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.agents import agent as agent_spec
-from openclaw.errors import UsageError
+from openclaw.errors import OpenClawError, UsageError
 from openclaw.gateway.http import failure, json_response, read_object
 
 # What may be done to one server, and what may be read of it. Each is a word of `openclaw mcp`.
@@ -157,8 +157,12 @@ class ServerRoutes:
         err: list[str] = []
         context = self._context(Console(out=out.append, err=err.append))
         # Behind `--` nothing is an option, whatever a caller names a server or a resource.
-        code = await dispatch(["mcp", verb, "--json", *options, "--", *words], context)
-        said, complaint = "".join(out).strip(), "".join(err).strip().removeprefix("error: ")
+        try:
+            code = await run_command(["mcp", verb, "--json", *options, "--", *words], context)
+        except OpenClawError as error:
+            code = error.exit_code
+            err.append(sentence(error))
+        said, complaint = "".join(out).strip(), "".join(err).strip()
         if code == _USAGE:
             return failure(400, "invalid_request", complaint)
         if not said:

@@ -57,11 +57,15 @@ class Awaited(msgspec.Struct, frozen=True):
 
 
 class LeftOut(msgspec.Struct, frozen=True):
-    """A turn of an agent goes on without the tools of a server, which did not come up in time; said at every such turn."""
+    """A turn of an agent goes on without the tools of a server, which did not come up in time; said at every such turn.
+
+    `is_starting`: it may come by itself, and then the next turn has it.
+    """
 
     agent: str
     server: str
     reason: str
+    is_starting: bool = False
 
 
 EngineEvent = StateChanged | ToolsChanged | DefinitionsChanged | ResourceChanged | PromptsChanged | Awaited | LeftOut

@@ -60,8 +60,8 @@ class Readiness:
         """A turn goes on now, with the tools that are known: say without which servers, of the agent and of the session."""
         own = self._servers_of(agent, session).values() if session else ()
         for one in (*self._servers_of(agent, "").values(), *own):
-            if reason := one.why_left_out:
-                self._tell(LeftOut(agent, one.spec.name, reason))
+            if (left_out := one.left_out(agent)) is not None:
+                self._tell(left_out)
 
     async def listed(self, agent: str, *, text: str | None = None) -> None:
         """What a list of tools waits for: also one that was late before. With `text`, the servers it names alone."""

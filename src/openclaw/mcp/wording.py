@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 
 from openclaw.config.servers import ServerSpec
+from openclaw.mcp.events import LeftOut
 from openclaw.mcp.remedies import SHELL, CommandPrefix, command, with_remedy
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.pins import Change, Upgrade
@@ -127,11 +128,10 @@ def not_started(name: str, fault: str, where: str = "") -> str:
     return _sentence(f"MCP server '{name}' is not started: {fault.rstrip('.')}{place}")
 
 
-def going_on_without(name: str, reason: str, owner: str = "", prefix: CommandPrefix = SHELL) -> str:
+def going_on_without(left_out: LeftOut, owner: str = "", prefix: CommandPrefix = SHELL) -> str:
     """What a person is told when a turn goes on without a server that did not come up in time."""
-    said = f"Without {name}: {reason}."
-    # It comes by itself, and the next turn has it.
-    return said if reason == STILL_STARTING else f"{said} {_again(name, owner, prefix)}"
+    said = f"Without {left_out.server}: {left_out.reason}."
+    return said if left_out.is_starting else f"{said} {_again(left_out.server, owner, prefix)}"
 
 
 def trust_command(server: str, owner: str = "", prefix: CommandPrefix = SHELL) -> str:

@@ -30,7 +30,7 @@ from openclaw.errors import (
 from openclaw.mcp.cache import Cache
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Dependencies
-from openclaw.mcp.events import DefinitionsChanged, EngineEvent, StateChanged
+from openclaw.mcp.events import DefinitionsChanged, EngineEvent, LeftOut, StateChanged
 from openclaw.mcp.remedies import with_remedy
 from openclaw.mcp.resources import InjectedResources
 from openclaw.mcp.server.calls import Calls
@@ -347,16 +347,17 @@ class Server:
         """Whether its tools were listed in this run."""
         return self._catalog.was_listed
 
-    @property
-    def why_left_out(self) -> str:
-        """Why a turn goes on without it while it is on its way; empty when its tools are known, or its state says why they are not."""
+    def left_out(self, agent: str) -> LeftOut | None:
+        """Why a turn of an agent goes on without it while it is on its way; None when its tools are known, or its state says why they are
+        not."""
+        name = self.spec.name
         if self._catalog.is_known:
-            return ""
+            return None
         if self._state.waits_for_slot:
-            return self._state.limit
+            return LeftOut(agent, name, self._state.limit)
         if self._catalog.is_overdue or self._state.is_late:
-            return late(self.spec.connect_timeout)
-        return STILL_STARTING if self.is_starting else ""
+            return LeftOut(agent, name, late(self.spec.connect_timeout))
+        return LeftOut(agent, name, STILL_STARTING, is_starting=True) if self.is_starting else None
 
     # What it offers
 
