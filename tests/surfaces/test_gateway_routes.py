@@ -116,6 +116,8 @@ async def test_a_name_is_never_taken_for_an_option(gateway: Running) -> None:
     status, answer = await gateway.post("/v1/mcp/servers/part/read", {"uri": "--config=/etc/passwd"})
     assert status in (400, 502)
     assert "option" not in answer["error"]["message"]
+    # The mark is for terminals.
+    assert not answer["error"]["message"].startswith("error:")
 
 
 @pytest.mark.parametrize(
