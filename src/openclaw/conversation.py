@@ -118,3 +118,7 @@ class Conversation(msgspec.Struct, frozen=True):
     sink: Callable[[Any], None] | None = None
     asker: Asker = msgspec.field(default_factory=Nobody)
     foreign: ForeignSources = msgspec.field(default_factory=ForeignSources)
+
+    def is_same(self, other: "Conversation") -> bool:
+        """Whether both are of one session; outside of any, whether they are one and the same."""
+        return self is other or (self.session != "" and self.session == other.session)

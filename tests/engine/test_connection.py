@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
+from openclaw.conversation import Conversation
 from openclaw.errors import (
     ConnectError,
     DeadlineError,
@@ -21,8 +22,9 @@ from openclaw.errors import (
 )
 from openclaw.protocol.jsonrpc import Request, encode_error, encode_notification, encode_request, encode_result
 from openclaw.protocol.transports import STREAMABLE_HTTP, TransportFacts
+from openclaw.tool import Invocation
 from openclaw.transport.base import Link, Outgoing, Receiver
-from openclaw.transport.connection import MAX_ANSWERING, SEND_PATIENCE, Connection
+from openclaw.transport.connection import LEFT_FOR, MAX_ANSWERING, SEND_PATIENCE, Connection
 from openclaw.transport.memory import MemoryTransport, pair
 from parts.loops import ShiftedLoop, own_clock
 
@@ -325,27 +327,100 @@ async def test_a_handler_answers_with_what_it_returns() -> None:
         }
 
 
-async def test_a_request_belongs_to_the_only_one_of_ours_under_way_and_to_none_of_several() -> None:
-    owners: list[object] = []
+class Asking:
+    """A server that asks while calls are under way, and whose calls its questions were taken to belong to."""
 
-    async def handler(request: Request, owner: object) -> Any:
+    def __init__(self, connection: Connection, far: Far, owners: list[Invocation | None]) -> None:
+        self._connection = connection
+        self.far = far
+        self._owners = owners
+        self._calls: list[asyncio.Task[Raw]] = []
+
+    async def call(self, owner: Invocation | None) -> asyncio.Task[Raw]:
+        number = len(self.far.heard)
+        task = asyncio.create_task(self._connection.request("tools/call", timeout=2 * LEFT_FOR, owner=owner))
+        self._calls.append(task)
+        await self.far.message(number)
+        return task
+
+    async def cancel(self, task: asyncio.Task[Raw]) -> None:
+        number = len(self.far.heard)
+        task.cancel()
+        await self.far.message(number)
+
+    async def owner(self) -> Invocation | None:
+        """Ask something."""
+        number = len(self.far.heard)
+        await self.far.say(encode_request(number, "elicitation/create"))
+        await self.far.message(number)
+        return self._owners[-1]
+
+    async def end(self) -> None:
+        for task in self._calls:
+            task.cancel()
+        await asyncio.gather(*self._calls, return_exceptions=True)
+
+
+@asynccontextmanager
+async def asking() -> AsyncIterator[Asking]:
+    owners: list[Invocation | None] = []
+
+    async def handler(request: Request, owner: Invocation | None) -> Any:
         owners.append(owner)
 
     async with connected(handler=handler) as (connection, far):
-        await far.say(encode_request(1, "roots/list"))
-        await far.message(0)
-        one = asyncio.create_task(connection.request("one", timeout=LONG, owner="one"))
-        await far.message(1)
-        await far.say(encode_request(2, "roots/list"))
-        await far.message(2)
-        two = asyncio.create_task(connection.request("two", timeout=LONG))
-        await far.message(3)
-        await far.say(encode_request(3, "roots/list"))
-        await far.message(4)
-        for task in (one, two):
-            task.cancel()
-        await asyncio.wait([one, two])
-    assert owners == [None, "one", None]
+        server = Asking(connection, far, owners)
+        try:
+            yield server
+        finally:
+            await server.end()
+
+
+ONE, OTHER = (Conversation("main", f"agent:main:{name}") for name in ("one", "other"))
+
+
+async def test_a_question_belongs_to_the_only_call_under_way_whatever_we_ask_for_ourselves() -> None:
+    async with asking() as server:
+        assert await server.owner() is None
+        await server.call(None)
+        assert await server.owner() is None
+        await server.call(Invocation(ONE, "1"))
+        assert await server.owner() == Invocation(ONE, "1")
+
+
+async def test_a_question_with_several_calls_under_way_belongs_to_their_conversation_when_it_is_one() -> None:
+    async with asking() as server:
+        await server.call(Invocation(ONE, "1"))
+        await server.call(Invocation(ONE, "2"))
+        assert await server.owner() == Invocation(ONE)
+        await server.call(Invocation(OTHER, "3"))
+        assert await server.owner() is None
+
+
+async def test_calls_outside_of_any_session_are_conversations_of_their_own() -> None:
+    async with asking() as server:
+        await server.call(Invocation(Conversation("main"), "1"))
+        await server.call(Invocation(Conversation("main"), "2"))
+        assert await server.owner() is None
+
+
+async def test_a_late_question_about_a_cancelled_call_goes_to_no_other_conversation_until_it_is_answered() -> None:
+    async with asking() as server:
+        await server.cancel(await server.call(Invocation(ONE, "1")))
+        assert await server.owner() is None
+        await server.call(Invocation(OTHER, "2"))
+        assert await server.owner() is None
+        await server.far.say(encode_result(1, {}))
+        assert await server.owner() == Invocation(OTHER, "2")
+
+
+@own_clock
+async def test_a_cancelled_call_that_is_never_answered_is_forgotten_after_a_while(loop: ShiftedLoop) -> None:
+    async with asking() as server:
+        await server.cancel(await server.call(Invocation(ONE, "1")))
+        await server.call(Invocation(OTHER, "2"))
+        await loop.pass_time(LEFT_FOR)
+        assert await server.owner() == Invocation(OTHER, "2")
 
 
 async def test_the_server_can_take_its_request_back() -> None:

@@ -13,8 +13,8 @@ from openclaw.errors import RpcError
 from openclaw.protocol.jsonrpc import METHOD_NOT_FOUND
 from openclaw.tool import Invocation
 
-# The server's name, the params it sent, and the call of a tool that it asks about, in whose conversation a person may be asked; None when
-# that is not sure. Gives the result to answer with.
+# The server's name, the params it sent, and the call of a tool that it asks about, in whose conversation a person may be asked, without its
+# id when it may be one of several of that conversation; None when even that is not sure. Gives the result to answer with.
 Handler = Callable[[str, Mapping[str, Any], Invocation | None], Awaitable[Mapping[str, Any]]]
 
 

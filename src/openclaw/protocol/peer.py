@@ -48,9 +48,10 @@ class Progressed(msgspec.Struct, Generic[W], frozen=True):
 
 
 class Stray(msgspec.Struct, frozen=True):
-    """Something that belongs to nobody. `reason` is for the log."""
+    """Something that belongs to nobody. `reason` is for the log. `answers` is the request of ours that it answers late, or once more."""
 
     reason: str
+    answers: int | None = None
 
 
 class Unreadable(msgspec.Struct, frozen=True):
@@ -137,7 +138,7 @@ class Peer(Generic[W]):
             return Stray(message.reason)
         waiter = self.waiters.pop(id, None)
         if waiter is None:
-            return Stray(message.reason)
+            return Stray(message.reason, answers=id)
         return Refused(waiter, ProtocolError(f"The server's answer cannot be read: {message.reason}."))
 
     def _progress(self, notification: Notification, origin: int | None) -> Event[W]:
@@ -156,7 +157,7 @@ class Peer(Generic[W]):
     def _unexpected(self, id: RequestId | None) -> Stray:
         ours = _as_ours(id)
         if ours is not None and 0 < ours <= self._last_id:
-            return Stray(f"a late or second answer to request {id!r}")
+            return Stray(f"a late or second answer to request {id!r}", answers=ours)
         return Stray(f"an answer to request {id!r}, which was never made")
 
 

@@ -16,11 +16,13 @@ from typing import Any, Self, assert_never
 
 from msgspec import Raw, Struct, structs
 
+from openclaw.conversation import Conversation
 from openclaw.errors import DeadlineError, LinkLostError, OpenClawError, ProtocolError, RpcError, TransportError
 from openclaw.protocol import jsonrpc
 from openclaw.protocol.jsonrpc import Notification, Request, RequestId
 from openclaw.protocol.peer import Answered, Peer, Progressed, Refused, Stray, Unreadable
 from openclaw.redact import knows_secrets, mask, mask_json, mask_value
+from openclaw.tool import Invocation
 from openclaw.transport.base import LARGE, PAUSE, Link, Outgoing, Transport
 
 _log = logging.getLogger(__name__)
@@ -41,14 +43,19 @@ MASK_ASIDE = 512 * 1024
 # What is sent back to the server exactly as it came, and shown to nobody.
 _OPAQUE = frozenset({"requestState", "nextCursor"})
 
+# Calls that nobody waits for any more, and that a question of the server may still be about: so many of them, and for so many seconds after
+# we said that we no longer wait. A server that obeys never answers such a call.
+MAX_LEFT = 64
+LEFT_FOR = 60.0
+
 # `initialize` must not be cancelled (2025-11-25, basic/utilities/cancellation); an unanswered probe means a server too old to know it.
 _NEVER_CANCELLED = ("initialize", "server/discover")
 
 # progress, total (None when the server does not say), message
 OnProgress = Callable[[float, float | None, str], None]
-# What answers a request of the other side: returns the result, or raises RpcError to refuse. Gets the owner of the request of ours that it
-# came with as well; None when that is not sure.
-Handler = Callable[[Request, Any], Awaitable[Any]]
+# What answers a request of the other side: returns the result, or raises RpcError to refuse. Gets the call of a tool that it came with as
+# well, without its id when it may be one of several in a conversation; None when even the conversation is not sure.
+Handler = Callable[[Request, Invocation | None], Awaitable[Any]]
 OnNotification = Callable[[str, Raw], None]
 Report = Callable[[str], None]
 
@@ -62,7 +69,7 @@ class _Call(Struct, eq=False):
     started: float
     deadline: float
     limit: float
-    owner: Any = None
+    owner: Invocation | None = None
     id: int = 0
     expired: bool = False
     # Still being handed over when the link was long gone, and ended for that.
@@ -117,6 +124,8 @@ class Connection:
         self._report = report
         self._peer: Peer[_Call] = Peer()
         self._stack = AsyncExitStack()
+        # Whose calls were left without an answer, and when (loop time).
+        self._left: dict[int, tuple[Conversation, float]] = {}
         self._answering: dict[RequestId, asyncio.Task[None]] = {}
         self._notices: set[asyncio.Task[None]] = set()
         # One timer for all calls, set for the earliest deadline: a timer a call would cost more than the call's own work.
@@ -160,7 +169,7 @@ class Connection:
         on_progress: OnProgress | None = None,
         name: str = "",
         headers: Mapping[str, str] | None = None,
-        owner: Any = None,
+        owner: Invocation | None = None,
     ) -> Raw:
         """Send one request and wait for its answer. `owner` is handed to whoever answers what the server asks meanwhile.
 
@@ -217,9 +226,15 @@ class Connection:
 
     def _leave(self, call: _Call) -> None:
         """Nobody waits for this call any more."""
-        self._peer.abandon(call.id)
+        self._abandon(call)
         if call.future.done() and not call.future.cancelled():
             call.future.exception()  # seen, also when the caller left before it
+
+    def _abandon(self, call: _Call) -> None:
+        if self._peer.abandon(call.id) is not None and call.owner is not None:
+            self._left[call.id] = (call.owner.conversation, self._loop.time())
+            if len(self._left) > MAX_LEFT:
+                del self._left[next(iter(self._left))]
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send one notification. Raises TransportError when it cannot be sent."""
@@ -247,6 +262,8 @@ class Connection:
                 case Unreadable():
                     self._refuse_unreadable(event)
                 case Stray():
+                    if event.answers is not None:
+                        self._left.pop(event.answers, None)
                     self._report(event.reason)
                 case _:
                     assert_never(event)
@@ -282,7 +299,7 @@ class Connection:
         # The loop may fire a timer a hair before its time.
         now = max(self._loop.time(), self._sweep_at)
         for call in [call for call in self._peer.waiters.values() if call.deadline <= now]:
-            self._peer.abandon(call.id)
+            self._abandon(call)
             call.expire()
             _fail(call, self._late(call))
             if call.sender is not None:
@@ -365,18 +382,27 @@ class Connection:
             # A modern server ends a subscription this way; it has no requests of its own that it could take back.
             self.failed(id, TransportError("The server ended the subscription."))
 
-    def _owner(self, origin: int | None) -> Any:
-        """Whose request of ours something came with: the one whose stream carried it, or on a shared stream the only one under way."""
-        waiters = self._peer.waiters
-        if origin is not None:
-            call = waiters.get(origin)
-        elif self.link.facts.can_be_lost and len(waiters) == 1:
-            (call,) = waiters.values()
-        else:
-            call = None
-        return None if call is None else call.owner
+    def _owner(self, origin: int | None) -> Invocation | None:
+        """The call of a tool that a request of the server came with: the one whose stream carried it, or on a shared stream the only one.
 
-    def _asked(self, request: Request, owner: Any) -> None:
+        What we ask for ourselves (pings, lists) is nobody's. When it may be one of several calls of one conversation, it is that
+        conversation without a call; of several conversations, it is none.
+        """
+        if origin is not None:
+            call = self._peer.waiters.get(origin)
+            return None if call is None else call.owner
+        owners = [call.owner for call in self._peer.waiters.values() if call.owner is not None]
+        if not owners or not self.link.facts.can_be_lost:
+            return None
+        since = self._loop.time() - LEFT_FOR
+        left = [conversation for conversation, at in self._left.values() if at > since]
+        if len(owners) == 1 and not left:
+            return owners[0]
+        newest = owners[-1].conversation
+        all_of_them = (*(owner.conversation for owner in owners), *left)
+        return Invocation(newest) if all(one.is_same(newest) for one in all_of_them) else None
+
+    def _asked(self, request: Request, owner: Invocation | None) -> None:
         if len(self._answering) >= MAX_ANSWERING:
             self._report(f"a request ({request.method!r}) while {MAX_ANSWERING} others wait for our answer")
         elif request.id in self._answering:
@@ -387,13 +413,13 @@ class Connection:
             # Not in the task itself: one that is cancelled before its first step never runs.
             task.add_done_callback(lambda _: self._answering.pop(request.id, None))
 
-    async def _answer(self, request: Request, owner: Any) -> None:
+    async def _answer(self, request: Request, owner: Invocation | None) -> None:
         try:
             await self.link.send(Outgoing(await self._answer_to(request, owner)))
         except TransportError as error:
             _log.debug("An answer could not be sent: %s", error)
 
-    async def _answer_to(self, request: Request, owner: Any) -> bytes:
+    async def _answer_to(self, request: Request, owner: Invocation | None) -> bytes:
         if request.method == "ping":
             return jsonrpc.encode_result(request.id, {})
         if self._handler is None:

@@ -58,9 +58,9 @@ def test_an_error_goes_to_whoever_asked() -> None:
 def test_a_late_and_a_second_answer_are_strays() -> None:
     peer = peer_with("one", "two")
     peer.abandon(1)
-    assert told(peer, encode_result(1, {})) == Stray("a late or second answer to request 1")
+    assert told(peer, encode_result(1, {})) == Stray("a late or second answer to request 1", answers=1)
     told(peer, encode_result(2, {}))
-    assert told(peer, encode_result(2, {})) == Stray("a late or second answer to request 2")
+    assert told(peer, encode_result(2, {})) == Stray("a late or second answer to request 2", answers=2)
 
 
 @pytest.mark.parametrize("id", [99, 0, -1, "99", "abc", "1" * 5000])
