@@ -237,7 +237,7 @@ async def _servers(context: Context, app: App) -> list[Check]:
 
 def _launcher(spec: ServerSpec) -> Check | None:
     """A server whose program may be another one at every start."""
-    packages = unpinned(spec.command, spec.args) if spec.enabled else ()
+    packages = unpinned(spec.command, spec.args) if spec.enabled and spec.facts.is_process else ()
     if not packages:
         return None
     what, which = f"Server {clean_label(spec.name, 60)}", clean_label(", ".join(packages), 200)
@@ -247,7 +247,7 @@ def _launcher(spec: ServerSpec) -> Check | None:
 
 def _no_program(spec: ServerSpec, app: App) -> ProcessError | None:
     """Why the command of a server cannot be run, without running it; None when it can, or when there is none."""
-    if not spec.command or spec.fault or not spec.enabled:
+    if not spec.facts.is_process or spec.fault or not spec.enabled:
         return None
     child = child_environment(dict(spec.env), pass_env=spec.pass_env, allowed=spec.allow_env, parent=app.engine.env)
     try:

@@ -81,7 +81,7 @@ async def _warn(context: Context, engine: Engine) -> None:
 
 async def _spec(engine: Engine, name: str, agent: str) -> ServerSpec:
     spec = (await engine.manager()).server(name, agent).spec
-    if not spec.url:
+    if spec.facts.is_process:
         raise UsageError(f"{name} is a program on this machine: there is nothing to sign in to.")
     return spec
 

@@ -139,7 +139,7 @@ class Cache:
 
 def identity(spec: ServerSpec) -> str:
     """The same server, whatever its credentials and settings: a name, who owns it, and where it is."""
-    place = [spec.command, *spec.args, spec.cwd] if spec.command else [spec.url]
+    place = [spec.command, *spec.args, spec.cwd] if spec.facts.is_process else [spec.url]
     return _digest([spec.name, spec.owner, place], "")[:32]
 
 

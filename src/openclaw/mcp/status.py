@@ -111,7 +111,7 @@ def auth_of(spec: ServerSpec) -> Auth:
 
 def target_of(spec: ServerSpec) -> str:
     """Where a server is, without what could be a credential: no query, no userinfo, known secrets masked."""
-    if spec.command:
+    if spec.facts.is_process:
         return redact(f"stdio://{' '.join([spec.command, *_shown(spec.args)])}")
     address, _, _ = spec.url.partition("?")
     scheme, separator, rest = address.partition("://")

@@ -8,7 +8,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from openclaw.config.servers import AuthSpec, ServerSpec
-from openclaw.mcp.cache import Cache, Pins, Remembered
+from openclaw.mcp.cache import Cache, Pins, Remembered, identity
 from openclaw.mcp.tools.definition import RefusedTool
 from openclaw.mcp.tools.pins import Change, Pin
 
@@ -54,6 +54,25 @@ def test_what_is_remembered_is_recalled(cache: Cache) -> None:
 def test_another_account_or_server_does_not_see_the_tools(cache: Cache, other: ServerSpec) -> None:
     cache.remember(SPEC, KNOWN)
     assert cache.recall(other) == Remembered()
+
+
+def test_an_entry_with_a_command_and_an_address_is_the_server_that_its_transport_reaches(cache: Cache) -> None:
+    """Pins of one address must not serve another because both entries keep the same unused command."""
+    at_address = replace(SPEC, command="npx", args=("shop",))
+    as_program = replace(at_address, transport="stdio")
+    cache.pin(at_address, PINS)
+
+    assert cache.pins(replace(at_address, url="https://example.com/other")) == Pins()
+    assert cache.pins(as_program) == Pins()
+    assert cache.pins(SPEC) == PINS
+
+
+def test_the_names_of_files_on_disk_stay_what_they_were() -> None:
+    program = ServerSpec("files", command="npx", args=("shop",), cwd="/srv")
+    assert (identity(SPEC), identity(program)) == (
+        "345bfd82d013d11aa531a772c1b029c5",
+        "22cbf4a98ffddebd6b66581c161fc9c6",
+    )
 
 
 def test_pins_outlive_a_changed_credential_but_not_another_address(cache: Cache) -> None:

@@ -133,7 +133,7 @@ def event_of(error: OpenClawError, spec: ServerSpec) -> LifecycleEvent:
             return LifecycleEvent("broken", reason)
         case LinkLostError() | OpenClawError(hint=""):
             # A program of ours mostly said why; the words of a remote server do not reach us.
-            return LifecycleEvent("lost", reason, "logs" if spec.command else "")
+            return LifecycleEvent("lost", reason, "logs" if spec.facts.is_process else "")
         case _:
             return LifecycleEvent("lost", reason)
 
@@ -242,7 +242,8 @@ class ServerConnection:
             slots.release()
 
     async def _connect(self, stack: AsyncExitStack) -> Client:
-        fetches = not self._catalog.is_known and may_fetch(self._spec.command, self._spec.args)
+        spec = self._spec
+        fetches = not self._catalog.is_known and spec.facts.is_process and may_fetch(spec.command, spec.args)
         async with self._start_slot(fetches=fetches):
             return await self._attempt(stack, fetches=fetches)
 
@@ -253,7 +254,7 @@ class ServerConnection:
         its slot. One that did not come up then is nobody's concern but its own, and makes room for more: where nothing can be fetched,
         nobody waits for all of them one after the other.
         """
-        if not self._spec.command:
+        if not self._spec.facts.is_process:
             return nullcontext()
         if fetches and not self._catalog.was_left_fetching and not self._catalog.is_overdue:
             return self._limiters.fetchers.hold(at_most=min(self._spec.connect_timeout, FETCHER_YIELDS), widens=True)
@@ -364,7 +365,7 @@ class ServerConnection:
         return client.connection.last_heard + interval if interval else _NEVER
 
     def _idle_at(self) -> float:
-        timeout = self._spec.idle_timeout if self._spec.command else None
+        timeout = self._spec.idle_timeout if self._spec.facts.is_process else None
         if not timeout or self._state.is_busy:
             return _NEVER
         return self._state.last_call + timeout

@@ -110,7 +110,7 @@ class Server:
         self._state = ServerState(spec, self._catalog, lambda: limit(dependencies.limiters.servers.slots))
         self._calls = Calls(self, self._state, self._catalog, self._server_log)
         self._after = after
-        self._policy = RestartPolicy(bool(spec.command), spec.restart_on_crash, spec.max_restarts)
+        self._policy = RestartPolicy(spec.facts.is_process, spec.restart_on_crash, spec.max_restarts)
         self._loop = asyncio.get_running_loop()
         # The connection that is being opened, used or closed.
         self._connection: ServerConnection | None = None
