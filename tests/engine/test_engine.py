@@ -4,9 +4,11 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from openclaw.config.servers import ServerSpec
 from openclaw.content import ToolCall
 from openclaw.conversation import Conversation
 from openclaw.engine import Engine
+from openclaw.mcp.manager import Manager
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
 from parts.command_line import Home, parts_server
 
@@ -37,3 +39,13 @@ async def test_a_reload_ends_the_running_call_of_a_denied_tool_also_when_no_serv
         home.write(tools={"deny": ["read"]})
         await engine.reload(home.config())
         assert await call == ToolResult.error("read was taken away while it ran; the call was cancelled.")
+
+
+async def test_a_server_over_memory_that_no_program_brings_says_so_instead_of_dialling() -> None:
+    async with Manager([ServerSpec("shop", transport="memory", url="http://127.0.0.1:9/mcp")]) as manager:
+        (status,) = manager.status()
+    assert (status.state, status.reason) == (
+        "failed",
+        "The memory transport connects to a server in this program, and the program gave none. "
+        "Give Dependencies a make_transport that returns one for this spec.",
+    )

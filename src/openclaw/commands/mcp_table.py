@@ -5,6 +5,7 @@ Data alone, like table.py, which has the rest and puts this into its place.
 
 from openclaw.commands.options import AGENT, JSON
 from openclaw.commands.parse import Argument, Command, Option
+from openclaw.protocol.transports import CONFIGURED
 
 _SERVER = Argument("server", "The server; all of them when left out.", required=False)
 _NAME = Argument("name", "The server.")
@@ -94,7 +95,8 @@ Examples:
                     "transport",
                     "The transport to try first.",
                     value="KIND",
-                    choices=("stdio", "http", "streamable-http", "sse"),
+                    # The last is what most people call the second.
+                    choices=(*CONFIGURED, "http"),
                 ),
                 Option("header", "An HTTP header (repeat for more).", value="NAME=VALUE", many=True),
                 Option("env", "A variable for the program (repeat for more).", value="NAME=VALUE", many=True),

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 import msgspec
 from msgspec import Meta, field
 
-from openclaw.protocol.transports import TransportName
+from openclaw.protocol.transports import CONFIGURED, TransportName
 
 
 def about(description: str) -> Meta:
@@ -204,13 +204,11 @@ class ServerEntry(Part, frozen=True, forbid_unknown_fields=False):
 Servers = Annotated[dict[str, ServerEntry], about("MCP servers by name.")]
 
 
-_TRANSPORTS: dict[str, TransportName] = {
-    "stdio": "stdio",
-    "local": "stdio",
+# What other programs' configs call a transport, beside its own name.
+_TRANSPORT_ALIASES: dict[str, TransportName] = {
     "http": "streamable-http",
+    "local": "stdio",
     "remote": "streamable-http",
-    "streamablehttp": "streamable-http",
-    "sse": "sse",
 }
 # A time in milliseconds that is smaller than this was meant in seconds: nothing connects or answers within a second as a rule.
 SECONDS_BELOW = 1_000
@@ -222,7 +220,8 @@ def transport_of(entry: ServerEntry) -> TransportName | None:
     """The transport to try first; None when the entry names one that does not exist."""
     named = entry.transport or entry.type or entry.transport_type
     if named:
-        return _TRANSPORTS.get(named.strip().lower().replace("_", "").replace("-", ""))
+        word = named.strip().lower().replace("_", "").replace("-", "")
+        return next((name for name in CONFIGURED if word == name.replace("-", "")), _TRANSPORT_ALIASES.get(word))
     return "streamable-http" if address_of(entry) and not entry.command else "stdio"
 
 

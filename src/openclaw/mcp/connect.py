@@ -10,14 +10,14 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 import msgspec
 from msgspec.structs import replace
 
 from openclaw.config.server_credentials import credentials_of, stated_credentials
 from openclaw.config.servers import ServerSpec, map_secrets
-from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, ProcessError, SecretError
+from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, ProcessError, SecretError, UsageError
 from openclaw.mcp.client import Client
 from openclaw.mcp.fetching import FETCH_SECONDS
 from openclaw.mcp.handlers import Handlers
@@ -33,6 +33,9 @@ from openclaw.transport.base import Transport
 from openclaw.transport.connection import Connection, OnNotification, Report
 from openclaw.transport.handshake import shake_hands
 from openclaw.transport.stdio import StdioTransport
+
+if TYPE_CHECKING:
+    from openclaw.transport.endpoint import Destination
 
 _log = logging.getLogger(__name__)
 
@@ -89,8 +92,8 @@ async def connect(
 ) -> Client:
     """A negotiated client, which lives until `stack` is closed. `revision` and `transport` are what worked the last time.
 
-    Raises ConnectError, ProcessError, HttpStatusError, AuthError, SecretError or ProtocolError when there is none to be had within
-    the spec's connect timeout, or the time to fetch it when it `fetches`; what was opened on the way is closed with the stack as well,
+    Raises ConnectError, ProcessError, HttpStatusError, AuthError, SecretError, UsageError or ProtocolError when there is none to be had
+    within the spec's connect timeout, or the time to fetch it when it `fetches`; what was opened on the way is closed with the stack as well,
     but for a launcher that is still fetching when it is closed, with `leaves`.
     """
     patience = max(FETCH_SECONDS, spec.connect_timeout) if fetches else spec.connect_timeout
@@ -147,9 +150,24 @@ class _Attempt:
         given = self._dependencies.make_transport(self._spec)
         if given is not None:
             return given
-        if facts.is_process:
-            return _stdio(self._spec, self._dependencies, self._listener, self._fetch_seconds)
-        return _over_http(facts, self._spec, self._dependencies)
+        match facts.name:
+            case "stdio":
+                return _stdio(self._spec, self._dependencies, self._listener, self._fetch_seconds)
+            case "streamable-http":
+                from openclaw.transport.http import HttpTransport
+
+                return HttpTransport(_destination(self._spec, self._dependencies))
+            case "sse":
+                from openclaw.transport.legacy_sse import LegacySseTransport
+
+                return LegacySseTransport(_destination(self._spec, self._dependencies))
+            case "memory":
+                raise UsageError(
+                    "The memory transport connects to a server in this program, and the program gave none.",
+                    hint="Give Dependencies a make_transport that returns one for this spec.",
+                )
+            case unknown:
+                assert_never(unknown)
 
     async def _open(self, stack: AsyncExitStack, transport: Transport) -> Connection:
         connection = Connection(
@@ -241,7 +259,7 @@ def _stdio(spec: ServerSpec, dependencies: Dependencies, listener: Listener, fet
     )
 
 
-def _over_http(facts: TransportFacts, spec: ServerSpec, dependencies: Dependencies) -> Transport:
+def _destination(spec: ServerSpec, dependencies: Dependencies) -> "Destination":
     # Loaded when first needed: who runs stdio servers only does not pay for an HTTP client.
     from openclaw.net.client import ClientOptions
     from openclaw.net.proxy import ProxyRules
@@ -256,16 +274,9 @@ def _over_http(facts: TransportFacts, spec: ServerSpec, dependencies: Dependenci
         connect_timeout=spec.connect_timeout,
         cookies=True,
     )
-    destination = Destination(
+    return Destination(
         spec.url, options, dict(spec.headers), _authorizer(spec, dependencies), spec.max_message_bytes
     )
-    if facts.is_legacy:
-        from openclaw.transport.legacy_sse import LegacySseTransport
-
-        return LegacySseTransport(destination)
-    from openclaw.transport.http import HttpTransport
-
-    return HttpTransport(destination)
 
 
 def _authorizer(spec: ServerSpec, dependencies: Dependencies) -> Authorizer | None:

@@ -9,7 +9,7 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
@@ -18,7 +18,7 @@ from openclaw.models import scripted
 from openclaw.models.naming import BUILTIN, OFFLINE, SCRIPTED, WIRES, read_name
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, Notice, Provider
 from openclaw.models.spec import ModelEndpoint, ModelSpec, ProviderSpec
-from openclaw.models.vendors import MESSAGES, USUAL_WINDOW, VENDORS, Vendor, located
+from openclaw.models.vendors import USUAL_WINDOW, VENDORS, Vendor, located
 from openclaw.redact import SECRET_SCHEME, looks_secret, remember, remember_guess
 
 __all__ = ["OFFLINE", "Candidate", "Chain", "ModelSpec", "Models", "ProviderSpec", "Selection"]
@@ -275,14 +275,17 @@ class _Lazy:
     def _connected(self, endpoint: ModelEndpoint) -> Provider:
         # Another request may have come this far while the secrets were resolved.
         if self._provider is None:
-            if WIRES[self._spec.api] == MESSAGES:
-                from openclaw.models.anthropic_messages import connect as connect_messages
+            match WIRES[self._spec.api]:
+                case "openai-completions":
+                    from openclaw.models.openai_chat import connect as connect_chat
 
-                self._provider = connect_messages(endpoint)
-            else:
-                from openclaw.models.openai_chat import connect as connect_chat
+                    self._provider = connect_chat(endpoint)
+                case "anthropic-messages":
+                    from openclaw.models.anthropic_messages import connect as connect_messages
 
-                self._provider = connect_chat(endpoint)
+                    self._provider = connect_messages(endpoint)
+                case unknown:
+                    assert_never(unknown)
         return self._provider
 
     async def _endpoint(self) -> ModelEndpoint:

@@ -10,14 +10,14 @@ from typing import Final
 from openclaw.config.wording import nearest
 from openclaw.errors import ModelError
 from openclaw.models.spec import ProviderSpec
-from openclaw.models.vendors import CHAT, MESSAGES, VENDORS
+from openclaw.models.vendors import CHAT, MESSAGES, VENDORS, Wire
 
 BUILTIN: Final = "builtin"
 OFFLINE: Final = f"{BUILTIN}/offline"
 SCRIPTED: Final = "scripted"
 
 # What a provider may say it speaks, and the wire that is.
-WIRES: Mapping[str, str] = {
+WIRES: Mapping[str, Wire] = {
     CHAT: CHAT,
     MESSAGES: MESSAGES,
     # Ollama speaks chat-completions beside its own wire.
@@ -59,5 +59,5 @@ def _check(provider_id: str, specs: Mapping[str, ProviderSpec]) -> None:
     if api not in WIRES:
         raise ModelError(
             f"models.providers.{provider_id} speaks {api}, which is not spoken here.",
-            hint=f"Use {CHAT} or {MESSAGES}: most vendors offer the first.",
+            hint=f"Use {' or '.join(dict.fromkeys(WIRES.values()))}: most vendors offer the first.",
         )

@@ -6,12 +6,14 @@ puts the two together.
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
-CHAT: Final = "openai-completions"
-MESSAGES: Final = "anthropic-messages"
+# The wires that are spoken here.
+Wire = Literal["openai-completions", "anthropic-messages"]
+CHAT: Final[Wire] = "openai-completions"
+MESSAGES: Final[Wire] = "anthropic-messages"
 # Most hosted models take at least this much; a config that knows better says so.
 USUAL_WINDOW: Final = 128_000
 OLLAMA_PORT: Final = 11434

@@ -41,6 +41,8 @@ STREAMABLE_HTTP: Final = TransportFacts(
 LEGACY_SSE: Final = TransportFacts(name="sse", is_legacy=True, alternative="streamable-http")
 MEMORY: Final = TransportFacts(name="memory")
 
+# Those that can be written in a config; the other one needs a program that brings the server.
+CONFIGURED: Final[tuple[TransportName, ...]] = (STDIO.name, STREAMABLE_HTTP.name, LEGACY_SSE.name)
 TRANSPORTS: Final[dict[TransportName, TransportFacts]] = {
     facts.name: facts for facts in (STDIO, STREAMABLE_HTTP, LEGACY_SSE, MEMORY)
 }
