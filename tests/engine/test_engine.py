@@ -7,9 +7,11 @@ from typing import Any
 from openclaw.config.servers import ServerSpec
 from openclaw.content import ToolCall
 from openclaw.conversation import Conversation
-from openclaw.engine import Engine
+from openclaw.engine import NATIVE_NAMES, Engine
 from openclaw.mcp.manager import Manager
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
+from openclaw.tools.confine import Fence
+from openclaw.tools.native import native_tools
 from parts.command_line import Home, parts_server
 
 
@@ -39,6 +41,10 @@ async def test_a_reload_ends_the_running_call_of_a_denied_tool_also_when_no_serv
         home.write(tools={"deny": ["read"]})
         await engine.reload(home.config())
         assert await call == ToolResult.error("read was taken away while it ran; the call was cancelled.")
+
+
+def test_the_reserved_names_are_those_of_the_native_tools() -> None:
+    assert [tool.name for tool in native_tools(Fence()).tools("main")] == list(NATIVE_NAMES)
 
 
 async def test_a_server_over_memory_that_no_program_brings_says_so_instead_of_dialling() -> None:

@@ -93,8 +93,8 @@ async def connect(
     """A negotiated client, which lives until `stack` is closed. `revision` and `transport` are what worked the last time.
 
     Raises ConnectError, ProcessError, HttpStatusError, AuthError, SecretError, UsageError or ProtocolError when there is none to be had
-    within the spec's connect timeout, or the time to fetch it when it `fetches`; what was opened on the way is closed with the stack as well,
-    but for a launcher that is still fetching when it is closed, with `leaves`.
+    within the spec's connect timeout, or the time to fetch it when it `fetches`; what was opened on the way is closed with the stack as
+    well, but for a launcher that is still fetching when it is closed, with `leaves`.
     """
     patience = max(FETCH_SECONDS, spec.connect_timeout) if fetches else spec.connect_timeout
     attempt = _Attempt(spec, dependencies, listener, patience, leaves=leaves)
@@ -274,9 +274,7 @@ def _destination(spec: ServerSpec, dependencies: Dependencies) -> "Destination":
         connect_timeout=spec.connect_timeout,
         cookies=True,
     )
-    return Destination(
-        spec.url, options, dict(spec.headers), _authorizer(spec, dependencies), spec.max_message_bytes
-    )
+    return Destination(spec.url, options, dict(spec.headers), _authorizer(spec, dependencies), spec.max_message_bytes)
 
 
 def _authorizer(spec: ServerSpec, dependencies: Dependencies) -> Authorizer | None:

@@ -1,9 +1,9 @@
 """Which tools an agent may use, and which rule of which file says so. Pure.
 
 Owns the matching of names (case does not matter, `*` is the only wildcard), the groups, the profiles, and the order of decisions: a
-deny anywhere wins; `exec` is off until it is named; every layer only narrows what the layers before it leave. Asked when tools are
-listed and again when one is called, with the same answer. Knows nothing of where tools come from: a tool is its name, its kind and
-its origin.
+deny anywhere wins; native tools that can do anything at all are off until they are named; every layer only narrows what the layers
+before it leave. Asked when tools are listed and again when one is called, with the same answer. Knows nothing of where tools come from:
+a tool is its name, its kind and its origin.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,8 @@ from openclaw.errors import Problem
 from openclaw.tool import Absence, Kind, Tool
 from openclaw.wildcard import matches
 
-# What several names are short for. A tool of a server or a plugin never belongs to a group of native ones, whatever it calls itself.
+# What several names are short for. A tool of a server or a plugin never belongs to a group of native ones, whatever it calls itself. Every
+# native tool stands in one of these: a test asks for it.
 _NATIVE_GROUPS = {
     "group:fs": frozenset({"read", "write", "edit", "ls", "grep"}),
     "group:runtime": frozenset({"exec"}),
@@ -36,9 +37,8 @@ _PROFILES: dict[str, tuple[str, ...]] = {
     "coding": ("group:fs", "group:runtime", "group:web", "group:mcp"),
     "full": ("*",),
 }
-# The one native tool that can do anything at all, and the profile that means it.
-_EXEC = "exec"
-_EXEC_PROFILE = "coding"
+# Native tools that can do anything at all: off until a rule or a profile names them, or their group. A wildcard does not.
+_NEEDS_GRANT = _NATIVE_GROUPS["group:runtime"]
 
 # Tools are listed at every turn; decisions about this many are kept.
 _MOST_KEPT = 200_000
@@ -68,7 +68,7 @@ class ToolRef(msgspec.Struct, frozen=True):
 class PolicyLayer(msgspec.Struct, frozen=True, eq=False):
     """The rules of one setting. An empty `allow` allows everything. `where` is the setting; `places` say where each list is written.
 
-    `grants` is false for a layer that may narrow but never switch `exec` on (the gateway's).
+    `grants` is false for a layer that may narrow but never switch a tool on that needs a grant (the gateway's).
     """
 
     where: str
@@ -174,10 +174,12 @@ class Policy:
             if (pattern := layer.deny.match(tool)) is not None:
                 return Decision(False, f'deny "{pattern}"', layer.written.place("deny"))
         granted: Decision | None = None
-        if tool.kind == "native" and tool.name == _EXEC:
-            granted = next((grant for layer in self._layers if (grant := layer.grant_of_exec())), None)
+        if tool.kind == "native" and tool.name in _NEEDS_GRANT:
+            granted = next((grant for layer in self._layers if (grant := layer.grant(tool.name))), None)
             if granted is None:
-                return Decision(False, f'{_EXEC} is off until allow names it or the profile is "{_EXEC_PROFILE}"')
+                return Decision(
+                    False, f"{tool.name} is off until allow names it or the profile is {_granting(tool.name)}"
+                )
         told: Decision | None = None
         for layer in self._layers:
             answer = layer.narrow(tool)
@@ -223,15 +225,15 @@ class _Compiled:
             told = Decision(True, f'allow "{pattern}"', layer.place("allow"))
         return told
 
-    def grant_of_exec(self) -> Decision | None:
-        """The rule of this layer that switches `exec` on: a name or a group, never a wildcard."""
+    def grant(self, name: str) -> Decision | None:
+        """The rule of this layer that switches on a tool that is off by default: a name or a group, never a wildcard."""
         if not self.written.grants:
             return None
         for rule, patterns in (("allow", self._allow), ("alsoAllow", self._also_allow)):
-            if (pattern := patterns.naming_exec()) is not None:
+            if (pattern := patterns.naming(name)) is not None:
                 return Decision(True, f'{rule} "{pattern}"', self.written.place(rule))
-        if self.written.profile == _EXEC_PROFILE:
-            return Decision(True, f'profile "{_EXEC_PROFILE}"', self.written.place("profile"))
+        if self._profile.naming(name) is not None:
+            return Decision(True, f'profile "{self.written.profile}"', self.written.place("profile"))
         return None
 
 
@@ -267,13 +269,19 @@ class _Patterns:
                 return written
         return None
 
-    def naming_exec(self) -> str | None:
-        if _EXEC in self._exact:
-            return self._exact[_EXEC]
-        return next((written for group, written in self._groups if _EXEC in _NATIVE_GROUPS.get(group, ())), None)
+    def naming(self, name: str) -> str | None:
+        """The pattern that names a native tool, or its group."""
+        if name in self._exact:
+            return self._exact[name]
+        return next((written for group, written in self._groups if name in _NATIVE_GROUPS.get(group, ())), None)
 
 
 _GROUPS = frozenset({*_NATIVE_GROUPS, *_KIND_GROUPS})
+
+
+def _granting(name: str) -> str:
+    """The profiles that switch a tool on which needs a grant, in words."""
+    return " or ".join(f'"{profile}"' for profile, named in _PROFILES.items() if _Patterns(named).naming(name))
 
 
 def _normal(name: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 from openclaw.content import Framed, Text, ToolCall
 from openclaw.conversation import Conversation
 from openclaw.security.egress import Rules
+from openclaw.security.policy import Policy, PolicyLayer
 from openclaw.tool import Invocation, Tool, ToolResult
 from openclaw.tools.confine import Fence
 from openclaw.tools.native import NativeTools, native_tools
@@ -33,6 +34,17 @@ def said(text: str) -> ToolResult:
 @pytest.fixture
 def tools() -> NativeTools:
     return native_tools(Fence())
+
+
+def test_every_native_tool_stands_in_a_group_and_what_runs_programs_is_off_until_named(tools: NativeTools) -> None:
+    """A new one must be sorted: into a group that is on by default, or into that of those which need a grant."""
+    groups = ("group:fs", "group:runtime", "group:web")
+
+    def admitted(*rules: PolicyLayer) -> list[str]:
+        return [tool.name for tool in Policy(rules).split(tools.tools("main"))[0]]
+
+    assert admitted(PolicyLayer("tools", allow=groups)) == [tool.name for tool in tools.tools("main")]
+    assert admitted() == admitted(PolicyLayer("tools", allow=("group:fs", "group:web")))
 
 
 async def test_there_are_seven_and_only_looking_is_read_only(tools: NativeTools) -> None:
