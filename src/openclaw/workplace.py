@@ -18,7 +18,8 @@ from openclaw.skills.variables import Resolve, skill_variables
 from openclaw.tools.confine import Fence
 from openclaw.tools.native import NativeTools, native_tools
 
-# What is built into every conversation, and what /help says of it. No skill can take these words; commands/slash.py does what they say.
+# What is built into every conversation, and what /help says of it. No skill can take these words, so they stand below commands/, where
+# `BUILT_IN` (commands/slash.py) has what each does: a new word goes into both, and a test holds them together.
 SLASH_WORDS: Mapping[str, str] = {
     "help": "Show this list.",
     "new": "Start a new conversation.",

@@ -137,7 +137,7 @@ async def _skill(chat: Chat, words: str) -> Outcome:
     return await _use_skill(chat, name, rest)
 
 
-# One for each of SLASH_WORDS.
+# What each of SLASH_WORDS (workplace.py, with what /help says of it) does; in the same order, which a test holds.
 BUILT_IN: Mapping[str, Run] = {
     "help": _help,
     "new": _new,
