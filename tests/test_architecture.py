@@ -471,3 +471,30 @@ def test_nobody_reads_a_private_part_of_another_object() -> None:
         and ast.unparse(node) not in _PRIVATE_OF_OTHERS
     ]
     assert not wrong
+
+
+_UNIT = Path(__file__).parent / "unit"
+# What the folders of tests/unit mirror, if not the one of that name in the package.
+_MIRRORED = {"bench": SOURCE.parent.parent / "bench", "parts": _UNIT.parent / "parts"}
+# Tests of no single module, and why they stand here all the same.
+_OF_SEVERAL = {
+    "config/test_every_key_is_read.py": "asks of each setting whether any module reads it",
+    "config/test_seed_examples.py": "the examples of the requirement documents, through all of config",
+    "demo/test_servers.py": "the servers of the tour, each too small for a file",
+    "secrets/test_cloud_secrets.py": "aws, azure and gcp keep the same promises",
+    "secrets/test_local_secrets.py": "so do environment, file, exec and keychain",
+}
+
+
+def test_unit_tests_stand_where_their_module_does() -> None:
+    """`tests/unit/a/test_b.py` and `test_b_c.py` are of `a/b.py`, or of the folder `a/b`; the longer name says which side of it."""
+
+    def has_module(test: Path) -> bool:
+        top, *inner = test.relative_to(_UNIT).parent.parts or ("",)
+        folder = _MIRRORED.get(top, SOURCE / top).joinpath(*inner)
+        words = test.stem.removeprefix("test_").split("_")
+        names = ["_".join(words[:count]) for count in range(1, len(words) + 1)]
+        return any((folder / f"{name}.py").is_file() or (folder / name).is_dir() for name in names)
+
+    alone = {str(test.relative_to(_UNIT)) for test in _UNIT.rglob("test_*.py") if not has_module(test)}
+    assert alone == set(_OF_SEVERAL)
