@@ -236,8 +236,11 @@ class App:
     def store(self) -> Store:
         if self._given_store is not None:
             return self._given_store
-        if self.config.root.session.store == "memory":
-            return MemoryStore()
+        return MemoryStore() if self.config.root.session.store == "memory" else self.file_store
+
+    @cached_property
+    def file_store(self) -> SqliteStore:
+        """The conversations in the file, whether new ones are kept there or not."""
         store = SqliteStore(self.paths.sessions_file)
         self._exit.push_async_callback(store.close)
         return store

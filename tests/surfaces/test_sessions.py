@@ -50,6 +50,13 @@ def listed(person: Program) -> set[str]:
     return {one["key"] for one in person.run("sessions", "--json").data}
 
 
+def test_the_file_can_be_listed_while_new_conversations_are_kept_in_memory(person: Program) -> None:
+    remember(sessions_file(person), "agent:main:trip")
+    person.config.write_text('{session: {store: "memory"}}')
+    assert listed(person) == set()
+    assert [one["key"] for one in person.run("sessions", "--store", "file", "--json").data] == ["agent:main:trip"]
+
+
 # Prune
 
 

@@ -5,7 +5,6 @@ Each check is one line: what was looked at, how it is, and the next step when it
 
 import asyncio
 import os
-import sqlite3
 import stat
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -22,7 +21,6 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.commands.render import left_out, tool_count
 from openclaw.commands.secrets import checked
-from openclaw.commands.status import store_place
 from openclaw.commands.waiting import told_of_waiting, tried
 from openclaw.config.agents import agent, agent_ids
 from openclaw.config.check import PASTED
@@ -45,7 +43,6 @@ from openclaw.process.stale import stale
 from openclaw.secrets.plaintext import plaintext_findings
 from openclaw.security.external import clean_label
 from openclaw.security.policy import problems
-from openclaw.sessions.sqlite import SqliteStore
 from openclaw.version import __version__
 
 # Config and state hold credentials: nobody else may read them.
@@ -314,5 +311,5 @@ async def _store(app: App) -> Check:
         count = len(await app.store.list())
     except OpenClawError as error:
         return Check("Sessions", "failed", error.message, error.hint)
-    kind = f" (SQLite {sqlite3.sqlite_version})" if isinstance(app.store, SqliteStore) else ""
-    return Check("Sessions", "ok", f"{count} in {store_place(app)}{kind}")
+    software = f" ({app.store.software})" if app.store.software else ""
+    return Check("Sessions", "ok", f"{count} in {app.store.place}{software}")

@@ -32,7 +32,8 @@ _SHOWN_RESULT = 400
 async def list_sessions(context: Context, parsed: Parsed) -> int:
     minutes = parsed.number("active")
     async with context.open_app() as app:
-        found = await app.store.list(
+        store = app.file_store if parsed.text("store") == "file" else app.store
+        found = await store.list(
             agent=parsed.text("agent") or None, active_within=None if minutes is None else minutes * 60
         )
     if parsed.flag("json"):

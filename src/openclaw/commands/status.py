@@ -16,7 +16,6 @@ from openclaw.errors import ConfigError, OpenClawError, StoreError
 from openclaw.mcp.wording import held_back
 from openclaw.models.configured import misnamed
 from openclaw.security.external import clean_label
-from openclaw.sessions.sqlite import SqliteStore
 from openclaw.version import __version__
 
 
@@ -125,11 +124,6 @@ async def collect(app: App) -> dict[str, Any]:
         "agents": agents,
         "servers": [{**status_json(status), "shown": status.shown, "changed": held_back(status)} for status in servers],
         "sessions": sessions,
-        "store": store_place(app),
+        "store": app.store.place,
         "storeProblem": store_problem,
     }
-
-
-def store_place(app: App) -> str:
-    """Where conversations are kept: a file, or `memory`, which ends with the process."""
-    return str(app.store.path) if isinstance(app.store, SqliteStore) else "memory"

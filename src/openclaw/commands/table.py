@@ -41,7 +41,12 @@ _SESSIONS = Command(
             options=(
                 AGENT,
                 Option("active", "Only those used in the last MIN minutes.", value="MIN", kind="float"),
-                Option("store", "Which store to read.", value="STORE", choices=("file",)),
+                Option(
+                    "store",
+                    "Read this store, whichever new conversations are kept in.",
+                    value="STORE",
+                    choices=("file",),
+                ),
                 JSON,
             ),
         ),

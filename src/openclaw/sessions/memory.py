@@ -39,6 +39,14 @@ class MemoryStore:
         self._locks = KeyLocks()
         self._sessions: dict[str, _Session] = {}
 
+    @property
+    def place(self) -> str:
+        return "memory"
+
+    @property
+    def software(self) -> str:
+        return ""
+
     @asynccontextmanager
     async def turn(self, key: str, agent: str, *, patience: float = FOREVER) -> AsyncIterator[Turn]:
         check_key(key)

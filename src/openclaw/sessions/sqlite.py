@@ -6,6 +6,7 @@ the disk, and a call that has begun is waited for even when its caller is cancel
 
 import asyncio
 import logging
+import sqlite3
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -46,6 +47,14 @@ class SqliteStore:
         self._database = Database(path)
         self._pruning = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sessions")
+
+    @property
+    def place(self) -> str:
+        return str(self.path)
+
+    @property
+    def software(self) -> str:
+        return f"SQLite {sqlite3.sqlite_version}"
 
     @asynccontextmanager
     async def turn(self, key: str, agent: str, *, patience: float = FOREVER) -> AsyncIterator[Turn]:

@@ -46,6 +46,16 @@ class Transcript(msgspec.Struct, frozen=True):
 
 
 class Store(Protocol):
+    @property
+    def place(self) -> str:
+        """Where sessions are kept, as people are told: a file, an address without credentials, or `memory`."""
+        ...
+
+    @property
+    def software(self) -> str:
+        """What keeps them there, with its version; empty when that is nothing but this program."""
+        ...
+
     def turn(self, key: str, agent: str, *, patience: float = FOREVER) -> AbstractAsyncContextManager[Turn]:
         """One turn at a time per session, whatever process asks. Waiting for the one before may be cancelled.
 

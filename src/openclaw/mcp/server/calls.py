@@ -195,7 +195,9 @@ class _Call(msgspec.Struct, eq=False):
         except LinkLostError as error:
             if error.maybe_sent:
                 server.request_failed(error)
-                look = remedy_sentence("logs" if server.spec.facts.is_process else "", server.spec.name, server.spec.owner)
+                look = remedy_sentence(
+                    "logs" if server.spec.facts.is_process else "", server.spec.name, server.spec.owner
+                )
                 sentences = " ".join(filter(None, (error.message, look, _MAYBE)))
                 # How a program ended is said in our words; why a connection did, perhaps in those of the other side.
                 return CallResult.failed(OwnWords(sentences) if server.spec.facts.is_process else sentences)
