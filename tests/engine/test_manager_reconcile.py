@@ -92,7 +92,7 @@ async def test_who_looks_for_a_tool_waits_for_the_servers_that_its_name_tells_of
     async with Site("stdio", tmp_path) as site, Manager([hanging, site.spec()], patience=0) as manager:
         await manager.readiness.listed("", text="shop__hangingly")
         assert [status.state for status in manager.status()] == ["starting", "ready"]
-        assert not manager.server("hanging").is_late
+        assert not manager.server("hanging").is_overdue
         await manager.readiness.listed("", text="hanging__echo")
         assert manager.server("hanging").is_overdue
 

@@ -92,7 +92,11 @@ class Queued(msgspec.Struct, frozen=True):
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """The connection has ended, and is being closed. `used_up` tells that its whole time to come up was."""
+    """The connection has ended, and is being closed.
+
+    `used_up`: it ended before its tools were listed, and after its whole connect timeout. Of two servers with 30 s for that, it is so for
+    one that was given up after 30 s of silence, and not for one that exited after 2 s.
+    """
 
     event: LifecycleEvent
     used_up: bool = False
@@ -248,11 +252,13 @@ class ServerConnection:
             return await self._attempt(stack, fetches=fetches)
 
     def _start_slot(self, *, fetches: bool) -> AbstractAsyncContextManager[None]:
-        """What it waits for before it is started; its own time begins behind that.
+        """The slot that a program holds while it starts; a remote server needs none. The connect timeout begins once it has the slot.
 
-        Twelve programs that are fetched all at once get in each other's way until none is up in its time. So the first fetch of each keeps
-        its slot. One that did not come up then is nobody's concern but its own, and makes room for more: where nothing can be fetched,
-        nobody waits for all of them one after the other.
+        Most programs hold one of the `starters`, for a second at most. One that is fetched first holds one of the few `fetchers`, for up to
+        half a minute: twelve downloads at once would slow each other down until no program is up in its time. Example: of twelve `npx`
+        servers that were never run, a few are fetched at a time. Only the first fetch of a server is treated so. When it took too long,
+        there are more slots for the others, and its own next attempt is among the starters: without a network, twelve servers must not
+        wait for each other one by one.
         """
         if not self._spec.facts.is_process:
             return nullcontext()

@@ -91,6 +91,22 @@ class Server:
     """Make it, then run `run` in a task of its own. `spec` is the half of a spec that agents share (reconcile.py).
 
     `after` are the tasks of those it replaces: it does not connect before they have ended.
+
+    On its way up it answers as follows. It is "new" while its tools, resources or texts for the context were never read:
+
+    | it …                                                              | is_starting | is_coming | is_settling | is_listing_late |
+    |-------------------------------------------------------------------|-------------|-----------|-------------|-----------------|
+    | is asked for, connects or lists, and is new                       | yes         | yes       | yes         |                 |
+    | is asked for, connects or lists, and is not new                   | yes         | yes       |             |                 |
+    | waits for a slot that nobody is about to give up, and is new      |             | yes       | yes         |                 |
+    | waits for such a slot, and is not new                             |             |           |             |                 |
+    | connects, and the connect timeout is over                         |             |           |             |                 |
+    | makes its first list of this run, and the connect timeout is over |             |           |             | yes             |
+    | is ready or down, and nobody asked for it                         |             |           |             |                 |
+
+    A turn waits while it `is_settling`, a command that starts servers while it `is_coming`, and who looks for a tool until it is neither
+    `is_listing_late` nor `is_starting`. What happened before is in `is_known` (its tools were listed, by this run or an earlier one),
+    `was_listed` (by this run) and `is_overdue` (in this run or an earlier one its connect timeout was over, and it made no list since).
     """
 
     def __init__(
@@ -169,10 +185,12 @@ class Server:
         return self._state.live is not None
 
     async def client(self, *, since: int | None = None) -> Client:
-        """The live client. Waits for one attempt to connect if there is none; raises UnavailableError when that fails.
+        """The live client. Without one, waits for an attempt to connect; raises UnavailableError when that fails.
 
-        It is the first attempt since there were `since` attempts that had failed: since now, unless given. One that is under way now may
-        fail of what is over by now: another is made for us then.
+        An attempt that is under way already may fail for a reason that has passed by now: then another one is made, and its end counts.
+        Example: two attempts have failed and the third is under way when a call comes. The third fails, a fourth is made for the call, and
+        when that fails too the call is told why. Who has asked for an attempt before coming here gives as `since` how many had failed by
+        then: the first one to fail after those counts.
         """
         state = self._state
         is_under_way = state.name == "starting"
@@ -304,7 +322,7 @@ class Server:
 
     @property
     def is_starting(self) -> bool:
-        """Whether it is being started, or is about to be. One that is late may come, but nobody should count on it."""
+        """Whether it is being started, or is about to be. Not when its connect timeout is over: it may come, but nobody should wait."""
         state = self._state
         if state.is_out_of_reach or state.is_late:
             return False
@@ -323,18 +341,13 @@ class Server:
         return lacks and (self.is_starting or self._state.waits_for_slot)
 
     @property
-    def is_late(self) -> bool:
-        """Whether the attempt to connect that goes on has used up the connect timeout."""
-        return self._state.is_late
-
-    @property
     def is_overdue(self) -> bool:
-        """Whether it used up its connect timeout, now or in an earlier run, and has not listed its tools since."""
+        """Whether its connect timeout was over once, in this run or an earlier one, and it has not listed its tools since."""
         return self._catalog.is_overdue
 
     @property
     def is_listing_late(self) -> bool:
-        """Whether it is up and has used up its time, and its first list may still come, or fail at last."""
+        """Whether it is connected, its connect timeout is over, and its first list of this run has neither come nor failed."""
         return self._state.is_late and self.has_client and not self._catalog.was_listed
 
     @property

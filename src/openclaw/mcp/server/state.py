@@ -1,8 +1,9 @@
 """Everything that is known of one server now, as one object with methods.
 
-`ServerState` holds the lifecycle state, the live client, who waits for one, the calls under way and how the last ones went, and answers
-what that means for callers, tool lists and `status`. It is changed by its methods alone. It starts nothing, sends nothing and decides
-nothing: protocol/lifecycle.py decides, server.py acts and writes down here what came of it.
+`ServerState` holds the lifecycle state, the live client, who waits for one, the calls under way and how the last ones went. From that it
+answers whether a call may begin now or has to queue, why it cannot be made, whether the tools may be offered, and what `status` shows. It
+is changed by its methods alone. It connects to nothing and sends nothing, and the next lifecycle state is not its choice:
+protocol/lifecycle.py decides that, server.py acts and writes down here what came of it.
 """
 
 import asyncio
