@@ -328,7 +328,7 @@ class App:
                         LoaderDependencies(self.paths.data_dir / "plugins"),
                         built_in=self._built_in,
                         reserved=(*NATIVE_NAMES, MCP_MANAGE),
-                        server_of=lambda agent, name: manager.owner_of(name, agent),
+                        reserved_for=manager.reserved_for,
                     )
                     self._exit.push_async_callback(self._plugins.close)
         return self._plugins

@@ -213,7 +213,7 @@ class Manager:
         listed = (entry.name for entry in registry.entries(server) if entry.definition.name == tool)
         return next(listed, registry.base(server, tool))
 
-    def owner_of(self, name: str, agent: str = ANY_AGENT) -> str:
+    def reserved_for(self, name: str, agent: str = ANY_AGENT) -> str:
         """The server whose tools alone may have this name, whatever it lists at the moment; empty when there is none."""
         view = self._view(agent)
         return next((server for server in view.specs if view.registry.may_have(server, name)), "")

@@ -29,18 +29,18 @@ class Offer(msgspec.Struct, frozen=True):
 
 
 def admit(
-    offers: Sequence[Offer], reserved: Collection[str], server_of: Callable[[str], str] = lambda name: ""
+    offers: Sequence[Offer], reserved: Collection[str], reserved_for: Callable[[str], str] = lambda name: ""
 ) -> tuple[list[Tool], list[Absence]]:
     """The tools that are taken, stamped, and the others with their reasons.
 
-    `reserved` are names of our own tools; `server_of` gives the MCP server that a name belongs to, empty when it belongs to none.
+    `reserved` are names of our own tools; `reserved_for` gives the MCP server that a name is reserved for, empty when there is none.
     """
     owners = {name.casefold(): "OpenClaw itself" for name in reserved}
     tools: list[Tool] = []
     absences: list[Absence] = []
     for offer in offers:
         for tool in offer.tools:
-            fault = None if offer.built_in else _fault(tool, owners, server_of)
+            fault = None if offer.built_in else _fault(tool, owners, reserved_for)
             if fault is not None:
                 name = one_line(str(getattr(tool, "name", offer.plugin)), _SHOWN_NAME)
                 absences.append(Absence(name, f"{fault} (plugin {offer.plugin})", f"plugins.entries.{offer.plugin}"))
@@ -50,7 +50,7 @@ def admit(
     return tools, absences
 
 
-def _fault(tool: object, owners: dict[str, str], server_of: Callable[[str], str]) -> str | None:
+def _fault(tool: object, owners: dict[str, str], reserved_for: Callable[[str], str]) -> str | None:
     if not isinstance(tool, Tool):
         return f"a {type(tool).__name__} is not a Tool"
     name: object = tool.name
@@ -59,7 +59,7 @@ def _fault(tool: object, owners: dict[str, str], server_of: Callable[[str], str]
     schema: object = tool.parameters
     if not isinstance(schema, msgspec.Raw):
         return "its parameters are not what openclaw.tool.parameters() makes of a JSON Schema"
-    if server := server_of(name):
+    if server := reserved_for(name):
         return f"the name belongs to the MCP server {server}"
     owner = owners.get(name.casefold())
     return f"the name belongs to {owner}" if owner else None

@@ -121,8 +121,8 @@ def why_off(plugin_id: str, rules: PluginRules, *, built_in: bool) -> str:
     return "" if settings is not None else f"plugins.entries.{plugin_id} is not in the config"
 
 
-# The MCP server that a name belongs to, for an agent; empty when it belongs to none.
-ServerOf = Callable[[str, str], str]
+# The MCP server that a name of a tool is reserved for, at an agent; empty when there is none.
+ReservedFor = Callable[[str, str], str]
 
 
 async def open_plugins(
@@ -131,14 +131,14 @@ async def open_plugins(
     *,
     built_in: Mapping[str, ToolPlugin] | None = None,
     reserved: Collection[str] = (),
-    server_of: ServerOf = lambda agent, name: "",
+    reserved_for: ReservedFor = lambda name, agent: "",
 ) -> "Plugins":
     """Load what `rules` switch on, side by side, without waiting for any but the built-in ones (`Plugins.loaded` does).
 
-    `reserved` are names of our own tools, which no plugin can take. `server_of` gives the MCP server of an agent that a name belongs to,
-    which no plugin can take either.
+    `reserved` are names of our own tools, which no plugin can take. `reserved_for` gives the MCP server that a name is reserved for at
+    an agent: no plugin can take it either.
     """
-    plugins = Plugins(dependencies, built_in or {}, reserved, server_of)
+    plugins = Plugins(dependencies, built_in or {}, reserved, reserved_for)
     try:
         await plugins.begin(rules)
     except BaseException:
@@ -155,11 +155,11 @@ class Plugins:
         dependencies: LoaderDependencies,
         built_in: Mapping[str, ToolPlugin],
         reserved: Collection[str],
-        server_of: ServerOf,
+        reserved_for: ReservedFor,
     ) -> None:
         self._dependencies = dependencies
         self._start_seconds = dependencies.start_seconds
-        self._server_of = server_of
+        self._reserved_for = reserved_for
         self._built_in = built_in
         self._reserved = frozenset(reserved)
         self._running: dict[str, _Running] = {}
@@ -461,7 +461,7 @@ class Plugins:
         offers = self._offers(agent)
         kept = self._kept.get(agent)
         if kept is None or not _same_offers(kept.offers, offers):
-            tools, absences = admit(offers, self._reserved, partial(self._server_of, agent))
+            tools, absences = admit(offers, self._reserved, lambda name: self._reserved_for(name, agent))
             kept = self._kept[agent] = _Admitted(offers, tools, absences, {tool.name: tool for tool in tools})
         return kept
 
