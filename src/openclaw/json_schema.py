@@ -36,6 +36,8 @@ _SURELY_CHEAP = 2_000
 _PATTERN_BYTES = 1024 * 1024
 _PATTERN_STEPS = 100_000
 
+# Compiled checkers kept. A gateway with every server of its limit offers about a thousand tools.
+CHECKERS = 4_096
 # A model corrects a few faults at a time.
 _MOST_FAULTS = 3
 _LONGEST_FAULT = 300
@@ -122,6 +124,25 @@ class Checker:
         faults = [_sentence(error) for error in islice(validator.iter_errors(value), _MOST_FAULTS + 1)]
         more = "; and more" if len(faults) > _MOST_FAULTS else ""
         return f"The {self._what} do not fit their schema: {'; '.join(faults[:_MOST_FAULTS])}{more}."
+
+
+class CheckerCache:
+    """One compiled checker for each schema of arguments, made on the first call. Keyed by the raw schema object, which it keeps alive."""
+
+    def __init__(self) -> None:
+        self._checkers: dict[int, tuple[msgspec.Raw, Checker]] = {}
+
+    def __len__(self) -> int:
+        return len(self._checkers)
+
+    def check(self, schema: msgspec.Raw, arguments: object) -> str | None:
+        """What is wrong with the arguments; None when nothing is."""
+        kept = self._checkers.get(id(schema))
+        if kept is None:
+            if len(self._checkers) >= CHECKERS:
+                self._checkers.pop(next(iter(self._checkers)))
+            kept = self._checkers[id(schema)] = (schema, Checker(schema))
+        return kept[1].check(arguments)
 
 
 def problems_of_schema(raw: bytes | msgspec.Raw) -> str | None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw.json_schema import MAX_BYTES, MAX_SUBSCHEMAS, Checker, problems_of_schema
+from openclaw.json_schema import CHECKERS, MAX_BYTES, MAX_SUBSCHEMAS, Checker, CheckerCache, problems_of_schema
 from openclaw.plain_schema import surely_fits
 
 FILE = {
@@ -268,3 +268,15 @@ def test_what_is_vouched_for_fits(schema: Any, value: Any) -> None:
         checker = Checker(written)
         # The library is asked from the second time on.
         assert [checker.check(value), checker.check(value)] == [None, None]
+
+
+def test_a_checker_is_made_once_per_schema_and_the_cache_is_bounded() -> None:
+    cache, schema = CheckerCache(), msgspec.Raw(b'{"properties": {"count": {"type": "integer"}}}')
+    for _ in range(3):
+        assert cache.check(schema, {"count": 1}) is None
+    assert cache.check(schema, {"count": "one"})
+    assert len(cache) == 1
+
+    for _ in range(CHECKERS):
+        assert cache.check(msgspec.Raw(b"{}"), {}) is None
+    assert len(cache) == CHECKERS

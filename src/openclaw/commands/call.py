@@ -104,6 +104,7 @@ class _Caller:
                 agent=self._agent,
                 show_progress=self._progress(),
                 invocation=invocation,
+                is_checked=True,
             )
             result = await with_sign_in(send, entry.spec.name, invocation)
             kept.append(result)

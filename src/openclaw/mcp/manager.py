@@ -183,15 +183,19 @@ class Manager:
         session: str = "",
         show_progress: Callable[[str], None] | None = None,
         invocation: Invocation | None = None,
+        is_checked: bool = False,
     ) -> CallResult:
-        """Call a tool by the name agents know, starting its server if need be. Never raises but CancelledError. `invocation` is handed to
-        whoever answers what the server asks about this call (`Handlers`)."""
+        """Call a tool by the name agents know, starting its server if need be. Never raises but CancelledError.
+
+        `invocation` is handed to whoever answers what the server asks about this call (`Handlers`). `is_checked` says that the arguments
+        were found to fit the tool's schema already (tools/invoke.py).
+        """
         view = self._view(agent)
         entry = await view.find(name)
         if entry is None:
             absence = view.absence(name)
             return CallResult.failed(absence.reason if absence else f"There is no tool named {name}.")
-        if fault := view.check(entry, arguments):
+        if not is_checked and (fault := view.check(entry, arguments)):
             return CallResult.failed(fault)
         return await view.call(entry, arguments, session=session, show_progress=show_progress, invocation=invocation)
 

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import structs
 
 from openclaw.config.servers import EngineOptions, ServerSpec
-from openclaw.json_schema import Checker
+from openclaw.json_schema import CheckerCache
 from openclaw.mcp.pool import ServerPool
 from openclaw.mcp.readiness import Readiness
 from openclaw.mcp.server.server import Server
@@ -57,7 +57,7 @@ class View:
         self._readiness = readiness
         self._media = media
         self._made: dict[str, tuple[ToolEntry, Tool]] = {}
-        self._checkers: dict[str, tuple[ToolEntry, Checker]] = {}
+        self._checkers = CheckerCache()
         self._list: list[Tool] | None = None
         self._taken: dict[str, Toolset] = {}
         # Servers whose tools are being taken over in steps.
@@ -101,7 +101,6 @@ class View:
         self._list = None
         for name in difference.removed:
             self._made.pop(name, None)
-            self._checkers.pop(name, None)
         for name in difference.added:
             entry = self.registry.entry(name)
             if entry is not None and entry.is_renamed:
@@ -185,10 +184,7 @@ class View:
 
     def check(self, entry: ToolEntry, arguments: object) -> str | None:
         """What is wrong with the arguments of a call; None when nothing is."""
-        known = self._checkers.get(entry.name)
-        if known is None or known[0] is not entry:
-            known = self._checkers[entry.name] = (entry, Checker(self.tool(entry).parameters))
-        return known[1].check(arguments)
+        return self._checkers.check(self.tool(entry).parameters, arguments)
 
     def status(self, spec: ServerSpec) -> ServerStatus:
         """How one of its servers is doing, with what belongs to the agent."""

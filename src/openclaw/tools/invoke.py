@@ -20,7 +20,7 @@ import msgspec
 
 from openclaw.content import Audio, File, Image, Text, ToolCall
 from openclaw.errors import OpenClawError
-from openclaw.json_schema import Checker
+from openclaw.json_schema import CheckerCache
 from openclaw.security.audit import AuditEntry
 from openclaw.security.external import frame, guarded
 from openclaw.security.policy import Decision, Named
@@ -33,8 +33,6 @@ Outcome = Literal["ok", "error", "refused", "invalid", "timeout", "failed", "can
 
 # How a call that was made ends: the result may hold words of the tool.
 _FOREIGN_ENDS: frozenset[Outcome] = frozenset({"ok", "error", "failed"})
-# Compiled checkers kept. A gateway with every server of its limit offers about a thousand tools.
-CHECKERS = 4_096
 # Names offered when a model calls a tool that does not exist, and how alike they must be.
 NEAREST = 3
 LIKENESS = 0.5
@@ -72,25 +70,6 @@ class Audit(Protocol):
     def asked(self, entry: AuditEntry, decision: Decision) -> None: ...
 
     def ended(self, entry: AuditEntry, outcome: str, seconds: float, *, result_bytes: int | None = None) -> None: ...
-
-
-class CheckerCache:
-    """One compiled checker for each schema, made on the first call. Keyed by the raw schema object, which it keeps alive."""
-
-    def __init__(self) -> None:
-        self._checkers: dict[int, tuple[msgspec.Raw, Checker]] = {}
-
-    def __len__(self) -> int:
-        return len(self._checkers)
-
-    def check(self, tool: Tool, arguments: dict[str, object]) -> str | None:
-        """What is wrong with the arguments; None when nothing is."""
-        entry = self._checkers.get(id(tool.parameters))
-        if entry is None:
-            if len(self._checkers) >= CHECKERS:
-                self._checkers.pop(next(iter(self._checkers)))
-            entry = self._checkers[id(tool.parameters)] = (tool.parameters, Checker(tool.parameters))
-        return entry[1].check(arguments)
 
 
 class Invoke:
@@ -215,7 +194,7 @@ def arguments(step: Step, checkers: CheckerCache) -> Step:
     """Hold the arguments against the tool's schema."""
 
     async def make(call: Call) -> CallEnd:
-        if fault := call.request.fault or checkers.check(call.tool, call.request.arguments):
+        if fault := call.request.fault or checkers.check(call.tool.parameters, call.request.arguments):
             return CallEnd(_told(f"{call.tool.name} was not called:", fault, call.tool), "invalid")
         return await step(call)
 

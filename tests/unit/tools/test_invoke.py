@@ -14,7 +14,7 @@ from openclaw.errors import PathError
 from openclaw.security.audit import AuditEntry
 from openclaw.security.policy import Decision, Named
 from openclaw.tool import Absence, Invocation, Kind, OwnWords, Tool, ToolResult, parameters
-from openclaw.tools.invoke import CHECKERS, Approve, Call, CallEnd, CheckerCache, Invoke, Step, Trace
+from openclaw.tools.invoke import Approve, Call, CallEnd, Invoke, Step, Trace
 from openclaw.tools.running import RunningCalls
 from parts.stage import ALLOWED, invoking, refused
 
@@ -215,17 +215,6 @@ async def test_the_size_of_a_result_counts_what_the_model_sees() -> None:
     await desk.invoke(probe(mixed))
 
     assert [line[5] for line in desk.lines] == [7 + 3 + 2 + 1_000]
-
-
-async def test_a_checker_is_made_once_per_schema_and_the_cache_is_bounded() -> None:
-    cache, tool = CheckerCache(), probe(fine)
-    for _ in range(3):
-        assert cache.check(tool, {"count": 1}) is None
-    assert len(cache) == 1
-
-    for number in range(CHECKERS):
-        assert cache.check(Tool(f"t{number}", "", parameters({}), fine), {}) is None
-    assert len(cache) == CHECKERS
 
 
 def unknown_tool(call: ToolCall, offered: list[str], absence: Absence | None) -> ToolResult:
