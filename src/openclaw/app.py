@@ -350,9 +350,12 @@ class App:
         return one
 
     async def call(self, tool: Tool | str, arguments: dict[str, Any], conversation: Conversation) -> ToolResult:
-        """Call a tool without a model, with everything that belongs to a call. A name must be one of the agent's tools."""
+        """Call a tool without a model, with everything that belongs to a call. A name must be one of the agent's tools.
+
+        A conversation that names no session makes a call outside of any.
+        """
         spec, workspace = self.engine.agent(conversation.agent), conversation.workspace
-        key = full_key(spec.id, conversation.session, conversation.namespace)
+        key = _key_of_call(spec, conversation)
         found = await self.tool(tool, spec.id, workspace=workspace, session=key) if isinstance(tool, str) else tool
         if found is None:
             return await self.unknown(str(tool), arguments, conversation)
@@ -365,7 +368,7 @@ class App:
     async def unknown(self, name: str, arguments: dict[str, Any], conversation: Conversation) -> ToolResult:
         """The answer to a call, without a model, of a tool that the agent does not have. It leaves its line in the audit trail."""
         spec = self.engine.agent(conversation.agent)
-        key = full_key(spec.id, conversation.session, conversation.namespace)
+        key = _key_of_call(spec, conversation)
         one = await self.agent(spec, session=key)
         known = structs.replace(conversation, agent=spec.id, session=key, namespace="")
         call = ToolCall(self._call_id(), name, arguments)
@@ -401,6 +404,11 @@ class App:
                 await asyncio.gather(plugins.settle(spec.id, 0.0), *(source.settle(spec.id, grace) for source in given))
                 found = named()
         return found if found is not None and self.engine.decide(found, spec.id).allowed else None
+
+
+def _key_of_call(spec: AgentSpec, conversation: Conversation) -> str:
+    """The whole key of the session that a call is of; empty when it is of none: calls of nobody must not share one."""
+    return full_key(spec.id, conversation.session, conversation.namespace) if conversation.session else ""
 
 
 def _read_once(config: Config) -> dict[str, object]:

@@ -104,9 +104,10 @@ class ForeignSources:
 class Conversation(msgspec.Struct, frozen=True):
     """What a surface says about one message, or one call, besides its words.
 
-    `agent` and `session` may be empty: the default agent, a new session; App fills in both, and the workspace. `patience` is how many
-    seconds to wait for servers whose tools are not known yet; None as long as each may take to connect. `instructions` are added to the
-    agent's own. `sink` sees the run as it happens (`agent/events.py`).
+    `agent` may be empty: the default one. An empty `session` is a new one for a message, and none for a call. App fills in the agent, the
+    whole key of the session and the workspace; a `namespace` becomes part of that key. `patience` is how many seconds to wait for servers
+    whose tools are not known yet; None as long as each may take to connect. `instructions` are added to the agent's own. `sink` sees the
+    run as it happens (`agent/events.py`).
     """
 
     agent: str = ""
