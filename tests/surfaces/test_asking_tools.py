@@ -24,7 +24,11 @@ async def initialize(context):
         context.log.warning("it asks")
         if arguments:
             await asyncio.wait_for(asker.ask(Question("approval", "Quick, now?")), arguments["seconds"])
-        first = await asker.ask(Question("approval", "Forget all notes?", options=("these", "all")))
+        try:
+            first = await asker.ask(Question("approval", "Forget all notes?", options=("these", "all")))
+        except asyncio.CancelledError:
+            context.log.warning("it was cancelled")
+            raise
         second = await asker.ask(Question("approval", "Really?"))
         context.log.warning("it heard %s %s", first.action, second.action)
         return ToolResult((Text(f"{can} {first.action} {dict(first.content)} {second.action}"),))
@@ -135,7 +139,10 @@ def test_ctrl_c_at_a_question_ends_the_turn_in_the_gateway(tmp_path: Path) -> No
             terminal.shows(FIRST)
             terminal.type(CONTROL_C)
             assert terminal.ends()[0] == 130
-        gateway.wait_until("it asks")
+        gateway.wait_until("it was cancelled")
+        # The same session is free again: its next turn is the next of the script.
+        run = gateway.home.run("agent", "-m", "go")
+        assert (run.returncode, run.stdout.startswith("It says: ")) == (0, True), run.stderr
         assert "it heard accept" not in gateway.said
 
 
