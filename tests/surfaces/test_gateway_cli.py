@@ -1,5 +1,6 @@
 """Commands through a running gateway: the same words, output and exit codes as without one."""
 
+import asyncio
 import fcntl
 import json
 import os
@@ -19,6 +20,7 @@ from typing import Any
 import pytest
 
 from openclaw.control import wire
+from openclaw.control.socket_client import ask
 from parts.gateways import PROGRAM, GatewayProcess, Home, gateway_process, home, stdio_server
 from parts.processes import HANG_GUARD, server_command
 
@@ -327,9 +329,11 @@ def test_a_socket_that_is_not_ours_alone_is_not_trusted(gateway: GatewayProcess)
     folder.chmod(0o755)
     try:
         assert pid_of_part(gateway.home) != before
+        assert asyncio.run(ask(gateway.home.paths.control_socket, wire.STATUS)) is None
     finally:
         folder.chmod(0o700)
     assert pid_of_part(gateway.home) == before
+    assert asyncio.run(ask(gateway.home.paths.control_socket, wire.STATUS)) is not None
 
 
 def test_a_gateway_that_dies_during_a_command_is_told_in_one_sentence(tmp_path: Path) -> None:

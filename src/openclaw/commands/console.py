@@ -18,8 +18,6 @@ from openclaw.security.external import clean_terminal, escape_json
 
 # What prose is set to where nothing says how wide the paper is.
 USUAL_WIDTH = 80
-# Answers to a question that mean yes.
-YES = frozenset({"y", "yes"})
 # The styles below, and how each ends: nothing else drives a screen.
 _STYLE = re.compile("(\x1b\\[(?:0|1|2|31|32)m)")
 
@@ -89,6 +87,11 @@ class Console(msgspec.Struct, frozen=True):
         """The line that the person typed; None when nobody is there to answer."""
         answer = await self.asker.ask(Question("line", question))
         return str(answer.content["line"]) if answer.is_yes else None
+
+    async def agreed(self, question: str) -> bool | None:
+        """Whether the person said yes; None when nobody answered. What was typed before the question was shown does not count."""
+        answer = await self.asker.ask(Question("approval", question))
+        return None if answer.action == "cancel" else answer.is_yes
 
     def line(self, text: str = "") -> None:
         self.out(self._clean(text) + "\n")

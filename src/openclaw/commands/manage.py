@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from urllib.parse import urlsplit
 
-from openclaw.commands.console import YES
 from openclaw.commands.dispatch import Context
 from openclaw.commands.mcp import status_json
 from openclaw.commands.parse import Parsed
@@ -158,10 +157,10 @@ async def _consent(context: Context, parsed: Parsed, argv: Sequence[str]) -> boo
     context.console.note("  " + " ".join(ascii(word) if not word.isprintable() else shlex.quote(word) for word in argv))
     if variables := [_pair("env", word)[0] for word in parsed.many("env")]:
         context.console.note(f"  with the variables {', '.join(map(one_line, variables))}")
-    answer = await context.console.ask("Add and run it? [y/N] ")
-    if answer is None:
+    agreed = await context.console.agreed("Add and run it? [y/N] ")
+    if agreed is None:
         raise UsageError("Nobody is there to agree to running this program.", hint="Say so with --yes.")
-    return answer.strip().lower() in YES
+    return agreed
 
 
 def _section(config: Config, agent: str) -> Path:

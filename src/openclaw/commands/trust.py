@@ -6,7 +6,6 @@ surface the answer comes from.
 
 from collections.abc import Sequence
 
-from openclaw.commands.console import YES
 from openclaw.commands.dispatch import Context
 from openclaw.commands.mcp import change_json, opened
 from openclaw.commands.parse import Parsed
@@ -45,13 +44,13 @@ async def _agreed(context: Context, status: ServerStatus) -> bool:
     context.console.note(f"MCP server '{name}': {changed_tools(status.changes, status.upgrade)}.")
     for line in change_lines(status.changes):
         context.console.note(line)
-    answer = await context.console.ask(f"Accept {_count(status.changes)} as shown? [y/N] ")
-    if answer is None:
+    agreed = await context.console.agreed(f"Accept {_count(status.changes)} as shown? [y/N] ")
+    if agreed is None:
         raise UsageError(
             "Nobody is there to accept what changed.",
             hint=f"Accept exactly what was shown: --digest {digest_of(status.changes)}",
         )
-    return answer.strip().lower() in YES
+    return agreed
 
 
 def _count(changes: Sequence[Change]) -> str:

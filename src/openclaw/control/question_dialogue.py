@@ -18,7 +18,7 @@ from openclaw.content import to_json
 from openclaw.conversation import NO_ANSWER, Answer, Question
 from openclaw.errors import AddressError
 from openclaw.json_schema import Checker, problems_of_schema
-from openclaw.security.egress import OPERATOR, browser_address
+from openclaw.security.egress import OPERATOR, Rules, browser_address
 from openclaw.security.external import clean_label, clean_terminal, clean_text
 
 YES, NO = ("yes", "y"), ("no", "n")
@@ -82,6 +82,9 @@ def _line(question: Question, width: int) -> Dialogue:
 
 def _approval(question: Question, width: int) -> Dialogue:
     head = _head(question, width)
+    if _stands_in_one_line(question):
+        agreed = yield from _agreed(clean_terminal(question.text), enter_is_no=True)
+        return Finished(Answer("accept" if agreed else "decline")) if agreed is not None else _NOT_ANSWERED
     if not question.options:
         agreed = yield from _agreed(head + _YES_OR_NO)
         return Finished(Answer("accept")) if agreed else _refused(agreed)
@@ -104,8 +107,10 @@ def _approval(question: Question, width: int) -> Dialogue:
 
 def _address(question: Question, width: int) -> Dialogue:
     base, mark, fragment = question.url.partition("#")
+    # A server may not lead a browser to what only this machine or this network reaches: pages there act for whoever comes from near.
+    rules = Rules() if question.asker else OPERATOR
     try:
-        address, host = browser_address(base, OPERATOR, what="The page that you are asked to open")
+        address, host = browser_address(base, rules, what="The page that you are asked to open")
     except AddressError as error:
         return (yield from _cannot(f"{_who(question)}: {error.message}"))
     address += mark + _encoded(fragment)
@@ -147,14 +152,19 @@ def _cannot(why: str) -> Dialogue:
     return Finished(NO_ANSWER, f"{clean_label(why, _LONGEST_TEXT)}\n" if why else "")
 
 
-def _agreed(shown: str) -> Generator[str, str | None, bool | None]:
+def _stands_in_one_line(question: Question) -> bool:
+    """Whether it is what a command asks with its answer behind it, as in `Go on? [y/N] `."""
+    return question.text.endswith(" ") and not question.asker and not question.options
+
+
+def _agreed(shown: str, *, enter_is_no: bool = False) -> Generator[str, str | None, bool | None]:
     """Whether a yes or a no was typed; None for neither."""
     for _ in range(_MOST_TRIES):
         typed = yield shown
         if typed is None:
             break
         word = typed.strip().casefold()
-        if word in YES or word in NO:
+        if word in YES or word in NO or (enter_is_no and not word):
             return word in YES
         shown = f"That is neither. {_YES_OR_NO}"
     return None

@@ -21,8 +21,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from openclaw.control.terminal_questions import TerminalQuestions
 
-# A healthy gateway takes a request within milliseconds; after this many seconds we do the work ourselves.
-TAKE_TIMEOUT = 5.0
 # A signal that comes just before a wait begins does not end it: so often, in seconds, a wait is interrupted to look for one.
 LOOK_FOR_SIGNALS = 1.0
 _WIDTH = 80
@@ -115,28 +113,32 @@ def width() -> int:
 def _connect(place: str) -> "tuple[_socket.socket, bytes] | None":
     """A connection to whoever listens at our own address, and the token to show there."""
     try:
-        status, folder = os.lstat(place), os.lstat(os.path.dirname(place))
-    except OSError:
+        port, token = address(place)
+        if port is None:
+            return _dialled(_socket.AF_UNIX, place), token
+        return _dialled(_socket.AF_INET, ("127.0.0.1", port)), token
+    except (OSError, ValueError):
         return None
+
+
+def address(place: str) -> tuple[int | None, bytes]:
+    """The port and the token that stand in a file where there are no Unix sockets; no port for a socket. Raises OSError, ValueError."""
+    status, folder = os.lstat(place), os.lstat(os.path.dirname(place))
     for found in (status, folder):
         # Anybody may put something into a shared directory before we do: what is not ours alone is not our gateway.
         if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o077):
-            return None
-    try:
-        if stat.S_ISSOCK(status.st_mode):
-            return _dialled(_socket.AF_UNIX, place), b""
-        # Where there are no such sockets, the file says which port and which token.
-        with open(place, "rb") as file:
-            port, _, token = file.read(4096).strip().partition(b" ")
-        return _dialled(_socket.AF_INET, ("127.0.0.1", int(port))), token
-    except (OSError, ValueError):
-        return None
+            raise ValueError("not our socket")
+    if stat.S_ISSOCK(status.st_mode):
+        return None, b""
+    with open(place, "rb") as file:
+        port, _, token = file.read(4096).strip().partition(b" ")
+    return int(port), token
 
 
 def _dialled(family: int, address: "str | tuple[str, int]") -> "_socket.socket":
     connection = _socket.socket(family, _socket.SOCK_STREAM)
     try:
-        connection.settimeout(TAKE_TIMEOUT)
+        connection.settimeout(wire.ANSWER_TIMEOUT)
         connection.connect(address)
     except BaseException:
         connection.close()

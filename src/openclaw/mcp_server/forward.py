@@ -1,9 +1,8 @@
 """An order handed to a running gateway: it runs the command `openclaw order` there, with the order on its standard input.
 
 Owns our end of that conversation (`control/wire.py`) as a terminal nobody sits at: what the gateway asks goes to the `Asker` given in, and
-without one it is told that nobody is here. Until the gateway has been told to go, any trouble means
-that the order is carried out here instead; from then on the gateway has it, whatever happens: nothing is done twice. Leaving, by being
-cancelled, ends the command there.
+without one it is told that nobody is here. Until the gateway has been told to go, any trouble means that the order is carried out here
+instead; from then on the gateway has it, whatever happens: nothing is done twice. Leaving, by being cancelled, ends the command there.
 """
 
 import asyncio
@@ -25,8 +24,6 @@ from openclaw.mcp_server.public import clean
 from openclaw.mcp_server.server import OrderListener, failure
 from openclaw.version import __version__
 
-# A healthy gateway takes an order within milliseconds.
-TAKE_TIMEOUT = 5.0
 _WIDTH = b"80"
 _NOBODY = Nobody()
 _KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
@@ -51,7 +48,7 @@ async def forward(
     `asker` is who ordered: the gateway sends the questions that it can show, and no others.
     """
     try:
-        async with asyncio.timeout(TAKE_TIMEOUT):
+        async with asyncio.timeout(wire.ANSWER_TIMEOUT):
             reader, writer, token = await connect(gateway)
     except (OSError, ValueError, TimeoutError):
         return None
@@ -88,7 +85,7 @@ def _request(sender: Sender, token: bytes, version: str, waited: float, asker: A
 
 async def _is_taken(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> bool:
     try:
-        async with asyncio.timeout(TAKE_TIMEOUT):
+        async with asyncio.timeout(wire.ANSWER_TIMEOUT):
             writer.write(wire.frame(wire.RUN, request))
             kind, why = await read_frame(reader)
     except (OSError, EOFError, ValueError, TimeoutError):

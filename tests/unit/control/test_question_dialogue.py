@@ -96,6 +96,24 @@ def test_an_approval_without_options_is_a_yes_or_no(typed: str | None, answer: A
     assert answered(Question("approval", "May it?"), typed) == answer
 
 
+@pytest.mark.parametrize(
+    ("typed", "action", "said"),
+    [
+        ([" y \n"], "accept", ""),
+        (["n"], "decline", ""),
+        ([ENTER], "decline", ""),
+        (["yess", "yes"], "accept", "That is neither. Type yes or no: "),
+        ([END], "cancel", "Left unanswered.\n"),
+    ],
+)
+def test_what_a_command_asks_stands_in_one_line_with_its_answer(
+    typed: list[str | None], action: Any, said: str
+) -> None:
+    question = Question("approval", "Go on? [y/N] ")
+    finished, shown = held(question, *typed)
+    assert (finished.answer, shown) == (Answer(action), f"Go on? [y/N] {said}")
+
+
 @pytest.mark.parametrize(("typed", "answer"), [(" y \n", Answer("accept", {"line": "y"})), (END, Answer("cancel"))])
 def test_a_line_is_taken_as_it_is_typed(typed: str | None, answer: Answer) -> None:
     assert held(Question("line", "Really? [y/N] "), typed) == (Finished(answer), "Really? [y/N] ")
@@ -196,13 +214,27 @@ def test_a_form_that_is_more_than_plain_fields_is_not_shown(schema: dict[str, An
     [
         ("https://shop.test/pay?id=1&x=%20#/step/2", "https://shop.test/pay?id=1&x=%20#/step/2"),
         ("https://shop.test/a'b$(c)#d e\"\x1b", "https://shop.test/a%27b%24%28c%29#d%20e%22%1B"),
-        ("http://localhost:8080/", "http://localhost:8080/"),
     ],
 )
 def test_the_whole_address_is_shown_and_opened_after_a_yes(url: str, opened: str) -> None:
     finished, shown = held(Question("url", "Pay here.", asker="shop", url=url), "yes")
     assert finished == Finished(Answer("accept"), address=opened)
     assert f":\n  {opened}\nOpen it in your browser? Type yes or no: " in shown
+
+
+NEAR = ["http://localhost:8080/", "https://127.0.0.1/", "https://[::1]/", "https://10.0.0.1/", "https://192.168.1.1/"]
+
+
+@pytest.mark.parametrize("url", NEAR)
+def test_a_server_cannot_have_a_page_of_this_machine_or_this_network_opened(url: str) -> None:
+    finished, shown = held(Question("url", "Pay here.", asker="shop", url=url))
+    assert (finished.answer, finished.address) == (Answer("cancel"), "")
+    assert shown.startswith('Server "shop" asks: The page that you are asked to open is at an address that may not be')
+
+
+@pytest.mark.parametrize("url", NEAR)
+def test_we_may_have_such_a_page_opened_ourselves(url: str) -> None:
+    assert held(Question("url", url=url), "yes")[0] == Finished(Answer("accept"), address=url)
 
 
 @pytest.mark.parametrize(("typed", "action"), [("no", "decline"), (END, "cancel")])
