@@ -8,7 +8,7 @@ from importlib import import_module
 from openclaw.commands.parse import Command
 from openclaw.commands.table import tree
 
-# Where each surface lists its commands, in the order in which help shows them.
+# Where each surface lists its commands.
 SURFACES = (
     "openclaw.cli.table",
     "openclaw.demo.table",

@@ -209,11 +209,20 @@ COMMANDS: tuple[Command, ...] = (
 )
 
 
+# What people type first comes first.
+ORDER = (
+    *("agent", "chat", "demo", "status", "doctor", "gateway", "sessions", "config", "tools", "mcp", "mcp-server"),
+    *("secrets", "audit", "completion"),
+)
+
+
 def tree(*more: Command) -> Command:
-    """The whole tree: `more` are the commands of surfaces, which stand first."""
+    """The whole tree: `more` are the commands of surfaces. Each stands where `ORDER` has it; one that is not in there comes last."""
+    place = {name: number for number, name in enumerate(ORDER)}
+    children = sorted((*more, *COMMANDS), key=lambda command: place.get(command.name, len(ORDER)))
     return Command(
         "openclaw",
         "A personal agent whose tools come from any MCP server.",
         details="Start with: openclaw demo",
-        children=(*more, *COMMANDS),
+        children=tuple(children),
     )

@@ -54,6 +54,12 @@ _PATH = re.compile(
     r"(?:\bin\s+)?(?<!\S)(?=\S*[/\\]|~|\.|\S*\w\.[A-Za-z]\w{0,9}[?!.,;:]*(?:\s|$))(?!\S*://)(?P<path>\S+)"
 )
 _PLACE = re.compile(r"\bin\s+(?:the\s+)?(?!here\b)(?P<path>[\w-]+)[?!.\s]*$", re.IGNORECASE)
+# "the docs folder"; words that tell no folder from another stand before that too.
+_FOLDER = re.compile(
+    r"(?<!\S)(?:in\s+)?(?:the\s+)?(?!(?:the|this|that|a|my|any|which|what|current|parent|whole|same)\b)"
+    r"(?P<path>[\w-]+)\s+(?:folder|directory)\b",
+    re.IGNORECASE,
+)
 _PUNCTUATION = "?!.,;: \t\n"
 # An MCP tool whose name says that it changes something is picked only for a text that says so too.
 _CHANGES = (
@@ -144,13 +150,13 @@ def _own_words(message: UserMessage) -> str:
 def _named(text: str, offered: Mapping[str, Tool]) -> tuple[str, _Written]:
     """The tool that the message names at its start, whether there is such a tool or not, and what follows; an empty name for none.
 
-    A plain word may be what the person says ("read the note"): it is a name when nothing but arguments follows.
+    A plain word may be what the person says ("read the note"): it is a name when nothing but arguments follows, or one word ("ls docs").
     """
     match = _NAMED.match(text)
     if match is None:
         return "", _Written(None, text)
     name, written = match[1], _read_written(text[match.end() :])
-    alone = not written.rest and (written.arguments is not None or name in offered)
+    alone = (name in offered and len(written.rest.split()) <= 1) or (written.arguments is not None and not written.rest)
     return (name if alone or "_" in name else ""), written
 
 
@@ -216,14 +222,21 @@ def _filled(tool: Tool, written: _Written, *, picked: bool) -> _Choice:
     if not arguments:
         quoted = next((next(filter(None, match.groups())) for match in _QUOTED.finditer(written.rest)), "")
         rest = _QUOTED.sub(" ", written.rest)
-        if "path" in properties and (match := _PATH.search(rest) or _PLACE.search(rest)):
+        if "path" in properties and (match := _path_in(rest)):
             arguments["path"] = match["path"].rstrip("?!,;:").removesuffix(".") or match["path"]
             rest = rest[: match.start()] + rest[match.end() :]
         text = quoted or (_beyond_the_act(rest, tool) if picked else rest.strip())
         left = [name for name in required if name not in arguments]
-        if len(left) == 1 and text:
+        if not left and not picked and text and "path" in properties:
+            # Behind a tool's name, as in "ls docs".
+            arguments.setdefault("path", text)
+        elif len(left) == 1 and text:
             arguments[left[0]] = _as_declared(text, properties.get(left[0]))
     return _Choice(tool, arguments, tuple(name for name in required if name not in arguments))
+
+
+def _path_in(text: str) -> re.Match[str] | None:
+    return _PATH.search(text) or _FOLDER.search(text) or _PLACE.search(text)
 
 
 def _beyond_the_act(text: str, tool: Tool) -> str:
