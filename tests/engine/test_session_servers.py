@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from openclaw.conversation import Conversation
 from openclaw.engine import Engine
 from openclaw.errors import UsageError
 from openclaw.log import short_hash
+from openclaw.mcp.old_files import MOST_UNUSED
 from openclaw.mcp.session_servers import SessionServers
 from parts.command_line import Home, parts_server
 from parts.processes import handle_of, is_alive, server_command, wait_until_gone
@@ -145,6 +147,27 @@ async def test_servers_given_anew_replace_those_of_before(tmp_path: Path) -> Non
         await app.engine.give_servers(ONE, "main", [given("lamp")])
         assert pids(await ready(app.engine)) == [first["lamp"]]
         wait_until_gone(gone)
+
+
+async def test_files_about_servers_that_nobody_has_any_more_are_bounded_and_the_oldest_go(tmp_path: Path) -> None:
+    home = Home(tmp_path, mcp={"servers": {"shop": parts_server()}})
+    async with opened(home) as app:
+        manager = await app.engine.manager()
+        manager.start("main")
+        await manager.settle("main", FOREVER)
+        await app.engine.give_servers(ONE, "main", [given("desk")])
+        await ready(app.engine)
+        pins = home.paths.data_dir / "mcp" / "pins"
+        own = set(pins.iterdir())
+        # Used before everybody else: what somebody has stays all the same.
+        for number, path in enumerate((*own, *(pins / f"{number:032x}.json" for number in range(MOST_UNUSED + 3)))):
+            path.touch()
+            os.utime(path, (number, number))
+        await app.engine.give_servers(OTHER, "main", [given("desk")])
+        left = set(pins.iterdir())
+
+    assert len(own) == 2
+    assert left == own | {pins / f"{number:032x}.json" for number in range(3, MOST_UNUSED + 3)}
 
 
 async def test_two_servers_of_one_name_are_refused(tmp_path: Path) -> None:

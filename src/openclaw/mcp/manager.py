@@ -20,11 +20,12 @@ from typing import Any, Self
 from openclaw.config.servers import EngineOptions, ServerSpec
 from openclaw.errors import UsageError
 from openclaw.event_hub import EventHub
-from openclaw.mcp.cache import Cache
+from openclaw.mcp.cache import Cache, identity
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.context import context_of, foreign_of
 from openclaw.mcp.events import EngineEvent, StateChanged, ToolsChanged
 from openclaw.mcp.limiter import Limiter
+from openclaw.mcp.old_files import remove_old_files
 from openclaw.mcp.pool import ServerPool
 from openclaw.mcp.readiness import Readiness, named_in
 from openclaw.mcp.reconcile import is_wanted, shared_spec
@@ -81,6 +82,7 @@ class Manager:
         events: EventHub | None = None,
     ) -> None:
         self.events = EventHub() if events is None else events
+        self._state = state
         self.stderr_log = StderrLog(state / "logs" if state else None)
         self._specs = _by_agent(specs)
         self._options = options or EngineOptions()
@@ -301,6 +303,9 @@ class Manager:
             if is_wanted(spec):
                 self._pool.shared[shared_spec(spec)].start()
         await self._end(ended)
+        if self._state is not None:
+            used = {identity(shared_spec(spec)) for spec in self._all_specs()}
+            await asyncio.to_thread(remove_old_files, self._state, used)
         return given
 
     async def remove_servers(self, session: str) -> None:
@@ -348,6 +353,11 @@ class Manager:
             server.close()
         self.readiness.changed()
         await self._pool.end(servers)
+        # Another one of the same program may have taken the place of one that ended.
+        still_here = {identity(spec) for spec in self._pool.shared}
+        for server in servers:
+            if identity(server.spec) not in still_here:
+                self.stderr_log.forget(server.spec)
 
     def _make_view(self, specs: Sequence[ServerSpec], reserved: Iterable[str]) -> View:
         servers = {spec.name: self._pool.shared[shared_spec(spec)] for spec in specs if is_wanted(spec)}

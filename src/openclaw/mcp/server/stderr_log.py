@@ -62,6 +62,11 @@ class StderrLog:
                 self._is_broken = True
                 _log.warning("What servers write to standard error is not kept in %s: %s", self._directory, error)
 
+    def forget(self, spec: ServerSpec) -> None:
+        """Nobody has the server any more: keep nothing of it in memory."""
+        self._first.pop(identity(spec), None)
+        self._lines.pop(identity(spec), None)
+
     def tail(self, spec: ServerSpec, count: int) -> list[str]:
         """The last `count` lines, oldest first."""
         return self._kept(identity(spec), count)[-count:]

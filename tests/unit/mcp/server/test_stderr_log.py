@@ -28,6 +28,15 @@ def test_the_last_lines_of_each_server_are_kept_apart(book: StderrLog) -> None:
     assert book.tail(ServerSpec("c", command="c"), 5) == []
 
 
+def test_a_forgotten_server_keeps_what_is_in_files_and_nothing_in_memory(book: StderrLog, tmp_path: Path) -> None:
+    book.add(SPEC, "before")
+    book.add(OTHER, "another")
+    book.forget(SPEC)
+    book.forget(SPEC)
+    kept = ["before"] if (tmp_path / "logs").exists() else []
+    assert (said(book, SPEC), said(book, OTHER)) == (kept, ["another"])
+
+
 def test_a_full_file_is_put_aside_whole_and_still_read_from(tmp_path: Path) -> None:
     book = StderrLog(tmp_path)
     filler = "x" * 10_000
