@@ -50,6 +50,7 @@ from openclaw.sessions.retention import Keep
 from openclaw.sessions.sqlite import SqliteStore
 from openclaw.sessions.store import Store
 from openclaw.tool import Invocation, Tool, ToolResult
+from openclaw.tools.invoke import Approve, Trace
 from openclaw.workplace import Workplace, workspace_of
 
 _log = logging.getLogger(__name__)
@@ -61,7 +62,7 @@ class App:
     """`async with App(config, paths=…) as app: await app.reply("hello")`.
 
     `workspace` is where agents work that have none configured. `through_gateway` adds the rules of `gateway.tools`. `plugins` are
-    built in beside `mcp-client`, by id.
+    built in beside `mcp-client`, by id. `approve` is asked about every call of a tool, and `trace` makes it (`tools/invoke.py`).
     """
 
     def __init__(
@@ -74,8 +75,12 @@ class App:
         through_gateway: bool = False,
         store: Store | None = None,
         plugins: Mapping[str, ToolPlugin] | None = None,
+        approve: Approve | None = None,
+        trace: Trace | None = None,
     ) -> None:
-        self.engine = Engine(config, paths=paths, env=env, through_gateway=through_gateway)
+        self.engine = Engine(
+            config, paths=paths, env=env, through_gateway=through_gateway, approve=approve, trace=trace
+        )
         self._workspace = workspace
         self._given_store = store
         self._built_in = {MCP_CLIENT: mcp_client(self.engine.manager), **(plugins or {})}

@@ -29,7 +29,7 @@ from openclaw.protocol.authorizer import Authorizer
 from openclaw.redact import SECRET_SCHEME
 from openclaw.security.audit import AuditLog
 from openclaw.security.policy import Decision, Named, Policy, PolicyLayer, layer_of
-from openclaw.tools.invoke import Invoke
+from openclaw.tools.invoke import Approve, Invoke, Trace
 from openclaw.tools.running import RunningCalls
 
 if TYPE_CHECKING:
@@ -44,10 +44,18 @@ NATIVE_NAMES = ("read", "write", "edit", "ls", "grep", "exec", "web_fetch")
 
 
 class Engine:
-    """`through_gateway` adds the rules of `gateway.tools` to every agent's policy."""
+    """`through_gateway` adds the rules of `gateway.tools` to every agent's policy. `approve` and `trace` are steps of every call
+    (`tools/invoke.py`); without them there is none."""
 
     def __init__(
-        self, config: Config, *, paths: Paths, env: Mapping[str, str] | None = None, through_gateway: bool = False
+        self,
+        config: Config,
+        *,
+        paths: Paths,
+        env: Mapping[str, str] | None = None,
+        through_gateway: bool = False,
+        approve: Approve | None = None,
+        trace: Trace | None = None,
     ) -> None:
         self.config = config
         self.paths = paths
@@ -55,6 +63,8 @@ class Engine:
         # Everything that happens, for whoever subscribes.
         self.events = EventHub()
         self._through_gateway = through_gateway
+        self._approve = approve
+        self._trace = trace
         # Calls of tools under way, whatever their kind: `invoke` enters them, and who takes tools away ends them.
         self.running = RunningCalls()
         self._manager: Manager | None = None
@@ -211,8 +221,14 @@ class Engine:
     @cached_property
     def invoke(self) -> Invoke:
         """How every call of a tool is made, whoever makes it."""
-        # Nobody approves or traces calls yet. Whoever does is handed in here, as `approve` and `trace`.
-        return Invoke(policy_decide=self.decide, audit=self.audit, clock=time.monotonic, running=self.running)
+        return Invoke(
+            policy_decide=self.decide,
+            audit=self.audit,
+            clock=time.monotonic,
+            running=self.running,
+            approve=self._approve,
+            trace=self._trace,
+        )
 
     def agent(self, agent_id: str = "") -> AgentSpec:
         """The agent of that id; the default one when it is empty. Worked out once for each config. Raises UsageError."""

@@ -83,7 +83,7 @@ async def _use_skill(chat: Chat, name: str, words: str) -> Outcome:
         )
     if command.tool:
         tool = mcp_manage(chat.context) if command.tool == MCP_MANAGE else command.tool
-        conversation = Conversation(chat.agent, chat.key, workspace=chat.context.cwd)
+        conversation = Conversation(chat.agent, chat.key, workspace=chat.context.cwd, asker=chat.console.asker)
         result = await chat.app.call(tool, command.arguments(words.strip()), conversation)
         if said := text_of(result.content):
             chat.console.line(clean_terminal(without_frames(said)))

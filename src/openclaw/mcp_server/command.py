@@ -131,7 +131,9 @@ async def run_order(context: "Context", parsed: "Parsed") -> int:
             agent=parsed.text("agent"),
             version=parsed.text("revision") or MODERN[0],
             listener=OrderListener(
-                tell=lambda text: say({"progress": text}), joined=lambda session: say({"session": session})
+                tell=lambda text: say({"progress": text}),
+                joined=lambda session: say({"session": session}),
+                asker=context.console.asker,
             ),
             # A gateway's servers are up, or on their way; a command waits for them.
             patience=app.engine.startup_grace if context.surface == "control" else None,

@@ -1,8 +1,9 @@
 """An order handed to a running gateway: it runs the command `openclaw order` there, with the order on its standard input.
 
-Owns our end of that conversation (`control/wire.py`) as a terminal nobody sits at: what the gateway asks goes to the `Asker` given in, and
-without one it is told that nobody is here. Until the gateway has been told to go, any trouble means that the order is carried out here
-instead; from then on the gateway has it, whatever happens: nothing is done twice. Leaving, by being cancelled, ends the command there.
+Owns our end of that conversation (`control/wire.py`) as a terminal nobody sits at: what the gateway asks goes to the `asker` of the order's
+listener, and the gateway is told what that one can show: nothing where nobody is. Until the gateway has been told to go, any trouble means
+that the order is carried out here instead; from then on the gateway has it, whatever happens: nothing is done twice. Leaving, by being
+cancelled, ends the command there.
 """
 
 import asyncio
@@ -18,14 +19,13 @@ from openclaw.config import plain_paths
 from openclaw.control import wire
 from openclaw.control.questions import OpenQuestion, answer_frame, read_question
 from openclaw.control.socket_client import connect, read_frame
-from openclaw.conversation import NO_ANSWER, Asker, Nobody, QuestionKind
+from openclaw.conversation import NO_ANSWER, Asker, QuestionKind
 from openclaw.mcp_server.order import Order, written
 from openclaw.mcp_server.public import clean
 from openclaw.mcp_server.server import OrderListener, failure
 from openclaw.version import __version__
 
 _WIDTH = b"80"
-_NOBODY = Nobody()
 _KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 
 _log = logging.getLogger(__name__)
@@ -41,11 +41,11 @@ class Sender(msgspec.Struct, frozen=True):
 
 
 async def forward(
-    order: Order, version: str, listener: OrderListener, *, gateway: Path, sender: Sender, asker: Asker = _NOBODY
+    order: Order, version: str, listener: OrderListener, *, gateway: Path, sender: Sender
 ) -> dict[str, Any] | None:
     """The result of the order; None when the gateway at that address does not take it.
 
-    `asker` is who ordered: the gateway sends the questions that it can show, and no others.
+    The gateway sends the questions that the listener's asker can show, and no others.
     """
     try:
         async with asyncio.timeout(wire.ANSWER_TIMEOUT):
@@ -53,10 +53,10 @@ async def forward(
     except (OSError, ValueError, TimeoutError):
         return None
     try:
-        if not await _is_taken(reader, writer, _request(sender, token, version, order.waited, asker)):
+        if not await _is_taken(reader, writer, _request(sender, token, version, order.waited, listener.asker)):
             return None
         try:
-            async with _Questions(asker, writer) as questions:
+            async with _Questions(listener.asker, writer) as questions:
                 return await _ForwardedOrder(reader, writer, order, listener, questions).result()
         except (OSError, EOFError, ValueError):
             return failure("The gateway ended while it carried out the order. `openclaw gateway status` says more.")

@@ -62,7 +62,15 @@ async def carry_out(
         listener.joined(short_hash(session_key(spec.id, key, namespace)))
         reply = await app.reply(
             order.message,
-            Conversation(spec.id, key, namespace, workspace, patience=patience, sink=_collector(events, listener.tell)),
+            Conversation(
+                spec.id,
+                key,
+                namespace,
+                workspace,
+                patience=patience,
+                sink=_collector(events, listener.tell),
+                asker=listener.asker,
+            ),
             attachments=attachments,
             waited=order.waited,
         )

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Raw
 
+from openclaw.conversation import Asker, Nobody
 from openclaw.errors import UsageError
 from openclaw.mcp_server.dialogue import Cancel, Dialogue, Placed, ResultAnswer, Unsupported, result
 from openclaw.mcp_server.messages import Batch, ErrorAnswer, Message, read
@@ -39,10 +40,11 @@ Reply = Callable[[bytes | None], None]
 
 class OrderListener(msgspec.Struct, frozen=True):
     """Who hears of an order while it runs: `tell` shows a sentence to the client, `joined` learns which conversation it is part of, by
-    the short hash that logs and audit records know it by."""
+    the short hash that logs and audit records know it by. `asker` is who ordered, as whoever carries the order out may ask them."""
 
     tell: Callable[[str], None]
     joined: Callable[[str], None]
+    asker: Asker = msgspec.field(default_factory=Nobody)
 
 
 # Carries out an order: the result of the tool call, as the MCP revision that is named knows it. Raises nothing but CancelledError: what

@@ -33,10 +33,9 @@ class Client:
 
 
 async def ordered(place: Path, *asker: Asker) -> dict[str, Any] | None:
-    told = OrderListener(lambda text: None, lambda session: None)
+    told = OrderListener(lambda text: None, lambda session: None, *asker)
     sender = Sender(dict(os.environ), Path("/"), "", "")
-    given = {"asker": asker[0]} if asker else {}
-    return await forward(Order("hello"), "2025-11-25", told, gateway=place, sender=sender, **given)
+    return await forward(Order("hello"), "2025-11-25", told, gateway=place, sender=sender)
 
 
 def printed(console: Console) -> int:

@@ -1,0 +1,76 @@
+"""Who approves and who traces the calls of an App: one stack for all ways in, and the person who ordered is the one who is asked."""
+
+from pathlib import Path
+from typing import Any
+
+from openclaw.app import App
+from openclaw.content import text_of
+from openclaw.conversation import Answer, Asker, Conversation, Nobody, Question, QuestionKind
+from openclaw.mcp_server.host import carry_out
+from openclaw.mcp_server.order import Order
+from openclaw.mcp_server.server import OrderListener
+from openclaw.tools.invoke import Call, CallEnd, Step
+from parts.command_line import Home
+
+
+class Person:
+    """Somebody who can be asked for approvals, and says the same to all of them."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.asked: list[str] = []
+        self._answer = answer
+
+    def can(self, kind: QuestionKind) -> bool:
+        return kind == "approval"
+
+    async def ask(self, question: Question) -> Answer:
+        self.asked.append(question.text)
+        return self._answer
+
+
+async def by_the_person(call: Call) -> str | None:
+    answer = await call.invocation.conversation.asker.ask(Question("approval", f"Call {call.tool.name}?"))
+    return None if answer.is_yes else "nobody said yes."
+
+
+def app_of(folder: Path, **given: Any) -> App:
+    (folder / "notes.txt").write_text("milk")
+    home = Home(folder, agents={"defaults": {"model": "builtin/offline"}})
+    return App(home.config(), paths=home.paths, env=home.environ, workspace=folder, **given)
+
+
+async def test_a_call_without_a_model_is_approved_and_traced_by_whom_the_app_was_given(tmp_path: Path) -> None:
+    traced: list[str] = []
+
+    async def trace(call: Call, step: Step) -> CallEnd:
+        end = await step(call)
+        traced.append(f"{call.tool.name} {end.outcome}")
+        return end
+
+    yes, no = Person(Answer("accept")), Person(Answer("decline"))
+    askers: tuple[Asker, ...] = (yes, no, Nobody())
+    async with app_of(tmp_path, approve=by_the_person, trace=trace) as app:
+        said = [
+            text_of((await app.call("read", {"path": "notes.txt"}, Conversation(asker=asker))).content)
+            for asker in askers
+        ]
+    refused = "read was not called: nobody said yes."
+    assert (said[0].split()[-1], said[1:]) == ("milk", [refused, refused])
+    assert (yes.asked, no.asked) == (["Call read?"], ["Call read?"])
+    assert traced == ["read ok", "read refused", "read refused"]
+
+
+async def test_the_calls_of_an_order_are_approved_by_who_ordered(tmp_path: Path) -> None:
+    client = Person(Answer("accept"))
+    listener = OrderListener(lambda text: None, lambda session: None, client)
+    async with app_of(tmp_path, approve=by_the_person) as app:
+        result = await carry_out(
+            app,
+            Order("read notes.txt"),
+            agent="",
+            version="2025-11-25",
+            listener=listener,
+            patience=None,
+            workspace=tmp_path,
+        )
+    assert (client.asked, result["isError"]) == (["Call read?"], False)
