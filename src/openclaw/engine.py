@@ -15,11 +15,21 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from openclaw.config.agents import AgentSpec, agent_ids
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.load import Config
 from openclaw.config.paths import Paths
-from openclaw.config.servers import ServerSpec, engine_options, secret_text, server_specs
+from openclaw.config.servers import (
+    ServerSpec,
+    engine_enabled,
+    engine_options,
+    map_secrets,
+    secret_text,
+    server_specs,
+)
+from openclaw.errors import UsageError
 from openclaw.event_hub import EventHub
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.manager import Manager
@@ -154,13 +164,23 @@ class Engine:
         if self._manager is not None:
             await self._manager.reconcile(self._specs(), engine_options(self.config))
 
-    async def give_servers(self, session: str, agent: str, specs: Sequence[ServerSpec]) -> None:
+    async def give_servers(
+        self, session: str, agent: str, specs: Sequence[ServerSpec], *, may_use_secrets: bool = False
+    ) -> None:
         """Let a session have servers besides the configured ones of its agent, in place of those it was given before.
 
         `session` is its whole key. Only its turns and calls see them, under the agent's policy; a changed config leaves them alone. They
-        run until `remove_servers`, or until we close. Their credentials are taken as they stand: who gives them decides whose they may
-        be. Raises UsageError when two have one name, or there is no such agent.
+        run until `remove_servers`, or until we close; none is started while the plugin `mcp-client` is switched off. References to secrets
+        (`secret://`) are refused unless whoever gives the servers `may_use_secrets` of this machine. Raises UsageError for those, when two
+        have one name, or when there is no such agent.
         """
+        if not may_use_secrets and (name := next((spec.name for spec in specs if _names_secret(spec)), None)):
+            raise UsageError(
+                f"MCP server '{name}' of the session names a secret of this machine.",
+                hint="Give it the value itself, or say that who gives it may use secrets.",
+            )
+        if not engine_enabled(self.config):
+            specs = [structs.replace(spec, enabled=False) for spec in specs]
         await (await self.manager()).give_servers(session, self.agent(agent).id, specs)
 
     async def remove_servers(self, session: str) -> None:
@@ -259,3 +279,14 @@ class Engine:
     def startup_grace(self) -> float:
         """How long a turn waits for servers that were never seen before."""
         return engine_options(self.config).startup_grace
+
+
+def _names_secret(spec: ServerSpec) -> bool:
+    texts: list[str] = []
+
+    def note(text: str) -> str:
+        texts.append(text)
+        return text
+
+    map_secrets(spec, note)
+    return any(SECRET_SCHEME in text for text in texts)

@@ -234,3 +234,22 @@ async def test_where_servers_are_switched_off_a_session_has_none_either(tmp_path
         await app.engine.give_servers(ONE, "main", [given("desk")])
         await ready(app.engine)
         assert await names(app, ONE) == []
+
+
+async def test_no_server_of_a_session_is_started_while_the_plugin_for_servers_is_off(tmp_path: Path) -> None:
+    async with opened(Home(tmp_path, plugins={"entries": {"mcp-client": {"enabled": False}}})) as app:
+        await app.engine.give_servers(ONE, "main", [given("desk")])
+        servers = await ready(app.engine)
+        assert [(status.name, status.state, status.pid) for status in servers.status()] == [("desk", "disabled", None)]
+
+
+async def test_a_server_of_a_session_uses_secrets_of_this_machine_only_when_its_giver_may(tmp_path: Path) -> None:
+    spec = given("desk", env=(("TOKEN", "secret://env/DESK_TOKEN"),))
+    home = Home(tmp_path)
+    home.environ["DESK_TOKEN"] = "a value"
+    async with opened(home) as app:
+        with pytest.raises(UsageError, match="MCP server 'desk' of the session names a secret of this machine"):
+            await app.engine.give_servers(ONE, "main", [spec])
+        assert app.engine.session_servers(ONE) is None
+        await app.engine.give_servers(ONE, "main", [spec], may_use_secrets=True)
+        assert [status.state for status in (await ready(app.engine)).status()] == ["ready"]
