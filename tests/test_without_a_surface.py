@@ -34,19 +34,37 @@ print(*(command.name for command in sys.modules["openclaw.program"].ROOT.childre
 """
 
 
-def commands_without(folder: Path, *surfaces: str) -> set[str]:
-    """The commands of a package that lacks these surfaces, and of which all else leads to ours, its bytecode too."""
+def package_without(folder: Path, *surfaces: str) -> Path:
+    """A package that lacks these surfaces, and of which all else leads to ours, its bytecode too."""
     (folder / "openclaw").mkdir()
     for part in SOURCE.iterdir():
         if part.name not in surfaces:
             (folder / "openclaw" / part.name).symlink_to(part)
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORT_ALL, str(folder)],
-        env={"PYTHONPATH": str(folder), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"},
+    return folder
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The interpreter with these arguments and the package in this folder."""
+    return subprocess.run(
+        [sys.executable, *words],
+        env={
+            "PYTHONPATH": str(folder),
+            "PATH": os.environ["PATH"],
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "OPENCLAW_HOME": str(folder),
+            "XDG_RUNTIME_DIR": str(folder),
+        },
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=HANG_GUARD,
+        check=False,
     )
+
+
+def commands_without(folder: Path, *surfaces: str) -> set[str]:
+    done = run(package_without(folder, *surfaces), "-c", IMPORT_ALL, str(folder))
     assert done.returncode == 0, done.stderr
     return set(done.stdout.split())
 
@@ -59,3 +77,25 @@ def test_without_one_surface_everything_else_imports(tmp_path: Path, surface: st
 def test_without_any_surface_the_commands_that_belong_to_none_are_left(tmp_path: Path) -> None:
     left = commands_without(tmp_path, *SURFACES)
     assert left == {"agent", "audit", "completion", "config", "doctor", "mcp", "secrets", "sessions", "status", "tools"}
+
+
+@pytest.mark.parametrize("surface", sorted(SURFACES.keys() - {"cli"}))
+def test_without_one_surface_the_program_still_runs(tmp_path: Path, surface: str) -> None:
+    package = package_without(tmp_path, surface)
+    helped = run(package, "-m", "openclaw", "--help")
+    assert (helped.returncode, helped.stderr) == (0, "")
+    assert "Usage: openclaw" in helped.stdout
+    for command in SURFACES[surface]:
+        gone = run(package, "-m", "openclaw", command)
+        assert (gone.returncode, gone.stdout) == (2, "")
+        assert gone.stderr.startswith(f"error: openclaw: there is no command '{command}'.")
+
+
+def test_without_the_command_line_the_program_says_so_and_still_serves_orders(tmp_path: Path) -> None:
+    package = package_without(tmp_path, "cli")
+    helped = run(package, "-m", "openclaw", "--help")
+    said = "error: This installation has no command line: the package openclaw.cli is missing.\n"
+    assert (helped.returncode, helped.stdout, helped.stderr) == (1, "", said)
+    # Standard input is at its end, so there is nothing more to serve.
+    serving = run(package, "-m", "openclaw", "mcp-server")
+    assert (serving.returncode, serving.stdout) == (0, "")

@@ -42,17 +42,32 @@ def main() -> int:
         if code is not None:
             return code
     gc.set_threshold(*GARBAGE_AFTER)
-    if words[:1] == ["mcp-server"]:
-        from openclaw.mcp_server.command import main as serve_order
+    try:
+        if words[:1] == ["mcp-server"]:
+            code = _serve_orders(words[1:])
+        if code is None:
+            from openclaw.cli.local import run
+            from openclaw.program import ROOT
 
-        code = serve_order(words[1:])
-    if code is None:
-        from openclaw.cli.local import run
-        from openclaw.program import ROOT
-
-        code = run(words, ROOT)
+            code = run(words, ROOT)
+    except ModuleNotFoundError as error:
+        if error.name != "openclaw.cli":
+            raise
+        os.write(2, b"error: This installation has no command line: the package openclaw.cli is missing.\n")
+        code = 1
     _leave(code)
     return code
+
+
+def _serve_orders(words: list[str]) -> int | None:
+    """None where the command line has to say what is wrong: with the words, or that there is no such command without its surface."""
+    try:
+        from openclaw.mcp_server.command import main as serve_orders
+    except ModuleNotFoundError as error:
+        if error.name != "openclaw.mcp_server":
+            raise
+        return None
+    return serve_orders(words)
 
 
 def _leave(code: int) -> None:
