@@ -15,6 +15,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from openclaw.cli.keyboard import Keyboard
 from openclaw.cli.terminal_asker import TerminalAsker
 from openclaw.commands.console import USUAL_WIDTH, Console, never
 from openclaw.commands.dispatch import Context, dispatch
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from openclaw.app import App
     from openclaw.engine import Engine
 
-# A terminal gives a line at a time, and none is longer.
-_LINE = 4096
 # What a command leaves running gets this long to clean up.
 _LAST_SECONDS = 2.0
 
@@ -151,7 +150,7 @@ def _loaded(paths: Paths, env: Mapping[str, str], shared: Mapping[str, object]) 
 
 def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
     """The terminal (or pipe) this process was started on."""
-    browse = partial(_browse, env)
+    browse, keyboard = partial(_browse, env), Keyboard()
     return Console(
         out=_writer(sys.stdout),
         err=_writer(sys.stderr),
@@ -159,11 +158,11 @@ def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
         screen=sys.stdout.isatty(),
         colour=sys.stdout.isatty() and not no_color and not env.get("NO_COLOR") and env.get("TERM") != "dumb",
         interactive=sys.stderr.isatty(),
-        asker=TerminalAsker(browse, width() or USUAL_WIDTH),
+        asker=TerminalAsker(browse, keyboard, width() or USUAL_WIDTH),
         read=_read,
         browse=browse,
         interruptible=partial(during, "SIGINT"),
-        enter=_enter if _has_keys() else never,
+        enter=keyboard.enter if _has_keys() else never,
     )
 
 
@@ -203,22 +202,3 @@ def _has_keys() -> bool:
     except OSError:
         # A terminal, but not the one that this process is controlled from.
         return False
-
-
-async def _enter() -> None:
-    """Without a thread, which nobody could call back from waiting."""
-    loop, typed, keyboard = asyncio.get_running_loop(), asyncio.Event(), sys.stdin.fileno()
-    loop.add_reader(keyboard, typed.set)
-    try:
-        line = True
-        while line:
-            await typed.wait()
-            typed.clear()
-            # A line without its end (Ctrl-D sends one) is not Enter. Where nothing is to be read nobody will ever press it.
-            try:
-                read = os.read(keyboard, _LINE)
-            except OSError:
-                return
-            line = bool(read) and not read.endswith(b"\n")
-    finally:
-        loop.remove_reader(keyboard)

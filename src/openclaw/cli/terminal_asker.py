@@ -6,14 +6,13 @@ question.
 """
 
 import asyncio
-import os
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from openclaw.cli.keyboard import Keyboard
 from openclaw.commands.console import Browse
 from openclaw.control import wire
-from openclaw.control.event_loop import when_typed
 from openclaw.conversation import NO_ANSWER, Answer, Question, QuestionKind
 
 if TYPE_CHECKING:
@@ -25,8 +24,9 @@ _KINDS = frozenset(wire.TERMINAL_KINDS.decode().split())
 class TerminalAsker:
     """`browse` opens an address on this screen; `width` is that of the terminal, in columns."""
 
-    def __init__(self, browse: Browse, width: int) -> None:
+    def __init__(self, browse: Browse, keyboard: Keyboard, width: int) -> None:
         self._browse = browse
+        self._keyboard = keyboard
         self._width = width
         self._shown = asyncio.Lock()
         self._open = 0
@@ -75,7 +75,7 @@ class TerminalAsker:
             shown = next(steps)
             while True:
                 _show(shown)
-                shown = steps.send(await _line())
+                shown = steps.send(await self._keyboard.line())
         except StopIteration as ended:
             finished: Finished = ended.value
             return finished
@@ -84,24 +84,3 @@ class TerminalAsker:
 def _show(text: str) -> None:
     sys.stderr.write(text)
     sys.stderr.flush()
-
-
-async def _line() -> str | None:
-    """The next line that is typed; None at the end of input. Without a thread, which nobody could call back from waiting."""
-    from openclaw.control.terminal_questions import LINE
-
-    if os.name != "posix":
-        return await asyncio.to_thread(sys.stdin.readline) or None
-    typed, keyboard, line = asyncio.Event(), sys.stdin.fileno(), b""
-    with when_typed(keyboard, typed.set):
-        while not line.endswith(b"\n"):
-            await typed.wait()
-            typed.clear()
-            try:
-                read = os.read(keyboard, LINE)
-            except BlockingIOError:
-                continue
-            if not read:
-                return None
-            line += read
-    return line.decode("utf-8", "replace")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from openclaw.control import wire
 from openclaw.control.question_dialogue import WITHDRAWN, Dialogue, Finished, dialogue
 from openclaw.control.questions import MOST_OPEN, OpenQuestion, answer_frame, read_question
 from openclaw.conversation import NO_ANSWER, Question
@@ -19,8 +20,6 @@ from openclaw.conversation import NO_ANSWER, Question
 if TYPE_CHECKING:
     from _socket import socket
 
-# A terminal gives a line at a time, and none is longer.
-LINE = 4096
 NO_BROWSER = "No browser could be opened here. Open the address in one of your own.\n"
 
 
@@ -79,7 +78,7 @@ class TerminalQuestions:
             while self.is_open:
                 ready = select.select([0, connection.fileno(), woken], [], [])[0]
                 if woken in ready:
-                    os.read(woken, LINE)
+                    os.read(woken, wire.LINE_BYTES)
                 elif connection.fileno() in ready:
                     return
                 else:
@@ -154,11 +153,11 @@ def forget_what_was_typed(question: Question) -> None:
 
 def _read() -> bytes:
     try:
-        return os.read(0, LINE)
+        return os.read(0, wire.LINE_BYTES)
     except BlockingIOError:
         # Somebody else made it so; there is nothing to be read after all.
         select.select([0], [], [])
-        return os.read(0, LINE)
+        return os.read(0, wire.LINE_BYTES)
     except OSError:
         # The terminal is gone.
         return b""

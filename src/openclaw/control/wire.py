@@ -39,6 +39,8 @@ HEAD_BYTES = 5
 MOST_BYTES = 64 * 1024 * 1024
 # What makes one frame of a long output: large enough to cost nothing, small enough to pass through as it comes.
 PIECE_BYTES = 64 * 1024
+# A terminal gives a line at a time, and none is longer.
+LINE_BYTES = 4096
 # Seconds. A healthy gateway takes a request within milliseconds; one that does not is left alone.
 ANSWER_TIMEOUT = 5.0
 # The exit code of a command that was interrupted, as shells show it.

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import pytest
 
+from openclaw.cli.keyboard import Keyboard
 from openclaw.cli.terminal_asker import TerminalAsker
 from openclaw.conversation import Question
 
@@ -23,7 +24,7 @@ async def test_a_cancelled_question_stays_cancelled_when_the_terminal_is_gone(mo
         stderr = os.fdopen(screen, "w")
         monkeypatch.setattr(sys, "stdin", stdin)
         monkeypatch.setattr(sys, "stderr", stderr)
-        asked = asyncio.create_task(TerminalAsker(never, 80).ask(Question("approval", "Forget all notes?")))
+        asked = asyncio.create_task(TerminalAsker(never, Keyboard(), 80).ask(Question("approval", "Forget all notes?")))
         shown = b""
         while b"yes or no" not in shown:
             shown += await asyncio.to_thread(os.read, eyes, 4096)
