@@ -196,7 +196,7 @@ def run_events() -> str:
 
 
 def engine_events() -> str:
-    return _events(get_args(server_events.EngineEvent))
+    return _events(get_args(server_events.ServerEvent))
 
 
 def _events(kinds: Sequence[type]) -> str:

@@ -54,7 +54,7 @@ def document(*sections: Iterable[Requirement]) -> tuple[Requirement, ...]:
 SEED_000 = document(
     section(
         "000 §2 Plugin, skill and slash command",
-        built("000-2-plugin", "The MCP client engine is a plugin with tools, state and hooks into the host's life."),
+        built("000-2-plugin", "The MCP client is a plugin with tools, state and hooks into the host's life."),
         built("000-2-skill", "A skill tells the agent how and when to use MCP tools."),
         built("000-2-command", "A person manages servers by /mcp, delivered through the skill's command dispatch."),
     ),

@@ -1,4 +1,4 @@
-"""Use the MCP engine in a program of your own: start servers, list their tools, call one, watch what happens."""
+"""Use the MCP client in a program of your own: start servers, list their tools, call one, watch what happens."""
 
 import asyncio
 import sys

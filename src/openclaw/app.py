@@ -320,7 +320,7 @@ class App:
         return workspace_of(spec, given or self._workspace, self.paths)
 
     async def plugins(self) -> Plugins:
-        """Every plugin that is switched on, loaded once. The MCP engine is one of them, the last in the order of tools, and there at once.
+        """Every plugin that is switched on, loaded once. The MCP client is one of them, the last in the order of tools, and there at once.
 
         The others may still be on their way (`Plugins.loaded`).
         """

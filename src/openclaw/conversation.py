@@ -18,7 +18,7 @@ QuestionKind = Literal["line", "approval", "form", "url", "sign-in"]
 class Question(msgspec.Struct, frozen=True):
     """Something to ask a person. `asker` is the server that asks, empty when it is us; `call` the id of the call it belongs to.
 
-    `text` of a server is a stranger's: it is shown as its words. `options` are the ways to say yes to an approval ("once", "always"); there
+    `text` of a server is not ours: it is shown as its words. `options` are the ways to say yes to an approval ("once", "always"); there
     is always a no beside them, and without any it is a plain yes or no: one of ours that ends in a blank, such as `Go on? [y/N] `, is
     shown with its answer behind it, and Enter alone is a no to it. `schema` is the JSON Schema of a form. `server` is the one to sign
     in to; `since` the moment (monotonic) at which a sign-in was missing.

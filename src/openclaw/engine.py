@@ -24,10 +24,10 @@ from openclaw.config.paths import Paths
 from openclaw.config.servers import (
     ServerSpec,
     engine_enabled,
-    engine_options,
     map_secrets,
     secret_text,
     server_specs,
+    servers_options,
 )
 from openclaw.errors import UsageError
 from openclaw.event_hub import EventHub
@@ -104,7 +104,7 @@ class Engine:
     def _made_manager(self) -> Manager:
         return Manager(
             self._specs(),
-            options=engine_options(self.config),
+            options=servers_options(self.config),
             dependencies=Dependencies(
                 lets_fetch=not self._through_gateway,
                 resolve=self.resolve,
@@ -162,7 +162,7 @@ class Engine:
     async def _follow(self) -> None:
         self.running.revoke(lambda agent, tool: not self.decide(tool, agent).allowed)
         if self._manager is not None:
-            await self._manager.reconcile(self._specs(), engine_options(self.config))
+            await self._manager.reconcile(self._specs(), servers_options(self.config))
 
     async def give_servers(
         self, session: str, agent: str, specs: Sequence[ServerSpec], *, may_use_secrets: bool = False
@@ -278,7 +278,7 @@ class Engine:
     @property
     def startup_grace(self) -> float:
         """How long a turn waits for servers that were never seen before."""
-        return engine_options(self.config).startup_grace
+        return servers_options(self.config).startup_grace
 
 
 def _names_secret(spec: ServerSpec) -> bool:

@@ -186,7 +186,7 @@ def _compiled(data: bytes) -> "jsonschema_rs.Validator":
 def _build(
     text: str, patterns: "jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions"
 ) -> "jsonschema_rs.Validator":
-    # `format` stays an annotation, as 2020-12 has it, and its checkers are not for strangers' input.
+    # `format` stays an annotation, as 2020-12 has it, and its checkers are not for input from outside.
     options: dict[str, Any] = {
         "retriever": _never_fetch,
         "pattern_options": patterns,

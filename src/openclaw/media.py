@@ -1,7 +1,7 @@
 """The media root: where attachments and what models cannot take in directly are kept.
 
 Owns saving (each file alone in a fresh private directory, under a harmless name), recognising by content, reading Base64 within
-limits, and tidying up. A file name, a MIME type and the bytes come from strangers: nothing is opened, unpacked or run, and nothing outside
+limits, and tidying up. A file name, a MIME type and the bytes come from outside: nothing is opened, unpacked or run, and nothing outside
 the root is ever named. Which surface allows how many items is the surface's business; the numbers are here.
 """
 

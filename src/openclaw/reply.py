@@ -35,7 +35,7 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class ReplyEnded(msgspec.Struct, frozen=True):
-    """An agent's run is over, well or not."""
+    """A run that gave a reply is over, well or not. Of one that was cancelled, or raised, nothing is told."""
 
     agent: str
     reply: Reply

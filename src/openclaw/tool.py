@@ -125,7 +125,7 @@ def find_absence(absences: Iterable[Absence], name: str, *, any_case: bool = Fal
 
 
 class ToolSource(Protocol):
-    """A part that offers tools to agents: native tools, a plugin, the MCP engine. None of these raise."""
+    """A part that offers tools to agents: native tools, a plugin, the MCP client. None of these raise."""
 
     def tools(self, agent: str) -> Sequence[Tool]: ...
 

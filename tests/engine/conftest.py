@@ -1,4 +1,4 @@
-"""Fixtures for tests of the MCP engine against real servers."""
+"""Fixtures for tests of the MCP client against real servers."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

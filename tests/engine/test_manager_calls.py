@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.config.servers import ServersOptions, ServerSpec
 from openclaw.content import File, Framed, Text
 from openclaw.conversation import Conversation
 from openclaw.mcp.manager import Manager
@@ -253,7 +253,7 @@ async def test_an_isolated_server_gives_every_conversation_its_own_connection(tm
 
 
 async def test_the_connection_of_an_idle_conversation_is_closed(tmp_path: Path) -> None:
-    options = EngineOptions(session_idle_ttl=0.1)
+    options = ServersOptions(session_idle_ttl=0.1)
     async with (
         Site("stdio", tmp_path) as site,
         Manager([site.spec(isolation="session")], options=options) as manager,
@@ -265,7 +265,7 @@ async def test_the_connection_of_an_idle_conversation_is_closed(tmp_path: Path) 
 
 async def test_a_new_conversation_takes_the_place_of_the_one_idle_longest(tmp_path: Path) -> None:
     # One for all, and one each for two conversations.
-    options = EngineOptions(max_concurrent_servers=3)
+    options = ServersOptions(max_concurrent_servers=3)
     async with (
         Site("stdio", tmp_path) as site,
         Manager([site.spec(isolation="session")], options=options) as manager,
@@ -283,7 +283,7 @@ async def test_a_new_conversation_takes_the_place_of_the_one_idle_longest(tmp_pa
 
 
 async def test_a_conversation_in_the_middle_of_a_call_keeps_its_place(tmp_path: Path) -> None:
-    options = EngineOptions(max_concurrent_servers=1)
+    options = ServersOptions(max_concurrent_servers=1)
     async with (
         Site("stdio", tmp_path) as site,
         Manager([site.spec(isolation="session")], options=options) as manager,

@@ -12,7 +12,7 @@ from aiohttp import web
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import DeadlineError, RpcError, UsageError
 from openclaw.event_hub import Event
-from openclaw.mcp.events import DefinitionsChanged, EngineEvent, StateChanged, ToolsChanged
+from openclaw.mcp.events import DefinitionsChanged, ServerEvent, StateChanged, ToolsChanged
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.tools.pins import Upgrade, digest_of
 from openclaw.mcp.tools.registry import STEP
@@ -24,7 +24,7 @@ from parts.http_server import HttpServer, Message
 from parts.planned_server import MODERN, tool
 from parts.sites import Site
 
-E = TypeVar("E", bound=EngineEvent)
+E = TypeVar("E", bound=ServerEvent)
 
 
 def names(manager: Manager, agent: str = "") -> list[str]:

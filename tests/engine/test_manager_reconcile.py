@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from openclaw.config.servers import AuthSpec, EngineOptions, ServerSpec
+from openclaw.config.servers import AuthSpec, ServersOptions, ServerSpec
 from openclaw.content import ToolCall, text_of
 from openclaw.conversation import Conversation
 from openclaw.errors import SecretError, UsageError
@@ -179,7 +179,7 @@ async def test_agents_with_equal_servers_share_one_process_and_see_their_own_nam
 @pytest.mark.requirement("000-12.2-limit")
 async def test_a_server_past_the_limit_waits_until_one_is_stopped(tmp_path: Path) -> None:
     one, two = Site("stdio", tmp_path, "one"), Site("stdio", tmp_path, "two")
-    options = EngineOptions(max_concurrent_servers=1)
+    options = ServersOptions(max_concurrent_servers=1)
     async with Manager([one.spec(), two.spec()], options=options, patience=0) as manager:
         await until(manager, lambda: manager.status()[0].state == "ready")
         waiting = manager.status()[1]
@@ -218,7 +218,7 @@ async def test_a_replaced_server_begins_when_the_old_one_has_ended_and_never_wai
 ) -> None:
     sites = [Site("stdio", tmp_path, name) for name in ("one", "two")]
     one, two = (site.spec() for site in sites)
-    options = EngineOptions(max_concurrent_servers=2)
+    options = ServersOptions(max_concurrent_servers=2)
     async with Manager([one, two], options=options) as manager:
         before = [status.pid for status in manager.status()]
         assert before[1] is not None
@@ -244,7 +244,7 @@ async def test_a_replaced_server_begins_when_the_old_one_has_ended_and_never_wai
 async def test_a_server_replaced_twice_in_a_row_runs_as_configured_last(tmp_path: Path) -> None:
     async with Site("stdio", tmp_path) as site:
         specs = [site.spec(env=(("MODE", str(number)),)) for number in range(3)]
-        async with Manager([specs[0]], options=EngineOptions(max_concurrent_servers=1)) as manager:
+        async with Manager([specs[0]], options=ServersOptions(max_concurrent_servers=1)) as manager:
             await asyncio.gather(*(manager.reconcile([spec]) for spec in specs[1:]))
             assert words(await manager.call("shop__echo", {"text": "last"})) == "last"
             assert manager.server("shop").spec == shared_spec(specs[2])

@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 from msgspec.structs import replace
 
-from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.config.servers import ServersOptions, ServerSpec
 from openclaw.mcp.cache import Cache, Remembered
 from openclaw.mcp.events import Awaited, LeftOut
 from openclaw.mcp.manager import Manager
@@ -161,7 +161,7 @@ async def test_who_asks_how_servers_are_doing_tries_a_late_one_anew(tmp_path: Pa
 async def test_the_time_of_a_server_counts_from_its_start_and_not_from_queueing() -> None:
     """The second has less time to come up than the first takes to fail."""
     specs = [replace(HANGING, connect_timeout=3.0), program("second", connect_timeout=2.5)]
-    options = EngineOptions(max_concurrent_servers=1)
+    options = ServersOptions(max_concurrent_servers=1)
     async with Manager(specs, options=options) as manager:
         assert {entry.spec.name for entry in manager.entries()} == {"second"}
 
@@ -186,7 +186,7 @@ async def test_who_waits_for_a_server_that_is_taken_out_waits_no_longer() -> Non
 
 async def test_servers_past_the_limit_take_turns_to_be_listed_and_to_be_called() -> None:
     specs = [program(f"s{number}") for number in range(5)]
-    async with Manager(specs, options=EngineOptions(max_concurrent_servers=2)) as manager:
+    async with Manager(specs, options=ServersOptions(max_concurrent_servers=2)) as manager:
         assert {entry.spec.name for entry in manager.entries()} == {spec.name for spec in specs}
         shown = sorted(status.shown.partition(" (PID")[0] for status in manager.status())
         assert shown == ["Running"] * 2 + ["stopped (limit: maxConcurrentServers is 2)"] * 3
@@ -198,7 +198,7 @@ async def test_servers_past_the_limit_take_turns_to_be_listed_and_to_be_called()
 
 async def test_a_call_past_the_limit_is_refused_while_all_who_run_are_busy(tmp_path: Path) -> None:
     one, two = Site("stdio", tmp_path, "one"), Site("stdio", tmp_path, "two")
-    async with Manager([one.spec(), two.spec()], options=EngineOptions(max_concurrent_servers=1)) as manager:
+    async with Manager([one.spec(), two.spec()], options=ServersOptions(max_concurrent_servers=1)) as manager:
         busy = asyncio.create_task(manager.call("one__stall", {"key": "a"}))
         await one.logged("stall a")
         refused = await manager.call("two__echo", {"text": "x"})
@@ -211,7 +211,7 @@ async def test_a_call_past_the_limit_is_refused_while_all_who_run_are_busy(tmp_p
 
 
 async def test_the_tools_of_a_server_that_gave_way_stay_listed(tmp_path: Path) -> None:
-    state, options = tmp_path / "state", EngineOptions(max_concurrent_servers=1)
+    state, options = tmp_path / "state", ServersOptions(max_concurrent_servers=1)
     specs = [program("one"), program("two")]
     for _ in range(2):
         async with Manager(specs, options=options, state=state) as manager:
@@ -220,7 +220,7 @@ async def test_the_tools_of_a_server_that_gave_way_stay_listed(tmp_path: Path) -
 
 async def test_a_server_that_a_text_names_gets_its_place_before_the_others(tmp_path: Path) -> None:
     one, two = Site("stdio", tmp_path, "one"), Site("stdio", tmp_path, "two")
-    options, state = EngineOptions(max_concurrent_servers=1), tmp_path / "state"
+    options, state = ServersOptions(max_concurrent_servers=1), tmp_path / "state"
     async with Manager([one.spec(), two.spec()], options=options, state=state):
         pass
     async with Manager([one.spec(), two.spec()], options=options, state=state, eager=False) as manager:
@@ -232,5 +232,5 @@ async def test_a_server_that_a_text_names_gets_its_place_before_the_others(tmp_p
 @pytest.mark.parametrize("limit", [1, 2])
 async def test_a_late_server_keeps_no_place_from_one_that_is_healthy(limit: int) -> None:
     hanging = [replace(HANGING, name=f"h{number}", connect_timeout=0.5) for number in range(limit)]
-    async with Manager([*hanging, program("shop")], options=EngineOptions(max_concurrent_servers=limit)) as manager:
+    async with Manager([*hanging, program("shop")], options=ServersOptions(max_concurrent_servers=limit)) as manager:
         assert [entry.spec.name for entry in manager.entries("")][:1] == ["shop"]

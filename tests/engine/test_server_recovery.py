@@ -605,7 +605,7 @@ async def test_a_server_without_an_answer_to_tools_list_does_not_hold_up_closing
 @pytest.mark.requirement("001-FR-7-stderr")
 async def test_stderr_is_logged_and_kept_for_later(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
-    spec = stdio("chatty", "--chatter", "3")
+    spec = stdio("chatty", "--stderr-lines", "3")
     async with Manager([spec], state=tmp_path):
         pass
     async with Manager([], state=tmp_path) as later:

@@ -173,24 +173,24 @@ async def test_files_about_servers_that_nobody_has_any_more_are_bounded_and_the_
 async def test_two_servers_of_one_name_are_refused(tmp_path: Path) -> None:
     async with opened(Home(tmp_path)) as app:
         with pytest.raises(UsageError, match="Two servers of the session are named 'desk'"):
-            await app.engine.give_servers(ONE, "main", [given("desk"), given("desk", "--chatter", "1")])
+            await app.engine.give_servers(ONE, "main", [given("desk"), given("desk", "--stderr-lines", "1")])
         assert app.engine.session_servers(ONE) is None
 
 
 async def test_a_name_that_a_configured_server_has_gets_a_suffix_also_when_that_comes_later(tmp_path: Path) -> None:
     home = Home(tmp_path, mcp={"servers": {"desk": parts_server()}})
     async with opened(home) as app:
-        await app.engine.give_servers(ONE, "main", [given("Desk", "--chatter", "1"), given("lamp")])
+        await app.engine.give_servers(ONE, "main", [given("Desk", "--stderr-lines", "1"), given("lamp")])
         servers = await ready(app.engine)
         manager = await app.engine.manager()
         manager.start("main")
         await manager.settle("main", FOREVER)
         assert await names(app, ONE) == ["desk__echo", "Desk-2__echo", "lamp__echo"]
         assert await names(app, OTHER) == ["desk__echo"]
-        assert "--chatter" not in await called(app, "desk__environment")
-        assert "--chatter" in await called(app, "Desk-2__environment")
+        assert "--stderr-lines" not in await called(app, "desk__environment")
+        assert "--stderr-lines" in await called(app, "Desk-2__environment")
         before = pids(servers)
-        home.write(mcp={"servers": {"lamp": parts_server("--chatter", "2")}})
+        home.write(mcp={"servers": {"lamp": parts_server("--stderr-lines", "2")}})
         await app.reload(home.config())
         manager.start("main")
         await manager.settle("main", FOREVER)

@@ -295,7 +295,7 @@ async def test_a_flood_of_standard_error_is_cut_and_counted() -> None:
 @pytest.mark.requirement("001-FR-7-stderr")
 async def test_standard_error_is_logged_as_a_warning_unless_somebody_takes_it(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "openclaw")
-    async with served("--chatter", "2") as connection:
+    async with served("--stderr-lines", "2") as connection:
         await call(connection, "echo", text="x")
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
         ("WARNING", "stderr: line 0"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.config.servers import EngineOptions
+from openclaw.config.servers import ServersOptions
 from openclaw.mcp.manager import Manager
 from parts.processes import handle_of, wait_until_gone
 from parts.sites import Site
@@ -28,7 +28,7 @@ def kill_all(manager: Manager) -> None:
 
 
 async def test_a_hundred_servers_killed_while_idle_answer_the_next_call(sites: list[Site]) -> None:
-    options = EngineOptions(max_concurrent_servers=COUNT)
+    options = ServersOptions(max_concurrent_servers=COUNT)
     async with Manager([site.spec() for site in sites], options=options) as manager:
         kill_all(manager)
         results = await asyncio.gather(*(manager.call(f"s{n}__count", {"key": "k"}) for n in range(COUNT)))
@@ -39,7 +39,7 @@ async def test_a_hundred_servers_killed_while_idle_answer_the_next_call(sites: l
 
 
 async def test_a_hundred_servers_killed_in_mid_call_have_run_it_at_most_once(sites: list[Site]) -> None:
-    options = EngineOptions(max_concurrent_servers=COUNT)
+    options = ServersOptions(max_concurrent_servers=COUNT)
     async with Manager([site.spec() for site in sites], options=options) as manager:
         calls = [asyncio.ensure_future(manager.call(f"s{n}__stall", {"key": "k"})) for n in range(COUNT)]
         for site in sites:

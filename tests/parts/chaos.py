@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.config.servers import ServersOptions, ServerSpec
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.manager import Manager
 from openclaw.process import guardian
@@ -182,7 +182,7 @@ async def run(folder: Path, seconds: float, seed: int) -> Outcome:
     with marked() as mark:
         async with contextlib.AsyncExitStack() as stack:
             specs = [await place.open(stack) for place in places]
-            options = EngineOptions(max_concurrent_servers=len(places))
+            options = ServersOptions(max_concurrent_servers=len(places))
             async with Manager(specs, options=options, dependencies=Dependencies(make_transport=transport)) as manager:
                 spoken = [status.revision for status in manager.status()]
                 assert spoken == [revisions[0] for _, revisions in KINDS]

@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from openclaw.config.servers import EngineOptions
+from openclaw.config.servers import ServersOptions
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.tools.results import CallResult
 from openclaw.process import guardian
@@ -24,7 +24,7 @@ async def servers(folder: Path, count: int) -> AsyncIterator[tuple[Manager, list
         async with contextlib.AsyncExitStack() as stack:
             for site in sites:
                 await stack.enter_async_context(site)
-            options = EngineOptions(max_concurrent_servers=count)
+            options = ServersOptions(max_concurrent_servers=count)
             manager = await stack.enter_async_context(Manager([site.spec() for site in sites], options=options))
             assert [status.state for status in manager.status()] == ["ready"] * count
             yield manager, sites

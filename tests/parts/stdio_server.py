@@ -2,10 +2,10 @@
 about 20 ms.
 
     python stdio_server.py [--revisions 2025-11-25,2026-07-28] [--probe error|silent|exit|unsupported] [--start-after SECONDS]
-                           [--stubborn] [--chatter N] [--noise TEXT] [--log FILE] [--journal FILE] [--initialize answer|silent|refuse]
+                           [--stubborn] [--stderr-lines N] [--noise TEXT] [--log FILE] [--journal FILE] [--initialize answer|silent|refuse]
 
 `--revisions` lists what it speaks, any of the five. `--probe` says what becomes of `server/discover` when no modern revision is
-among them. `--stubborn` ignores the end of its input and SIGTERM. `--chatter` writes N lines to standard error first, `--noise`
+among them. `--stubborn` ignores the end of its input and SIGTERM. `--stderr-lines` writes N lines to standard error first, `--noise`
 a line to standard output that is no message. `--log` appends the method of every message it reads to a file, `--journal` the
 text of every `echo` it carries out, before it answers.
 
@@ -292,7 +292,7 @@ def main() -> None:
     parser.add_argument("--initialize", default="answer", choices=["answer", "silent", "refuse"])
     parser.add_argument("--start-after", type=float, default=0.0)
     parser.add_argument("--stubborn", action="store_true")
-    parser.add_argument("--chatter", type=int, default=0)
+    parser.add_argument("--stderr-lines", type=int, default=0)
     parser.add_argument("--noise", default="")
     parser.add_argument("--log", default="")
     parser.add_argument("--journal", default="")
@@ -301,7 +301,7 @@ def main() -> None:
         JOURNAL.append(os.open(options.journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
     if options.stubborn:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    for number in range(options.chatter):
+    for number in range(options.stderr_lines):
         print(f"line {number}", file=sys.stderr)
     if options.noise:
         write_raw(options.noise.encode() + b"\n")

@@ -52,7 +52,9 @@ def servers(**named: Any) -> dict[str, Any]:
 async def test_only_the_servers_that_changed_are_touched(tmp_path: Path) -> None:
     before = servers(kept=stdio_server(), changed=stdio_server(), removed=stdio_server())
     after = servers(
-        kept=stdio_server(toolFilter={"include": ["echo"]}), changed=stdio_server("--chatter", "1"), new=stdio_server()
+        kept=stdio_server(toolFilter={"include": ["echo"]}),
+        changed=stdio_server("--stderr-lines", "1"),
+        new=stdio_server(),
     )
     async with up(tmp_path, "kept", "changed", "removed", **before) as gateway:
         kept, gone = await pid(gateway, "kept"), await pid(gateway, "removed")

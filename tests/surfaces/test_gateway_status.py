@@ -65,11 +65,11 @@ async def test_when_a_sign_in_ends_is_told_everywhere(tmp_path: Path) -> None:
                 await gateway.ready("guarded")
                 found = await status_of(gateway, "guarded")
                 _, listed = await gateway.get("/v1/mcp/servers")
-                (standing,) = (await gateway.gateway.status())["servers"]
+                (told,) = (await gateway.gateway.status())["servers"]
                 words = (("gateway", "status"), ("mcp", "status", "guarded"), ("mcp", "servers"))
                 shown = [(await asyncio.to_thread(place.run, *one)).stdout for one in words]
 
-    expiries = [found["authExpiresAt"], listed["servers"][0]["authExpiresAt"], standing["authExpiresAt"]]
+    expiries = [found["authExpiresAt"], listed["servers"][0]["authExpiresAt"], told["authExpiresAt"]]
     assert (len(set(expiries)), expiries[0] > time.time(), found["auth"]) == (1, True, "oauth")
     assert ["expires" in text for text in shown] == [True, True, True]
 

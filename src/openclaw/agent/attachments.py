@@ -155,7 +155,7 @@ def _name(attachment: Attachment) -> str:
 
 
 def _quoted(attachment: Attachment) -> str:
-    """The name for a note to the model: a stranger chose it, and it may read like an instruction. It can neither close the quotes nor hold
+    """The name for a note to the model: it came from outside, and may read like an instruction. It can neither close the quotes nor hold
     a marker."""
     return f'"{_name(attachment)}"'
 

@@ -2,7 +2,7 @@
 
     python -I -m openclaw.agent.pdf_text MOST_CHARACTERS
 
-PDFs come from strangers and their reader is large: it runs here, apart from everything else, with bounds on memory and processor time. Run
+PDFs come from outside and their reader is large: it runs here, apart from everything else, with bounds on memory and processor time. Run
 by `pdf.py`; imported by nobody.
 """
 

@@ -23,9 +23,10 @@ UNFINISHED = f"{STILL_STARTING[:1].upper()}{STILL_STARTING[1:]}."
 
 
 async def tried(manager: Manager, agent: str, servers: Iterable[Server]) -> dict[str, str]:
-    """Start servers that do not run and list what each offers, as many at a time as may run. Gives what went wrong, by server name.
+    """Start servers that do not run, also those that a person stopped, and list what each offers, as many at a time as may run. Gives
+    what went wrong, by server name.
 
-    A server that a person stopped stays stopped. One that hangs takes up its whole connect timeout.
+    One that hangs takes up its whole connect timeout.
     """
     slots = asyncio.Semaphore(manager.max_servers)
 

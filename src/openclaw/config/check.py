@@ -21,7 +21,7 @@ from openclaw.config.sections import AgentSettings, EnvSection, Model, Root
 from openclaw.config.wording import KEYS_SHOWN, alternatives, choice, is_plain_word, kind_of, nearest, words_for
 from openclaw.errors import Problem
 
-# The one plugin whose settings are ours to check: the MCP engine.
+# The one plugin whose settings are ours to check: the MCP client.
 PLUGIN_CONFIG: Path = ("plugins", "entries", "mcp-client", "config")
 # Another OpenClaw, or another program, may know more keys of a server here, and here alone: an unknown one is a warning.
 OPEN_SERVERS: tuple[Path, ...] = (("mcp", "servers"), ("mcpServers",), ("servers",))

@@ -264,7 +264,7 @@ class PluginConfig(Part, frozen=True):
 
 
 class McpSection(Part, frozen=True):
-    """The MCP engine and the servers that every agent has. Tools are named `{server}__{tool}`."""
+    """The MCP client and the servers that every agent has. Tools are named `{server}__{tool}`."""
 
     foreign = keys("apps inputs")
 

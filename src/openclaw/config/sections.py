@@ -210,7 +210,7 @@ class PluginLoad(Part, frozen=True):
 
 
 class PluginsSection(Part, frozen=True):
-    """Extensions in Python. The MCP engine is the bundled plugin `mcp-client`."""
+    """Extensions in Python. The MCP client is the bundled plugin `mcp-client`."""
 
     foreign = keys("installs slots")
 
@@ -430,7 +430,7 @@ class Root(Part, frozen=True, forbid_unknown_fields=False):
     agents: Annotated[AgentsSection, about("Agents and what they share.")] = AgentsSection()
     models: Annotated[ModelsSection, about("Where models come from.")] = ModelsSection()
     tools: Annotated[ToolRules, about("Which tools any agent may use.")] = ToolRules()
-    mcp: Annotated[McpSection, about("The MCP engine and the servers that every agent has.")] = McpSection()
+    mcp: Annotated[McpSection, about("The MCP client and the servers that every agent has.")] = McpSection()
     mcp_servers: Annotated[
         dict[str, ServerEntry],
         about("The servers of another program's file, as it writes them: the same as `mcp.servers`."),

@@ -160,7 +160,7 @@ def _masked(value: str | tuple[tuple[str, str], ...]) -> object:
 _compared = attrgetter(*(name for name in ServerSpec.__struct_fields__ if name != "where"))
 
 
-class EngineOptions(msgspec.Struct, frozen=True):
+class ServersOptions(msgspec.Struct, frozen=True):
     """Settings of the engine as a whole."""
 
     tool_names: Literal["by-section", "prefix__tool", "mcp_prefix_tool"] = "by-section"
@@ -225,9 +225,9 @@ def engine_enabled(config: Config) -> bool:
     return plugin is None or plugin.enabled is not False
 
 
-def engine_options(config: Config) -> EngineOptions:
+def servers_options(config: Config) -> ServersOptions:
     mcp, plugin = config.root.mcp, config.plugin
-    return EngineOptions(
+    return ServersOptions(
         tool_names=mcp.tool_names,
         startup_grace=mcp.startup_grace_ms / 1000,
         max_concurrent_servers=mcp.max_concurrent_servers or plugin.max_concurrent_servers or _CONCURRENT_SERVERS,

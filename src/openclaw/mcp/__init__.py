@@ -1,4 +1,4 @@
-"""The MCP client engine: any server's tools, kept available. `from openclaw.mcp import Manager` is the way in; `__all__` is all of it."""
+"""The MCP client: any server's tools, kept available. `from openclaw.mcp import Manager` is the way in; `__all__` is all of it."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ _MODULE_OF = {
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded on first use: importing one module of the engine does not cost all of it.
+    # Loaded on first use: importing one module of the client does not cost all of it.
     module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'openclaw.mcp' has no attribute {name!r}")

@@ -68,4 +68,4 @@ class LeftOut(msgspec.Struct, frozen=True):
     is_starting: bool = False
 
 
-EngineEvent = StateChanged | ToolsChanged | DefinitionsChanged | ResourceChanged | PromptsChanged | Awaited | LeftOut
+ServerEvent = StateChanged | ToolsChanged | DefinitionsChanged | ResourceChanged | PromptsChanged | Awaited | LeftOut

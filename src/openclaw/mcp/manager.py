@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.config.servers import ServersOptions, ServerSpec
 from openclaw.errors import UsageError
 from openclaw.event_hub import EventHub
 from openclaw.mcp.cache import Cache, identity
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.context import context_of, foreign_of
-from openclaw.mcp.events import EngineEvent, StateChanged, ToolsChanged
+from openclaw.mcp.events import ServerEvent, StateChanged, ToolsChanged
 from openclaw.mcp.limiter import Limiter
 from openclaw.mcp.old_files import remove_old_files
 from openclaw.mcp.pool import ServerPool
@@ -71,7 +71,7 @@ class Manager:
         self,
         specs: Specs,
         *,
-        options: EngineOptions | None = None,
+        options: ServersOptions | None = None,
         dependencies: Dependencies | None = None,
         state: Path | None = None,
         media: MediaStore | None = None,
@@ -85,7 +85,7 @@ class Manager:
         self._state = state
         self.stderr_log = StderrLog(state / "logs" if state else None)
         self._specs = _by_agent(specs)
-        self._options = options or EngineOptions()
+        self._options = options or ServersOptions()
         self._media = media
         self._reserved = frozenset(reserved)
         self.is_eager = eager
@@ -253,7 +253,7 @@ class Manager:
         """The servers of an agent that are to run."""
         return list(self._view(agent).servers.values())
 
-    async def reconcile(self, specs: Specs, options: EngineOptions | None = None) -> None:
+    async def reconcile(self, specs: Specs, options: ServersOptions | None = None) -> None:
         """Take over a new configuration: start, stop and replace what changed, and leave everything else alone.
 
         Returns when what had to stop has stopped; what starts is not waited for. Without `options` they stay as they are.
@@ -270,7 +270,7 @@ class Manager:
         )
         await self._end(ended)
 
-    def _adopt(self, options: EngineOptions) -> None:
+    def _adopt(self, options: ServersOptions) -> None:
         """Work by other settings from now on. Servers that run already do so until they end, whatever their number."""
         if options.debug != self._options.debug:
             _log_as(options)
@@ -415,7 +415,7 @@ class Manager:
             if added or removed:
                 self._emit(ToolsChanged(server.spec.name, tuple(added), tuple(removed)))
 
-    def _emit(self, event: EngineEvent) -> None:
+    def _emit(self, event: ServerEvent) -> None:
         self.readiness.changed()
         self.events.send(event)
         if isinstance(event, StateChanged) and not self._said_started and self.is_eager:
@@ -426,7 +426,7 @@ class Manager:
                 _log.info("MCP manager started: %d/%d servers ready", ready, len(servers))
 
 
-def _log_as(options: EngineOptions) -> None:
+def _log_as(options: ServersOptions) -> None:
     for part in ("openclaw.mcp", "openclaw.transport"):
         logging.getLogger(part).setLevel(logging.DEBUG if options.debug else logging.NOTSET)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import structs
 
-from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.config.servers import ServersOptions, ServerSpec
 from openclaw.json_schema import CheckerCache
 from openclaw.mcp.pool import ServerPool
 from openclaw.mcp.readiness import Readiness
@@ -42,7 +42,7 @@ class View:
         self,
         specs: Sequence[ServerSpec],
         servers: Mapping[str, Server],
-        options: EngineOptions,
+        options: ServersOptions,
         reserved: Iterable[str],
         *,
         pool: ServerPool,

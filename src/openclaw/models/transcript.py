@@ -2,8 +2,9 @@
 carries in words.
 
 Pure. Sessions hold what happened: crashes, compaction, names and arguments that a model made up. A vendor refuses the whole conversation
-for one of them, at every turn; so what would be refused is repaired on its way out, and an agent begins a turn with pairs alone. Nothing
-here changes what is stored. A message that is refused all the same goes out in words alone (`WORDS`). Pictures are `pictures.py`'s.
+for one of them, at every turn; so what would be refused is repaired on its way out. An agent begins a turn with pairs alone (`paired`), and
+what a compaction keeps of those is stored; all else here leaves what is stored as it is. A message that is refused all the same goes out
+in words alone (`WORDS`). Pictures are `pictures.py`'s.
 """
 
 import hashlib
@@ -248,5 +249,5 @@ def carried(block: Block, *, images: bool) -> Text | Image:
         case Audio():
             return Text(f"[A recording ({block.mime_type}, {len(block.data):,} bytes) that this model cannot hear.]")
         case File():
-            # Quoted, because a stranger chose the name; `media.safe_name` lets none hold a quote or a bracket.
+            # Quoted, because the name came from outside; `media.safe_name` lets none hold a quote or a bracket.
             return Text(f'[The file "{block.name}" ({block.mime_type}, {block.size:,} bytes) at "{block.path}".]')

@@ -1,4 +1,4 @@
-"""Bounds that a program of ours sets itself before it reads what strangers wrote.
+"""Bounds that a program of ours sets itself before it reads what came from outside.
 
 Owns the system calls for that. A bound that is refused (a container allows less already, a system knows no such limit) stays as it was
 found: whoever started the program still ends it in time.

@@ -10,13 +10,13 @@ from msgspec import structs
 from openclaw.config.load import Config, parse_config
 from openclaw.config.servers import (
     AuthSpec,
-    EngineOptions,
+    ServersOptions,
     ServerSpec,
     engine_enabled,
-    engine_options,
     map_secrets,
     read_server,
     server_specs,
+    servers_options,
 )
 from openclaw.errors import ConfigError
 
@@ -452,9 +452,9 @@ def test_options_of_the_engine() -> None:
     text = """{ mcp: { toolNames: "mcp_prefix_tool", startupGraceMs: 500, maxConcurrentServers: 3, sessionIdleTtlMs: 60000, debug: true,
       healthIntervalMs: 1000, toolDiscoveryInterval: 2000, servers: { s: { command: "x" } } } }"""
     config = parse_config(text)
-    assert engine_options(config) == EngineOptions("mcp_prefix_tool", 0.5, 3, 60, debug=True)
+    assert servers_options(config) == ServersOptions("mcp_prefix_tool", 0.5, 3, 60, debug=True)
     assert (only(config).health_interval, only(config).discovery_interval) == (1, 2)
-    assert engine_options(parse_config("{}")) == EngineOptions()
+    assert servers_options(parse_config("{}")) == ServersOptions()
 
 
 @pytest.mark.requirement("000-6.2-global")
@@ -462,7 +462,7 @@ def test_the_plugins_own_options_count_for_its_servers() -> None:
     text = """{ plugins: { entries: { "mcp-client": { config: { toolDiscoveryInterval: 7000, maxConcurrentServers: 4, debug: true,
       servers: { p: { command: "x" } } } } } }, mcp: { toolDiscoveryInterval: 0, servers: { m: { command: "x" } } } }"""
     config = parse_config(text)
-    assert engine_options(config) == EngineOptions(max_concurrent_servers=4, debug=True)
+    assert servers_options(config) == ServersOptions(max_concurrent_servers=4, debug=True)
     assert {spec.name: spec.discovery_interval for spec in server_specs(config, "main")} == {"m": 0, "p": 7}
 
 

@@ -31,7 +31,7 @@ def probe(run: Callable[[dict[str, Any], Invocation], Awaitable[ToolResult]], ti
 
 
 @dataclass
-class Desk:
+class InvokeParts:
     """Everything an invocation is given, with a clock that moves one second at each look."""
 
     refusal: str | None = None
@@ -73,44 +73,44 @@ async def never(arguments: dict[str, Any], invocation: Invocation) -> ToolResult
 
 
 async def test_a_good_call_runs_once_and_is_audited_when_asked_for_and_when_over() -> None:
-    desk, tool = Desk(), probe(fine)
+    made, tool = InvokeParts(), probe(fine)
 
-    assert await desk.invoke(tool) == OK
-    assert desk.asks == [(CALL, HERE, tool, ALLOWED)]
-    assert desk.lines == [(CALL, HERE, tool, "ok", 1.0, 2)]
+    assert await made.invoke(tool) == OK
+    assert made.asks == [(CALL, HERE, tool, ALLOWED)]
+    assert made.lines == [(CALL, HERE, tool, "ok", 1.0, 2)]
 
 
 async def test_a_refused_call_does_not_run() -> None:
-    desk, tool = Desk(DENIED), probe(never)
+    made, tool = InvokeParts(DENIED), probe(never)
 
-    assert await desk.invoke(tool) == ToolResult.error(
+    assert await made.invoke(tool) == ToolResult.error(
         'probe may not be used: deny "probe" (openclaw.json:3 tools.deny).'
     )
-    assert desk.lines == [(CALL, HERE, tool, "refused", 1.0, None)]
+    assert made.lines == [(CALL, HERE, tool, "refused", 1.0, None)]
 
 
 async def test_policy_comes_before_the_arguments_so_that_a_denied_tool_tells_nothing_about_itself() -> None:
-    result = await Desk(DENIED).invoke(probe(never), ToolCall("c", "probe", {"count": "x"}))
+    result = await InvokeParts(DENIED).invoke(probe(never), ToolCall("c", "probe", {"count": "x"}))
 
     assert result == ToolResult.error('probe may not be used: deny "probe" (openclaw.json:3 tools.deny).')
 
 
 async def test_wrong_arguments_are_explained_to_the_model() -> None:
-    desk, tool = Desk(), probe(never)
+    made, tool = InvokeParts(), probe(never)
     call = ToolCall("c", "probe", {"count": "one"})
 
-    result = await desk.invoke(tool, call)
+    result = await made.invoke(tool, call)
 
     assert result.is_error
     assert str(result.content[0].text).startswith("probe was not called: ")  # type: ignore[union-attr]
     assert "count" in result.content[0].text  # type: ignore[union-attr]
-    assert desk.lines == [(call, HERE, tool, "invalid", 1.0, None)]
+    assert made.lines == [(call, HERE, tool, "invalid", 1.0, None)]
 
 
 async def test_a_garbled_call_is_not_made() -> None:
     call = ToolCall("c", "probe", {}, fault="The arguments are not JSON.")
 
-    assert await Desk().invoke(probe(never), call) == ToolResult.error(
+    assert await InvokeParts().invoke(probe(never), call) == ToolResult.error(
         "probe was not called: The arguments are not JSON."
     )
 
@@ -125,11 +125,11 @@ async def test_a_deadline_ends_the_tool_and_names_the_milliseconds() -> None:
             ended.set()
         return OK
 
-    desk, tool = Desk(), probe(forever, timeout=0.01)
+    made, tool = InvokeParts(), probe(forever, timeout=0.01)
 
-    assert await desk.invoke(tool) == ToolResult.error("probe did not finish within 10 ms.")
+    assert await made.invoke(tool) == ToolResult.error("probe did not finish within 10 ms.")
     assert ended.is_set()
-    assert [line[:5] for line in desk.lines] == [(CALL, HERE, tool, "timeout", 1.0)]
+    assert [line[:5] for line in made.lines] == [(CALL, HERE, tool, "timeout", 1.0)]
 
 
 @pytest.mark.parametrize("timeout", [None, 60.0])
@@ -148,20 +148,20 @@ async def test_whatever_a_tool_raises_is_an_error_result(
     async def broken(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
         raise error
 
-    desk, tool = Desk(), probe(broken, timeout=timeout)
+    made, tool = InvokeParts(), probe(broken, timeout=timeout)
 
-    assert await desk.invoke(tool) == ToolResult.error(text)
-    assert [line[:5] for line in desk.lines] == [(CALL, HERE, tool, "failed", 1.0)]
+    assert await made.invoke(tool) == ToolResult.error(text)
+    assert [line[:5] for line in made.lines] == [(CALL, HERE, tool, "failed", 1.0)]
 
 
 async def test_an_error_result_is_audited_as_one() -> None:
     async def sorry(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
         return ToolResult.error("Sorry.")
 
-    desk = Desk()
+    made = InvokeParts()
 
-    assert await desk.invoke(probe(sorry)) == ToolResult.error("Sorry.")
-    assert [line[3] for line in desk.lines] == ["error"]
+    assert await made.invoke(probe(sorry)) == ToolResult.error("Sorry.")
+    assert [line[3] for line in made.lines] == ["error"]
 
 
 @pytest.mark.parametrize("timeout", [None, 60.0])
@@ -173,36 +173,36 @@ async def test_cancelling_the_caller_cancels_the_tool_and_passes_through(timeout
         await asyncio.Event().wait()
         return OK
 
-    desk = Desk()
-    task = asyncio.create_task(desk.invoke(probe(forever, timeout=timeout)))
+    made = InvokeParts()
+    task = asyncio.create_task(made.invoke(probe(forever, timeout=timeout)))
     await running.wait()
     task.cancel()
 
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert [line[3] for line in desk.lines] == ["cancelled"]
+    assert [line[3] for line in made.lines] == ["cancelled"]
 
 
 async def test_a_schema_that_cannot_be_used_fails_the_call_and_not_the_run() -> None:
-    desk = Desk()
+    made = InvokeParts()
     tool = Tool("probe", "", parameters({"type": "no such type"}), never)
 
-    result = await desk.invoke(tool)
+    result = await made.invoke(tool)
 
     assert result.is_error
-    assert [line[3] for line in desk.lines] in (["failed"], ["invalid"])
+    assert [line[3] for line in made.lines] in (["failed"], ["invalid"])
 
 
 async def test_a_policy_that_fails_refuses() -> None:
     def broken(tool: Named, agent: str) -> Decision:
         raise RuntimeError("no rules")
 
-    desk = Desk()
-    invoke = Invoke(policy_decide=broken, audit=desk, clock=desk.clock, running=desk.running)
+    made = InvokeParts()
+    invoke = Invoke(policy_decide=broken, audit=made, clock=made.clock, running=made.running)
     result = await invoke(probe(never), CALL, HERE)
 
     assert result == ToolResult.error("probe failed: RuntimeError: no rules")
-    assert [line[3] for line in desk.lines] == ["failed"]
+    assert [line[3] for line in made.lines] == ["failed"]
 
 
 async def test_the_size_of_a_result_counts_what_the_model_sees() -> None:
@@ -211,10 +211,10 @@ async def test_the_size_of_a_result_counts_what_the_model_sees() -> None:
     async def mixed(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
         return ToolResult(content)
 
-    desk = Desk()
-    await desk.invoke(probe(mixed))
+    made = InvokeParts()
+    await made.invoke(probe(mixed))
 
-    assert [line[5] for line in desk.lines] == [7 + 3 + 2 + 1_000]
+    assert [line[5] for line in made.lines] == [7 + 3 + 2 + 1_000]
 
 
 def unknown_tool(call: ToolCall, offered: list[str], absence: Absence | None) -> ToolResult:
@@ -264,14 +264,14 @@ async def test_a_call_of_a_tool_that_is_taken_away_ends_with_a_refusal_whatever_
         await asyncio.Event().wait()
         raise AssertionError("unreachable")
 
-    desk = Desk(running=running)
-    call = asyncio.create_task(desk.invoke(replace(probe(hang), kind=kind)))
+    made = InvokeParts(running=running)
+    call = asyncio.create_task(made.invoke(replace(probe(hang), kind=kind)))
     await started.wait()
     assert len(running) == 1
     assert running.revoke(lambda agent, tool: (agent, tool.name) == ("other", "probe")) == 0
     assert running.revoke(lambda agent, tool: (agent, tool.name) == ("main", "probe")) == 1
     assert await call == ToolResult.error("probe was taken away while it ran; the call was cancelled.")
-    assert ([line[3] for line in desk.lines], len(running)) == (["refused"], 0)
+    assert ([line[3] for line in made.lines], len(running)) == (["refused"], 0)
 
 
 async def test_a_call_is_approved_after_policy_and_arguments_and_before_its_time_begins() -> None:
@@ -289,20 +289,20 @@ async def test_a_call_is_approved_after_policy_and_arguments_and_before_its_time
         happened.append("run")
         return OK
 
-    desk, tool = Desk(approve=approve), probe(tell, timeout=0.0)
+    made, tool = InvokeParts(approve=approve), probe(tell, timeout=0.0)
 
-    assert await desk.invoke(tool) == OK
-    assert (desk.asks, happened) == ([(CALL, HERE, tool, ALLOWED)], ["approve c of s", "run"])
+    assert await made.invoke(tool) == OK
+    assert (made.asks, happened) == ([(CALL, HERE, tool, ALLOWED)], ["approve c of s", "run"])
 
 
 async def test_a_call_that_nobody_approves_does_not_run() -> None:
     async def approve(call: Call) -> str | None:
         return "the person declined it."
 
-    desk, tool = Desk(approve=approve), probe(never)
+    made, tool = InvokeParts(approve=approve), probe(never)
 
-    assert await desk.invoke(tool) == ToolResult.error("probe was not called: the person declined it.")
-    assert desk.lines == [(CALL, HERE, tool, "refused", 1.0, None)]
+    assert await made.invoke(tool) == ToolResult.error("probe was not called: the person declined it.")
+    assert made.lines == [(CALL, HERE, tool, "refused", 1.0, None)]
 
 
 @pytest.mark.parametrize(
@@ -312,20 +312,20 @@ async def test_nobody_is_asked_about_a_call_that_is_refused_or_malformed(refusal
     async def approve(call: Call) -> str | None:
         raise AssertionError("nobody must be asked")
 
-    desk = Desk(refusal, approve=approve)
-    result = await desk.invoke(probe(never), call)
+    made = InvokeParts(refusal, approve=approve)
+    result = await made.invoke(probe(never), call)
 
-    assert (result.is_error, [line[3] for line in desk.lines]) == (True, ["refused" if refusal else "invalid"])
+    assert (result.is_error, [line[3] for line in made.lines]) == (True, ["refused" if refusal else "invalid"])
 
 
 async def test_an_approval_that_fails_refuses() -> None:
     async def approve(call: Call) -> str | None:
         raise RuntimeError("no screen")
 
-    desk = Desk(approve=approve)
+    made = InvokeParts(approve=approve)
 
-    assert await desk.invoke(probe(never)) == ToolResult.error("probe failed: RuntimeError: no screen")
-    assert [line[3] for line in desk.lines] == ["failed"]
+    assert await made.invoke(probe(never)) == ToolResult.error("probe failed: RuntimeError: no screen")
+    assert [line[3] for line in made.lines] == ["failed"]
 
 
 async def test_a_tool_that_is_taken_away_while_a_person_thinks_ends_the_question() -> None:
@@ -336,12 +336,12 @@ async def test_a_tool_that_is_taken_away_while_a_person_thinks_ends_the_question
         await asyncio.Event().wait()
         return None
 
-    desk = Desk(approve=approve)
-    call = asyncio.create_task(desk.invoke(probe(never)))
+    made = InvokeParts(approve=approve)
+    call = asyncio.create_task(made.invoke(probe(never)))
     await asked.wait()
-    assert desk.running.revoke(lambda agent, tool: True) == 1
+    assert made.running.revoke(lambda agent, tool: True) == 1
     assert await call == ToolResult.error("probe was taken away while it ran; the call was cancelled.")
-    assert [line[3] for line in desk.lines] == ["refused"]
+    assert [line[3] for line in made.lines] == ["refused"]
 
 
 async def test_a_trace_sees_every_call_begin_and_end() -> None:
@@ -355,9 +355,9 @@ async def test_a_trace_sees_every_call_begin_and_end() -> None:
     async def broken(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
         raise KeyError("lost")
 
-    assert await Desk(trace=trace).invoke(probe(fine)) == OK
-    await Desk(DENIED, trace=trace).invoke(probe(never))
-    await Desk(trace=trace).invoke(probe(broken))
+    assert await InvokeParts(trace=trace).invoke(probe(fine)) == OK
+    await InvokeParts(DENIED, trace=trace).invoke(probe(never))
+    await InvokeParts(trace=trace).invoke(probe(broken))
     assert seen == [("probe", "ok"), ("probe", "refused"), ("probe", "failed")]
 
 
@@ -399,10 +399,10 @@ async def test_a_tool_that_has_no_answer_says_how_its_call_ended(result: ToolRes
     async def give(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
         return result
 
-    desk = Desk()
+    made = InvokeParts()
 
-    assert await desk.invoke(probe(give)) == result
-    assert [line[3] for line in desk.lines] == [outcome]
+    assert await made.invoke(probe(give)) == result
+    assert [line[3] for line in made.lines] == [outcome]
 
 
 async def test_a_call_that_was_not_made_brings_no_foreign_text() -> None:
@@ -415,10 +415,10 @@ async def test_a_call_that_was_not_made_brings_no_foreign_text() -> None:
 
 
 async def test_a_tool_that_was_never_offered_leaves_a_line_too() -> None:
-    desk = Desk()
-    invoke = Invoke(policy_decide=lambda tool, agent: ALLOWED, audit=desk, clock=desk.clock, running=desk.running)
+    made = InvokeParts()
+    invoke = Invoke(policy_decide=lambda tool, agent: ALLOWED, audit=made, clock=made.clock, running=made.running)
 
     assert invoke.unknown(CALL, HERE, ["probing"], None) == ToolResult.error(
         "There is no tool named probe. Did you mean probing?"
     )
-    assert desk.lines == [(CALL, HERE, None, "unknown", 0.0, None)]
+    assert made.lines == [(CALL, HERE, None, "unknown", 0.0, None)]

@@ -30,7 +30,7 @@ from openclaw.errors import (
 )
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Dependencies, Listener, connect
-from openclaw.mcp.events import EngineEvent, PromptsChanged, ResourceChanged
+from openclaw.mcp.events import PromptsChanged, ResourceChanged, ServerEvent
 from openclaw.mcp.fetching import may_fetch
 from openclaw.mcp.limiter import Limiter
 from openclaw.mcp.resources import InjectedResources
@@ -102,7 +102,7 @@ class Ended(msgspec.Struct, frozen=True):
     used_up: bool = False
 
 
-ConnectionEvent = Starting | Late | Connected | Listed | Queued | Ended | Learned | EngineEvent
+ConnectionEvent = Starting | Late | Connected | Listed | Queued | Ended | Learned | ServerEvent
 Tell = Callable[[ConnectionEvent], None]
 
 

@@ -30,7 +30,7 @@ from openclaw.errors import (
 from openclaw.mcp.cache import Cache
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Dependencies
-from openclaw.mcp.events import DefinitionsChanged, EngineEvent, LeftOut, StateChanged
+from openclaw.mcp.events import DefinitionsChanged, LeftOut, ServerEvent, StateChanged
 from openclaw.mcp.remedies import with_remedy
 from openclaw.mcp.resources import InjectedResources
 from openclaw.mcp.server.calls import Calls
@@ -78,7 +78,7 @@ class ServerDependencies(msgspec.Struct, frozen=True):
     limiters: Limiters
     stderr_log: StderrLog
     # Called in the event loop, and must not raise: something happened; a server's tools are others now.
-    emit: Callable[[EngineEvent], None]
+    emit: Callable[[ServerEvent], None]
     tools_changed: Callable[["Server"], None]
     # The same, in steps, when they are very many.
     tools_changed_in_steps: Callable[["Server"], Awaitable[None]]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal
 
-from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.config.servers import ServersOptions, ServerSpec
 
 Form = Literal["prefix__tool", "mcp_prefix_tool"]
 
@@ -26,7 +26,7 @@ _OUTSIDE = re.compile(r"[^A-Za-z0-9_-]")
 _WORD = re.compile(r"[^\s:]+")
 
 
-def form_for(spec: ServerSpec, options: EngineOptions) -> Form:
+def form_for(spec: ServerSpec, options: ServersOptions) -> Form:
     """The section a server is configured in decides, unless `mcp.toolNames` forces one form everywhere."""
     if options.tool_names != "by-section":
         return options.tool_names

@@ -2,7 +2,7 @@
 
     python -I -m openclaw.mcp.tools.output_program SCHEMA_BYTES
 
-Both come from strangers, and a large value takes a while and much memory to take apart: it runs here, apart from everything else, with
+Both come from outside, and a large value takes a while and much memory to take apart: it runs here, apart from everything else, with
 bounds on memory and processor time. Run by `output.py`; imported by nobody.
 """
 

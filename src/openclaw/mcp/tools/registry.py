@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.config.servers import ServersOptions, ServerSpec
 from openclaw.mcp.tools.definition import Definition, RefusedTool
 from openclaw.mcp.tools.names import Claims, base_name, form_for, may_be_of
 from openclaw.mcp.tools.pins import Change, Upgrade
@@ -78,7 +78,7 @@ class Registry:
     def __init__(
         self,
         specs: Sequence[ServerSpec],
-        options: EngineOptions,
+        options: ServersOptions,
         *,
         reserved: Iterable[str] = (),
         remembered: Mapping[str, Mapping[str, str]] | None = None,

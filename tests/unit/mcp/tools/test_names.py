@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw.config.servers import EngineOptions, Section, ServerSpec
+from openclaw.config.servers import Section, ServersOptions, ServerSpec
 from openclaw.mcp.tools.names import Claims, Form, base_name, form_for, may_be_of, typed_name
 
 
@@ -26,7 +26,7 @@ from openclaw.mcp.tools.names import Claims, Form, base_name, form_for, may_be_o
 def test_the_section_decides_the_form_unless_one_is_forced(
     section: Section, tool_names: Literal["by-section"] | Form, form: Form
 ) -> None:
-    assert form_for(ServerSpec("s", section=section), EngineOptions(tool_names=tool_names)) == form
+    assert form_for(ServerSpec("s", section=section), ServersOptions(tool_names=tool_names)) == form
 
 
 @pytest.mark.requirement("002-7-bridge")

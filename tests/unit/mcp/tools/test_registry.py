@@ -6,7 +6,7 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
-from openclaw.config.servers import EngineOptions, ServerSpec
+from openclaw.config.servers import ServersOptions, ServerSpec
 from openclaw.mcp.tools.definition import Definition, RefusedTool
 from openclaw.mcp.tools.pins import Change
 from openclaw.mcp.tools.registry import Difference, Registry, Toolset
@@ -26,7 +26,7 @@ def toolset(*names: str, **more: Any) -> Toolset:
 
 
 def registry(*specs: ServerSpec, **more: Any) -> Registry:
-    return Registry(specs, EngineOptions(), **more)
+    return Registry(specs, ServersOptions(), **more)
 
 
 def names(of: Registry) -> list[tuple[str, str, str]]:
