@@ -97,10 +97,14 @@ class Stream:
             await self.changed.wait()
 
 
-def _cut_off(server: web.Server | None) -> None:
-    for connection in list(server.connections if server else ()):
-        if connection.transport is not None:
-            connection.transport.abort()
+async def _cut_off(server: web.Server | None) -> None:
+    """Reset every connection, also those that were taken but not yet handed over: they come in the next rounds of the loop, and would
+    never be closed."""
+    for _ in range(ACCEPT_ROUNDS):
+        await asyncio.sleep(0)
+        for connection in list(server.connections if server else ()):
+            if connection.transport is not None:
+                connection.transport.abort()
 
 
 class HttpServer:
@@ -156,13 +160,10 @@ class HttpServer:
         if self._runner is not None:
             for site in list(self._runner.sites):
                 await site.stop()
-            # Connections that were taken but not yet handed over come in the next rounds of the loop, and would never be closed.
-            for _ in range(ACCEPT_ROUNDS):
-                await asyncio.sleep(0)
             server = self._runner.server
-            _cut_off(server)
+            await _cut_off(server)
             await self._runner.cleanup()
-            _cut_off(server)
+            await _cut_off(server)
             self._runner = None
 
     @property
