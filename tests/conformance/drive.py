@@ -30,7 +30,7 @@ from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.prompts import get_prompt, list_prompts
-from openclaw.mcp.resources import list_resources, read
+from openclaw.mcp.resources import list_resources, read_resource
 from openclaw.mcp.tools.definition import schema_of
 from openclaw.tool import Invocation
 
@@ -124,7 +124,7 @@ async def everything(manager: Manager) -> None:
     await call(manager, "my-hyphenated-tool", {})
     server = manager.server(SERVER)
     for resource in await server.use(list_resources):
-        await server.use(partial(read, uri=resource.uri))
+        await server.use(partial(read_resource, uri=resource.uri))
     for prompt in await server.use(list_prompts):
         await server.use(partial(get_prompt, entry=prompt, arguments={}))
 

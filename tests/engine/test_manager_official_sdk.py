@@ -84,7 +84,7 @@ async def test_everything_an_official_server_offers_arrives(spec: ServerSpec) ->
         server = manager.server("sdk")
         assert [entry.uri for entry in await server.use(resources.list_resources)] == ["shop://hours"]
         assert [e.uri_template for e in await server.use(resources.list_templates)] == ["shop://item/{name}"]
-        (item,) = await server.use(lambda client: resources.read(client, "shop://item/hat"))
+        (item,) = await server.use(lambda client: resources.read_resource(client, "shop://item/hat"))
         assert item.text == "One hat."
         (entry,) = await server.use(prompts.list_prompts)
         filled = await server.use(lambda client: prompts.get_prompt(client, entry, {"price": "5"}))

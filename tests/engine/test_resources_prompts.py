@@ -105,11 +105,11 @@ async def test_resources_are_listed_and_read_by_programs(site: Site) -> None:
         assert [entry.uri_template for entry in await server.use(resources.list_templates)] == [
             "file:///docs/{name}.md"
         ]
-        contents = await server.use(lambda client: resources.read(client, "file:///other.txt"))
+        contents = await server.use(lambda client: resources.read_resource(client, "file:///other.txt"))
         assert [held.text for held in contents] == ["Other"]
         assert "[resource file:///other.txt]\nOther" in resources.show("shop", contents, 1_000)
         with pytest.raises(RpcError, match="No such resource"):
-            await server.use(lambda client: resources.read(client, "file:///nowhere"))
+            await server.use(lambda client: resources.read_resource(client, "file:///nowhere"))
 
 
 @pytest.mark.parametrize(("blob", "size"), [("AAECAw==", 4), ("AAEC", 3), ("AAECAwQ=", 5), ("", 0)])

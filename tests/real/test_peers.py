@@ -13,7 +13,7 @@ from openclaw.config.agents import agent
 from openclaw.engine import Engine
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.prompts import complete, get_prompt, list_prompts
-from openclaw.mcp.resources import list_resources, list_templates, read
+from openclaw.mcp.resources import list_resources, list_templates, read_resource
 from openclaw.mcp.tools.results import CallResult
 from parts.cache import python_of
 from parts.command_line import Home
@@ -131,8 +131,8 @@ async def use_shop(folder: Path, entry: dict[str, Any], revision: str) -> None:
         server = manager.server("shop", "main")
         assert [entry.uri for entry in await server.use(list_resources)] == ["shop://hours"]
         assert [entry.uri_template for entry in await server.use(list_templates)] == ["shop://item/{name}"]
-        (hours,) = await server.use(lambda client: read(client, "shop://hours"))
-        (hat,) = await server.use(lambda client: read(client, "shop://item/hat"))
+        (hours,) = await server.use(lambda client: read_resource(client, "shop://hours"))
+        (hat,) = await server.use(lambda client: read_resource(client, "shop://item/hat"))
         assert (hours.text, hat.text) == ("9 to 5", "One hat.")
         (haggle,) = await server.use(list_prompts)
         filled = await server.use(lambda client: get_prompt(client, haggle, {"price": "5"}))
@@ -177,9 +177,9 @@ async def use_resources_and_prompts(manager: Manager) -> None:
     assert "demo://resource/static/document/features.md" in listed
     templates = [entry.uri_template for entry in await server.use(list_templates)]
     assert templates == ["demo://resource/dynamic/text/{resourceId}", "demo://resource/dynamic/blob/{resourceId}"]
-    (text,) = await server.use(lambda client: read(client, "demo://resource/dynamic/text/1"))
+    (text,) = await server.use(lambda client: read_resource(client, "demo://resource/dynamic/text/1"))
     assert (text.text or "").startswith("Resource 1: This is a plaintext resource")
-    (blob,) = await server.use(lambda client: read(client, "demo://resource/dynamic/blob/1"))
+    (blob,) = await server.use(lambda client: read_resource(client, "demo://resource/dynamic/blob/1"))
     assert b64decode(blob.blob or "").startswith(b"Resource 1: This is a base64 blob")
     prompts = {prompt.name: prompt for prompt in await server.use(list_prompts)}
     assert set(prompts) == {"simple-prompt", "args-prompt", "completable-prompt", "resource-prompt"}

@@ -19,7 +19,7 @@ from openclaw.errors import OpenClawError, ProtocolError, TransportError, UsageE
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.prompts import PROMPT_TOOL, complete, get_prompt, list_prompts
 from openclaw.mcp.prompts import blocks as prompt_blocks
-from openclaw.mcp.resources import READ_TOOL, list_resources, read, show
+from openclaw.mcp.resources import READ_TOOL, list_resources, read_resource, show
 from openclaw.mcp.server.server import Server
 from openclaw.mcp.tools.names import typed_name
 from openclaw.mcp.tools.results import PromptEntry, ResourceContents
@@ -77,7 +77,7 @@ async def with_resources(manager: Manager, decide: Decide, agent: str, message: 
 async def read_from(server: Server, uri: str) -> list[ResourceContents]:
     """What one resource holds. Raises OpenClawError, which says whose resource cannot be read."""
     try:
-        return await server.use(lambda client: read(client, uri))
+        return await server.use(lambda client: read_resource(client, uri))
     except (ProtocolError, TransportError) as error:
         # The error of a server mostly names neither the server nor the resource.
         raise OpenClawError(

@@ -77,7 +77,7 @@ async def list_templates(client: Client) -> list[ResourceEntry]:
     return [entry for entry in await entries(client, "templates", ResourceEntry) if entry.uri_template]
 
 
-async def read(client: Client, uri: str) -> list[ResourceContents]:
+async def read_resource(client: Client, uri: str) -> list[ResourceContents]:
     return await client.read_resource(uri)
 
 
