@@ -50,7 +50,8 @@ def _uninterrupted(act: Callable[[], object]) -> AbstractContextManager[None]:
 
 
 class Console(msgspec.Struct, frozen=True):
-    """`asker` is the person at the terminal, whom commands ask for a line (`ask`) and turns for more; `read` gives all of standard input.
+    """`asker` is the person at the terminal, whom commands ask for a yes (`agreed`) or a line (`ask`), and turns
+    for more; `read` gives all of standard input.
 
     `flush` waits until the other end has taken most of what was printed; who prints much without it fills our memory. `browse` opens an
     address in a browser where the person sits and says whether that went; without an address, whether there is a screen for it. While
