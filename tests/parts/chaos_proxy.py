@@ -61,9 +61,11 @@ class ChaosProxy:
         for _ in range(ACCEPT_ROUNDS):
             await asyncio.sleep(0)
         self.cut()
-        for task in self._tasks:
+        tasks = list(self._tasks)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self.cut()
         await self._server.wait_closed()
 
     def cut(self) -> None:
@@ -88,6 +90,8 @@ class ChaosProxy:
             await asyncio.sleep(0)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Held from here on: a task that is cancelled before its first step runs no `finally` of its own.
+        self._writers.add(writer)
         task = asyncio.ensure_future(self._serve(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -97,7 +101,6 @@ class ChaosProxy:
         self.connections += 1
         number = self.connections
         ends = [writer]
-        self._writers.add(writer)
         try:
             if not plan.refuse:
                 far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)

@@ -125,12 +125,17 @@ async def _race(target: Target, allowed: Sequence[str]) -> tuple[socket.socket, 
                     raise error
                 failures.append(error)
     finally:
+        # No waiting here: a second cancellation would end the wait, and leave open what connected meanwhile and the winner with it.
         for task in running:
             task.cancel()
-        for late in await asyncio.gather(*running, return_exceptions=True):
-            if isinstance(late, socket.socket):
-                late.close()
+            task.add_done_callback(_close_late)
     raise _unreachable(target, failures[0] if failures else None)
+
+
+def _close_late(task: asyncio.Task[socket.socket]) -> None:
+    """Close what connected after another address had won, or after nobody wanted a connection any more."""
+    if not task.cancelled() and task.exception() is None:
+        task.result().close()
 
 
 async def _connect_one(address: str, port: int) -> socket.socket:

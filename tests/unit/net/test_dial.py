@@ -1,15 +1,19 @@
 """The address that is checked is the address that is dialled."""
 
+import asyncio
+import contextlib
 import socket
 
 import pytest
 
 from openclaw.errors import AddressError, ConnectError
+from openclaw.net import dial as dialling
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.net.redirect import HttpRequest, redirected
 from openclaw.security.egress import OPERATOR, Rules, parse_url
 from parts.http_faults import status
 from parts.http_server import HttpServer
+from parts.processes import open_descriptors
 
 LOOPBACK_ONLY = Rules(allow_loopback=True)
 
@@ -112,3 +116,34 @@ async def test_plain_http_to_a_public_name_is_refused() -> None:
     async with HttpClient(options(Names(public_example=[["93.184.216.34"]]), OPERATOR)) as client:
         with pytest.raises(AddressError, match="unencrypted"):
             await client.fetch("GET", "http://public.example/")
+
+
+@pytest.mark.parametrize("cancellations", [1, 2, 3])
+async def test_a_dial_that_is_cancelled_at_any_step_leaves_no_socket_open(
+    cancellations: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # All three addresses are dialled side by side.
+    monkeypatch.setattr(dialling, "STAGGER", 0.0)
+    names = Names(three_example=[["127.0.0.1", "127.0.0.2", "127.0.0.3"]])
+    with contextlib.ExitStack() as stack:
+        port = 0
+        for address in ("127.0.0.1", "127.0.0.2", "127.0.0.3"):
+            server = stack.enter_context(socket.create_server((address, port), backlog=1000))
+            port = server.getsockname()[1]
+        target = parse_url(f"http://three.example:{port}/")
+        before = open_descriptors()
+        for steps in range(40):
+            task = asyncio.create_task(
+                dialling.dial(target, LOOPBACK_ONLY, proxy=None, context=None, lookup=names.lookup)
+            )
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            for _ in range(cancellations):
+                task.cancel()
+                await asyncio.sleep(0)
+            with contextlib.suppress(asyncio.CancelledError):
+                (await task).abort()
+            # What was cancelled is closed in the next rounds of the loop.
+            for _ in range(5):
+                await asyncio.sleep(0)
+            assert open_descriptors() == before, f"cancelled after {steps} steps"
