@@ -29,6 +29,7 @@ ROWS: list[list[str]] = [
         "redact",
         "log",
         "event_hub",
+        "grant",
         "conversation",
         "tool",
     ],

@@ -5,14 +5,45 @@ values and the contract alone: how a question is shown is the surface's business
 which agents, servers and commands all may need (`ask_to_sign_in`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import msgspec
 
+from openclaw.grant import Grant
+
 # What a surface may be able to show: a line to type, a choice about a call, a form, an address to visit, a sign-in to a server.
 QuestionKind = Literal["line", "approval", "form", "url", "sign-in"]
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """One way to say yes to a call: `id` is what an answer names, `key` the letter that chooses it at a terminal, `text` what it means."""
+
+    id: str
+    key: str
+    text: str
+    lasts: Literal["once", "session", "always"]
+
+
+class AskedCall(msgspec.Struct, frozen=True):
+    """The call that an approval is about, as a person is shown it. Values of a model and of servers: whoever shows them cleans them.
+
+    `tool` is the name that the model knows, `title` the tool's own; `server` is where it comes from, empty for a native tool. `classes`
+    are `read`, `write`, `exec` and `egress:HOST`. `reasons` are sentences of ours: why it is asked. `origins` names the argument whose
+    value came from a foreign source, and that source. `claims` is what the server says of the tool (`it only reads`). `offers` are the
+    ways to say yes, in the order of `Question.options`, which are their ids.
+    """
+
+    tool: str
+    title: str
+    server: str = ""
+    arguments: Mapping[str, Any] = {}
+    classes: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    origins: Mapping[str, str] = {}
+    claims: tuple[str, ...] = ()
+    offers: tuple[Offer, ...] = ()
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -20,8 +51,9 @@ class Question(msgspec.Struct, frozen=True):
 
     `text` of a server is not ours: it is shown as its words. `options` are the ways to say yes to an approval ("once", "always"); there
     is always a no beside them, and without any it is a plain yes or no: one of ours that ends in a blank, such as `Go on? [y/N] `, is
-    shown with its answer behind it, and Enter alone is a no to it. `schema` is the JSON Schema of a form. `server` is the one to sign
-    in to; `since` the moment (monotonic) at which a sign-in was missing.
+    shown with its answer behind it, and Enter alone is a no to it. `approval` is the call it is about, if it is about one. `schema` is
+    the JSON Schema of a form. `server` is the one to sign in to; `since` the moment (monotonic) at which a sign-in was missing. `agent` and
+    `session` (its whole key) say where it was asked; whoever asks need not fill them in: the asker of a conversation does.
     """
 
     kind: QuestionKind
@@ -33,16 +65,23 @@ class Question(msgspec.Struct, frozen=True):
     url: str = ""
     server: str = ""
     since: float = 0.0
+    approval: AskedCall | None = None
+    agent: str = ""
+    session: str = ""
 
 
 class Answer(msgspec.Struct, frozen=True):
     """`cancel` is also what it comes to when nobody answers: never `decline`, which is somebody's word.
 
-    `content` of an accepted question: `{"line": …}`, `{"option": …}` of an approval that has options, the fields of a form.
+    `content` of an accepted question: `{"line": …}`, `{"option": …}` of an approval that has options, the fields of a form. `note` is what
+    a person who declined had to say. `by` is how the answer came (`terminal`, `http`, `command`, `client`); `why` says why there is none.
     """
 
     action: Literal["accept", "decline", "cancel"]
     content: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    note: str = ""
+    by: str = ""
+    why: Literal["", "nobody", "expired", "withdrawn"] = ""
 
     @property
     def is_yes(self) -> bool:
@@ -79,6 +118,10 @@ class Nobody:
         return NO_ANSWER
 
 
+# Characters of foreign text that are kept to find values of calls in.
+MOST_FOREIGN_TEXT = 4_000_000
+
+
 class ForeignSources:
     """Where text came from that the model has read in this conversation and that neither the person nor we wrote: `mcp:SERVER`,
     `plugin:ID`, `web:HOST`, `file:NAME` of a result that was kept.
@@ -91,9 +134,23 @@ class ForeignSources:
 
     def __init__(self, sources: Iterable[str] = ()) -> None:
         self._sources = dict.fromkeys(sources)
+        self._texts: list[tuple[str, str]] = []
+        self._room = MOST_FOREIGN_TEXT
+        self.is_whole = True
 
-    def add(self, source: str) -> None:
+    def add(self, source: str, *texts: str) -> None:
         self._sources[source] = None
+        for text in texts:
+            if len(text) <= self._room:
+                self._room -= len(text)
+                self._texts.append((source, text))
+            else:
+                self.is_whole = False
+
+    @property
+    def texts(self) -> Sequence[tuple[str, str]]:
+        """What was read, with its source, as far as it is kept: `is_whole` is false when some of it is not."""
+        return self._texts
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._sources)
@@ -102,13 +159,25 @@ class ForeignSources:
         return len(self._sources)
 
 
+class Declined:
+    """What was declined in one turn: the same call is not asked about again, and after several in a row the turn ends."""
+
+    def __init__(self) -> None:
+        self.calls: set[str] = set()
+        self.in_a_row = 0
+
+
 class Conversation(msgspec.Struct, frozen=True):
     """What a surface says about one message, or one call, besides its words.
 
     `agent` may be empty: the default one. An empty `session` is a new one for a message, and none for a call. App fills in the agent, the
     whole key of the session and the workspace; a `namespace` becomes part of that key. `patience` is how many seconds to wait for servers
     whose tools are not known yet; None as long as each may take to connect. `instructions` are added to the agent's own. `sink` sees the
-    run as it happens (`agent/events.py`).
+    run as it happens (`agent/events.py`). `surface` is the way in: `chat`, `agent`, `call`, `http`, `order`. `allow` are patterns of calls
+    that need no approval in this run (`--allow`).
+
+    `foreign`, `written` (what the person wrote), `granted` (the session's own grants) and `declined` are filled in while it runs, from the
+    session first.
     """
 
     agent: str = ""
@@ -120,6 +189,11 @@ class Conversation(msgspec.Struct, frozen=True):
     sink: Callable[[Any], None] | None = None
     asker: Asker = msgspec.field(default_factory=Nobody)
     foreign: ForeignSources = msgspec.field(default_factory=ForeignSources)
+    surface: str = ""
+    allow: tuple[str, ...] = ()
+    written: list[str] = msgspec.field(default_factory=list)
+    granted: list[Grant] = msgspec.field(default_factory=list)
+    declined: Declined = msgspec.field(default_factory=Declined)
 
     def is_same(self, other: "Conversation") -> bool:
         """Whether both are of one session; outside of any, whether they are one and the same."""

@@ -66,6 +66,22 @@ class Invocation(msgspec.Struct, frozen=True):
         return self.conversation.workspace or Path()
 
 
+class ToolFacts(msgspec.Struct, frozen=True):
+    """What an approval needs to know of a server's tool. `identity` names the server (`mcp/cache.py`), `name` the tool as the server calls
+    it, `definition` the digest of what is pinned. The hints are the server's claims, None where it makes none; they count only with
+    `trusts_annotations`. `approval` is the server's own setting."""
+
+    identity: str
+    name: str
+    definition: str
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+    approval: Literal["inherit", "ask", "allow", "deny"] = "inherit"
+    trusts_annotations: bool = False
+
+
 Run = Callable[[dict[str, Any], Invocation], Awaitable[ToolResult]]
 
 
@@ -74,7 +90,8 @@ class Tool(msgspec.Struct, frozen=True):
 
     `run` gets arguments that already satisfy `parameters`, and reports failure as a ToolResult with `is_error`; it raises
     nothing but CancelledError (invoke.py turns anything else into an error result and logs it). `parameters` is JSON Schema
-    text, kept raw: it is decoded only by who needs it. `origin` is the plugin id or the server name, empty for native tools.
+    text, kept raw: it is decoded only by who needs it. `origin` is the plugin id or the server name, empty for native tools. `read_only` is
+    what we or a plugin say of it, never what a server does.
     """
 
     name: str
@@ -87,6 +104,8 @@ class Tool(msgspec.Struct, frozen=True):
     read_only: bool = False
     # Seconds; None leaves the deadline to the tool itself (MCP calls: progress may extend theirs).
     timeout: float | None = 60.0
+    # Of a server's tool. Worked out when it is asked for: most calls need none of it.
+    facts: Callable[[], ToolFacts] | None = None
 
 
 def parameters(schema: Mapping[str, Any]) -> msgspec.Raw:
