@@ -31,6 +31,7 @@ ROWS: list[list[str]] = [
         "event_hub",
         "grant",
         "conversation",
+        "standstill",
         "tool",
     ],
     ["protocol", "plain_schema", "json_schema", "ranking"],

@@ -9,7 +9,7 @@ from typing import Any
 from openclaw.agent.events import Event, ToolEnd
 from openclaw.agent.loop import Prepare, RunOutcome, RunRequest, run
 from openclaw.content import Message, Text, ToolCall, Usage, UserMessage
-from openclaw.conversation import Conversation
+from openclaw.conversation import Asker, Conversation, Nobody
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, TextDelta, ToolCallEnd
 from openclaw.security.audit import AuditEntry
 from openclaw.security.policy import Decision
@@ -116,6 +116,7 @@ class Stage:
     audited: list[tuple[str, str]] = field(default_factory=list)
     decide: PolicyDecide = lambda tool, agent: ALLOWED
     on_event: Callable[[Event], None] = lambda event: None
+    asker: Asker = field(default_factory=Nobody)
 
     def sink(self, event: Event) -> None:
         self.events.append(event)
@@ -140,7 +141,7 @@ class Stage:
         **options: Any,
     ) -> RunOutcome:
         request = RunRequest(
-            Conversation("main", "agent:main:test", workspace=self.workspace),
+            Conversation("main", "agent:main:test", workspace=self.workspace, asker=self.asker),
             model="script/one",
             system="Be brief.",
             messages=messages or (user("Go."),),

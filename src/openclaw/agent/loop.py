@@ -1,16 +1,16 @@
 """The agent loop, a function: model → tools → model, until the model stops, a turn limit, a deadline or a cancel.
 
-Owns the order of events, which calls run side by side, and the promise that the transcript stays valid however a run ends:
-each message is handed to `on_message` as soon as it is whole, and every tool call gets a result. Opens nothing: the
-model, the tools, the call of a tool, the event sink and the clock are arguments. Tool errors never end a run; a model error ends it as a
-value. Raises CancelledError when cancelled, after the transcript is closed, and what `on_message` raises. Next: draft.py
-(one answer being collected), agent.py (what is passed in).
+Owns the order of events, which calls run side by side (one that waits for a person takes nobody's place, and the run's time stands still
+meanwhile), and the promise that the transcript stays valid however a run ends: each message is handed to `on_message` as soon as it is
+whole, and every tool call gets a result. Opens nothing: the model, the tools, the call of a tool, the event sink and the clock are
+arguments. Tool errors never end a run; a model error ends it as a value. Raises CancelledError when cancelled, after the transcript is
+closed, and what `on_message` raises. Next: draft.py (one answer being collected), agent.py (what is passed in).
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -32,9 +32,10 @@ from openclaw.agent.events import (
 )
 from openclaw.agent.transcript import answer, unanswered
 from openclaw.content import AssistantMessage, Message, ToolCall, Usage
-from openclaw.conversation import Conversation
+from openclaw.conversation import Conversation, Nobody
 from openclaw.models import provider
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, ProviderStream
+from openclaw.standstill import PausingAsker, Standstill
 from openclaw.tool import Invocation, Tool, ToolResult
 
 _log = logging.getLogger(__name__)
@@ -145,8 +146,10 @@ class _Run(msgspec.Struct):
     draft: Draft | None = None
     started: dict[str, float] = msgspec.field(default_factory=dict)
     ended: dict[str, ToolEnd] = msgspec.field(default_factory=dict)
+    time: Standstill | None = None
 
-    async def turns(self) -> tuple[RunReason, str]:
+    async def turns(self, time: Standstill) -> tuple[RunReason, str]:
+        self.time = time
         for number in range(1, self.request.max_turns + 1):
             self.messages = list(await self.prepare(self.messages))
             self.sink(TurnStart(number))
@@ -230,20 +233,31 @@ class _Run(msgspec.Struct):
             await self.record(answer(call, self.ended[call.id].result))
 
     async def call(self, call: ToolCall, labels: dict[str, str]) -> None:
-        async with self.room:
+        async with _Slot(self.room) as slot:
             self.started[call.id] = self.clock()
             self.sink(ToolStart(call, labels.get(call.name, "")))
             try:
-                result = await self.call_tool(call, self.invocation(call))
+                result = await self.call_tool(call, self.invocation(call, slot))
             except Exception as error:
                 _log.error("calling %s failed", call.name, exc_info=error)
                 result = ToolResult.error(f"{call.name} failed: {error}")
             self.end(call, result)
 
-    def invocation(self, call: ToolCall) -> Invocation:
+    def invocation(self, call: ToolCall, slot: "_Slot") -> Invocation:
+        asker = self.request.conversation.asker
+        if not isinstance(asker, Nobody):
+            asker = PausingAsker(asker, lambda: self.waiting(slot))
         # A tool is told of the conversation, and speaks in it by its result and its progress alone.
-        conversation = msgspec.structs.replace(self.request.conversation, sink=None)
+        conversation = msgspec.structs.replace(self.request.conversation, sink=None, asker=asker)
         return Invocation(conversation, call.id, progress=lambda text: self.sink(ToolProgress(call.id, text)))
+
+    @asynccontextmanager
+    async def waiting(self, slot: "_Slot") -> AsyncIterator[None]:
+        """While a person is asked: others may run in this call's place, and the time of the run stands still."""
+        assert self.time is not None  # set before the first turn
+        async with slot.lent():
+            with self.time.waiting():
+                yield
 
     def end(self, call: ToolCall, result: ToolResult) -> None:
         self.ended[call.id] = ToolEnd(call, result, self.clock() - self.started[call.id])
@@ -281,11 +295,48 @@ class _Run(msgspec.Struct):
             _log.error("a cancelled run could not be recorded: %s", error)
 
 
+class _Slot:
+    """A call's place among those that run side by side."""
+
+    def __init__(self, room: asyncio.Semaphore) -> None:
+        self._room = room
+        self._is_held = False
+        self._lent = 0
+
+    async def __aenter__(self) -> "_Slot":
+        await self._take()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._give()
+
+    @asynccontextmanager
+    async def lent(self) -> AsyncIterator[None]:
+        """For others meanwhile. It is waited for again afterwards, but not by a call that was cancelled."""
+        self._lent += 1
+        self._give()
+        try:
+            yield
+        finally:
+            self._lent -= 1
+        if not self._lent:
+            await self._take()
+
+    async def _take(self) -> None:
+        await self._room.acquire()
+        self._is_held = True
+
+    def _give(self) -> None:
+        if self._is_held:
+            self._is_held = False
+            self._room.release()
+
+
 async def _within(request: RunRequest, state: _Run) -> tuple[RunReason, str]:
     deadline = request.deadline
     try:
         async with asyncio.timeout(None if deadline is None else deadline - request.spent) as limit:
-            return await state.turns()
+            return await state.turns(Standstill(limit))
     except TimeoutError:
         if not limit.expired():
             raise

@@ -13,17 +13,20 @@ security/policy.py and security/audit.py hold the rules.
 import asyncio
 import difflib
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
 from typing import Literal, Protocol
 
 import msgspec
 
 from openclaw.content import Audio, File, Image, Text, ToolCall
+from openclaw.conversation import Nobody
 from openclaw.errors import OpenClawError
 from openclaw.json_schema import CheckerCache
 from openclaw.security.audit import AuditEntry
 from openclaw.security.external import frame, guarded
 from openclaw.security.policy import Decision, Named
+from openclaw.standstill import PausingAsker, Standstill
 from openclaw.tool import Absence, Invocation, OwnWords, Tool, ToolResult
 from openclaw.tools.running import RunningCalls
 
@@ -231,7 +234,7 @@ def approved(step: Step, approve: Approve) -> Step:
 
 
 def deadline(step: Step) -> Step:
-    """End the tool when its time is over."""
+    """End the tool when its time is over. It stands still while the tool asks a person something."""
 
     def make(call: Call) -> Awaitable[CallEnd]:
         timeout = call.tool.timeout
@@ -240,7 +243,7 @@ def deadline(step: Step) -> Step:
     async def in_time(call: Call, timeout: float) -> CallEnd:
         try:
             async with asyncio.timeout(timeout) as limit:
-                return await step(call)
+                return await step(_pausing(call, limit))
         except TimeoutError:
             # A tool may well raise one of its own.
             if not limit.expired():
@@ -248,6 +251,21 @@ def deadline(step: Step) -> Step:
             return _end("timeout", f"{call.tool.name} did not finish within {timeout * 1000:.0f} ms.")
 
     return make
+
+
+def _pausing(call: Call, limit: asyncio.Timeout) -> Call:
+    conversation = call.invocation.conversation
+    if isinstance(conversation.asker, Nobody):
+        return call
+    time = Standstill(limit)
+
+    @asynccontextmanager
+    async def pause() -> AsyncIterator[None]:
+        with time.waiting():
+            yield
+
+    conversation = msgspec.structs.replace(conversation, asker=PausingAsker(conversation.asker, pause))
+    return msgspec.structs.replace(call, invocation=msgspec.structs.replace(call.invocation, conversation=conversation))
 
 
 async def run(call: Call) -> CallEnd:

@@ -1,0 +1,60 @@
+"""Waiting for a person costs nobody's time: limits that stand still, and places that are given back, while a question is open.
+
+Owns how a time limit stands still, and the asker that has something do so. What is asked, and of whom, is decided elsewhere.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
+
+from openclaw.conversation import Answer, Asker, Question, QuestionKind
+
+
+class Standstill:
+    """A limit of time that does not run while anybody waits: `with standstill.waiting():`. Several may wait at the same time."""
+
+    def __init__(self, limit: asyncio.Timeout) -> None:
+        self._limit = limit
+        self._waiting = 0
+        self._left: float | None = None
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        self._waiting += 1
+        if self._waiting == 1:
+            self._stop()
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+            if not self._waiting:
+                self._go_on()
+
+    def _stop(self) -> None:
+        until = self._limit.when()
+        self._left = None if until is None else until - asyncio.get_running_loop().time()
+        self._move(None)
+
+    def _go_on(self) -> None:
+        if self._left is not None:
+            self._move(asyncio.get_running_loop().time() + self._left)
+
+    def _move(self, when: float | None) -> None:
+        # Its time was over before, or what it limits has ended: there is nothing left to stop.
+        with suppress(RuntimeError):
+            self._limit.reschedule(when)
+
+
+class PausingAsker:
+    """An asker that is inside of `pause()` while it waits for an answer."""
+
+    def __init__(self, asker: Asker, pause: Callable[[], AbstractAsyncContextManager[None]]) -> None:
+        self._asker = asker
+        self._pause = pause
+
+    def can(self, kind: QuestionKind) -> bool:
+        return self._asker.can(kind)
+
+    async def ask(self, question: Question) -> Answer:
+        async with self._pause():
+            return await self._asker.ask(question)
