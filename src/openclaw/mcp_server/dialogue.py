@@ -12,7 +12,6 @@ import msgspec
 from msgspec import Raw
 
 from openclaw.errors import UsageError
-from openclaw.mcp_server.messages import ErrorAnswer, known_id, unreadable
 from openclaw.mcp_server.order import Order, Value, is_object, read_order
 from openclaw.protocol.eras import DISCOVER, INITIALIZE, LEGACY, MODERN, UNSUPPORTED_VERSION
 from openclaw.protocol.jsonrpc import (
@@ -23,6 +22,7 @@ from openclaw.protocol.jsonrpc import (
     Request,
     RequestId,
 )
+from openclaw.protocol.strict_lines import ErrorAnswer, known_id, unreadable
 from openclaw.version import __version__
 
 TOOL_NAME: Final = "order_openclaw"

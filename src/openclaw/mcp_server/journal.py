@@ -7,9 +7,9 @@ Loaded only when it is asked for.
 import logging
 
 from openclaw.log import one_line
-from openclaw.mcp_server.messages import Batch, Message
 from openclaw.mcp_server.order import Item, Order
-from openclaw.protocol.jsonrpc import Notification, Request, RequestId
+from openclaw.protocol.jsonrpc import Failure, Notification, Request, RequestId, Result
+from openclaw.protocol.strict_lines import Batch, Message
 from openclaw.redact import redact
 
 # Enough to recognise a message or an answer.
@@ -29,6 +29,8 @@ class LogJournal:
                 _log.info("→ %s id=%r, %d bytes", method, id, len(memoryview(params)))
             case Notification(method):
                 _log.info("→ %s", method)
+            case Result(id) | Failure(id):
+                _log.info("→ an answer to %r", id)
             case _:
                 _log.info("→ a line that cannot be answered otherwise than: %s", message.message)
 

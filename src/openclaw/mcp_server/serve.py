@@ -1,24 +1,21 @@
 """The whole life of `openclaw mcp-server`: from taking over standard input and output to the last line and the end of the process.
 
-Owns when it ends (the client closes our input or stops reading our output, or a signal comes) and that it does so within two seconds,
-whatever hangs. Imports little: a client waits for the answer to `initialize`. The agent is loaded with the first order.
+It ends when the client closes our input or stops reading our output, or a signal comes, and within two seconds, whatever hangs
+(`control/stdio_ending.py`). Imports little: a client waits for the answer to `initialize`. The agent is loaded with the first order.
 """
 
 import asyncio
 import os
-import queue
 import signal
 import sys
-import threading
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from openclaw.config.plain_paths import home
 from openclaw.control.standard_streams import Line, LogLines, Reader, Writer, take_over
+from openclaw.control.stdio_ending import Ending
 from openclaw.mcp_server.orders import Orders
 from openclaw.mcp_server.server import Journal, OrderServer
 
@@ -64,25 +61,7 @@ def main(options: Options) -> int:
 async def serve(options: Options, descriptors: tuple[int, int]) -> int:
     """The same in a loop that runs already. `descriptors` are what `take_over` gave."""
     reading, writing = descriptors
-    loop = asyncio.get_running_loop()
-    end: asyncio.Future[int] = loop.create_future()
-    deadline = _Deadline(WITHIN)
-
-    def finish(code: int) -> None:
-        if not end.done():
-            end.set_result(code)
-
-    def leave(code: int = 0) -> None:
-        """From any thread: the loop may be stuck, in a line that a library writes to a stderr nobody reads for one."""
-        deadline.begin(code)
-        # There may be no loop any more.
-        with suppress(RuntimeError):
-            loop.call_soon_threadsafe(finish, code)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        # Windows has no signals that a loop could wait for.
-        with suppress(NotImplementedError):
-            loop.add_signal_handler(number, leave, 128 + number)
+    ending = Ending(WITHIN)
     log = LogLines()
     orders = Orders(
         dict(os.environ),
@@ -93,7 +72,7 @@ async def serve(options: Options, descriptors: tuple[int, int]) -> int:
         before_loading=lambda: None if options.verbose else _configure_log(options, log),
         log_as=lambda section: _configure_log(options, log, section.level or "", json_lines=section.json),
     )
-    writer = Writer(writing, leave)
+    writer = Writer(writing, ending.leave)
     server = OrderServer(writer.write, orders.carry_out, _journal(options, log))
 
     def receive(lines: list[Line], more: Callable[[], None]) -> None:
@@ -102,12 +81,12 @@ async def serve(options: Options, descriptors: tuple[int, int]) -> int:
             server.receive(lines.pop())
         writer.when_room(more)
 
-    Reader(reading, loop, receive, leave)
+    Reader(reading, asyncio.get_running_loop(), receive, ending.leave)
     code = 0
     try:
-        code = await end
+        code = await ending.wait()
     finally:
-        deadline.begin(code)
+        ending.begin(code)
         await server.stop()
         await orders.close()
         writer.close(_LAST_LINES)
@@ -121,24 +100,6 @@ def _working_directory() -> Path:
     except OSError:
         # It was removed since the client started.
         return Path(home(os.environ) or os.sep)
-
-
-class _Deadline:
-    """Ends the process by force so many seconds after `begin`, when a thread, a server or the loop itself does not let it end."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._codes: queue.SimpleQueue[int] = queue.SimpleQueue()
-        threading.Thread(target=self._enforce, name="end", daemon=True).start()
-
-    def begin(self, code: int) -> None:
-        """From any thread. `code` is that of the process; only the first call counts."""
-        self._codes.put(code)
-
-    def _enforce(self) -> None:
-        code = self._codes.get()
-        time.sleep(self._seconds)
-        os._exit(code)
 
 
 def _journal(options: Options, log: LogLines) -> Journal | None:

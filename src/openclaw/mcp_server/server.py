@@ -17,11 +17,19 @@ from msgspec import Raw
 from openclaw.conversation import Asker, Nobody
 from openclaw.errors import UsageError
 from openclaw.mcp_server.dialogue import Cancel, Dialogue, Placed, ResultAnswer, Unsupported, result
-from openclaw.mcp_server.messages import Batch, ErrorAnswer, Message, read
 from openclaw.mcp_server.order import Order
 from openclaw.protocol.framing import Oversized
-from openclaw.protocol.jsonrpc import Notification, RequestId, encode_error, encode_notification, encode_result
+from openclaw.protocol.jsonrpc import (
+    Failure,
+    Notification,
+    RequestId,
+    Result,
+    encode_error,
+    encode_notification,
+    encode_result,
+)
 from openclaw.protocol.peer import PROGRESS
+from openclaw.protocol.strict_lines import Batch, ErrorAnswer, Message, read
 
 # Orders at once: each may hold hundreds of megabytes of attachments and a conversation with a model.
 MOST_ORDERS = 64
@@ -110,6 +118,9 @@ class OrderServer:
             self._write(line)
 
     def _handle(self, message: Message, reply: Reply) -> None:
+        if isinstance(message, Result | Failure):
+            # We ask nothing.
+            return
         outcome = message if isinstance(message, ErrorAnswer) else self._dialogue.receive(message)
         match outcome:
             case ResultAnswer(id, told):

@@ -17,9 +17,9 @@ from openclaw.mcp_server.dialogue import (
     ResultAnswer,
     Unsupported,
 )
-from openclaw.mcp_server.messages import ErrorAnswer
 from openclaw.mcp_server.order import Item, Order
 from openclaw.protocol.jsonrpc import Notification, Request
+from openclaw.protocol.strict_lines import ErrorAnswer
 
 INFO = {"name": "openclaw", "title": "OpenClaw", "version": __version__}
 MODERN_META = {

@@ -12,9 +12,9 @@ from msgspec import Raw
 from openclaw.errors import MediaError
 from openclaw.mcp_server.attachments import check_counts
 from openclaw.mcp_server.dialogue import Dialogue, Placed
-from openclaw.mcp_server.messages import read
 from openclaw.mcp_server.order import MOST_COUNTED, Item, Order, read_order, written
 from openclaw.protocol.jsonrpc import Notification, Request
+from openclaw.protocol.strict_lines import read
 from openclaw.sessions.key import session_key
 
 # Any text that is text: no half of a surrogate pair, but everything else.

@@ -1,8 +1,8 @@
-"""One line from a client, read strictly: what may be answered, and what cannot be.
+"""One line from a client of ours, read strictly: what may be answered, and what cannot be.
 
-Our client repairs what servers send (`protocol/jsonrpc.py`); a server must not: a message that is put right on the way is no longer the one
+Our client repairs what servers send (`jsonrpc.py`); a server must not: a message that is put right on the way is no longer the one
 that was sent, and orders reach the agent byte for byte. So a line is a message as it stands, or an `ErrorAnswer` to be sent back, with the
-id of the request whenever it can still be told. Never raises. Answers of the client are dropped: we ask it nothing.
+id of the request whenever it can still be told. Never raises. An answer whose id cannot be one of ours is dropped.
 """
 
 from functools import cache
@@ -14,11 +14,14 @@ from msgspec import UNSET, Raw, UnsetType
 from openclaw.protocol.framing import Oversized
 from openclaw.protocol.jsonrpc import (
     ID_WINDOW,
+    INTERNAL_ERROR,
     INVALID_REQUEST,
     PARSE_ERROR,
+    Failure,
     Notification,
     Request,
     RequestId,
+    Result,
     recover_id,
 )
 
@@ -38,11 +41,14 @@ class ErrorAnswer(msgspec.Struct, frozen=True):
     message: str
 
 
-Message = Request | Notification | ErrorAnswer
+# What came in and what is sent back about it; `Result` and `Failure` are answers to what we asked.
+Message = Request | Notification | Result | Failure | ErrorAnswer
 
 
 class Batch(msgspec.Struct, frozen=True):
-    messages: tuple[Message, ...]
+    """Its answers are left out."""
+
+    messages: tuple[Request | Notification | ErrorAnswer, ...]
 
 
 class _Envelope(msgspec.Struct, gc=False):
@@ -54,14 +60,20 @@ class _Envelope(msgspec.Struct, gc=False):
     error: Raw = _NOTHING
 
 
+class _Error(msgspec.Struct):
+    code: int = INTERNAL_ERROR
+    message: str = ""
+
+
 _envelope = msgspec.json.Decoder(_Envelope)
+_error = msgspec.json.Decoder(_Error)
 
 _NOT_JSON = "Parse error: the line is not JSON in UTF-8 (NaN, infinities and half surrogate pairs are not JSON either)."
 _TOO_DEEP = "Parse error: the line is nested too deeply."
 
 
 def read(line: bytes | Oversized) -> Message | Batch | None:
-    """What a line means; None for an answer to a question that was never asked."""
+    """What a line means; None for an answer that names no request."""
     if isinstance(line, Oversized):
         refusal = f"Invalid request: the line has {line.size:,} bytes, more than are read."
         return ErrorAnswer(_recovered(line.head, line.tail), INVALID_REQUEST, refusal)
@@ -92,7 +104,9 @@ def _batch(line: bytes) -> Message | Batch:
         return ErrorAnswer(None, INVALID_REQUEST, "Invalid request: the batch is empty.")
     if len(items) > MOST_IN_A_BATCH:
         return ErrorAnswer(None, INVALID_REQUEST, f"Invalid request: a batch has {MOST_IN_A_BATCH} messages at most.")
-    return Batch(tuple(message for item in items if (message := _one(bytes(item))) is not None))
+    messages = (_one(bytes(item)) for item in items)
+    # The one revision with batches has nothing that a server could ask.
+    return Batch(tuple(message for message in messages if not isinstance(message, Result | Failure | None)))
 
 
 def _one(line: bytes) -> Message | None:
@@ -123,7 +137,7 @@ def _recovered(head: bytes, tail: bytes) -> RequestId | None:
 def _message(envelope: _Envelope) -> Message | None:
     if envelope.method is UNSET:
         if envelope.result is not _NOTHING or envelope.error is not _NOTHING:
-            return None
+            return _answer(envelope)
         return ErrorAnswer(known_id(envelope.id), INVALID_REQUEST, "Invalid request: it names no method.")
     id = known_id(envelope.id)
     if envelope.jsonrpc != "2.0":
@@ -135,6 +149,20 @@ def _message(envelope: _Envelope) -> Message | None:
             None, INVALID_REQUEST, "Invalid request: the id must be a string or a whole number of 64 bits."
         )
     return Request(id, envelope.method, envelope.params)
+
+
+def _answer(envelope: _Envelope) -> Result | Failure | None:
+    id = known_id(envelope.id)
+    if id is None:
+        return None
+    if envelope.error is _NOTHING:
+        return Result(id, envelope.result)
+    try:
+        error = _error.decode(envelope.error)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        # An error is an error, however badly it is written.
+        return Failure(id, INTERNAL_ERROR, "")
+    return Failure(id, error.code, error.message)
 
 
 def known_id(id: Any) -> RequestId | None:

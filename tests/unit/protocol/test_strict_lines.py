@@ -8,10 +8,11 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import Raw
 
-from openclaw.mcp_server.messages import Batch, ErrorAnswer, read
 from openclaw.protocol.framing import Oversized
-from openclaw.protocol.jsonrpc import Notification, Request
+from openclaw.protocol.jsonrpc import Failure, Notification, Request, Result
+from openclaw.protocol.strict_lines import Batch, ErrorAnswer, read
 
 NOT_JSON = "Parse error: the line is not JSON in UTF-8 (NaN, infinities and half surrogate pairs are not JSON either)."
 NOT_A_MESSAGE = "Invalid request: this is not a JSON-RPC 2.0 message."
@@ -53,9 +54,23 @@ def test_a_message_without_an_id_is_a_notification() -> None:
     assert read(b'{"jsonrpc":"2.0","method":"n"}') == Notification("n")
 
 
-@pytest.mark.parametrize("answer", [{"result": {}}, {"error": {"code": 1, "message": "x"}}, {"result": None}])
-def test_an_answer_to_nothing_we_asked_is_dropped(answer: dict[str, Any]) -> None:
-    assert read(json.dumps({"jsonrpc": "2.0", "id": 5, **answer}).encode()) is None
+@pytest.mark.parametrize(
+    ("answer", "read_as"),
+    [
+        ({"result": {}}, Result(5, Raw(b"{}"))),
+        ({"result": None}, Result(5, Raw(b"null"))),
+        ({"error": {"code": 1, "message": "x"}}, Failure(5, 1, "x")),
+        ({"error": "x"}, Failure(5, -32603, "")),
+    ],
+)
+def test_an_answer_is_read_with_the_id_of_what_was_asked(answer: dict[str, Any], read_as: object) -> None:
+    line = json.dumps({"jsonrpc": "2.0", "id": 5, **answer}).encode()
+    assert (read(line), read(b"[" + line + b"]")) == (read_as, Batch(()))
+
+
+@pytest.mark.parametrize("id", [None, 1.5, 2**70])
+def test_an_answer_that_names_no_request_is_dropped(id: object) -> None:
+    assert read(json.dumps({"jsonrpc": "2.0", "id": id, "result": {}}).encode()) is None
 
 
 @pytest.mark.parametrize(
@@ -147,7 +162,7 @@ def test_a_broken_batch_is_refused(data: bytes) -> None:
 @given(st.binary(max_size=200))
 def test_no_bytes_whatever_raise(data: bytes) -> None:
     message = read(data)
-    assert message is None or isinstance(message, Request | Notification | ErrorAnswer | Batch)
+    assert message is None or isinstance(message, Request | Notification | Result | Failure | ErrorAnswer | Batch)
 
 
 JSON = st.recursive(
