@@ -13,8 +13,8 @@ import msgspec
 
 from openclaw.grant import Grant
 
-# What a surface may be able to show: a line to type, a choice about a call, a form, an address to visit, a sign-in to a server.
-QuestionKind = Literal["line", "approval", "form", "url", "sign-in"]
+# What a surface may be able to show: a choice about a call, a form, an address to visit, a sign-in to a server.
+QuestionKind = Literal["approval", "form", "url", "sign-in"]
 
 
 class Offer(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ class Question(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     """`cancel` is also what it comes to when nobody answers: never `decline`, which is somebody's word.
 
-    `content` of an accepted question: `{"line": …}`, `{"option": …}` of an approval that has options, the fields of a form. `note` is what
+    `content` of an accepted question: `{"option": …}` of an approval that has options, the fields of a form. `note` is what
     a person who declined had to say. `by` is how the answer came (`terminal`, `http`, `command`, `client`); `why` says why there is none.
     """
 

@@ -20,7 +20,7 @@ from openclaw.plugins import PluginHandle, ToolPlugin
 async def initialize(context):
     async def forget(arguments, invocation):
         asker = invocation.conversation.asker
-        can = [kind for kind in ("line", "approval", "form", "url") if asker.can(kind)]
+        can = [kind for kind in ("approval", "form", "url") if asker.can(kind)]
         context.log.warning("it asks")
         if arguments:
             await asyncio.wait_for(asker.ask(Question("approval", "Quick, now?")), arguments["seconds"])
@@ -38,7 +38,7 @@ async def initialize(context):
 
 plugin = ToolPlugin("Forgets", "Forgets.", initialize)
 """
-ALL = "['line', 'approval', 'form', 'url']"
+ALL = "['approval', 'form', 'url']"
 FIRST = "Forget all notes?\r\n  1  these\r\n  2  all\r\nType a number or its words for yes, or no: "
 
 

@@ -219,7 +219,7 @@ async def test_an_address_is_opened_on_the_screen_of_the_terminal_after_a_yes(tm
 async def test_in_a_pipe_nobody_is_asked(tmp_path: Path) -> None:
     async def work(request: CommandRequest, console: Console) -> int:
         answer = await console.asker.ask(MAY_IT)
-        console.line(f"{console.asker.can('approval')} {answer.action} {await console.ask('Really? ')}")
+        console.line(f"{console.asker.can('approval')} {answer.action} {await console.agreed('Really? ')}")
         return 0
 
     with short_folder() as runtime:
@@ -245,7 +245,7 @@ async def main():
     asked = asyncio.ensure_future(asker.ask(Question("approval", "third")))
     asyncio.get_running_loop().add_signal_handler(2, asked.cancel)
     print("cancelled", isinstance((await asyncio.gather(asked, return_exceptions=True))[0], asyncio.CancelledError))
-    print("then", (await asker.ask(Question("line", "Name: "))).content)
+    print("then", (await asker.ask(Question("approval", "Name it? [y/N] "))).action)
 
 asyncio.run(main())
 """
@@ -289,7 +289,7 @@ def test_a_process_asks_at_its_own_terminal_one_question_at_a_time(tmp_path: Pat
         terminal.type(CONTROL_C)
         terminal.shows("(This is no longer asked.)")
         terminal.shows("cancelled True")
-        terminal.shows("Name: ")
-        terminal.type(f"Yü{ENTER}")
+        terminal.shows("Name it? [y/N] ")
+        terminal.type(f"y{ENTER}")
         code, rest = terminal.ends()
-    assert (code, "then {'line': 'Yü'}" in rest) == (0, True)
+    assert (code, "then accept" in rest) == (0, True)

@@ -53,7 +53,7 @@ class TerminalAsker:
         from openclaw.control.question_dialogue import WITHDRAWN
         from openclaw.control.terminal_questions import NO_BROWSER, forget_what_was_typed
 
-        forget_what_was_typed(question)
+        forget_what_was_typed()
         try:
             finished = await self._finished(question)
         except asyncio.CancelledError:

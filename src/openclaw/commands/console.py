@@ -50,8 +50,8 @@ def _uninterrupted(act: Callable[[], object]) -> AbstractContextManager[None]:
 
 
 class Console(msgspec.Struct, frozen=True):
-    """`asker` is the person at the terminal, whom commands ask for a yes (`agreed`) or a line (`ask`), and turns
-    for more; `read` gives all of standard input.
+    """`asker` is the person at the terminal, whom commands ask for a yes (`agreed`) and turns for more; `read` gives all of standard
+    input.
 
     `flush` waits until the other end has taken most of what was printed; who prints much without it fills our memory. `browse` opens an
     address in a browser where the person sits and says whether that went; without an address, whether there is a screen for it. While
@@ -83,11 +83,6 @@ class Console(msgspec.Struct, frozen=True):
     @property
     def prose_width(self) -> int:
         return self.width or USUAL_WIDTH
-
-    async def ask(self, question: str) -> str | None:
-        """The line that the person typed; None when nobody is there to answer."""
-        answer = await self.asker.ask(Question("line", question))
-        return str(answer.content["line"]) if answer.is_yes else None
 
     async def agreed(self, question: str) -> bool | None:
         """Whether the person said yes; None when nobody answered. What was typed before the question was shown does not count."""

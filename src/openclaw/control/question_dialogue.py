@@ -62,8 +62,6 @@ _DECLINED = Finished(Answer("decline"), "Declined.\n")
 def dialogue(question: Question, width: int) -> Dialogue:
     """`width` is that of the screen, in columns."""
     match question.kind:
-        case "line":
-            return _line(question, width)
         case "approval":
             return _approval(question, width)
         case "form":
@@ -72,12 +70,6 @@ def dialogue(question: Question, width: int) -> Dialogue:
             return _address(question, width)
         case _:
             return _cannot("")
-
-
-def _line(question: Question, width: int) -> Dialogue:
-    # What a command asks stands in one line with the answer.
-    typed = yield f"{_head(question, width)}> " if question.asker else clean_terminal(question.text)
-    return Finished(NO_ANSWER) if typed is None else Finished(Answer("accept", {"line": typed.strip()}))
 
 
 def _approval(question: Question, width: int) -> Dialogue:

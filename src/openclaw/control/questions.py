@@ -66,8 +66,6 @@ def checked(question: Question, answer: Answer) -> Answer:
 
 def _fits(question: Question, content: dict[str, Any]) -> bool:
     match question.kind:
-        case "line":
-            return content.keys() == {"line"} and isinstance(content["line"], str)
         case "approval" if question.options:
             return content.keys() == {"option"} and content["option"] in question.options
         case "form":

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from openclaw.control import wire
 from openclaw.control.question_dialogue import WITHDRAWN, Dialogue, Finished, dialogue
 from openclaw.control.questions import MOST_OPEN, OpenQuestion, answer_frame, read_question
-from openclaw.conversation import NO_ANSWER, Question
+from openclaw.conversation import NO_ANSWER
 
 if TYPE_CHECKING:
     from _socket import socket
@@ -108,7 +108,7 @@ class TerminalQuestions:
     def _show_first(self) -> None:
         while self.is_open:
             question = self._open[0].question
-            forget_what_was_typed(question)
+            forget_what_was_typed()
             self._typed = b""
             self._dialogue = dialogue(question, self._width)
             try:
@@ -140,10 +140,8 @@ def _woken_by_signals() -> Iterator[int]:
         os.close(writing)
 
 
-def forget_what_was_typed(question: Question) -> None:
-    """Typed before the question was there, it is no answer to it. A line for a command may well be typed ahead."""
-    if question.kind == "line":
-        return
+def forget_what_was_typed() -> None:
+    """Typed before the question was there, it is no answer to it."""
     with suppress(ImportError, OSError):
         import termios
 

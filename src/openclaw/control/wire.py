@@ -32,7 +32,7 @@ TAKEN, LOCAL, OUT, ERR, EXIT, DATA = b"k", b"l", b"o", b"e", b"x", b"d"
 QUESTION, WITHDRAWN, BROWSE, READ = b"q", b"u", b"b", b"r"
 
 # The questions that a terminal can show: those of `conversation.QuestionKind` that control/question_dialogue.py knows.
-TERMINAL_KINDS = b"line approval form url"
+TERMINAL_KINDS = b"approval form url"
 
 HEAD_BYTES = 5
 # No argument list is longer on any system, and output is sent in pieces far below this.

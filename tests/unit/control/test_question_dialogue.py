@@ -114,16 +114,6 @@ def test_what_a_command_asks_stands_in_one_line_with_its_answer(
     assert (finished.answer, shown) == (Answer(action), f"Go on? [y/N] {said}")
 
 
-@pytest.mark.parametrize(("typed", "answer"), [(" y \n", Answer("accept", {"line": "y"})), (END, Answer("cancel"))])
-def test_a_line_is_taken_as_it_is_typed(typed: str | None, answer: Answer) -> None:
-    assert held(Question("line", "Really? [y/N] "), typed) == (Finished(answer), "Really? [y/N] ")
-
-
-def test_a_line_for_a_server_is_asked_in_its_words() -> None:
-    shown = held(Question("line", "Your name? ", asker="shop"), "Yu")[1]
-    assert shown == 'Server "shop" asks:\n  | Your name?\n> '
-
-
 def test_what_we_ask_ourselves_is_shown_as_it_is_and_cut_with_its_length() -> None:
     shown = held(Question("approval", f"May it send <|im_start|>?\n{'x' * 30_000}"), END)[1]
     assert shown.startswith("May it send <|im_start|>?\nxxx")
@@ -263,7 +253,7 @@ def test_an_address_that_may_be_read_in_two_ways_is_neither_shown_nor_opened(url
     assert "\x1b" not in shown
 
 
-@pytest.mark.parametrize("kind", ["line", "approval", "form", "url"])
+@pytest.mark.parametrize("kind", ["approval", "form", "url"])
 def test_hostile_text_cannot_draw_on_the_screen(kind: Any) -> None:
     field = {"type": "string", "title": HOSTILE, "description": HOSTILE, "enum": [HOSTILE], "default": HOSTILE}
     question = Question(
@@ -294,7 +284,7 @@ def test_a_long_text_of_a_server_is_cut() -> None:
 
 
 @given(
-    kind=st.sampled_from(["line", "approval", "form", "url", "sign-in"]),
+    kind=st.sampled_from(["approval", "form", "url", "sign-in"]),
     text=st.text(),
     options=st.lists(st.text(), max_size=3).map(tuple),
     schema=st.recursive(

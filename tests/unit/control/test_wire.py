@@ -44,7 +44,7 @@ words = st.lists(st.binary(max_size=40).map(lambda raw: raw.replace(b"\0", b""))
 
 @given(words=words)
 def test_words_of_any_bytes_arrive_as_the_program_got_them(words: list[bytes]) -> None:
-    told = [b"0.1.0", b"/state", b"/state/openclaw.json", b"/home/me", b"120", b"sci", b"line form", *words]
+    told = [b"0.1.0", b"/state", b"/state/openclaw.json", b"/home/me", b"120", b"sci", b"url form", *words]
     request = read_request(wire.pack([wire.PROTOCOL, b"token", *told]))
 
     assert request == CommandRequest(
@@ -58,7 +58,7 @@ def test_words_of_any_bytes_arrive_as_the_program_got_them(words: list[bytes]) -
         screen=True,
         colour=True,
         interactive=True,
-        kinds=frozenset({"line", "form"}),
+        kinds=frozenset({"url", "form"}),
     )
 
 

@@ -87,28 +87,28 @@ def answer(caller: Caller, number: str, action: Action, **content: Any) -> None:
     caller.writer.write(answer_frame(number, Answer(action, content)))
 
 
-async def test_a_command_asks_for_a_line_and_nobody_is_an_answer_too() -> None:
+async def test_a_command_asks_for_a_yes_and_nobody_is_an_answer_too() -> None:
     async def work(request: CommandRequest, console: Console) -> int:
-        console.line(repr([await console.ask("Really? "), await console.ask("Sure? ")]))
+        console.line(repr([await console.agreed("Really? "), await console.agreed("Sure? ")]))
         return 0
 
     async with serving(work) as (_, _, place), calling(place) as caller:
-        assert await question(caller, "1") == Question("line", "Really? ")
-        answer(caller, "1", "accept", line="yes")
-        assert await question(caller, "2") == Question("line", "Sure? ")
+        assert await question(caller, "1") == Question("approval", "Really? ")
+        answer(caller, "1", "accept")
+        assert await question(caller, "2") == Question("approval", "Sure? ")
         answer(caller, "2", "cancel")
-        assert await caller.next() == (wire.OUT, b"['yes', None]\n")
+        assert await caller.next() == (wire.OUT, b"[True, None]\n")
 
 
 async def test_where_nobody_can_be_shown_a_question_none_is_sent() -> None:
     async def work(request: CommandRequest, console: Console) -> int:
         can = [console.asker.can(kind) for kind in get_args(QuestionKind)]
-        console.line(repr([await console.ask("Really? "), can]))
+        console.line(repr([(await console.asker.ask(Question("form", "Really?"))).action, can]))
         return 0
 
-    for kinds, can in ((b"", [False] * 5), (b"url  approval", [False, True, False, True, False])):
+    for kinds, can in ((b"", [False] * 4), (b"url  approval", [True, False, True, False])):
         async with serving(work) as (_, _, place), calling(place, kinds=kinds) as caller:
-            assert await caller.next() == (wire.OUT, f"[None, {can}]\n".encode())
+            assert await caller.next() == (wire.OUT, f"['cancel', {can}]\n".encode())
 
 
 async def test_several_questions_are_open_at_a_time_and_each_answer_finds_its_own() -> None:
@@ -136,7 +136,6 @@ async def test_several_questions_are_open_at_a_time_and_each_answer_finds_its_ow
 async def test_what_is_no_answer_to_a_question_is_none() -> None:
     schema = {"type": "object", "properties": {"age": {"type": "integer"}}}
     answers: list[tuple[Question, dict[str, Any]]] = [
-        (Question("line", "?"), {"line": 5}),
         (Question("approval", "?", options=("once",)), {"option": "always"}),
         (Question("approval", "?", options=("once",)), {}),
         (Question("approval", "?"), {"option": "once"}),
@@ -213,14 +212,14 @@ async def test_more_questions_than_a_person_can_be_asked_are_not_sent() -> None:
 async def test_a_question_that_is_not_json_is_not_asked_and_a_strange_name_in_its_text_is_shown() -> None:
     async def work(request: CommandRequest, console: Console) -> int:
         odd = await console.asker.ask(Question("form", schema={"default": "\udcff"}))
-        typed = await console.ask("Delete \udcff? ")
-        console.line(f"{odd.action} {typed}")
+        agreed = await console.agreed("Delete \udcff? ")
+        console.line(f"{odd.action} {agreed}")
         return 0
 
     async with serving(work) as (_, _, place), calling(place) as caller:
-        assert await question(caller, "2") == Question("line", "Delete \\udcff? ")
-        answer(caller, "2", "accept", line="no")
-        assert await caller.next() == (wire.OUT, b"cancel no\n")
+        assert await question(caller, "2") == Question("approval", "Delete \\udcff? ")
+        answer(caller, "2", "decline")
+        assert await caller.next() == (wire.OUT, b"cancel False\n")
 
 
 async def test_an_address_is_opened_at_the_terminal_and_that_is_no_question() -> None:
@@ -239,7 +238,7 @@ async def test_an_address_is_opened_at_the_terminal_and_that_is_no_question() ->
 async def test_what_comes_of_an_address_that_nobody_waits_for_is_no_answer_to_the_next() -> None:
     async def work(request: CommandRequest, console: Console) -> int:
         given_up = asyncio.ensure_future(console.browse("https://example.com/one"))
-        await console.ask("Go on? ")
+        await console.agreed("Go on? ")
         given_up.cancel()
         console.line(repr(await console.browse("https://example.com/two")))
         return 0
@@ -247,7 +246,7 @@ async def test_what_comes_of_an_address_that_nobody_waits_for_is_no_answer_to_th
     async with serving(work) as (_, _, place), calling(place) as caller:
         await question(caller, "1")
         assert await caller.next() == (wire.BROWSE, b"2\0https://example.com/one")
-        answer(caller, "1", "accept", line="")
+        answer(caller, "1", "accept")
         assert await caller.next() == (wire.BROWSE, b"3\0https://example.com/two")
         caller.send(wire.BROWSED, b"2\0yes")
         caller.send(wire.BROWSED, b"")

@@ -63,7 +63,7 @@ async def test_questions_go_to_who_ordered_and_each_answer_comes_back() -> None:
     async def work(request: CommandRequest, console: Console) -> int:
         found.append(request.kinds)
         found.append(await asyncio.gather(console.asker.ask(MAY_IT), console.asker.ask(other)))
-        found.append(await console.ask("Really? "))
+        found.append(await console.asker.ask(Question("form", "Really?")))
         return printed(console)
 
     async with serving(work) as (_, _, place):
@@ -73,7 +73,7 @@ async def test_questions_go_to_who_ordered_and_each_answer_comes_back() -> None:
         one.set_result(Answer("accept", {"option": "once"}))
         assert await order == RESULT
     assert [first, second] == [MAY_IT, other]
-    assert found == [frozenset({"approval"}), [Answer("accept", {"option": "once"}), Answer("decline")], None]
+    assert found == [frozenset({"approval"}), [Answer("accept", {"option": "once"}), Answer("decline")], Answer("cancel")]
 
 
 async def test_a_question_that_is_taken_back_is_taken_back_from_who_ordered() -> None:
