@@ -30,9 +30,10 @@ class AskedCall(msgspec.Struct, frozen=True):
     """The call that an approval is about, as a person is shown it. Values of a model and of servers: whoever shows them cleans them.
 
     `tool` is the name that the model knows, `title` the tool's own; `server` is where it comes from, empty for a native tool. `classes`
-    are `read`, `write`, `exec` and `egress:HOST`. `reasons` are sentences of ours: why it is asked. `origins` names the argument whose
-    value came from a foreign source, and that source. `claims` is what the server says of the tool (`it only reads`). `offers` are the
-    ways to say yes, in the order of `Question.options`, which are their ids.
+    are `read`, `write`, `exec` and `egress:HOST`. `reasons` are sentences of ours: why it is asked. `sources` are the foreign sources of
+    the conversation, when the question is asked because of them; `origins` names the argument whose value came from one, and which.
+    `claims` is what the server says of the tool (`it only reads`). `offers` are the ways to say yes, in the order of `Question.options`,
+    which are their ids.
     """
 
     tool: str
@@ -41,6 +42,7 @@ class AskedCall(msgspec.Struct, frozen=True):
     arguments: Mapping[str, Any] = {}
     classes: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
     origins: Mapping[str, str] = {}
     claims: tuple[str, ...] = ()
     offers: tuple[Offer, ...] = ()
@@ -52,8 +54,10 @@ class Question(msgspec.Struct, frozen=True):
     `text` of a server is not ours: it is shown as its words. `options` are the ways to say yes to an approval ("once", "always"); there
     is always a no beside them, and without any it is a plain yes or no: one of ours that ends in a blank, such as `Go on? [y/N] `, is
     shown with its answer behind it, and Enter alone is a no to it. `approval` is the call it is about, if it is about one. `schema` is
-    the JSON Schema of a form. `server` is the one to sign in to; `since` the moment (monotonic) at which a sign-in was missing. `agent` and
-    `session` (its whole key) say where it was asked; whoever asks need not fill them in: the asker of a conversation does.
+    the JSON Schema of a form. `url` is an address to visit; a question of that kind without one waits until the person says that they
+    have finished at a page that was opened before. `server` is the one to sign in to; `since` the moment (monotonic) at which a sign-in
+    was missing. `agent` and `session` (its whole key) say where it was asked; whoever asks need not fill them in: the asker of a
+    conversation does.
     """
 
     kind: QuestionKind
@@ -73,8 +77,9 @@ class Question(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     """`cancel` is also what it comes to when nobody answers: never `decline`, which is somebody's word.
 
-    `content` of an accepted question: `{"option": …}` of an approval that has options, the fields of a form. `note` is what
-    a person who declined had to say. `by` is how the answer came (`terminal`, `http`, `command`, `client`); `why` says why there is none.
+    `content` of an accepted question: `{"option": …}` of an approval that has options, the fields of a form, `{"opened": True}` when the
+    person agreed to visit an address. `note` is what a person who declined had to say. `by` is how the answer came (`terminal`, `http`,
+    `command`, `client`); `why` says why there is none.
     """
 
     action: Literal["accept", "decline", "cancel"]

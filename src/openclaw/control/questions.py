@@ -12,9 +12,13 @@ from openclaw.content import to_json
 from openclaw.control import wire
 from openclaw.conversation import NO_ANSWER, Answer, Question
 from openclaw.json_schema import Checker
+from openclaw.security.external import clean_label, clean_text
 
 # Questions that wait for one person at a time; who asks beyond that is not heard.
 MOST_OPEN = 8
+# What a person who says no may say besides, in characters.
+LONGEST_NOTE = 2_000
+_LONGEST_BY = 20
 
 
 class OpenQuestion(msgspec.Struct, frozen=True):
@@ -58,10 +62,11 @@ def read_answer(payload: bytes) -> GivenAnswer | None:
 
 def checked(question: Question, answer: Answer) -> Answer:
     """The answer as far as it is one to this question: an option that was not offered, or a form that does not fit, is none."""
+    by = clean_label(answer.by, _LONGEST_BY)
     if not answer.is_yes:
-        return Answer(answer.action)
+        return Answer(answer.action, note=clean_text(answer.note, LONGEST_NOTE), by=by, why=answer.why)
     content = dict(answer.content)
-    return Answer("accept", content) if _fits(question, content) else NO_ANSWER
+    return Answer("accept", content, by=by) if _fits(question, content) else NO_ANSWER
 
 
 def _fits(question: Question, content: dict[str, Any]) -> bool:
@@ -70,5 +75,7 @@ def _fits(question: Question, content: dict[str, Any]) -> bool:
             return content.keys() == {"option"} and content["option"] in question.options
         case "form":
             return Checker(to_json(question.schema or {}), what="answers").check(content) is None
+        case "url" if question.url:
+            return content in ({}, {"opened": True})
         case _:
             return not content

@@ -73,7 +73,11 @@ async def test_questions_go_to_who_ordered_and_each_answer_comes_back() -> None:
         one.set_result(Answer("accept", {"option": "once"}))
         assert await order == RESULT
     assert [first, second] == [MAY_IT, other]
-    assert found == [frozenset({"approval"}), [Answer("accept", {"option": "once"}), Answer("decline")], Answer("cancel")]
+    assert found == [
+        frozenset({"approval"}),
+        [Answer("accept", {"option": "once"}), Answer("decline")],
+        Answer("cancel"),
+    ]
 
 
 async def test_a_question_that_is_taken_back_is_taken_back_from_who_ordered() -> None:
