@@ -154,7 +154,7 @@ class Policy:
         if decision is None:
             if len(self._decisions) >= _MOST_KEPT:
                 self._decisions.clear()
-            decision = self._decisions[key] = self._decide(_Key(_normal(tool.name), tool.kind, _normal(tool.origin)))
+            decision = self._decisions[key] = self._decide(key_of(tool))
         return decision
 
     def split(self, tools: Iterable[Tool]) -> tuple[list[Tool], list[Absence]]:
@@ -169,7 +169,7 @@ class Policy:
                 hidden.append(Absence(tool.name, decision.rule, decision.where))
         return admitted, hidden
 
-    def _decide(self, tool: "_Key") -> Decision:
+    def _decide(self, tool: "ToolKey") -> Decision:
         for layer in self._layers:
             if (pattern := layer.deny.match(tool)) is not None:
                 return Decision(False, f'deny "{pattern}"', layer.written.place("deny"))
@@ -189,12 +189,16 @@ class Policy:
         return granted or told or Decision(True, "no rule restricts it")
 
 
-class _Key(msgspec.Struct, frozen=True):
-    """A tool as rules see it."""
+class ToolKey(msgspec.Struct, frozen=True):
+    """A tool as rules see it: names without case."""
 
     name: str
     kind: Kind
     origin: str
+
+
+def key_of(tool: Named) -> ToolKey:
+    return ToolKey(_normal(tool.name), tool.kind, _normal(tool.origin))
 
 
 class _Compiled:
@@ -202,12 +206,12 @@ class _Compiled:
 
     def __init__(self, layer: PolicyLayer) -> None:
         self.written = layer
-        self.deny = _Patterns(layer.deny)
-        self._allow = _Patterns(layer.allow)
-        self._also_allow = _Patterns(layer.also_allow)
-        self._profile = _Patterns(_PROFILES.get(layer.profile or "", ()))
+        self.deny = NamePatterns(layer.deny)
+        self._allow = NamePatterns(layer.allow)
+        self._also_allow = NamePatterns(layer.also_allow)
+        self._profile = NamePatterns(_PROFILES.get(layer.profile or "", ()))
 
-    def narrow(self, tool: _Key) -> Decision | None:
+    def narrow(self, tool: ToolKey) -> Decision | None:
         """What this layer says of a tool that it does not deny; None when it says nothing."""
         layer = self.written
         told: Decision | None = None
@@ -237,7 +241,7 @@ class _Compiled:
         return None
 
 
-class _Patterns:
+class NamePatterns:
     """Several names, wildcards and groups. A match is the pattern as written, for the explanation."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
@@ -253,7 +257,7 @@ class _Patterns:
             elif name:
                 self._exact.setdefault(name, written)
 
-    def match(self, tool: _Key) -> str | None:
+    def match(self, tool: ToolKey) -> str | None:
         if (written := self._exact.get(tool.name)) is not None:
             return written
         # A plugin's id stands for all its tools.
@@ -281,7 +285,7 @@ _GROUPS = frozenset({*_NATIVE_GROUPS, *_KIND_GROUPS})
 
 def _granting(name: str) -> str:
     """The profiles that switch a tool on which needs a grant, in words."""
-    return " or ".join(f'"{profile}"' for profile, named in _PROFILES.items() if _Patterns(named).naming(name))
+    return " or ".join(f'"{profile}"' for profile, named in _PROFILES.items() if NamePatterns(named).naming(name))
 
 
 def _normal(name: str) -> str:

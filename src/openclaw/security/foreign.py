@@ -1,0 +1,208 @@
+"""Which values of a call came from text that neither the person nor we wrote. Pure.
+
+A value is foreign when it stands in foreign text of its conversation and not in what the person wrote: whole (up to 200 characters), or as
+a telling part of a longer one: an address, a file name, a number, an IBAN. Compared without case, invisible characters and kinds of blank,
+and as escapes and entities read. Where not all foreign text is kept, every value counts that the person did not write.
+
+What was paraphrased or encoded on the way is not found: that is said in docs/explain/what-is-untrusted.md. What follows from a foreign
+value is security/approval.py's to say.
+"""
+
+import html
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from openclaw.conversation import ForeignSources
+from openclaw.security.risk import leaves
+
+# A longer value is a text of its own: its telling parts count, not the whole.
+MOST_VALUE = 200
+# A shorter value is found as a word of its own, not within one: two letters stand in every text.
+_WHOLE_WORD_BELOW = 4
+# Shorter parts tell nothing.
+_LEAST_PART = 4
+# Values and parts of one call that are looked for. Who sends more has them counted as foreign.
+_MOST_VALUES = 2_000
+
+_CHUNK = re.compile(r"[^\s\"'`<>()\[\]{}|,;]+")
+_NUMBER = re.compile(r"\d{4,}")
+_EDGES = ".:!?*_~-=&#/\\"
+# An address, a file name, an identifier, a number with its marks.
+_TELLING = re.compile(r"[@/\\]|\d|[^\W_]\.[^\W_]|_")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrtbf])|([\"/\\']))")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+
+
+def foreign_values(arguments: Mapping[str, Any], foreign: ForeignSources, written: Sequence[str]) -> Mapping[str, str]:
+    """The arguments with a foreign value in them, each with the source it came from."""
+    if not foreign:
+        return {}
+    own = _Own(written)
+    index = _index_of(foreign)
+    found: dict[str, str] = {}
+    budget = _MOST_VALUES
+    for name, argument in arguments.items():
+        for text in _texts_of(name, argument):
+            budget -= 1
+            source = index.source_of(text, own, searched=budget >= 0)
+            if source:
+                found[name] = source
+                break
+    return found
+
+
+def written_hosts(hosts: Iterable[str], written: Sequence[str]) -> frozenset[str]:
+    """Those of `hosts` that the person wrote, as a host and not as a part of another one or of a mail address."""
+    own = [normal(text) for text in written]
+    return frozenset(
+        host
+        for host in hosts
+        if any(re.search(rf"(?<![\w.@-]){re.escape(host)}(?![\w-]|\.\w)", text) is not None for text in own)
+    )
+
+
+def normal(text: str) -> str:
+    """A text for comparing: case, kinds of blank, wide forms and invisible characters make no difference."""
+    if not text.isascii():
+        text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    return " ".join(text.casefold().split())
+
+
+class _Own:
+    """What the person wrote, to look values up in."""
+
+    def __init__(self, written: Sequence[str]) -> None:
+        self._texts = [normal(text) for text in written]
+
+    def has(self, value: str) -> bool:
+        return any(_has_word(text, value) for text in self._texts)
+
+
+class _Index:
+    """The foreign texts of one conversation, ready to be searched. Grows as they do."""
+
+    def __init__(self) -> None:
+        self._texts: list[tuple[str, str]] = []
+        self._parts: dict[str, str] = {}
+        self._read = 0
+        self._last = ""
+        self._is_whole = True
+
+    def read(self, foreign: ForeignSources) -> None:
+        """Take in what has been added since."""
+        texts = foreign.texts
+        for source, text in texts[self._read :]:
+            for form in _forms(text):
+                ready = normal(form)
+                self._texts.append((source, ready))
+                for part in _parts(ready):
+                    self._parts.setdefault(part, source)
+        self._read = len(texts)
+        sources = list(foreign)
+        silent = set(sources) - {source for source, _ in texts}
+        # Of a source without a text (a picture, a conversation of before) nobody knows what it said.
+        self._is_whole = foreign.is_whole and not silent
+        self._last = next(iter(silent), "") or sources[-1]
+
+    def source_of(self, text: str, own: _Own, *, searched: bool) -> str:
+        """Where a value came from; empty when it is not foreign. What is not `searched` for counts unless the person wrote it."""
+        value = normal(text)
+        if not value:
+            return ""
+        if not searched or not self._is_whole:
+            return "" if own.has(value) else self._last
+        if len(value) <= MOST_VALUE and (source := self.source_of_whole(value, own)):
+            return source
+        for part in _parts(value):
+            if (source := self._parts.get(part, "")) and not own.has(part):
+                return source
+        return ""
+
+    def source_of_whole(self, value: str, own: _Own) -> str:
+        if not self._is_whole:
+            return "" if own.has(value) else self._last
+        found = next((source for source, text in self._texts if _has(text, value)), "")
+        return "" if not found or own.has(value) else found
+
+
+_indexes: WeakKeyDictionary[ForeignSources, _Index] = WeakKeyDictionary()
+
+
+def _index_of(foreign: ForeignSources) -> _Index:
+    index = _indexes.get(foreign)
+    if index is None:
+        index = _indexes[foreign] = _Index()
+    index.read(foreign)
+    return index
+
+
+def _texts_of(name: str, argument: Any) -> Iterable[str]:
+    """Every text and number in an argument, the names within it included: a model chose those too. Switches say nothing."""
+    for _, value in leaves({name: argument}):
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield f"{value:g}" if isinstance(value, float) and value.is_integer() and abs(value) < 1e6 else str(value)
+    if isinstance(argument, Mapping | list):
+        yield from _keys(argument)
+
+
+def _keys(argument: Any) -> Iterable[str]:
+    waiting = [argument]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            yield from map(str, value)
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+
+
+def _has(text: str, value: str) -> bool:
+    return _has_word(text, value) if len(value) < _WHOLE_WORD_BELOW else value in text
+
+
+def _has_word(text: str, value: str) -> bool:
+    """Whether the value stands in the text with no letter or digit right before or behind it."""
+    start = text.find(value)
+    while start >= 0:
+        end = start + len(value)
+        before, after = text[start - 1 : start], text[end : end + 1]
+        if not (before.isalnum() and value[0].isalnum()) and not (after.isalnum() and value[-1].isalnum()):
+            return True
+        start = text.find(value, start + 1)
+    return False
+
+
+def _parts(value: str) -> Collection[str]:
+    """The telling parts of a text in normal form."""
+    found: dict[str, None] = {}
+    for chunk in _CHUNK.findall(value):
+        if not _TELLING.search(chunk):
+            continue
+        part = chunk.strip(_EDGES)
+        if len(part) >= _LEAST_PART:
+            found[part] = None
+        for number in _NUMBER.findall(part):
+            found[number] = None
+        for piece in re.split(r"[=:/?&#]+", part):
+            if len(piece) >= _LEAST_PART and _TELLING.search(piece):
+                found[piece] = None
+    return found
+
+
+def _forms(text: str) -> Iterable[str]:
+    """A text as it stands, and as it reads once its escapes and entities are resolved: a model resolves them."""
+    yield text
+    if "\\" in text:
+        yield _ESCAPE.sub(_unescaped, text)
+    if "&" in text and (plain := html.unescape(text)) != text:
+        yield plain
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    code, blank, mark = match.groups()
+    return chr(int(code, 16)) if code else " " if blank else mark

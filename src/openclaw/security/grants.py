@@ -1,0 +1,180 @@
+"""Grants that outlive a conversation: one private JSON file, replaced whole under a lock, seen by every process.
+
+Owns the file, its bound and when a grant was last used. A file that cannot be read grants nothing and is never overwritten: what a person
+allowed is not lost to a slip. Without a file everything is kept in the process alone. Which calls a grant covers is security/approval.py's.
+"""
+
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import date, timedelta
+from pathlib import Path
+
+import msgspec
+
+from openclaw.content import to_json
+from openclaw.errors import StoreError
+from openclaw.files import make_directory, reason, replace
+from openclaw.grant import Grant
+from openclaw.lock import take
+
+_log = logging.getLogger(__name__)
+# Nobody can keep an eye on more.
+MOST_GRANTS = 2_000
+# After so many days without use a grant is worth a look.
+UNUSED_DAYS = 90
+_FORMAT = 1
+
+
+class KeptGrant(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A grant in the file. `last_used` is a day: the file is written once a day for it and not at every call."""
+
+    grant: Grant
+    last_used: str = ""
+
+
+class _File(msgspec.Struct):
+    format: int
+    grants: list[KeptGrant] = []
+
+
+_decoder = msgspec.json.Decoder(_File)
+# What the file looked like when it was read: whatever changes it replaces it.
+_Stamp = tuple[int, int, int] | None
+_NEVER: _Stamp = (-1, -1, -1)
+
+
+class GrantStore:
+    """Blocking, but small. `add`, `revoke` and `used` raise StoreError when the file cannot be written."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file
+        self._kept: tuple[KeptGrant, ...] = ()
+        self._grants: tuple[Grant, ...] = ()
+        self._stamp: _Stamp = _NEVER
+        self._revision = 0
+
+    @property
+    def revision(self) -> int:
+        """Changes whenever the grants do, whoever changed them."""
+        self._look()
+        return self._revision
+
+    def all(self) -> tuple[Grant, ...]:
+        self._look()
+        return self._grants
+
+    def kept(self) -> tuple[KeptGrant, ...]:
+        """The same, with when each was last used."""
+        self._look()
+        return self._kept
+
+    def add(self, *grants: Grant) -> None:
+        with self._writing() as kept:
+            known = {_meaning(one.grant) for one in kept}
+            fresh = [KeptGrant(one) for one in grants if _meaning(one) not in known]
+            if len(kept) + len(fresh) > MOST_GRANTS:
+                raise StoreError(
+                    f"There are {len(kept):,} grants, and {MOST_GRANTS:,} is all there may be.",
+                    hint="Revoke some: openclaw approvals grants, openclaw approvals revoke ID.",
+                )
+            kept += fresh
+
+    def revoke(self, grant_id: str) -> bool:
+        """Whether there was one of that id."""
+        with self._writing() as kept:
+            left = [one for one in kept if one.grant.id != grant_id]
+            was_there = len(left) < len(kept)
+            kept[:] = left
+        return was_there
+
+    def used(self, ids: Iterable[str]) -> None:
+        """Note that these were used today."""
+        wanted, today = set(ids), date.today().isoformat()
+        if not any(one.grant.id in wanted and one.last_used != today for one in self._kept):
+            return
+        with self._writing() as kept:
+            kept[:] = [msgspec.structs.replace(one, last_used=today) if one.grant.id in wanted else one for one in kept]
+
+    def unused(self) -> tuple[KeptGrant, ...]:
+        """Those that nobody has needed for a long time. They are told of, never dropped."""
+        before = (date.today() - timedelta(days=UNUSED_DAYS)).isoformat()
+        return tuple(one for one in self.kept() if (one.last_used or one.grant.created or before)[:10] < before)
+
+    @contextmanager
+    def _writing(self) -> Iterator[list[KeptGrant]]:
+        """The grants as they are now, to be changed; what is left in the list is what there is from then on."""
+        if self._file is None:
+            kept = list(self._kept)
+            yield kept
+            self._set(kept)
+            return
+        handle = _locked(self._file.with_suffix(".lock"))
+        try:
+            kept = list(_read(self._file))
+            before = list(kept)
+            yield kept
+            if kept != before:
+                replace(self._file, to_json(_File(_FORMAT, kept)))
+            self._stamp = _stamp(self._file)
+            self._set(kept)
+        finally:
+            os.close(handle)
+
+    def _look(self) -> None:
+        if self._file is None or (stamp := _stamp(self._file)) == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            self._set(_read(self._file))
+        except StoreError as error:
+            _log.error("No grants are in force: %s", error)
+            self._set(())
+
+    def _set(self, kept: Iterable[KeptGrant]) -> None:
+        kept = tuple(kept)
+        grants = tuple(one.grant for one in kept)
+        self._kept = kept
+        if grants != self._grants:
+            self._grants = grants
+            self._revision += 1
+
+
+def _meaning(grant: Grant) -> bytes:
+    """A grant without what tells two of the same meaning apart."""
+    return to_json(msgspec.structs.replace(grant, id="", created="", by=""))
+
+
+def _stamp(file: Path) -> _Stamp:
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ino, found.st_size
+
+
+def _read(file: Path) -> tuple[KeptGrant, ...]:
+    """Raises StoreError when there is a file that is not understood."""
+    try:
+        found = _decoder.decode(file.read_bytes())
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise StoreError(f"{file} cannot be read: {reason(error)}.") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise StoreError(f"{file} is damaged: {error}", hint="Repair it, or remove it to begin anew.") from None
+    if found.format != _FORMAT:
+        raise StoreError(f"{file} is of another version of this program.", hint="Remove it to begin anew.")
+    return tuple(found.grants)
+
+
+def _locked(file: Path) -> int:
+    """The lock file, held. It stays: removing it while others wait for it would let two in."""
+    try:
+        make_directory(file.parent)
+        handle = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    except OSError as error:
+        raise StoreError(f"{file} cannot be used: {reason(error)}.") from None
+    take(handle, wait=True)
+    return handle

@@ -1,0 +1,101 @@
+"""The ways to say yes to a call that is asked about, and the grants they become. Pure, but for the ids of new grants.
+
+Owns what is offered in which row of the table (security/approval.py): nothing that would be asked about again all the same, and nothing
+that lasts for a program whose words do not say what it does. A grant is made of what was shown, and of nothing else.
+"""
+
+import secrets
+
+from openclaw.conversation import Offer
+from openclaw.grant import Grant
+from openclaw.security.approval import HOST, Case, Verdict, bound_to, is_exec, is_plain_command, is_short, new_hosts
+from openclaw.security.patterns import glob, names_host
+from openclaw.security.suggestion import Suggestion, exact, suggest
+from openclaw.tool import Tool, ToolFacts
+
+_ID_BYTES = 8
+
+
+def offers(case: Case, verdict: Verdict) -> tuple[Offer, ...]:
+    """The ways to say yes. None is offered that would be asked about again all the same."""
+    return tuple(offer for offer, _ in _offered(case, verdict))
+
+
+def granted(case: Case, verdict: Verdict, offer_id: str, *, by: str = "", created: str = "") -> tuple[Grant, ...]:
+    """What an accepted offer becomes, beside the call itself. A new host is remembered for the conversation whatever was chosen.
+
+    An id that was not offered is a KeyError: nothing may be granted that was not shown.
+    """
+    chosen = {offer.id: (offer, about) for offer, about in _offered(case, verdict)}
+    offer, about = chosen[offer_id]
+    server, tool, definition = bound_to(case.tool, case.facts)
+    found: list[Grant] = []
+    if verdict.step == 6 and not case.risk.exec:
+        found = [
+            Grant(new_id(), "", HOST, arguments={"host": host}, scope="session", created=created, by=by)
+            for host in new_hosts(case)
+        ]
+    if offer.lasts == "once":
+        return tuple(found)
+    lasting = Grant(
+        new_id(),
+        tool,
+        server,
+        definition,
+        case.agent,
+        about.arguments,
+        even_after_untrusted=offer_id == "even",
+        scope=offer.lasts,
+        created=created,
+        by=by,
+    )
+    return (*found, lasting)
+
+
+def read_grant(tool: Tool, facts: ToolFacts, *, agent: str = "", by: str = "", created: str = "") -> Grant:
+    """A person's word that a tool only reads."""
+    server, name, definition = bound_to(tool, facts)
+    return Grant(new_id(), name, server, definition, agent, as_read=True, created=created, by=by)
+
+
+def new_id() -> str:
+    return f"g_{secrets.token_hex(_ID_BYTES)}"
+
+
+def _offered(case: Case, verdict: Verdict) -> list[tuple[Offer, Suggestion]]:
+    nothing = Suggestion({}, "")
+    once = (Offer("once", "y", "once", "once"), nothing)
+    may_last = not is_exec(case.tool) or is_plain_command(case)
+    # A rule that asks is asked again whatever is granted. And a server's tool without a definition cannot be recognised.
+    if verdict.step == 5 or not may_last or (case.tool.kind == "mcp" and case.facts is None):
+        return [once]
+    found = [once]
+    pattern = suggest(case.tool, case.arguments, case.paths)
+    if verdict.step == 6:
+        hosts = new_hosts(case)
+        if hosts and not case.risk.exec:
+            found[0] = (Offer("once", "y", f"yes, and {' and '.join(hosts)} in this conversation", "once"), nothing)
+            if pattern is not None and all(
+                any(names_host(glob(one), host) for one in pattern.arguments.values()) for host in hosts
+            ):
+                found.append((Offer("always", "a", f"always {pattern.text}", "always"), pattern))
+        if pattern is not None:
+            text = f"always {pattern.text}, also after text that nobody checked"
+            found.append((Offer("even", "u", text, "always"), pattern))
+        return found
+    if verdict.step == 7:
+        short = {name: case.arguments[name] for name in case.origins if is_short(case.arguments.get(name))}
+        named = exact(short) if short else pattern
+        if named is not None:
+            found.append((Offer("always", "a", f"always {named.text}", "always"), named))
+        return found
+    if is_exec(case.tool):
+        if pattern is not None:
+            found.append((Offer("session", "s", f"{pattern.text} in this conversation", "session"), pattern))
+    else:
+        found.append((Offer("session", "s", "in this conversation", "session"), nothing))
+    if pattern is not None:
+        found.append((Offer("always", "a", f"always {pattern.text}", "always"), pattern))
+    if not is_exec(case.tool):
+        found.append((Offer("any", "t", "always, any arguments", "always"), nothing))
+    return found

@@ -1,0 +1,414 @@
+"""Patterns of calls: `NAME` or `NAME(arg=GLOB, other=GLOB)`. Pure; each is parsed once.
+
+Owns the grammar and what matching means. Names are those of tool policy (security/policy.py). Every argument that is named must be there
+and match; the others are free. A glob is the whole value with `*` for any run of characters; `**` makes it a path, where `*` stays within
+one name; one that starts with `https://` is an address whose host is compared exactly; a JSON list is the beginning of a command line.
+
+One pattern is read two ways. What *allows* (`covers`) takes no value that could mean something else than it says: no `..`, no address
+that readers disagree about, nothing through a shell, no interpreter with its program on the command line. What *denies or asks*
+(`touches`) takes whatever might be meant.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from openclaw.content import to_json
+from openclaw.errors import UsageError
+from openclaw.security.policy import Named, NamePatterns, ToolKey, key_of
+from openclaw.security.risk import hosts_of, leaves
+from openclaw.wildcard import is_pattern, matches
+
+# Globs of grants are parsed when they are first met; so many are kept.
+_MOST_GLOBS = 4_096
+# Sets of patterns remember which of them name a tool, for so many tools.
+_MOST_TOOLS = 10_000
+_ARGUMENT = re.compile(r"[A-Za-z_$][\w$.-]*")
+_PORTS = {"http": 80, "https": 443}
+
+# Where the paths among a call's arguments really lead, by argument, in every form a pattern may have it: absolute, and from the workspace.
+Paths = Mapping[str, Sequence[str]]
+
+
+class Pattern(msgspec.Struct, frozen=True, eq=False):
+    """`text` is the pattern as written, `where` the place. `names` has its one name."""
+
+    text: str
+    name: str
+    names: NamePatterns
+    arguments: tuple[tuple[str, "Glob"], ...] = ()
+    where: str = ""
+
+    def is_of(self, tool: ToolKey) -> bool:
+        return self.names.match(tool) is not None
+
+
+class Glob(msgspec.Struct, frozen=True):
+    """What one argument has to look like."""
+
+    text: str
+    # The elements of a command line, when it is one.
+    argv: tuple[str, ...] | None = None
+    # Scheme, host, port and the rest, when it is an address.
+    address: tuple[str, str, int, str] | None = None
+
+    @property
+    def is_anything(self) -> bool:
+        return self.text == "*"
+
+    @property
+    def is_path(self) -> bool:
+        return "**" in self.text
+
+
+class PatternSet:
+    """Several patterns; which of them name a tool is worked out once for each tool."""
+
+    def __init__(self, patterns: Iterable[Pattern] = ()) -> None:
+        self.patterns = tuple(patterns)
+        self._known: dict[tuple[str, str, str], tuple[Pattern, ...]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.patterns)
+
+    def of(self, tool: Named) -> tuple[Pattern, ...]:
+        if not self.patterns:
+            return ()
+        key = tool.name, tool.kind, tool.origin
+        named = self._known.get(key)
+        if named is None:
+            if len(self._known) >= _MOST_TOOLS:
+                self._known.clear()
+            normal = key_of(tool)
+            named = self._known[key] = tuple(one for one in self.patterns if one.is_of(normal))
+        return named
+
+
+def parse(text: str, where: str = "", *, home: str = "") -> Pattern:
+    """`home` is what `~/` at the beginning of a value stands for. Raises UsageError with what is wrong."""
+    written = text.strip()
+    name, bracket, rest = written.partition("(")
+    name = name.strip()
+    if not name or any(character in name for character in ')=,"'):
+        raise UsageError(f'"{text}" is no pattern of calls.', hint=_HINT)
+    arguments: list[tuple[str, Glob]] = []
+    if bracket:
+        if not rest.endswith(")"):
+            raise UsageError(f'"{text}" has no closing bracket.', hint=_HINT)
+        arguments = [(key, _read_glob(value, text, home)) for key, value in _split(rest[:-1], text)]
+        if len({key for key, _ in arguments}) < len(arguments):
+            raise UsageError(f'"{text}" names an argument twice.', hint=_HINT)
+    return Pattern(written, name, NamePatterns([name]), tuple(arguments), where)
+
+
+def text_of(name: str, arguments: Mapping[str, str]) -> str:
+    """A pattern as it is written: what `parse` reads."""
+    if not arguments:
+        return name
+    return f"{name}({', '.join(f'{key}={_quoted(value)}' for key, value in arguments.items())})"
+
+
+@lru_cache(_MOST_GLOBS)
+def glob(text: str) -> Glob:
+    """Raises UsageError for an address with a wildcard in its host, or a list that is none of words."""
+    if text.startswith("["):
+        try:
+            argv = msgspec.json.decode(text, type=tuple[str, ...])
+        except msgspec.MsgspecError:
+            argv = None
+        if argv:
+            return Glob(text, argv=argv)
+    if text.casefold().startswith(("http://", "https://")):
+        address = _address(text)
+        if address is None or is_pattern(address[1]):
+            raise UsageError(f'"{text}" is no address with a whole host.', hint="Write it as https://HOST/*.")
+        return Glob(text, address=address)
+    return Glob(text)
+
+
+def covers(wanted: Glob, value: Any, *, real: Sequence[str] = ()) -> bool:
+    """Whether an allowed `value` is meant for sure. `real` are the forms of where a path really leads, when somebody looked."""
+    if wanted.argv is not None and isinstance(value, list | tuple):
+        return _is_argv(wanted.argv, value) and not has_inline_code(value)
+    if wanted.is_anything:
+        return True
+    if isinstance(value, list | tuple):
+        return bool(value) and all(covers(wanted, one) for one in value)
+    if isinstance(value, Mapping):
+        return False
+    text = _text(value)
+    if wanted.address is not None:
+        return _is_address(wanted.address, text)
+    if wanted.is_path:
+        return any(_is_path(wanted.text, one) for one in real or (text,))
+    return matches(wanted.text, text) and not (is_pattern(wanted.text) and _climbs(text))
+
+
+def touches(wanted: Glob, value: Any, *, real: Sequence[str] = ()) -> bool:
+    """Whether a denied or doubted `value` may be meant."""
+    if wanted.is_anything:
+        return True
+    if wanted.argv is not None and isinstance(value, list | tuple):
+        return _may_be_argv(wanted.argv, value)
+    return any(_may_be(wanted, _text(one), real) for _, one in leaves({"": value}))
+
+
+def covers_call(pattern: Sequence[tuple[str, Glob]], arguments: Mapping[str, Any], paths: Paths) -> bool:
+    """Whether every named argument is there and matches. A command line is never matched when a shell reads it."""
+    for name, wanted in pattern:
+        if name not in arguments or not covers(wanted, arguments[name], real=paths.get(name, ())):
+            return False
+        if wanted.argv is not None and arguments.get("shell"):
+            return False
+    return True
+
+
+def touches_call(pattern: Sequence[tuple[str, Glob]], arguments: Mapping[str, Any], paths: Paths) -> bool:
+    """The same for what denies or asks. What a shell makes of a command line is not known: it may be any."""
+    return all(
+        name in arguments
+        and (
+            (wanted.argv is not None and bool(arguments.get("shell")))
+            or touches(wanted, arguments[name], real=paths.get(name, ()))
+        )
+        for name, wanted in pattern
+    )
+
+
+def names_host(wanted: Glob, host: str) -> bool:
+    return wanted.address is not None and wanted.address[1] == host
+
+
+# Command lines
+
+# Interpreters, and the options with which their program stands on the command line.
+_INLINE: dict[str, tuple[str, ...]] = {
+    "python": ("-c",),
+    "pypy": ("-c",),
+    "node": ("-e", "-p", "--eval", "--print"),
+    "nodejs": ("-e", "-p", "--eval", "--print"),
+    "bun": ("-e", "-p", "--eval", "--print"),
+    "deno": ("eval",),
+    **dict.fromkeys(("sh", "bash", "zsh", "dash", "ash", "ksh", "fish", "su"), ("-c", "--command")),
+    "perl": ("-e", "-E"),
+    "ruby": ("-e",),
+    "php": ("-r", "-R", "-B", "-E"),
+    "lua": ("-e",),
+    "r": ("-e",),
+    "rscript": ("-e",),
+    "osascript": ("-e",),
+    "pwsh": ("-c", "-e", "-command", "-encodedcommand"),
+    "powershell": ("-c", "-e", "-command", "-encodedcommand"),
+    "cmd": ("/c", "/k"),
+    # `env -S` splits one argument into a command line of its own.
+    "env": ("-S", "--split-string"),
+}
+# A program of theirs always stands on the command line.
+_ALWAYS_INLINE = frozenset({"awk", "gawk", "mawk", "nawk", "eval"})
+_VERSION = re.compile(r"[\d.]+$")
+
+
+def has_inline_code(argv: Sequence[Any]) -> bool:
+    """Whether some word is an interpreter whose program is another word: behind `env`, `timeout` and the like as well.
+
+    In doubt it has: that costs a question, and no more.
+    """
+    words = [str(word) for word in argv]
+    for index, word in enumerate(words):
+        program = _program(word)
+        if program in _ALWAYS_INLINE:
+            return True
+        options = _INLINE.get(program) or _INLINE.get(_VERSION.sub("", program))
+        if options and any(_has_option(later, options) for later in words[index + 1 :]):
+            return True
+    return False
+
+
+def _program(word: str) -> str:
+    return re.split(r"[/\\]", word)[-1].casefold().removesuffix(".exe")
+
+
+def _has_option(word: str, options: tuple[str, ...]) -> bool:
+    for option in options:
+        if word.casefold() == option.casefold() or word.startswith(f"{option}="):
+            return True
+        # Short ones stand together (`-lc`) or have their value behind them (`-cprint(1)`).
+        short = option[:1] == "-" and len(option) == 2
+        if short and word[:1] == "-" and word[:2] != "--" and option[1] in word[1:]:
+            return True
+    return False
+
+
+def _is_argv(wanted: tuple[str, ...], value: Sequence[Any]) -> bool:
+    """By elements: `*` is any one word, and any number of them at the end."""
+    if wanted[-1] == "*":
+        wanted, is_prefix = wanted[:-1], True
+    else:
+        is_prefix = False
+    if len(value) < len(wanted) or (len(value) > len(wanted) and not is_prefix):
+        return False
+    return all(one in ("*", word) for one, word in zip(wanted, value, strict=False))
+
+
+def _may_be_argv(wanted: tuple[str, ...], value: Sequence[Any]) -> bool:
+    """Also a program that is given with its folder, and one behind another (`env`, `sudo`)."""
+    words = [str(word) for word in value]
+    by_name = (_program(wanted[0]), *wanted[1:])
+    return any(
+        _is_argv(wanted, words[start:]) or _is_argv(by_name, [_program(words[start]), *words[start + 1 :]])
+        for start in range(len(words))
+    )
+
+
+# Paths and addresses
+
+
+def _climbs(text: str) -> bool:
+    return ".." in text and ".." in re.split(r"[/\\]", text)
+
+
+def _is_path(wanted: str, value: str) -> bool:
+    if not value or _climbs(value) or "\\" in value or "\0" in value:
+        return False
+    return _path_matches(_names(wanted), _names(value))
+
+
+def _names(path: str) -> list[str]:
+    """A path by its names; an absolute one has an empty name first."""
+    first = [""] if path.startswith("/") else []
+    return first + [name for name in path.split("/") if name not in ("", ".")]
+
+
+def _path_matches(wanted: list[str], names: list[str]) -> bool:
+    """`**` is any number of names, `*` stays within one. Linear, as in wildcard.py: the leftmost place is as good as any."""
+    place, mark, after = 0, -1, 0
+    at = 0
+    while at < len(names):
+        if place < len(wanted) and wanted[place] == "**":
+            mark, after = place, at
+            place += 1
+        elif place < len(wanted) and matches(wanted[place], names[at]):
+            place += 1
+            at += 1
+        elif mark >= 0:
+            place, after = mark + 1, after + 1
+            at = after
+        else:
+            return False
+    return all(one == "**" for one in wanted[place:])
+
+
+def _address(text: str) -> tuple[str, str, int, str] | None:
+    """Scheme, host, port, and path with query. None when it is no address, or one that readers may take differently."""
+    if "\\" in text or any(character.isspace() or ord(character) < 0x20 for character in text):
+        return None
+    try:
+        parts = urlsplit(text)
+        scheme, host, port = parts.scheme, parts.hostname, parts.port
+    except ValueError:
+        return None
+    if scheme not in _PORTS or not host or "@" in parts.netloc:
+        return None
+    rest = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return scheme, host.rstrip(".").casefold(), port or _PORTS[scheme], rest
+
+
+def _is_address(wanted: tuple[str, str, int, str], text: str) -> bool:
+    given = _address(text)
+    if given is None or given[:3] != wanted[:3]:
+        return False
+    # What a server decodes is not ours to know: encoded dots climb as well, be they encoded twice.
+    path = given[3].partition("?")[0]
+    return not _climbs(unquote(unquote(path))) and matches(wanted[3], given[3])
+
+
+def _may_be(wanted: Glob, text: str, real: Sequence[str]) -> bool:
+    if wanted.address is not None:
+        given = _address(text)
+        if given is not None:
+            return _is_address(wanted.address, text)
+        # One that readers differ about: the host alone decides.
+        return wanted.address[1] in hosts_of({"url": text})
+    if wanted.is_path:
+        return any(_path_matches(_names(wanted.text), _names(one)) for one in (text, _normal(text), *real))
+    folded = wanted.text.casefold()
+    return matches(folded, text.casefold()) or (_climbs(text) and matches(folded, _normal(text).casefold()))
+
+
+def _normal(path: str) -> str:
+    names: list[str] = []
+    for name in _names(path.replace("\\", "/")):
+        if name == ".." and names and names[-1] not in ("", ".."):
+            names.pop()
+        elif name != ".." or names != [""]:
+            names.append(name)
+    return "/".join(names) or "."
+
+
+# Reading and writing
+
+_HINT = "Write NAME, or NAME(argument=VALUE, …) with * for any run of characters."
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else to_json(value).decode()
+
+
+def _split(inside: str, text: str) -> list[tuple[str, str]]:
+    """The arguments of a pattern. A value ends at a comma that stands neither in quotes nor in brackets."""
+    found: list[tuple[str, str]] = []
+    rest = inside.strip()
+    while rest:
+        name = _ARGUMENT.match(rest)
+        after = rest[name.end() :].lstrip() if name else ""
+        if name is None or not after.startswith("="):
+            raise UsageError(f'"{text}" names no argument before "{rest[:20]}".', hint=_HINT)
+        value = after[1:].lstrip()
+        end = _end_of_value(value)
+        if end < 0:
+            raise UsageError(f'"{text}" has quotes or brackets that are not closed.', hint=_HINT)
+        found.append((name.group(), value[:end].rstrip()))
+        rest = value[end + 1 :].lstrip()
+        if value[end:].strip() == ",":
+            raise UsageError(f'"{text}" ends in a comma.', hint=_HINT)
+    return found
+
+
+def _end_of_value(value: str) -> int:
+    depth, quoted, skip = 0, False, False
+    for index, character in enumerate(value):
+        if skip:
+            skip = False
+        elif quoted:
+            skip, quoted = character == "\\", character != '"'
+        elif character == '"' and (depth or index == 0):
+            quoted = True
+        elif character == "[" and (depth or index == 0):
+            depth += 1
+        elif character == "]" and depth:
+            depth -= 1
+        elif character == "," and not depth:
+            return index
+    return -1 if quoted or depth else len(value)
+
+
+def _read_glob(value: str, text: str, home: str) -> Glob:
+    if value.startswith('"'):
+        try:
+            return glob(msgspec.json.decode(value, type=str))
+        except msgspec.MsgspecError:
+            raise UsageError(f'"{text}" has a value in quotes that is not JSON.', hint=_HINT) from None
+    if value.startswith("[") and glob(value).argv is None:
+        raise UsageError(f'"{text}" has a list that is not one of words.', hint='Write it as ["git","status","*"].')
+    if not value:
+        raise UsageError(f'"{text}" has an argument without a value.', hint=_HINT)
+    return glob(home + value[1:] if home and value.startswith("~/") else value)
+
+
+def _quoted(value: str) -> str:
+    is_plain = value and value == value.strip() and not any(character in value for character in ',()"[]')
+    return value if is_plain or glob(value).argv is not None else to_json(value).decode()

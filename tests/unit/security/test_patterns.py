@@ -1,0 +1,195 @@
+"""Patterns of calls: how they are written, and what they match both ways."""
+
+from typing import Any
+
+import pytest
+
+from openclaw.errors import UsageError
+from openclaw.security.patterns import covers, covers_call, glob, has_inline_code, parse, text_of, touches, touches_call
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "arguments"),
+    [
+        ("read", "read", []),
+        (" files__* ", "files__*", []),
+        ("write(path=/home/me/**)", "write", [("path", "/home/me/**")]),
+        (
+            "send( to = *@example.net , subject = Hello you )",
+            "send",
+            [("to", "*@example.net"), ("subject", "Hello you")],
+        ),
+        ('send(to="a, (b)", cc=x)', "send", [("to", "a, (b)"), ("cc", "x")]),
+        (
+            'exec(command=["git","status","*"], cwd=/tmp)',
+            "exec",
+            [("command", '["git","status","*"]'), ("cwd", "/tmp")],
+        ),
+        ("read()", "read", []),
+        ("write(path=~/notes/**)", "write", [("path", "/home/me/notes/**")]),
+    ],
+)
+def test_a_pattern_is_a_name_with_arguments(text: str, name: str, arguments: list[tuple[str, str]]) -> None:
+    pattern = parse(text, home="/home/me")
+    assert (pattern.name, [(key, one.text) for key, one in pattern.arguments]) == (name, arguments)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "(path=x)", "write(path=x", "write(path)", "write(=x)", "write(path=)", 'write(path="x)', "write(path=a, path=b)",
+     "write(path=a,)", "exec(command=[1,2])", "exec(command=[])", "fetch(url=https://*.example.org/*)", "fetch(url=https:///x)"],
+)  # fmt: skip
+def test_what_is_no_pattern_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"path": "/a/**"}, {"to": "a, b", "x": ' "y" '}, {"command": '["git","(x)","*"]'}, {"a": "[odd"}]
+)
+def test_a_pattern_that_is_written_reads_the_same(arguments: dict[str, str]) -> None:
+    pattern = parse(text_of("tool", arguments))
+    assert {key: one.text for key, one in pattern.arguments} == arguments
+
+
+@pytest.mark.parametrize(
+    ("wanted", "value", "is_covered"),
+    [
+        ("report", "report", True),
+        ("report", "Report", False),
+        ("*@example.net", "mark@example.net", True),
+        ("*@example.net", "mark@example.net.evil", False),
+        ("42", 42, True),
+        ("true", True, True),
+        ("*@example.net", ["a@example.net", "b@example.net"], True),
+        ("*@example.net", ["a@example.net", "b@evil.net"], False),
+        ("*@example.net", [], False),
+        ("*", [], True),
+        ("*", {"a": 1}, True),
+        ("*x*", {"a": "x"}, False),
+        ("/home/me/*", "/home/me/a/b", True),
+        ("/home/me/*", "/home/me/../you/b", False),
+        ("notes*", "notes/../../etc/passwd", False),
+        ("/home/me/**", "/home/me/a/b", True),
+        ("/home/me/**", "/home/me", True),
+        ("/home/me/**", "/home/meg/a", False),
+        ("/home/me/**", "/home/me/../you/b", False),
+        ("/home/me/**", "/home/me/..\\you", False),
+        ("/home/me/**", "/home//me/./a", True),
+        ("/home/me/**", "home/me/a", False),
+        ("/home/*/notes/**", "/home/me/notes/a/b", True),
+        ("/home/*/notes/**", "/home/me/x/notes/a", False),
+        ("/src/**/*.py", "/src/a/b/c.py", True),
+        ("/src/**/*.py", "/src/c.py", True),
+        ("/src/**/*.py", "/src/c.txt", False),
+        ("https://docs.example.org/*", "https://docs.example.org/a?b", True),
+        ("https://docs.example.org/*", "https://DOCS.example.org:443/a", True),
+        ("https://docs.example.org/*", "https://docs.example.org", True),
+        ("https://docs.example.org/*", "http://docs.example.org/a", False),
+        ("https://docs.example.org/*", "https://docs.example.org:8443/a", False),
+        ("https://docs.example.org/*", "https://docs.example.org.evil.net/", False),
+        ("https://docs.example.org/*", "https://docs.example.org@evil.net/", False),
+        ("https://docs.example.org/*", "https://docs.example.org\\@evil.net/", False),
+        ("https://docs.example.org/*", "https://evil.net/https://docs.example.org/", False),
+        ("https://docs.example.org/a/*", "https://docs.example.org/a/../b", False),
+        ("https://docs.example.org/a/*", "https://docs.example.org/a/%2e%2e/b", False),
+        ("https://docs.example.org/a/*", "https://docs.example.org/a/%252e%252e/b", False),
+    ],
+)
+def test_what_allows_takes_only_what_is_meant_for_sure(wanted: str, value: Any, is_covered: bool) -> None:
+    assert covers(glob(wanted), value) is is_covered
+
+
+@pytest.mark.parametrize(
+    ("wanted", "value"),
+    [
+        ("*@evil.net", ["a@example.net", "b@evil.net"]),
+        ("*@evil.net", {"people": [{"to": "b@EVIL.net"}]}),
+        ("/etc/**", "/home/me/../../etc/passwd"),
+        ("/etc/*", "/home/../etc/passwd"),
+        ("/etc/**", "/etc/./passwd"),
+        ("https://evil.net/*", "https://evil.net/x"),
+        ("https://evil.net/*", "https://evil.net\\x"),
+        ("https://evil.net/*", "https://me@evil.net/x"),
+        ('["rm","*"]', ["rm", "-rf", "x"]),
+        ('["rm","*"]', ["/bin/rm", "x"]),
+        ('["rm","*"]', ["sudo", "rm", "x"]),
+        ('["python","*"]', ["python", "-c", "x"]),
+    ],
+)
+def test_what_denies_takes_whatever_may_be_meant(wanted: str, value: Any) -> None:
+    assert touches(glob(wanted), value)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "value"),
+    [("*@evil.net", "a@example.net"), ("/etc/**", "/home/me/etc"), ("https://evil.net/*", "https://example.net/"),
+     ('["rm","*"]', ["ls", "rm.txt"]), ("x", [])],
+)  # fmt: skip
+def test_what_denies_leaves_the_rest_alone(wanted: str, value: Any) -> None:
+    assert not touches(glob(wanted), value)
+
+
+def test_every_named_argument_has_to_be_there_and_the_others_are_free() -> None:
+    pattern = parse("send(to=*@example.net, cc=*)").arguments
+    assert covers_call(pattern, {"to": "a@example.net", "cc": "b", "body": "anything"}, {})
+    assert not covers_call(pattern, {"to": "a@example.net"}, {})
+    assert not touches_call(pattern, {"to": "a@example.net"}, {})
+
+
+def test_where_a_path_really_leads_decides() -> None:
+    pattern = parse("write(path=/home/me/notes/**)").arguments
+    elsewhere = {"path": ("/etc/passwd",)}
+    assert not covers_call(pattern, {"path": "/home/me/notes/link"}, elsewhere)
+    assert covers_call(pattern, {"path": "link"}, {"path": ("/home/me/notes/a", "notes/a")})
+    assert covers_call(
+        parse("write(path=notes/**)").arguments, {"path": "link"}, {"path": ("/home/me/notes/a", "notes/a")}
+    )
+    assert touches_call(parse("write(path=/etc/**)").arguments, {"path": "/home/me/notes/link"}, elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "command", "is_covered"),
+    [
+        (["git", "status", "*"], ["git", "status"], True),
+        (["git", "status", "*"], ["git", "status", "-s", "x"], True),
+        (["git", "status", "*"], ["git", "push"], False),
+        (["git", "status"], ["git", "status", "-s"], False),
+        (["git", "*", "-s"], ["git", "diff", "-s"], True),
+        (["git", "*", "-s"], ["git", "-s"], False),
+        (["git", "*"], ["/tmp/git", "status"], False),
+    ],
+)
+def test_a_command_line_is_matched_word_by_word(wanted: list[str], command: list[str], is_covered: bool) -> None:
+    pattern = parse(f"exec(command={str(wanted).replace(chr(39), chr(34))})").arguments
+    assert covers_call(pattern, {"command": command}, {}) is is_covered
+    assert not covers_call(pattern, {"command": command, "shell": True}, {})
+    assert touches_call(pattern, {"command": ["anything at all"], "shell": True}, {})
+
+
+@pytest.mark.parametrize(
+    ("command", "is_inline"),
+    [
+        ("python -c x", True),
+        ("python3.11 -Ic x", True),
+        ("/usr/bin/python3 -cprint(1)", True),
+        ("node --eval=x", True),
+        ("node -p x", True),
+        ("bash -lc x", True),
+        ("env -S python", True),
+        ("env A=1 nice -n 5 timeout 3 zsh -c x", True),
+        ("perl -ne x", True),
+        ("ruby -e x", True),
+        ("php -r x", True),
+        ("osascript -e x", True),
+        ("awk x", True),
+        ("BASH.EXE -c x", True),
+        ("python script.py", False),
+        ("node server.js --port 3", False),
+        ("bash script.sh", False),
+        ("git commit -c HEAD", False),
+        ("ls -e", False),
+    ],
+)
+def test_an_interpreter_with_its_program_on_the_command_line_is_seen(command: str, is_inline: bool) -> None:
+    assert has_inline_code(command.split()) is is_inline
