@@ -37,7 +37,7 @@ ROWS: list[list[str]] = [
     ["protocol", "plain_schema", "json_schema", "ranking"],
     ["config", "security", "media"],
     ["net", "process", "secrets", "transport", "auth"],
-    ["mcp", "models", "sessions", "skills", "plugins", "tools"],
+    ["mcp", "models", "sessions", "skills", "plugins", "tools", "asking"],
     ["agent"],
     ["engine", "reply", "workplace", "app"],
     ["control"],

@@ -180,7 +180,9 @@ class App:
             try:
                 outcome: RunOutcome = await one.turn(
                     UserMessage((Text(message), *sent, *blocks)),
-                    structs.replace(asked, session=key, namespace="", sink=collector),
+                    self.engine.asking(
+                        structs.replace(asked, agent=spec.id, session=key, namespace="", sink=collector)
+                    ),
                     deadline=spec.timeout if timeout is None else timeout,
                     spent=waited + time.monotonic() - began,
                     label=label,
@@ -366,7 +368,9 @@ class App:
             return await self.unknown(str(tool), arguments, conversation)
         # A server knows nothing of it: no need to look whether it is there.
         root = self._root(spec, workspace) if found.kind == "mcp" else self.workplace(spec, workspace).root
-        known = structs.replace(conversation, agent=spec.id, session=key, namespace="", workspace=root)
+        known = self.engine.asking(
+            structs.replace(conversation, agent=spec.id, session=key, namespace="", workspace=root)
+        )
         call = ToolCall(self._call_id(), found.name, arguments)
         return await self.engine.invoke(found, call, Invocation(known, call.id))
 

@@ -29,6 +29,7 @@ from openclaw.config.servers import (
     server_specs,
     servers_options,
 )
+from openclaw.conversation import Conversation
 from openclaw.errors import UsageError
 from openclaw.event_hub import EventHub
 from openclaw.mcp.connect import Dependencies
@@ -43,6 +44,7 @@ from openclaw.tools.invoke import Approve, Invoke, Trace
 from openclaw.tools.running import RunningCalls
 
 if TYPE_CHECKING:
+    from openclaw.asking.questions import Questions
     from openclaw.auth.credentials import Credentials
     from openclaw.secrets.resolve import Resolver
 
@@ -237,6 +239,17 @@ class Engine:
         log = AuditLog(self.paths.audit_dir / "calls.jsonl", events=self.events)
         self._exit.callback(log.close)
         return log
+
+    @cached_property
+    def questions(self) -> "Questions":
+        """All open questions, whoever asks them. Loaded with the first conversation: listing servers needs none."""
+        from openclaw.asking.questions import Questions
+
+        return Questions(events=self.events, audit=lambda: self.audit)
+
+    def asking(self, conversation: Conversation) -> Conversation:
+        """A conversation that a surface made, whose agent and session are known by now, with its questions among all others."""
+        return structs.replace(conversation, asker=self.questions.asker(conversation))
 
     @cached_property
     def invoke(self) -> Invoke:

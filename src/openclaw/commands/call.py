@@ -42,7 +42,7 @@ async def call(context: Context, parsed: Parsed) -> int:
     async with opened(context, parsed) as (engine, manager, agent), SignInPrompt(context, engine, agent) as person:
         # Nothing but the result may be shown with --json.
         asker = Nobody() if parsed.flag("json") else person
-        conversation = Conversation(agent, workspace=engine.paths.workspace_dir, asker=asker)
+        conversation = engine.asking(Conversation(agent, workspace=engine.paths.workspace_dir, asker=asker))
         caller = _Caller(context, engine, manager, conversation)
         entry = await caller.find(parsed.text("tool"))
         schema = msgspec.json.decode(schema_of(entry.definition.details()))

@@ -1,4 +1,5 @@
-"""The audit trail: who called which tool, with what kind of arguments, and how it ended. One JSON line each, appended, never changed.
+"""The audit trail: who called which tool, with what kind of arguments, how it ended, and what a person was asked about it. One JSON line
+each, appended, never changed.
 
 Owns the file (mode 0600, turned over by size), its records and the promise that writing one never raises into a call: a disk that is full
 costs one warning. A record is in the file within milliseconds, and before we end unless we are ended by force. Holds shapes, not values: no
@@ -11,7 +12,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -72,6 +73,7 @@ _MOST_CLEAN = 1_024
 _LONGEST_CLEAN = 1_024
 
 _Event = Literal["request", "outcome"]
+_CALLS = ("request", "outcome")
 
 
 class AuditEntry(msgspec.Struct, eq=False):
@@ -94,6 +96,10 @@ class AuditEntry(msgspec.Struct, eq=False):
 
     def over(self, outcome: str, seconds: float, result_bytes: int | None, now: float) -> None:
         self.outcome, self.seconds, self.result_bytes, self.ended_at = outcome, seconds, result_bytes, now
+
+
+# What is written next: a record of a call, or one of something else as it stands.
+_Note = tuple[_Event, AuditEntry] | dict[str, Any]
 
 
 class CallRecorded(msgspec.Struct, frozen=True):
@@ -129,7 +135,7 @@ class AuditLog:
         self._torn = False
         self._failing = False
         # What is not written yet, and the event loop that will see to it.
-        self._notes: list[tuple[_Event, AuditEntry]] = []
+        self._notes: list[_Note] = []
         self._due_in: asyncio.AbstractEventLoop | None = None
         # What is known to hold no secret, and the secrets that it was searched for.
         self._clean: set[str] = set()
@@ -138,21 +144,25 @@ class AuditLog:
     def asked(self, entry: AuditEntry, decision: Decision) -> None:
         """A model asks for a call; `decision` is what policy says. Never raises."""
         entry.decided(decision, self._clock())
-        self._note("request", entry)
+        self._note(("request", entry))
 
     def ended(self, entry: AuditEntry, outcome: str, seconds: float, *, result_bytes: int | None = None) -> None:
         """A call is over, or was never made: `ok`, `error`, `refused`, … Never raises."""
         entry.over(outcome, seconds, result_bytes, self._clock())
-        self._note("outcome", entry)
+        self._note(("outcome", entry))
+
+    def noted(self, event: str, facts: Mapping[str, Any]) -> None:
+        """Something besides a call that belongs in the trail, such as a question to a person; `facts` hold no contents. Never raises."""
+        self._note({"time": iso_time(self._clock()), "event": event, **facts})
 
     def close(self) -> None:
         self.flush()
         with self._lock:
             self._close()
 
-    def _note(self, event: _Event, entry: AuditEntry) -> None:
+    def _note(self, note: "_Note") -> None:
         """Written at once; in an event loop together with others, soon: the call is on its way by then, and does not wait for us."""
-        self._notes.append((event, entry))
+        self._notes.append(note)
         if self._due_in is None or self._due_in.is_closed():
             # Asked for only then: it is a call of the system.
             try:
@@ -181,21 +191,27 @@ class AuditLog:
                 self._failed(error)
         if self._events is not None and self._events.has_subscribers(CallRecorded):
             for line in lines:
-                self._events.send(CallRecorded(msgspec.json.decode(line)))
+                record = msgspec.json.decode(line)
+                if record["event"] in _CALLS:
+                    self._events.send(CallRecorded(record))
 
-    def _lines(self, notes: list[tuple[_Event, AuditEntry]]) -> list[str]:
+    def _lines(self, notes: "list[_Note]") -> list[str]:
         if self._searched_for is not known_forms():
             # More secrets are known: what was clean may not be.
             self._searched_for = known_forms()
             self._clean.clear()
         # Each is another one, which is not worth keeping, and together they take one search.
-        ids = "\n".join([entry.call.id for _, entry in notes])
+        ids = "\n".join([note[1].call.id for note in notes if isinstance(note, tuple)])
         are_ids_clean = redact(ids) == ids
         # What both records of a call say, and whether it is clean.
         known: dict[int, tuple[dict[str, Any], bool]] = {}
         lines: list[str] = []
-        for event, entry in notes:
+        for note in notes:
             try:
+                if isinstance(note, dict):
+                    lines.append(_line(_masked(note)))
+                    continue
+                event, entry = note
                 if id(entry) not in known:
                     known[id(entry)] = (facts := _facts(entry)), self._is_clean(_searched(facts, entry))
                 facts, is_clean = known[id(entry)]

@@ -1,0 +1,445 @@
+"""All open questions of a process, whoever asks them and wherever they are shown.
+
+Owns who is asked and for how long: one question at a time for each session, the others in a short line behind it; a time of its own for
+each; the first answer counts, be it typed where the question is shown, sent over HTTP or given by a command, and every later one is told
+what was recorded. A question goes away with whoever asked it, with the place that showed it, and with this process: what was not answered
+was not allowed. Shows nothing itself, and keeps nothing of a question that is over but that there was one.
+"""
+
+import asyncio
+import hmac
+import logging
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Literal, Protocol
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from openclaw.asking.answers import Given, answer_to, digest_of
+from openclaw.asking.answers import shown as shown_to_programs
+from openclaw.conversation import Answer, Asker, Conversation, Question, QuestionKind
+from openclaw.errors import UsageError
+from openclaw.event_hub import EventHub
+from openclaw.log import iso_time, one_line, short_hash
+
+_log = logging.getLogger(__name__)
+
+# Questions of one session that wait behind the one that is shown: who asks beyond that gets no answer.
+MOST_WAITING = 8
+# Questions of one turn or call, and those in a row that nobody answered in time: whoever asks on for ever is not heard for ever.
+MOST_ASKED = 100
+MOST_EXPIRED = 3
+# Questions that are over and still known by their ids.
+KEPT = 200
+# Seconds in which a watcher may come back before the questions that only watchers see are taken away: a page that is loaded again, a
+# connection that broke.
+GRACE = 10.0
+# Seconds for a place that showed a question to take it away.
+_LEAVING = 1.0
+_ID_BYTES = 16
+# The fewest characters of an id that a person may type instead of all of it.
+_SHORTEST_ID = 6
+_LONGEST_TEXT = 200
+
+# What may be answered from elsewhere: a sign-in needs the person's own browser.
+ANSWERABLE: tuple[QuestionKind, ...] = ("approval", "form", "url")
+
+State = Literal["pending", "accepted", "declined", "cancelled", "expired", "withdrawn"]
+_STATES: dict[str, State] = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Seconds to answer a question that is shown where it was asked, and one that only watchers see."""
+
+    shown: float = 300.0
+    watched: float = 1_800.0
+
+
+class QuestionChanged(msgspec.Struct, frozen=True):
+    """A question is asked (`pending`) or over. What it asks is not in here. `tool` is the one it is about, `asker` the server that asks,
+    `option` what was chosen of what it offered, `by` how the answer came."""
+
+    id: str
+    kind: QuestionKind
+    tool: str
+    asker: str
+    agent: str
+    session: str
+    state: State
+    option: str = ""
+    by: str = ""
+    asked: float = 0.0
+    ended: float = 0.0
+
+
+class UnknownQuestionError(UsageError):
+    """There is no such question, open or remembered."""
+
+
+class WrongDigestError(UsageError):
+    """The answer is to something else than what is asked."""
+
+
+class AlreadyEndedError(UsageError):
+    """The question is over; `ended` says how."""
+
+    def __init__(self, ended: QuestionChanged) -> None:
+        by = f" by {ended.by}" if ended.by else ""
+        super().__init__(f"This question is over already: {ended.state}{by}.")
+        self.ended = ended
+
+
+class Audit(Protocol):
+    def noted(self, event: str, facts: dict[str, Any]) -> None: ...
+
+
+class OpenQuestion:
+    """One question that waits for its answer. `question` never changes, and `digest` is its. `over` is called once, when it has one."""
+
+    def __init__(self, question: Question, digest: str, asked: float, over: "Callable[[OpenQuestion], None]") -> None:
+        self.id = secrets.token_urlsafe(_ID_BYTES)
+        self.question = question
+        self.digest = digest
+        self.asked = asked
+        self.expires = asked
+        # The surface that shows it; none when only watchers see it, or when it is gone.
+        self.surface: asyncio.Task[Answer] | None = None
+        self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._over = over
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_answerable(self) -> bool:
+        """Whether it may be answered from elsewhere than where it is shown."""
+        return self.question.kind in ANSWERABLE
+
+    def show(self, asking: Coroutine[Any, Any, Answer], heard: "Callable[[asyncio.Task[Answer]], None]") -> None:
+        """Have a surface show it: `heard` is called when that is over."""
+
+        def left(task: "asyncio.Task[Answer]") -> None:
+            self.surface = None
+            heard(task)
+
+        self.surface = asyncio.get_running_loop().create_task(asking)
+        self.surface.add_done_callback(left)
+
+    def settle(self, answer: Answer) -> None:
+        """The first answer counts; any other changes nothing."""
+        if not self.answer.done():
+            self.answer.set_result(answer)
+            if self._timer is not None:
+                self._timer.cancel()
+            self._over(self)
+
+    def limit(self, seconds: float, now: float) -> None:
+        """It expires when so many seconds have passed since it was asked; `now` is the time by the clock that `asked` is by."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self.expires = self.asked + seconds
+        self._timer = asyncio.get_running_loop().call_later(max(0.0, self.expires - now), self.settle, _EXPIRED)
+
+    def changed(self, answer: Answer | None, now: float) -> QuestionChanged:
+        """What is told of it: that it is asked, or what came of it."""
+        question = self.question
+        about = question.approval.tool if question.approval is not None else ""
+        asked = QuestionChanged(
+            self.id,
+            question.kind,
+            about,
+            question.asker or question.server,
+            question.agent,
+            question.session,
+            "pending",
+            asked=self.asked,
+        )
+        if answer is None:
+            return asked
+        state: State = "expired" if answer.why == "expired" else _STATES[answer.action]
+        if answer.why in ("withdrawn", "nobody"):
+            state = "withdrawn"
+        # Its options are ours, and so never what a server or a model wrote.
+        option = answer.content.get("option", "") if question.kind == "approval" else ""
+        return msgspec.structs.replace(asked, state=state, option=str(option), by=answer.by, ended=now)
+
+    def as_json(self) -> dict[str, Any]:
+        """All there is to show, with the digest that an answer has to carry."""
+        return {
+            "id": self.id,
+            "digest": self.digest,
+            "state": "pending",
+            "askedAt": iso_time(self.asked),
+            "expiresAt": iso_time(self.expires) if self.is_answerable else None,
+            **shown_to_programs(self.question),
+        }
+
+
+_EXPIRED = Answer("cancel", why="expired")
+_NOBODY = Answer("cancel", why="nobody")
+_WITHDRAWN = Answer("cancel", why="withdrawn")
+
+
+def ended_json(ended: QuestionChanged) -> dict[str, Any]:
+    """A question that is over, or an event about one, without what it asked."""
+    document: dict[str, Any] = {
+        name: getattr(ended, name)
+        for name in ("id", "kind", "tool", "asker", "agent", "state", "option", "by")
+        if getattr(ended, name)
+    }
+    document["askedAt"] = iso_time(ended.asked)
+    if ended.ended:
+        document["endedAt"] = iso_time(ended.ended)
+    return document
+
+
+class _Watcher(msgspec.Struct, frozen=True, eq=False):
+    kinds: frozenset[str]
+    session: str
+
+    def sees(self, kind: str, session: str) -> bool:
+        return kind in self.kinds and self.session in ("", session)
+
+
+class _Line:
+    """The questions of one session: one of them is shown."""
+
+    def __init__(self) -> None:
+        self._shown = asyncio.Lock()
+        self._length = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self._length > MOST_WAITING
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait until the questions before are over."""
+        self._length += 1
+        try:
+            async with self._shown:
+                yield
+        finally:
+            self._length -= 1
+
+
+class Questions:
+    """`limits` gives the times of an agent. `clock` gives seconds since 1970."""
+
+    def __init__(
+        self,
+        *,
+        events: EventHub,
+        audit: Callable[[], Audit],
+        limits: Callable[[str], Limits] = lambda agent: Limits(),
+        clock: Callable[[], float] = time.time,
+        grace: float = GRACE,
+    ) -> None:
+        self._events = events
+        self._audit = audit
+        self._limits = limits
+        self._clock = clock
+        self._grace = grace
+        self._open: dict[str, OpenQuestion] = {}
+        # By id, the oldest first.
+        self._ended: dict[str, QuestionChanged] = {}
+        self._watchers: list[_Watcher] = []
+        self._lines: WeakValueDictionary[str, _Line] = WeakValueDictionary()
+        self._is_closed = False
+
+    def asker(self, conversation: Conversation) -> Asker:
+        """Who is asked in this conversation: the person behind its surface, and whoever watches. Its agent and session are known by now."""
+        if isinstance(conversation.asker, _ConversationAsker):
+            # A call within a turn: its questions stand in that line already.
+            return conversation.asker
+        # Calls outside of any session have nothing to do with each other.
+        line = _Line()
+        if conversation.session:
+            line = self._lines.setdefault(conversation.session, line)
+        return _ConversationAsker(self, conversation, line)
+
+    # For who answers from elsewhere
+
+    @contextmanager
+    def watch(self, kinds: Collection[str], session: str = "") -> Iterator[None]:
+        """Somebody is there who sees questions of these kinds and may answer them, of one session or of all."""
+        watcher = _Watcher(frozenset(kinds).intersection(ANSWERABLE), session)
+        self._watchers.append(watcher)
+        try:
+            yield
+        finally:
+            self._watchers.remove(watcher)
+            if self._open:
+                asyncio.get_running_loop().call_later(self._grace, self._withdraw_unseen)
+
+    def is_watched(self, kind: str, session: str) -> bool:
+        return any(watcher.sees(kind, session) for watcher in self._watchers)
+
+    def pending(self) -> tuple[OpenQuestion, ...]:
+        """The questions that are shown now, the oldest first."""
+        return tuple(one for one in self._open.values() if not one.answer.done())
+
+    def recent(self) -> tuple[QuestionChanged, ...]:
+        """Questions that are over, the newest first."""
+        return tuple(reversed(self._ended.values()))
+
+    def find(self, name: str) -> OpenQuestion:
+        """The open question of this id, or of the only one that begins so. Raises UnknownQuestionError or AlreadyEndedError."""
+        question = self._open.get(name)
+        if question is None and len(name) >= _SHORTEST_ID:
+            begin_so = [one for one in self._open.values() if one.id.startswith(name)]
+            question = begin_so[0] if len(begin_so) == 1 else None
+        ended = self._ended.get(question.id if question is not None else name)
+        if ended is not None:
+            raise AlreadyEndedError(ended)
+        if question is None:
+            raise UnknownQuestionError(f"There is no question {one_line(name, 40)!r}; it may be over.")
+        return question
+
+    def answer(self, name: str, digest: str, given: Given, *, by: str) -> QuestionChanged:
+        """Answer a question in the place of who was shown it. Raises UnknownQuestionError, AlreadyEndedError, WrongDigestError or
+        UnfitAnswerError; only the second of them means that it is over."""
+        question = self.find(name)
+        if not hmac.compare_digest(digest.encode(), question.digest.encode()):
+            raise WrongDigestError("The digest is not that of this question: look at it again before you answer.")
+        answer = answer_to(question.question, given)
+        question.settle(msgspec.structs.replace(answer, by=by))
+        return self._ended[question.id]
+
+    def close(self) -> None:
+        """We are stopping: nothing is asked any more, and what is open goes unanswered."""
+        self._is_closed = True
+        for question in tuple(self._open.values()):
+            question.settle(_WITHDRAWN)
+
+    # For who asks
+
+    async def ask(self, question: Question, surface: Asker | None, by: str) -> Answer:
+        """Show a question on `surface`, if there is one, and to watchers, until somebody answers or its time is over."""
+        question = _printable(question)
+        try:
+            one = OpenQuestion(question, digest_of(question), self._clock(), self._end)
+        except (TypeError, ValueError, RecursionError):
+            _log.warning("A question could not be asked: it is not JSON.")
+            return _WITHDRAWN
+        if self._is_closed:
+            return _WITHDRAWN
+        self._open[one.id] = one
+        self._tell("question", one, one.changed(None, 0.0))
+        limits = self._limits(question.agent)
+        if one.is_answerable:
+            one.limit(limits.watched if surface is None else limits.shown, self._clock())
+        try:
+            if surface is not None:
+                one.show(surface.ask(question), lambda task: self._heard(one, task, surface, by))
+            return await asyncio.shield(one.answer)
+        finally:
+            # Still open when whoever asked is cancelled.
+            one.settle(_WITHDRAWN)
+            del self._open[one.id]
+            if (shown := one.surface) is not None:
+                shown.cancel()
+                await asyncio.wait([shown], timeout=_LEAVING)
+
+    def _heard(self, one: OpenQuestion, task: "asyncio.Task[Answer]", surface: Asker, by: str) -> None:
+        """What a surface says to a question it showed. When it says nothing, watchers may still."""
+        if one.answer.done():
+            return
+        answer = _WITHDRAWN
+        if not task.cancelled():
+            if (error := task.exception()) is not None:
+                _log.error("A question could not be shown: %s", type(error).__name__)
+            else:
+                answer = task.result()
+        question = one.question
+        if answer.action != "cancel":
+            one.settle(msgspec.structs.replace(answer, by=answer.by or by, why=""))
+        elif one.is_answerable and self.is_watched(question.kind, question.session):
+            one.limit(self._limits(question.agent).watched, self._clock())
+        elif answer.why == "" and surface.can(question.kind):
+            # Somebody is there, and left it open.
+            one.settle(Answer("cancel", by=answer.by or by))
+        else:
+            one.settle(answer if answer.why == "expired" else _WITHDRAWN)
+
+    def _withdraw_unseen(self) -> None:
+        """Watchers left, and did not come back: what only they could answer is over."""
+        for one in tuple(self._open.values()):
+            question = one.question
+            if one.surface is None and one.is_answerable and not self.is_watched(question.kind, question.session):
+                one.settle(_WITHDRAWN)
+
+    def _end(self, one: OpenQuestion) -> None:
+        ended = one.changed(one.answer.result(), self._clock())
+        self._ended[one.id] = ended
+        if len(self._ended) > KEPT:
+            del self._ended[next(iter(self._ended))]
+        self._tell("answer", one, ended)
+
+    def _tell(self, event: str, one: OpenQuestion, changed: QuestionChanged) -> None:
+        facts: dict[str, Any] = {
+            "call": one_line(one.question.call, _LONGEST_TEXT),
+            "agent": one_line(changed.agent, _LONGEST_TEXT),
+            "session": short_hash(changed.session),
+            "kind": changed.kind,
+            "asker": one_line(changed.asker, _LONGEST_TEXT),
+            "tool": one_line(changed.tool, _LONGEST_TEXT),
+        }
+        if changed.state != "pending":
+            waited = round((changed.ended - changed.asked) * 1000)
+            facts |= {"answer": changed.state, "option": changed.option, "by": changed.by, "waitMs": waited}
+        self._audit().noted(event, facts)
+        self._events.send(changed)
+
+
+class _ConversationAsker:
+    """The asker of one turn, or of one call. What its surface could show at the beginning it can be asked for to the end, though
+    the surface may be gone by then: that is a no, and not nobody, whom a rule might let something run for."""
+
+    def __init__(self, questions: Questions, conversation: Conversation, line: _Line) -> None:
+        self._questions = questions
+        self._surface = conversation.asker
+        self._agent, self._session = conversation.agent, conversation.session
+        self._by = "client" if conversation.surface == "order" else "terminal"
+        self._line = line
+        self._shows = frozenset(kind for kind in (*ANSWERABLE, "sign-in") if self._can_surface(kind))
+        self._asked = 0
+        self._expired = 0
+
+    def _can_surface(self, kind: QuestionKind) -> bool:
+        return self._surface.can(kind)
+
+    def can(self, kind: QuestionKind) -> bool:
+        return kind in self._shows or self._can_surface(kind) or self._questions.is_watched(kind, self._session)
+
+    async def ask(self, question: Question) -> Answer:
+        # Who asks in a loop, and gets no answer, must not keep everybody else from running.
+        await asyncio.sleep(0)
+        if not self.can(question.kind):
+            return _NOBODY
+        question = msgspec.structs.replace(question, agent=self._agent, session=self._session)
+        if question.kind == "sign-in":
+            # One sign-in is made for all calls that wait for it, in its own time.
+            return await self._questions.ask(question, self._surface, self._by)
+        if self._asked >= MOST_ASKED or self._line.is_full:
+            return _WITHDRAWN
+        self._asked += 1
+        async with self._line.turn():
+            return await self._next(question)
+
+    async def _next(self, question: Question) -> Answer:
+        if self._expired >= MOST_EXPIRED:
+            # Nobody has looked for a while.
+            return _EXPIRED
+        surface = self._surface if self._can_surface(question.kind) else None
+        if surface is None and not self._questions.is_watched(question.kind, self._session):
+            return _WITHDRAWN
+        answer = await self._questions.ask(question, surface, self._by)
+        self._expired = self._expired + 1 if answer.why == "expired" else 0
+        return answer
+
+
+def _printable(question: Question) -> Question:
+    """A name of a file may hold what no JSON can."""
+    return msgspec.structs.replace(question, text=question.text.encode("utf-8", "backslashreplace").decode())
