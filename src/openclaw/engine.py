@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
@@ -33,6 +33,7 @@ from openclaw.conversation import Conversation
 from openclaw.errors import UsageError
 from openclaw.event_hub import EventHub
 from openclaw.mcp.connect import Dependencies
+from openclaw.mcp.handlers import Handlers, modes_of_call
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.session_servers import SessionServers
 from openclaw.media import MediaStore
@@ -40,10 +41,12 @@ from openclaw.protocol.authorizer import Authorizer
 from openclaw.redact import SECRET_SCHEME
 from openclaw.security.audit import AuditLog
 from openclaw.security.policy import Decision, Named, Policy, PolicyLayer, layer_of
+from openclaw.tool import Invocation
 from openclaw.tools.invoke import Approve, Invoke, Trace
 from openclaw.tools.running import RunningCalls
 
 if TYPE_CHECKING:
+    from openclaw.asking.elicitation import Elicitation
     from openclaw.asking.questions import Questions
     from openclaw.auth.credentials import Credentials
     from openclaw.secrets.resolve import Resolver
@@ -113,6 +116,7 @@ class Engine:
                 authorize=self._authorizer,
                 signed_in=self._signed_in,
                 environ=self.env,
+                handlers_of=self._handlers,
             ),
             state=self.paths.data_dir / "mcp",
             media=self.media,
@@ -226,6 +230,24 @@ class Engine:
 
     async def _signed_in(self, spec: ServerSpec, since: float) -> None:
         await self.credentials.signed_in(spec, since)
+
+    def _handlers(self, spec: ServerSpec) -> Handlers:
+        """What a server may ask of us. Questions to a person always: who is there, the call that they are about knows."""
+
+        async def elicit(server: str, params: Mapping[str, Any], invocation: Invocation | None) -> Mapping[str, Any]:
+            return await self.elicitation.create(spec, params, invocation)
+
+        async def finished(server: str, invocation: Invocation | None) -> bool:
+            return await self.elicitation.finished(spec, invocation)
+
+        return Handlers(elicitation=elicit, modes=("form", "url"), modes_of_call=modes_of_call, finished=finished)
+
+    @cached_property
+    def elicitation(self) -> "Elicitation":
+        """Loaded with the first question of a server."""
+        from openclaw.asking.elicitation import Elicitation
+
+        return Elicitation(lambda: self.config.root.mcp.elicitation.timeout_ms / 1000)
 
     @cached_property
     def media(self) -> MediaStore:

@@ -45,12 +45,14 @@ def _ignore(message: str) -> None:
 class Invocation(msgspec.Struct, frozen=True):
     """What a running tool may know about the call. `progress` shows a sentence to the person who waits.
 
-    Who that is, and how they are asked something, is in `conversation`.
+    Who that is, and how they are asked something, is in `conversation`. `notes` are sentences of ours that a model gets beside the result
+    of a server's tool: that its person was asked something meanwhile, and no word of what they said.
     """
 
     conversation: Conversation
     call_id: str = ""
     progress: Callable[[str], None] = _ignore
+    notes: list[str] = msgspec.field(default_factory=list)
 
     @property
     def agent(self) -> str:

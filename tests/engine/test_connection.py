@@ -24,7 +24,7 @@ from openclaw.protocol.jsonrpc import Request, encode_error, encode_notification
 from openclaw.protocol.transports import STREAMABLE_HTTP, TransportFacts
 from openclaw.tool import Invocation
 from openclaw.transport.base import Link, Outgoing, Receiver
-from openclaw.transport.connection import LEFT_FOR, MAX_ANSWERING, SEND_PATIENCE, Connection
+from openclaw.transport.connection import LEFT_FOR, MAX_ANSWERING, SEND_PATIENCE, Asked, Connection
 from openclaw.transport.memory import MemoryTransport, pair
 from parts.loops import ShiftedLoop, own_clock
 
@@ -305,7 +305,7 @@ async def test_a_request_of_the_server_is_refused_when_nobody_handles_it() -> No
     ],
 )
 async def test_a_handler_refuses_by_raising(raised: Exception, error: dict[str, Any]) -> None:
-    async def handler(request: Request, owner: object) -> Any:
+    async def handler(request: Request, asked: object) -> Any:
         raise raised
 
     async with connected(handler=handler) as (_, far):
@@ -315,7 +315,7 @@ async def test_a_handler_refuses_by_raising(raised: Exception, error: dict[str, 
 
 
 async def test_a_handler_answers_with_what_it_returns() -> None:
-    async def handler(request: Request, owner: object) -> Any:
+    async def handler(request: Request, asked: object) -> Any:
         return {"method": request.method, "params": request.params}
 
     async with connected(handler=handler) as (_, far):
@@ -365,8 +365,8 @@ class Asking:
 async def asking() -> AsyncIterator[Asking]:
     owners: list[Invocation | None] = []
 
-    async def handler(request: Request, owner: Invocation | None) -> Any:
-        owners.append(owner)
+    async def handler(request: Request, asked: Asked) -> Any:
+        owners.append(asked.owner)
 
     async with connected(handler=handler) as (connection, far):
         server = Asking(connection, far, owners)
@@ -426,7 +426,7 @@ async def test_a_cancelled_call_that_is_never_answered_is_forgotten_after_a_whil
 async def test_the_server_can_take_its_request_back() -> None:
     started, ended = asyncio.Event(), asyncio.Event()
 
-    async def handler(request: Request, owner: object) -> Any:
+    async def handler(request: Request, asked: object) -> Any:
         started.set()
         try:
             await asyncio.Event().wait()
@@ -446,7 +446,7 @@ async def test_more_requests_than_can_be_answered_are_dropped_and_reported() -> 
     release = asyncio.Event()
     reports: list[str] = []
 
-    async def handler(request: Request, owner: object) -> Any:
+    async def handler(request: Request, asked: object) -> Any:
         await release.wait()
 
     async with connected(handler=handler, report=reports.append) as (_, far):
@@ -671,7 +671,7 @@ async def test_a_server_in_this_process_is_started_anew_by_every_connection() ->
     async def serve(transport: Any) -> None:
         starts.append(1)
 
-        async def handler(request: Request, owner: object) -> Any:
+        async def handler(request: Request, asked: object) -> Any:
             return len(starts)
 
         async with Connection(transport, handler=handler) as connection:

@@ -7,8 +7,8 @@ Standard library only: run as a program it speaks over standard input and output
 
 The plan is JSON: {"tools": [...], "resources": {uri: text}, "templates": [...], "prompts": [...], "revisions": [...], "instructions": "…",
 "version": "…",
-"capabilities": {...}, "page": N, "asks": [methods that want input first]}. "answers" are results by the `kind` a call
-names. See `PlannedServer.call` for the tools that do something; any other
+"capabilities": {...}, "page": N, "asks": [methods that want input first], or what they ask by method}. "answers" are results by
+the `kind` a call names. See `PlannedServer.call` for the tools that do something; any other
 tool it lists echoes its arguments.
 """
 
@@ -50,6 +50,8 @@ def text(words: str, **more: Any) -> Message:
 class PlannedServer:
     def __init__(self, plan: Path, log: Path) -> None:
         self._plan_file = plan
+        # How often `ask` and `pages` have asked.
+        self._asked = 0
         self._log_file = log
 
     @property
@@ -80,7 +82,9 @@ class PlannedServer:
         if "instructions" in plan:
             about["instructions"] = plan["instructions"]
         if method in plan.get("asks", ()) and "requestState" not in params:
-            return {"resultType": "input_required", "requestState": f"state of {method}"}
+            asked = plan["asks"]
+            first = {"inputRequests": asked[method]} if isinstance(asked, dict) else {}
+            return {"resultType": "input_required", "requestState": f"state of {method}", **first}
         match method:
             case "server/discover" if MODERN in plan["revisions"]:
                 return {"supportedVersions": plan["revisions"], **about}
@@ -174,13 +178,24 @@ class PlannedServer:
                 tell({"method": "notifications/message", "params": {"level": "warning", "data": arguments["data"]}})
                 return text("talked")
             case "ask":
-                if "requestState" not in params and "inputResponses" not in params:
+                again = int(arguments.get("times", 1)) > self._asked
+                if again or ("requestState" not in params and "inputResponses" not in params):
+                    self._asked += 1
                     wanted = {"inputRequests": arguments["requests"]} if "requests" in arguments else {}
                     return {"resultType": "input_required", "requestState": arguments.get("state", "s"), **wanted}
                 self.done("asked")
                 if arguments.get("forever"):
                     return {"resultType": "input_required", "requestState": "again"}
                 return text(json.dumps({key: params.get(key) for key in ("inputResponses", "requestState")}))
+            case "declared":
+                return text(json.dumps(params["_meta"][META + "clientCapabilities"]))
+            case "pages":
+                # Wants pages to be visited first; `told` says by itself that they were.
+                if self._asked < int(arguments.get("times", 1)):
+                    self._asked += 1
+                    pages = arguments["pages"]
+                    raise Fault(-32042, "Visit these pages.", {"elicitations": pages})
+                return text("visited")
             case "pid":
                 return text(str(os.getpid()))
             case "die":

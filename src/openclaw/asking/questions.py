@@ -181,13 +181,16 @@ _NOBODY = Answer("cancel", why="nobody")
 _WITHDRAWN = Answer("cancel", why="withdrawn")
 
 
-def changed_json(changed: QuestionChanged) -> dict[str, Any]:
+def ended_json(ended: QuestionChanged) -> dict[str, Any]:
     """A question that is over, or an event about one, without what it asked."""
-    names = ("id", "kind", "tool", "asker", "agent", "state", "option", "by")
-    document: dict[str, Any] = {name: value for name in names if (value := getattr(changed, name))}
-    document["askedAt"] = iso_time(changed.asked)
-    if changed.ended:
-        document["endedAt"] = iso_time(changed.ended)
+    document: dict[str, Any] = {
+        name: getattr(ended, name)
+        for name in ("id", "kind", "tool", "asker", "agent", "state", "option", "by")
+        if getattr(ended, name)
+    }
+    document["askedAt"] = iso_time(ended.asked)
+    if ended.ended:
+        document["endedAt"] = iso_time(ended.ended)
     return document
 
 
@@ -323,10 +326,10 @@ class Questions:
         if self._is_closed:
             return _WITHDRAWN
         self._open[one.id] = one
-        if one.is_answerable:
-            limits = self._limits(question.agent)
-            one.limit(limits.watched if surface is None else limits.shown, self._clock())
         self._tell("question", one, one.changed(None, 0.0))
+        limits = self._limits(question.agent)
+        if one.is_answerable:
+            one.limit(limits.watched if surface is None else limits.shown, self._clock())
         try:
             if surface is not None:
                 one.show(surface.ask(question), lambda task: self._heard(one, task, surface, by))

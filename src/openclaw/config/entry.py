@@ -90,6 +90,22 @@ class Resources(Part, frozen=True):
     max_bytes: Annotated[Count, about("Bound for all of them together.")] = 64 * 1024
 
 
+class Sampling(Part, frozen=True):
+    """What a server may ask our models. Nothing unless `enabled`: every answer is paid for by you."""
+
+    enabled: Annotated[bool, about("Whether the server may ask a model at all.")] = False
+    models: Annotated[
+        tuple[str, ...], about("The models it may use, the usual one first. Empty: the agent's own.")
+    ] = ()
+    max_tokens: Annotated[Some, about("Tokens of one answer, at most.")] = 4_096
+    requests_per_minute: Annotated[Some, about("How often it may ask.")] = 6
+    tokens_per_day: Annotated[Some, about("Tokens of prompts and answers together, for each day (UTC).")] = 100_000
+    approve: Annotated[
+        Literal["always", "first", "never"],
+        about("Whether a person sees each prompt and each answer, only the first of a conversation, or none."),
+    ] = "always"
+
+
 class ServerEntry(Part, frozen=True, forbid_unknown_fields=False):
     """One MCP server. `{enabled: false}` alone removes a server that an earlier section names."""
 
@@ -196,6 +212,13 @@ class ServerEntry(Part, frozen=True, forbid_unknown_fields=False):
         64 * 1024 * 1024
     )
 
+    sampling: Annotated[Sampling, about("What it may ask our models.")] = Sampling()
+    allow_secret_forms: Annotated[bool, about("Whether its forms may ask for passwords, keys and the like.")] = False
+    roots: Annotated[
+        Literal["none", "workspace"],
+        about("Whether it is told the agent's workspace as a root. Some servers then work there, and nowhere else."),
+    ] = "none"
+
     tool_prefix: Annotated[str | None, about("Replaces the server's name in tool names.")] = None
     tool_filter: Annotated[ToolFilter, about("Which of its tools are taken.")] = ToolFilter()
     resources: Annotated[Resources, about("Resources that join the system context.")] = Resources()
@@ -263,6 +286,12 @@ class PluginConfig(Part, frozen=True):
     debug: Annotated[bool, about("Log every call with its time, and each step of a server's life.")] = False
 
 
+class Elicitation(Part, frozen=True):
+    """Questions of servers to a person."""
+
+    timeout_ms: Annotated[Timeout, about("How long one waits for its answer before it counts as cancelled.")] = 300_000
+
+
 class McpSection(Part, frozen=True):
     """The MCP client and the servers that every agent has. Tools are named `{server}__{tool}`."""
 
@@ -290,4 +319,5 @@ class McpSection(Part, frozen=True):
         Milliseconds | None,
         about("Close the connections of a conversation idle for this long (`isolation: session`). Never by default."),
     ] = None
+    elicitation: Annotated[Elicitation, about("Questions of servers to a person.")] = Elicitation()
     debug: Annotated[bool, about("Log every call with its time, and each step of a server's life.")] = False

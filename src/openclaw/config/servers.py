@@ -20,6 +20,7 @@ from openclaw.config.dotted import Path, format_path
 from openclaw.config.entry import (
     Auth,
     PluginConfig,
+    Sampling,
     SecretRef,
     ServerEntry,
     Value,
@@ -64,6 +65,17 @@ class AuthSpec(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         return _shown(self)
+
+
+class SamplingSpec(msgspec.Struct, frozen=True):
+    """What a server may ask our models."""
+
+    enabled: bool = False
+    models: tuple[str, ...] = ()
+    max_tokens: int = 4_096
+    requests_per_minute: int = 6
+    tokens_per_day: int = 100_000
+    approve: Literal["always", "first", "never"] = "always"
 
 
 class ServerSpec(msgspec.Struct, frozen=True, eq=False):
@@ -116,6 +128,10 @@ class ServerSpec(msgspec.Struct, frozen=True, eq=False):
     parallel_calls: bool = True
     max_in_flight: int = 64
     max_message_bytes: int = 64 * 1024 * 1024
+
+    sampling: SamplingSpec = SamplingSpec()
+    allow_secret_forms: bool = False
+    roots: Literal["none", "workspace"] = "none"
 
     tool_prefix: str = ""
     tool_include: tuple[str, ...] = ()
@@ -361,11 +377,25 @@ def _spec(config: Config, section: _ServerSection, name: str, entry: ServerEntry
         ),
         max_in_flight=entry.max_in_flight,
         max_message_bytes=entry.max_message_bytes,
+        sampling=_sampling(entry.sampling),
+        allow_secret_forms=entry.allow_secret_forms,
+        roots=entry.roots,
         tool_prefix=entry.tool_prefix or "",
         tool_include=entry.tool_filter.include,
         tool_exclude=entry.tool_filter.exclude,
         inject_resources=entry.resources.inject,
         resources_max_bytes=entry.resources.max_bytes,
+    )
+
+
+def _sampling(section: Sampling) -> SamplingSpec:
+    return SamplingSpec(
+        enabled=section.enabled,
+        models=section.models,
+        max_tokens=section.max_tokens,
+        requests_per_minute=section.requests_per_minute,
+        tokens_per_day=section.tokens_per_day,
+        approve=section.approve,
     )
 
 

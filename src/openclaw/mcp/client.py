@@ -1,7 +1,8 @@
 """A negotiated connection to one server: lists, calls, reads, prompts, subscriptions.
 
-Owns the meaning of requests and answers over a negotiated connection: paging, `input_required` rounds, the headers of 2026-07-28, and
-beginning a new MCP session once when the server has forgotten the old one. Raises what the connection raises; keeps no tool list and
+Owns the meaning of requests and answers over a negotiated connection: paging, requests sent again with answers (`rounds.py`), the headers
+and declared capabilities of 2026-07-28, and beginning a new MCP session once when the server has forgotten the old one.
+Raises what the connection raises; keeps no tool list and
 decides nothing about reconnecting: server/server.py does. connect.py makes it.
 """
 
@@ -16,6 +17,7 @@ from msgspec import Raw
 from openclaw.errors import ConnectError, ProtocolError, RpcError, SessionExpiredError, TransportError
 from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.paging import Pages
+from openclaw.mcp.rounds import PAGES_NEEDED, Rounds, VisitedPages, visit_pages
 from openclaw.mcp.tools.results import (
     CallResult,
     InputRequired,
@@ -26,14 +28,12 @@ from openclaw.mcp.tools.results import (
     read_prompt,
     read_resource,
 )
-from openclaw.protocol.eras import Agreement
+from openclaw.protocol.eras import Agreement, capabilities_meta
 from openclaw.protocol.headers import standard_headers
 from openclaw.protocol.jsonrpc import parse
 from openclaw.tool import Invocation
 from openclaw.transport.connection import Connection, OnProgress
 
-# A server may ask for input this often in one request; each round is a whole request of its own.
-MAX_ROUNDS = 10
 # A list of many pages may take so many times as long as one answer: then what came of it has to do.
 PATIENT_LIST = 4
 # For what a person or a model waits for: as long as a tool call gets by default.
@@ -62,11 +62,6 @@ def offers(agreement: Agreement, capability: str, feature: str = "") -> bool:
     return isinstance(declared, Mapping) and bool(declared.get(feature))
 
 
-class _InputRequest(msgspec.Struct):
-    method: str
-    params: dict[str, Any] = {}
-
-
 class _Completion(msgspec.Struct):
     values: list[str] = []
 
@@ -76,7 +71,8 @@ class _CompletionAnswer(msgspec.Struct):
 
 
 class Client:
-    """`renew` begins a new MCP session on the same link. `timeout` is for lists and for what keeps the link going."""
+    """`renew` begins a new MCP session on the same link. `timeout` is for lists and for what keeps the link going. `visited` hears of
+    the pages that the server wanted somebody to visit."""
 
     def __init__(
         self,
@@ -87,6 +83,7 @@ class Client:
         renew: Renew,
         handlers: Handlers,
         timeout: float,
+        visited: VisitedPages,
     ) -> None:
         self.connection = connection
         self.agreement = agreement
@@ -95,6 +92,9 @@ class Client:
         self._server = server
         self._renew = renew
         self._handlers = handlers
+        self._visited = visited
+        # Only a server that is told with each request what can be answered: one that declares it once has done so.
+        self._declares = agreement.modern and handlers.modes_of_call is not None
         self.timeout = timeout
         self._renewing = asyncio.Lock()
         # From when a session was found to be forgotten until there is another.
@@ -114,23 +114,39 @@ class Client:
         invocation: Invocation | None = None,
     ) -> CallResult:
         """`invocation` is handed to whoever answers what the server asks about this call."""
-        params: Mapping[str, Any] = {"name": name, "arguments": arguments}
-        for _ in range(MAX_ROUNDS):
-            raw = await self._request(
-                "tools/call",
-                params,
-                timeout=timeout,
-                max_total=max_total,
-                on_progress=on_progress,
-                name=name,
-                headers=headers,
-                invocation=invocation,
+
+        async def send(params: Mapping[str, Any]) -> CallResult | InputRequired:
+            return read_call(
+                await self._request(
+                    "tools/call",
+                    params,
+                    timeout=timeout,
+                    max_total=max_total,
+                    on_progress=on_progress,
+                    name=name,
+                    headers=headers,
+                    invocation=invocation,
+                )
             )
-            answer = read_call(raw)
-            if isinstance(answer, CallResult):
-                return answer
-            params = {"name": name, "arguments": arguments, **await self._answers(answer, invocation)}
-        raise _endless()
+
+        params: Mapping[str, Any] = {"name": name, "arguments": arguments}
+        try:
+            answer = await send(params)
+        except RpcError as error:
+            if error.code != PAGES_NEEDED or self.agreement.modern:
+                raise
+            # Nothing was done: the server said what has to come first.
+            await visit_pages(self._server, self._handlers, error, invocation, self._visited, timeout=timeout)
+            answer = await send(params)
+        if isinstance(answer, CallResult):
+            return answer
+        rounds = Rounds(self._server, self._handlers, invocation)
+        try:
+            while isinstance(answer, InputRequired):
+                answer = await send({**params, **await rounds.answers(answer)})
+            return answer
+        finally:
+            await rounds.close()
 
     async def collect(self, kind: Listable) -> Pages:
         """Everything of one kind, page after page, within the bounds of paging.py and of time."""
@@ -148,12 +164,20 @@ class Client:
                 return pages
             params = {"cursor": cursor}
 
-    async def read_resource(self, uri: str, *, timeout: float = READ_TIMEOUT) -> list[ResourceContents]:
-        return read_resource(await self._rounds("resources/read", {"uri": uri}, name=uri, timeout=timeout))
+    async def read_resource(
+        self, uri: str, *, timeout: float = READ_TIMEOUT, invocation: Invocation | None = None
+    ) -> list[ResourceContents]:
+        """`invocation` is handed to whoever answers what the server asks before it gives the resource; so it is for prompts."""
+        raw = await self._rounds("resources/read", {"uri": uri}, name=uri, timeout=timeout, invocation=invocation)
+        return read_resource(raw)
 
-    async def get_prompt(self, name: str, arguments: Mapping[str, str]) -> Prompt:
+    async def get_prompt(
+        self, name: str, arguments: Mapping[str, str], *, invocation: Invocation | None = None
+    ) -> Prompt:
         params = {"name": name, "arguments": arguments}
-        return read_prompt(await self._rounds("prompts/get", params, name=name, timeout=READ_TIMEOUT))
+        return read_prompt(
+            await self._rounds("prompts/get", params, name=name, timeout=READ_TIMEOUT, invocation=invocation)
+        )
 
     async def complete(
         self, reference: Mapping[str, str], argument: str, value: str, context: Mapping[str, str] | None = None
@@ -177,29 +201,20 @@ class Client:
         """Hold a subscription open (2026-07-28) until the server ends it or the link breaks. Notifications go the usual way."""
         await self._request("subscriptions/listen", {"notifications": notifications}, timeout=None)
 
-    async def _rounds(self, method: str, params: Mapping[str, Any], *, name: str, timeout: float) -> Raw:
+    async def _rounds(
+        self, method: str, params: Mapping[str, Any], *, name: str, timeout: float, invocation: Invocation | None
+    ) -> Raw:
+        rounds = Rounds(self._server, self._handlers, invocation)
         asked = params
-        for _ in range(MAX_ROUNDS):
-            raw = await self._request(method, asked, timeout=timeout, name=name)
-            needed = input_required(raw)
-            if needed is None:
-                return raw
-            asked = {**params, **await self._answers(needed, None)}
-        raise _endless()
-
-    async def _answers(self, needed: InputRequired, invocation: Invocation | None) -> dict[str, Any]:
-        """What the retry of a request carries: an answer to each question, and the state exactly as it came."""
-        answers: dict[str, Any] = {}
-        for key, raw in needed.input_requests.items():
-            request = parse(raw, _InputRequest)
-            try:
-                answers[key] = await self._handlers.answer(self._server, request.method, request.params, invocation)
-            except RpcError as error:
-                raise ProtocolError(f"The server asks for input that nobody here can give: {error.message}") from error
-        more: dict[str, Any] = {"inputResponses": answers} if answers else {}
-        if needed.request_state is not None:
-            more["requestState"] = needed.request_state
-        return more
+        try:
+            while True:
+                raw = await self._request(method, asked, timeout=timeout, name=name, invocation=invocation)
+                needed = input_required(raw)
+                if needed is None:
+                    return raw
+                asked = {**params, **await rounds.answers(needed)}
+        finally:
+            await rounds.close()
 
     def _request(
         self,
@@ -214,6 +229,8 @@ class Client:
         invocation: Invocation | None = None,
     ) -> Awaitable[Raw]:
         request = self.connection.request
+        if self._declares:
+            params = {**params, "_meta": capabilities_meta(self._handlers.call_capabilities(invocation))}
         if not self._has_sessions:
             return request(
                 method, params, timeout=timeout, max_total=max_total, on_progress=on_progress, owner=invocation
@@ -263,7 +280,3 @@ class Client:
                 raise ConnectError(error.message, hint=error.hint) from error
             self._is_renewing = False
             self._generation += 1
-
-
-def _endless() -> ProtocolError:
-    return ProtocolError(f"The server still asked for input after {MAX_ROUNDS} rounds.")

@@ -20,7 +20,8 @@ from openclaw.config.servers import ServerSpec, map_secrets
 from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, ProcessError, SecretError, UsageError
 from openclaw.mcp.client import Client
 from openclaw.mcp.fetching import FETCH_SECONDS
-from openclaw.mcp.handlers import Handlers
+from openclaw.mcp.handlers import ELICIT, Handlers
+from openclaw.mcp.rounds import VISITED, VisitedPages
 from openclaw.mcp.status import auth_of
 from openclaw.process.environment import child_environment, say_refused
 from openclaw.protocol.authorizer import Authorizer, StaticAuthorizer
@@ -28,9 +29,9 @@ from openclaw.protocol.eras import Agreement, Plan, Reopen, negotiate, other_tra
 from openclaw.protocol.jsonrpc import Request, parse
 from openclaw.protocol.transports import TRANSPORTS, TransportFacts
 from openclaw.redact import SECRET_SCHEME, remember, remember_guess
-from openclaw.tool import Invocation
+from openclaw.security.external import clean_label
 from openclaw.transport.base import Transport
-from openclaw.transport.connection import Connection, OnNotification, Report
+from openclaw.transport.connection import Asked, Connection, OnNotification, Report
 from openclaw.transport.handshake import shake_hands
 from openclaw.transport.stdio import StdioTransport
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+# Of a server's name in a sentence.
+MAX_NAME = 100
 _LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 
 # A configured value with every secret reference in it replaced. Raises SecretError.
@@ -64,6 +67,8 @@ class Dependencies(msgspec.Struct, frozen=True):
     signed_in: SignedIn | None = None
     make_transport: MakeTransport = lambda spec: None
     handlers: Handlers = msgspec.field(default_factory=Handlers)
+    # In place of `handlers`, where what is answered depends on the server.
+    handlers_of: Callable[[ServerSpec], Handlers] | None = None
     # A launcher that is still fetching its server when this program leaves goes on for a while, to fill its cache.
     lets_fetch: bool = False
     environ: Mapping[str, str] = msgspec.field(default_factory=lambda: os.environ)
@@ -118,6 +123,9 @@ class _Attempt:
         self._spec = spec
         self._dependencies = dependencies
         self._listener = listener
+        handlers_of = dependencies.handlers_of
+        self._handlers = dependencies.handlers if handlers_of is None else handlers_of(spec)
+        self._visited = VisitedPages()
 
     async def establish(self, stack: AsyncExitStack, revision: str, known: str) -> Client:
         given = self._spec
@@ -144,7 +152,13 @@ class _Attempt:
             transport, may_switch = self._transport(outcome.transport), False
 
     def _plan(self, facts: TransportFacts, revision: str) -> Plan:
-        return negotiate(facts, known=revision, capabilities=self._dependencies.handlers.capabilities())
+        handlers = self._handlers
+        return negotiate(
+            facts,
+            known=revision,
+            capabilities=handlers.capabilities(),
+            request_capabilities=handlers.call_capabilities(None),
+        )
 
     def _transport(self, facts: TransportFacts) -> Transport:
         given = self._dependencies.make_transport(self._spec)
@@ -173,15 +187,32 @@ class _Attempt:
         connection = Connection(
             transport,
             handler=self._answer,
-            on_notification=self._listener.on_notification,
+            on_notification=self._heard,
             report=self._listener.report,
         )
         await stack.enter_async_context(connection)
         return connection
 
-    async def _answer(self, request: Request, invocation: Invocation | None) -> Mapping[str, Any]:
+    def _heard(self, method: str, params: msgspec.Raw) -> None:
+        if method == VISITED:
+            self._visited.note(params)
+        else:
+            self._listener.on_notification(method, params)
+
+    async def _answer(self, request: Request, asked: Asked) -> Mapping[str, Any]:
         params = parse(request.params, dict[str, Any]) if bytes(request.params) else {}
-        return await self._dependencies.handlers.answer(self._spec.name, request.method, params, invocation)
+        name = self._spec.name
+        if request.method == ELICIT and self._handlers.elicitation and asked.owner is None and asked.calls:
+            # Whom to ask cannot be known, and nobody is shown what another's call is about.
+            sentence = (
+                f"{clean_label(name, MAX_NAME)} asked a question while calls of several conversations were under way, so nobody was asked. "
+                'With `isolation: "session"` each conversation has a connection of its own.'
+            )
+            _log.warning("%s", sentence)
+            for call in asked.calls:
+                call.notes.append(sentence)
+            return {"action": "cancel"}
+        return await self._handlers.answer(name, request.method, params, asked.owner)
 
     def _client(self, connection: Connection, agreement: Agreement) -> Client:
         spec = self._spec
@@ -202,8 +233,9 @@ class _Attempt:
             connection,
             agreement,
             renew=renew,
-            handlers=self._dependencies.handlers,
+            handlers=self._handlers,
             timeout=spec.connect_timeout,
+            visited=self._visited,
         )
 
 

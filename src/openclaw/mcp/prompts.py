@@ -14,6 +14,7 @@ from openclaw.mcp.tools.bridge import result_of
 from openclaw.mcp.tools.results import CallResult, Content, Prompt, PromptEntry
 from openclaw.media import MediaStore
 from openclaw.security.external import clean_label
+from openclaw.tool import Invocation
 
 # By this name a server's prompts are allowed or denied, as if a tool got them.
 PROMPT_TOOL = "prompts_get"
@@ -27,7 +28,9 @@ async def list_prompts(client: Client) -> list[PromptEntry]:
     return await entries(client, "prompts", PromptEntry)
 
 
-async def get_prompt(client: Client, entry: PromptEntry, arguments: Mapping[str, str]) -> Prompt:
+async def get_prompt(
+    client: Client, entry: PromptEntry, arguments: Mapping[str, str], *, invocation: Invocation | None = None
+) -> Prompt:
     """A prompt filled in. Raises UsageError when an argument is missing or unknown, before the server is asked."""
     known = {argument.name: argument.required for argument in entry.arguments or []}
     missing = [name for name, required in known.items() if required and not arguments.get(name)]
@@ -39,7 +42,7 @@ async def get_prompt(client: Client, entry: PromptEntry, arguments: Mapping[str,
             clean_label(f"The prompt {entry.name} {fault}.", _MAX_FAULT),
             hint=clean_label(f"Its arguments: {wanted}.", _MAX_FAULT),
         )
-    return await client.get_prompt(entry.name, arguments)
+    return await client.get_prompt(entry.name, arguments, invocation=invocation)
 
 
 async def complete(client: Client, prompt: str, argument: str, value: str, given: Mapping[str, str]) -> list[str]:

@@ -17,6 +17,7 @@ from openclaw.mcp.tools.definition import Definition
 from openclaw.mcp.tools.results import CallResult, Content, PromptEntry, ResourceContents, ResourceEntry
 from openclaw.protocol.jsonrpc import METHOD_NOT_FOUND, parse
 from openclaw.security.external import clean_label, frame
+from openclaw.tool import Invocation
 from openclaw.wildcard import first_match, is_pattern
 
 # A glob may fit thousands; the bound on bytes would be reached long before, but each is a request.
@@ -77,14 +78,22 @@ async def list_templates(client: Client) -> list[ResourceEntry]:
     return [entry for entry in await entries(client, "templates", ResourceEntry) if entry.uri_template]
 
 
-async def read_resource(client: Client, uri: str) -> list[ResourceContents]:
-    return await client.read_resource(uri)
+async def read_resource(client: Client, uri: str, *, invocation: Invocation | None = None) -> list[ResourceContents]:
+    return await client.read_resource(uri, invocation=invocation)
 
 
-async def run_utility(client: Client, tool: str, arguments: Mapping[str, Any], *, timeout: float) -> CallResult:
+async def run_utility(
+    client: Client,
+    tool: str,
+    arguments: Mapping[str, Any],
+    *,
+    timeout: float,
+    invocation: Invocation | None = None,
+) -> CallResult:
     """Serve one of our own tools, in the shape of a server's answer."""
     if tool == READ_TOOL:
-        contents = await client.read_resource(str(arguments.get("uri", "")), timeout=timeout)
+        uri = str(arguments.get("uri", ""))
+        contents = await client.read_resource(uri, timeout=timeout, invocation=invocation)
         return CallResult([Content("resource", resource=Raw(to_json(held))) for held in contents])
     lines = [_line(entry.uri, entry) for entry in await list_resources(client)]
     lines += [_line(f"{entry.uri_template} (template)", entry) for entry in await list_templates(client)]

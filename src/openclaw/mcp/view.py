@@ -154,7 +154,8 @@ class View:
         if spec.isolation == "session" and session:
             server = await self._pool.private(server, session)
         if entry.is_utility:
-            return await server.call_utility(entry.definition.name, arguments, timeout=spec.call_timeout)
+            name, timeout = entry.definition.name, spec.call_timeout
+            return await server.call_utility(name, arguments, timeout=timeout, invocation=invocation)
         return await server.call_tool(
             entry.definition.name,
             arguments,

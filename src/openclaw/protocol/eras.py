@@ -35,6 +35,9 @@ LONG_PATIENCE = 10.0
 # A modern server may name another version than the first one offered; twice is a server that cannot make up its mind.
 _MAX_PROBES = 2
 
+_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+_WITHOUT_PARTS = frozenset({"elicitation", "sampling"})
+
 DISCOVER = "server/discover"
 INITIALIZE = "initialize"
 
@@ -53,7 +56,7 @@ def request_meta(version: str, capabilities: Mapping[str, Any]) -> dict[str, Any
     return {
         "io.modelcontextprotocol/protocolVersion": version,
         "io.modelcontextprotocol/clientInfo": client_info(),
-        "io.modelcontextprotocol/clientCapabilities": dict(capabilities),
+        _CAPABILITIES: dict(capabilities),
     }
 
 
@@ -159,18 +162,42 @@ def other_transport(
     return TRANSPORTS[transport.alternative]
 
 
-def negotiate(transport: TransportFacts, *, known: str = "", capabilities: Mapping[str, Any] | None = None) -> Plan:
+def negotiate(
+    transport: TransportFacts,
+    *,
+    known: str = "",
+    capabilities: Mapping[str, Any] | None = None,
+    request_capabilities: Mapping[str, Any] | None = None,
+) -> Plan:
     """The plan for one server. `known` is the version agreed with the same spec before; it is tried first.
 
-    Raises ProtocolError, ConnectError or HttpStatusError when there is no agreement.
+    `capabilities` are declared in a handshake, once; `request_capabilities`, if they are others, by every modern request that names none of
+    its own. Raises ProtocolError, ConnectError or HttpStatusError when there is no agreement.
     """
-    return _Negotiation(transport, capabilities or {}).plan(known)
+    declared = capabilities or {}
+    each = declared if request_capabilities is None else request_capabilities
+    return _Negotiation(transport, declared, each).plan(known)
+
+
+def capabilities_meta(capabilities: Mapping[str, Any]) -> dict[str, Any]:
+    """The `_meta` of a modern request that declares capabilities of its own."""
+    return {_CAPABILITIES: capabilities}
+
+
+def _of_version(capabilities: Mapping[str, Any], version: str) -> dict[str, Any]:
+    """Before 2025-11-25 a capability to be asked had no parts: forms were all there was, and sampling knew no tools."""
+    if version >= LEGACY[0]:
+        return dict(capabilities)
+    return {name: {} if name in _WITHOUT_PARTS else value for name, value in capabilities.items()}
 
 
 class _Negotiation:
-    def __init__(self, transport: TransportFacts, capabilities: Mapping[str, Any]) -> None:
+    def __init__(
+        self, transport: TransportFacts, capabilities: Mapping[str, Any], request_capabilities: Mapping[str, Any]
+    ) -> None:
         self._transport = transport
         self._capabilities = capabilities
+        self._request_capabilities = request_capabilities
         self._probes = 0
         # Questions that may still be answered.
         self._probing = False
@@ -225,7 +252,7 @@ class _Negotiation:
     def _probe(self, version: str) -> Ask:
         self._probes += 1
         self._probing = True
-        meta = request_meta(version, self._capabilities)
+        meta = request_meta(version, self._request_capabilities)
         return Ask(DISCOVER, {"_meta": meta}, {"MCP-Protocol-Version": version, "Mcp-Method": DISCOVER})
 
     def _initialize(self, version: str = LEGACY[0]) -> Ask:
@@ -233,7 +260,7 @@ class _Negotiation:
         self._offered.add(version)
         params = {
             "protocolVersion": version,
-            "capabilities": dict(self._capabilities),
+            "capabilities": _of_version(self._capabilities, version),
             "clientInfo": client_info(),
         }
         return Ask(INITIALIZE, params)
@@ -249,7 +276,7 @@ class _Negotiation:
             if any(v in LEGACY for v in told.supportedVersions):
                 return None
             raise _no_common_version(told.supportedVersions)
-        meta = request_meta(version, self._capabilities)
+        meta = request_meta(version, self._request_capabilities)
         return Agreement(version, told.capabilities, told.serverInfo, told.instructions or "", meta)
 
     def _initialized(self, result: Raw) -> Agreement:

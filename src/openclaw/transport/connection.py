@@ -1,15 +1,16 @@
 """A protocol peer running over any transport: calls out, answers back, requests of the server answered.
 
 Owns the deadline of every call, cancellation (the server is told), and what becomes of calls when the link breaks: each ends
-exactly once, and nothing is ever sent a second time from here. No task and no queue stands between the bytes and the caller. Secrets that
-are known here are masked in whatever the server says, so that nobody behind this point can keep or show one.
+exactly once, and nothing is ever sent a second time from here. While a question of the server about a call is answered its time stands
+still, and when nobody waits for the call such a question is taken back. No task and no queue stands between the bytes and the caller.
+Secrets that are known here are masked in whatever the server says, so that nobody behind this point can keep or show one.
 What the messages mean is the client's business (mcp/client.py); when to connect again is mcp/server/server.py's.
 """
 
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Self, assert_never
@@ -53,9 +54,18 @@ _NEVER_CANCELLED = ("initialize", "server/discover")
 
 # progress, total (None when the server does not say), message
 OnProgress = Callable[[float, float | None, str], None]
-# What answers a request of the other side: returns the result, or raises RpcError to refuse. Gets the call of a tool that it came with as
-# well, without its id when it may be one of several in a conversation; None when even the conversation is not sure.
-Handler = Callable[[Request, Invocation | None], Awaitable[Any]]
+
+
+class Asked(Struct, frozen=True):
+    """What a request of the other side came with: the call of a tool, without its id when it may be one of several in a conversation; None
+    when even the conversation is not sure. `calls` are all that it may be about."""
+
+    owner: Invocation | None = None
+    calls: tuple[Invocation, ...] = ()
+
+
+# What answers a request of the other side: returns the result, or raises RpcError to refuse.
+Handler = Callable[[Request, Asked], Awaitable[Any]]
 OnNotification = Callable[[str, Raw], None]
 Report = Callable[[str], None]
 
@@ -76,13 +86,34 @@ class _Call(Struct, eq=False):
     stuck: bool = False
     # Set while the message is being handed over, so that expiry can interrupt that too.
     sender: asyncio.Task[Any] | None = None
+    # Questions of the server about it that are being answered, since when its time stands still, and how much of it was left.
+    questions: int = 0
+    stood_at: float = 0.0
+    left: float = 0.0
 
     def sent_by(self, task: "asyncio.Task[Any] | None") -> None:
         self.sender = task
 
     def put_off(self, now: float) -> None:
         """Progress was made: its time starts anew."""
-        self.deadline = min(now + self.timeout, self.limit)
+        if self.questions:
+            self.left = self.timeout
+        else:
+            self.deadline = min(now + self.timeout, self.limit)
+
+    def stand(self, now: float) -> None:
+        """We are asked something about it: its time stands still."""
+        self.questions += 1
+        if self.questions == 1:
+            self.stood_at, self.left, self.deadline = now, self.deadline - now, math.inf
+
+    def go_on(self, now: float) -> None:
+        """One question less. With the last its time goes on where it stood."""
+        self.questions -= 1
+        if not self.questions:
+            stood = now - self.stood_at
+            self.started, self.limit = self.started + stood, self.limit + stood
+            self.deadline = min(now + self.left, self.limit)
 
     def expire(self) -> None:
         self.expired = True
@@ -127,6 +158,8 @@ class Connection:
         # Whose calls were left without an answer, and when (loop time).
         self._left: dict[int, tuple[Conversation, float]] = {}
         self._answering: dict[RequestId, asyncio.Task[None]] = {}
+        # The calls that those answers are about.
+        self._about: dict[RequestId, list[_Call]] = {}
         self._notices: set[asyncio.Task[None]] = set()
         # One timer for all calls, set for the earliest deadline: a timer a call would cost more than the call's own work.
         self._sweep: asyncio.TimerHandle | None = None
@@ -227,6 +260,8 @@ class Connection:
     def _leave(self, call: _Call) -> None:
         """Nobody waits for this call any more."""
         self._abandon(call)
+        if call.questions:
+            self._withdraw(call)
         if call.future.done() and not call.future.cancelled():
             call.future.exception()  # seen, also when the caller left before it
 
@@ -258,7 +293,7 @@ class Connection:
                 case Progressed():
                     self._progressed(event)
                 case Request():
-                    self._asked(event, self._owner(origin))
+                    self._asked(event, origin)
                 case Unreadable():
                     self._refuse_unreadable(event)
                 case Stray():
@@ -382,51 +417,81 @@ class Connection:
             # A modern server ends a subscription this way; it has no requests of its own that it could take back.
             self.failed(id, TransportError("The server ended the subscription."))
 
-    def _owner(self, origin: int | None) -> Invocation | None:
-        """The call of a tool that a request of the server came with: the one whose stream carried it, or on a shared stream the only one.
+    def _concerned(self, origin: int | None) -> list[_Call]:
+        """The calls that a request of the server may be about: the one whose stream carried it, or on a shared stream all of them.
 
-        What we ask for ourselves (pings, lists) is nobody's. When it may be one of several calls of one conversation, it is that
-        conversation without a call; of several conversations, it is none.
+        What we ask for ourselves (pings, lists) is nobody's.
         """
         if origin is not None:
             call = self._peer.waiters.get(origin)
-            return None if call is None else call.owner
-        owners = [call.owner for call in self._peer.waiters.values() if call.owner is not None]
-        if not owners or not self.link.facts.can_be_lost:
-            return None
+            return [] if call is None or call.owner is None else [call]
+        if not self.link.facts.can_be_lost:
+            return []
+        return [call for call in self._peer.waiters.values() if call.owner is not None]
+
+    def _owner(self, origin: int | None, owners: Sequence[Invocation]) -> Invocation | None:
+        """The only one of them. When it may be one of several calls of one conversation, it is that conversation without a call; of several
+        conversations, it is none."""
         since = self._loop.time() - LEFT_FOR
-        left = [conversation for conversation, at in self._left.values() if at > since]
-        if len(owners) == 1 and not left:
-            return owners[0]
+        left = [] if origin is not None else [who for who, at in self._left.values() if at > since]
+        if not owners or (len(owners) == 1 and not left):
+            return owners[0] if owners else None
         newest = owners[-1].conversation
         all_of_them = (*(owner.conversation for owner in owners), *left)
-        return Invocation(newest) if all(one.is_same(newest) for one in all_of_them) else None
+        if not all(one.is_same(newest) for one in all_of_them):
+            return None
+        return structs.replace(owners[-1], call_id="")
 
-    def _asked(self, request: Request, owner: Invocation | None) -> None:
+    def _asked(self, request: Request, origin: int | None) -> None:
         if len(self._answering) >= MAX_ANSWERING:
             self._report(f"a request ({request.method!r}) while {MAX_ANSWERING} others wait for our answer")
         elif request.id in self._answering:
             self._report(f"a request with the id of another one that is under way ({request.id!r})")
         else:
-            task = self._loop.create_task(self._answer(request, owner))
+            calls = self._concerned(origin)
+            owners = [call.owner for call in calls if call.owner is not None]
+            asked = Asked(self._owner(origin, owners), tuple(owners))
+            task = self._loop.create_task(self._answer(request, asked))
             self._answering[request.id] = task
+            if asked.owner is not None:
+                self._about[request.id] = calls
+                now = self._loop.time()
+                for call in calls:
+                    call.stand(now)
             # Not in the task itself: one that is cancelled before its first step never runs.
-            task.add_done_callback(lambda _: self._answering.pop(request.id, None))
+            task.add_done_callback(lambda _: self._was_answered(request.id))
 
-    async def _answer(self, request: Request, owner: Invocation | None) -> None:
+    def _was_answered(self, id: RequestId) -> None:
+        self._answering.pop(id, None)
+        now = self._loop.time()
+        for call in self._about.pop(id, ()):
+            call.go_on(now)
+            if call.deadline < self._sweep_at and self.awaits(call.id):
+                self._arm(call.deadline)
+
+    def _withdraw(self, call: _Call) -> None:
+        """A call has no answer: what the server asked about it, and about no other that is under way, is answered no more."""
+        for id, calls in self._about.items():
+            if call in calls and not any(self.awaits(one.id) for one in calls):
+                self._answering[id].cancel()
+                if not self._lost.done():
+                    over = jsonrpc.encode_error(id, jsonrpc.INTERNAL_ERROR, "The call that this was about is over.")
+                    self._send_later(Outgoing(over))
+
+    async def _answer(self, request: Request, asked: Asked) -> None:
         try:
-            await self.link.send(Outgoing(await self._answer_to(request, owner)))
+            await self.link.send(Outgoing(await self._answer_to(request, asked)))
         except TransportError as error:
             _log.debug("An answer could not be sent: %s", error)
 
-    async def _answer_to(self, request: Request, owner: Invocation | None) -> bytes:
+    async def _answer_to(self, request: Request, asked: Asked) -> bytes:
         if request.method == "ping":
             return jsonrpc.encode_result(request.id, {})
         if self._handler is None:
             return jsonrpc.encode_error(request.id, jsonrpc.METHOD_NOT_FOUND, "This client does not support that.")
         try:
             request = structs.replace(request, params=_masked_params(request.params))
-            return jsonrpc.encode_result(request.id, await self._handler(request, owner))
+            return jsonrpc.encode_result(request.id, await self._handler(request, asked))
         except RpcError as error:
             return jsonrpc.encode_error(request.id, error.code, error.message, error.data)
         except OpenClawError as error:

@@ -10,6 +10,7 @@ from msgspec import structs
 from openclaw.config.load import Config, parse_config
 from openclaw.config.servers import (
     AuthSpec,
+    SamplingSpec,
     ServersOptions,
     ServerSpec,
     engine_enabled,
@@ -125,7 +126,9 @@ FULL = """{
   sslVerify: false, caCert: "/ca.pem", clientCert: "/c.pem", clientKey: "/k.pem", allowPrivate: true,
   connectionTimeoutMs: 1000, requestTimeoutMs: 2000, maxTotalTimeoutMs: 3000, restartOnCrash: false, maxRestarts: 1, healthIntervalMs: 4000,
   toolDiscoveryInterval: 5000, idleTimeoutMs: 6000, lazy: true, isolation: "session", trust: "follow", supportsParallelToolCalls: false,
-  maxInFlight: 7, maxMessageBytes: 8, toolPrefix: "p", toolFilter: { include: ["a*"], exclude: ["b"] },
+  maxInFlight: 7, maxMessageBytes: 8, allowSecretForms: true, roots: "workspace",
+  sampling: { enabled: true, models: ["a/b"], maxTokens: 10, requestsPerMinute: 11, tokensPerDay: 12, approve: "never" },
+  toolPrefix: "p", toolFilter: { include: ["a*"], exclude: ["b"] },
   resources: { inject: ["file://*"], maxBytes: 9 },
 }"""
 
@@ -183,6 +186,9 @@ def test_every_field_arrives_in_the_spec() -> None:
         parallel_calls=False,
         max_in_flight=7,
         max_message_bytes=8,
+        sampling=SamplingSpec(True, ("a/b",), 10, 11, 12, "never"),
+        allow_secret_forms=True,
+        roots="workspace",
         tool_prefix="p",
         tool_include=("a*",),
         tool_exclude=("b",),

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from openclaw.mcp_server.calls import MOST_ORDERS, failure
 from openclaw.mcp_server.order import Order
-from openclaw.mcp_server.server import OrderListener, OrderServer
+from openclaw.mcp_server.server import MOST_ORDERS, OrderListener, OrderServer, failure
 
 STOPPING = failure("The order was cancelled because the server is stopping.")
 

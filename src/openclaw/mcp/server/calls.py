@@ -35,11 +35,14 @@ from openclaw.mcp.tools.catalog import Catalog
 from openclaw.mcp.tools.definition import is_null
 from openclaw.mcp.tools.output import checked_by_program, is_large, output_fault
 from openclaw.mcp.tools.results import CallResult
-from openclaw.protocol.eras import HEADER_MISMATCH
+from openclaw.protocol.eras import HEADER_MISMATCH, MISSING_CAPABILITY
+from openclaw.security.external import clean_label
 from openclaw.tool import Invocation, OwnWords
 
 _log = logging.getLogger(__name__)
 
+# Of a server's name in a sentence.
+MAX_NAME = 100
 # A broken pipe is noticed before the exit of the process at its other end is.
 LOSS_PATIENCE = 1.0
 _MAYBE = "The call may or may not have been carried out; it is not repeated."
@@ -102,21 +105,29 @@ class Calls:
             result = CallResult.failed(OwnWords(f"An internal error: {type(error).__name__}."))
         finally:
             ended = state.end_call()
+        if invocation is not None and invocation.notes:
+            result = _with_notes(result, invocation)
         if result.fault:
             state.failed(result.fault, ended)
         else:
             state.answered(ended - began)
         return result
 
-    async def call_utility(self, name: str, arguments: Mapping[str, Any], *, timeout: float) -> CallResult:
+    async def call_utility(
+        self, name: str, arguments: Mapping[str, Any], *, timeout: float, invocation: Invocation | None = None
+    ) -> CallResult:
         """Serve one of the tools of ours that look at the server's resources. Never raises but CancelledError."""
         try:
-            return await self.use(lambda client: run_utility(client, name, arguments, timeout=timeout), timeout=timeout)
+            result = await self.use(
+                lambda client: run_utility(client, name, arguments, timeout=timeout, invocation=invocation),
+                timeout=timeout,
+            )
         except UnavailableError as error:
-            return CallResult.failed(str(error))
+            result = CallResult.failed(str(error))
         except OpenClawError as error:
             # May repeat the server's own words.
-            return CallResult.refused(str(error))
+            result = CallResult.refused(str(error))
+        return _with_notes(result, invocation) if invocation is not None and invocation.notes else result
 
     async def use(self, act: Callable[[Client], Awaitable[T]], *, timeout: float) -> T:
         """Do something else with a live client, in a slot like the calls. Raises OpenClawError."""
@@ -235,6 +246,9 @@ class _Call(msgspec.Struct, eq=False):
     def _refused(self, error: RpcError) -> CallResult:
         if error.code in _REFUSES_TOOL and _UNKNOWN_TOOL.match(error.message):
             return self._unknown()
+        if error.code == MISSING_CAPABILITY and _wants_person(error):
+            asker = clean_label(self.server.spec.name, MAX_NAME)
+            return CallResult.failed(OwnWords(f"{asker} asked a question nobody was there to answer."))
         return CallResult.refused(error.message)
 
     def _unknown(self) -> CallResult:
@@ -261,6 +275,18 @@ class _Call(msgspec.Struct, eq=False):
         check = catalog.output_check(self.tool)
         fault = output_fault(result, check) if check is not None else ""
         return CallResult.refused(fault) if fault else result
+
+
+def _with_notes(result: CallResult, invocation: Invocation) -> CallResult:
+    """A result with what a model is told of the questions that the server asked meanwhile."""
+    notes = " ".join(filter(None, (result.note, *invocation.notes)))
+    return msgspec.structs.replace(result, note=OwnWords(notes))
+
+
+def _wants_person(error: RpcError) -> bool:
+    """Whether a server refused because this call declared nobody who could be asked (2026-07-28)."""
+    needed = error.data.get("requiredCapabilities") if isinstance(error.data, dict) else None
+    return isinstance(needed, dict) and "elicitation" in needed
 
 
 async def _notice_loss(client: Client) -> None:

@@ -167,10 +167,10 @@ class Server:
         )
 
     def call_utility(
-        self, name: str, arguments: Mapping[str, Any], *, timeout: float
+        self, name: str, arguments: Mapping[str, Any], *, timeout: float, invocation: Invocation | None = None
     ) -> Coroutine[Any, Any, CallResult]:
         """Serve one of the tools of ours that look at the server's resources. Never raises but CancelledError."""
-        return self._calls.call_utility(name, arguments, timeout=timeout)
+        return self._calls.call_utility(name, arguments, timeout=timeout, invocation=invocation)
 
     async def use(self, act: Callable[[Client], Awaitable[T]], *, timeout: float | None = None) -> T:
         """Do something with a live client, in a slot like the calls, connecting first if need be. Raises OpenClawError.

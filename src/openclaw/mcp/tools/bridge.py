@@ -64,7 +64,7 @@ def describe(server: str, details: Details) -> str:
 
 def _failed(call: CallResult, server: str, tool: str) -> ToolResult:
     """A call that has no answer: a sentence of ours, framed when it may repeat what the server said."""
-    head = _error_head(server, tool)
+    head = " ".join(filter(None, (call.note, _error_head(server, tool))))
     if isinstance(call.fault, OwnWords):
         sentence = Text(f"{head} {call.fault}")
         return ToolResult((sentence,), True, details={"error": True}, ending=call.ending, own_words=True)
