@@ -26,6 +26,8 @@ SLASH_WORDS: Mapping[str, str] = {
     "reset": "The same as /new.",
     "tools": "List the tools the agent has.",
     "status": "Show agent, model and conversation.",
+    "approvals": "List the questions that wait for you.",
+    "approve": "Answer one of them: /approve ID allow-once, allow-always or deny.",
     "skill": "Use a skill by its name: /skill NAME [words].",
     "quit": "Leave.",
     "exit": "The same as /quit.",

@@ -9,7 +9,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from openclaw.mcp_server.dialogue import TOOL
+from openclaw.mcp_server.order_tool import TOOL
 from parts import media_server
 from parts.model_servers import Answer, Call, ChatServer
 from parts.order_process import OPENCLAW, environment, local_model, write_config

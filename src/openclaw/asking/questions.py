@@ -181,16 +181,13 @@ _NOBODY = Answer("cancel", why="nobody")
 _WITHDRAWN = Answer("cancel", why="withdrawn")
 
 
-def ended_json(ended: QuestionChanged) -> dict[str, Any]:
+def changed_json(changed: QuestionChanged) -> dict[str, Any]:
     """A question that is over, or an event about one, without what it asked."""
-    document: dict[str, Any] = {
-        name: getattr(ended, name)
-        for name in ("id", "kind", "tool", "asker", "agent", "state", "option", "by")
-        if getattr(ended, name)
-    }
-    document["askedAt"] = iso_time(ended.asked)
-    if ended.ended:
-        document["endedAt"] = iso_time(ended.ended)
+    names = ("id", "kind", "tool", "asker", "agent", "state", "option", "by")
+    document: dict[str, Any] = {name: value for name in names if (value := getattr(changed, name))}
+    document["askedAt"] = iso_time(changed.asked)
+    if changed.ended:
+        document["endedAt"] = iso_time(changed.ended)
     return document
 
 
@@ -326,10 +323,10 @@ class Questions:
         if self._is_closed:
             return _WITHDRAWN
         self._open[one.id] = one
-        self._tell("question", one, one.changed(None, 0.0))
-        limits = self._limits(question.agent)
         if one.is_answerable:
+            limits = self._limits(question.agent)
             one.limit(limits.watched if surface is None else limits.shown, self._clock())
+        self._tell("question", one, one.changed(None, 0.0))
         try:
             if surface is not None:
                 one.show(surface.ask(question), lambda task: self._heard(one, task, surface, by))

@@ -1,30 +1,36 @@
 """`openclaw agent`: one message in, one answer out, streamed as it comes.
 
-Text goes to stdout; what happens on the way (tool calls, notices) to stderr. `--json` prints one object at the end instead.
+Text goes to stdout; what happens on the way (tool calls, notices) to stderr. `--json` prints one object at the end instead. With
+`--answers` it prints one object in each line: the questions of the run as they are asked and answered, and the answer last.
 """
 
 import asyncio
 import mimetypes
 import stat
-from contextlib import AsyncExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from openclaw.agent.events import Event, MessageEnd, Notice, TextDelta, ToolEnd, ToolStart
 from openclaw.app import Attachment, Reply
+from openclaw.asking.questions import ANSWERABLE, QuestionChanged, changed_json
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.notices import tell
 from openclaw.commands.parse import Parsed
 from openclaw.commands.sign_in_prompt import SignInPrompt
 from openclaw.commands.waiting import told_of_waiting
-from openclaw.content import File, Image
+from openclaw.content import File, Image, to_json
 from openclaw.conversation import Asker, Conversation, Nobody
+from openclaw.engine import Engine
 from openclaw.errors import UsageError
+from openclaw.event_hub import Event as HubEvent
 from openclaw.media import ITEM_BYTES
-from openclaw.security.external import clean_terminal
+from openclaw.security.external import clean_terminal, escape_json
 from openclaw.security.unframe import Unframer
-from openclaw.sessions.key import agent_of
+from openclaw.sessions.key import agent_of, new_key
+from openclaw.sessions.key import session_key as full_key
 
 # Enough of a call's arguments to recognise it; the whole is in --json.
 _SHOWN_ARGUMENTS = 100
@@ -41,12 +47,16 @@ async def run(context: Context, parsed: Parsed) -> int:
         )
     attachments = [await asyncio.to_thread(_attachment, context.cwd, name) for name in parsed.many("attach")]
     progress = None if parsed.flag("json") else StreamPrinter(context.console)
+    answers = _answers(context, parsed)
     async with context.open_app() as app, AsyncExitStack() as stack:
         key = parsed.text("session-key")
         # A key as `sessions` lists it names its agent.
         agent = app.engine.agent(parsed.text("agent") or agent_of(key)).id
-        # With --json nothing but the answer is shown, so nobody is asked.
+        # With --json nothing but the answer is shown, so nobody is asked here.
         asker: Asker = Nobody()
+        if answers:
+            key = full_key(agent, key or new_key())
+            stack.enter_context(_told_questions(context.console, app.engine, answers, key))
         if not parsed.flag("json"):
             asker = await stack.enter_async_context(SignInPrompt(context, app.engine, agent))
         conversation = Conversation(
@@ -65,11 +75,54 @@ async def run(context: Context, parsed: Parsed) -> int:
             said = reply.text
         finally:
             await tell(context, app.engine, agent, set(), answer=said, but=named)
-    if progress is None:
+    if answers:
+        _say(context.console, "reply", as_json(reply))
+    elif progress is None:
         context.console.data(as_json(reply))
     else:
         progress.end(reply)
     return 0 if reply.reason == "done" else 1
+
+
+def _answers(context: Context, parsed: Parsed) -> frozenset[str]:
+    """The kinds of questions that whoever runs this will answer. Raises UsageError."""
+    kinds = frozenset(filter(None, parsed.text("answers").split(",")))
+    if unknown := kinds.difference(ANSWERABLE):
+        raise UsageError(
+            f"--answers {sorted(unknown)[0]}: there is no such kind.", hint=f"Use {', '.join(ANSWERABLE)}."
+        )
+    if kinds and not parsed.flag("json"):
+        raise UsageError("--answers goes with --json: questions are printed as JSON lines.")
+    if kinds and context.surface != "control":
+        # The command that answers would not find it.
+        raise UsageError("--answers needs a gateway that runs.", hint="Start one: openclaw gateway start")
+    return kinds
+
+
+@contextmanager
+def _told_questions(console: Console, engine: Engine, kinds: frozenset[str], session: str) -> Iterator[None]:
+    """Print the questions of one session, which may be answered with `openclaw approvals answer` while this lasts."""
+
+    def told(event: HubEvent[QuestionChanged]) -> None:
+        changed = event.value
+        if changed.session != session:
+            return
+        one = next((one for one in engine.questions.pending() if one.id == changed.id), None)
+        if changed.state == "pending" and one is not None:
+            _say(console, "question", one.as_json())
+        elif changed.state != "pending":
+            _say(console, "answer", changed_json(changed))
+
+    unsubscribe = engine.events.subscribe(told, QuestionChanged)
+    try:
+        with engine.questions.watch(kinds, session):
+            yield
+    finally:
+        unsubscribe()
+
+
+def _say(console: Console, event: str, data: Mapping[str, Any]) -> None:
+    console.out(escape_json(to_json({"event": event, **data}).decode()) + "\n")
 
 
 async def _message(context: Context, parsed: Parsed) -> str:

@@ -34,12 +34,22 @@ async def tail(context: Context, parsed: Parsed) -> int:
             str(record.get("event", "")),
             str(record.get("tool", "")),
             str(record.get("agent", "")),
-            str(record.get("outcome") or ("allowed" if record.get("allowed") else "refused")),
+            _how(record),
         )
         for record in last
     ]
     context.console.table(("time", "what", "tool", "agent", "how"), rows)
     return 0
+
+
+def _how(record: dict[str, Any]) -> str:
+    match record.get("event"):
+        case "question":
+            return "asked"
+        case "answer":
+            return str(record.get("option") or record.get("answer"))
+        case _:
+            return str(record.get("outcome") or ("allowed" if record.get("allowed") else "refused"))
 
 
 async def export(context: Context, parsed: Parsed) -> int:

@@ -10,9 +10,11 @@ from collections.abc import Awaitable, Callable, Mapping
 import msgspec
 
 from openclaw.app import App
+from openclaw.asking.answers import Given
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.plugin_mcp import mcp_manage
+from openclaw.commands.questions import answer_question, show_pending, told
 from openclaw.commands.references import FullMessage, filled_prompt, is_prompt
 from openclaw.config.agents import AgentSpec, agent
 from openclaw.config.wording import nearest
@@ -130,6 +132,20 @@ async def _quit(chat: Chat, words: str) -> Outcome:
     return Outcome(leave=True)
 
 
+async def _approvals(chat: Chat, words: str) -> Outcome:
+    show_pending(chat.console, chat.app.engine.questions)
+    return Outcome()
+
+
+async def _approve(chat: Chat, words: str) -> Outcome:
+    name, _, rest = words.partition(" ")
+    word, _, note = rest.strip().partition(" ")
+    if not word:
+        raise UsageError("/approve needs an id and a word.", hint="Try: /approve ID allow-once, allow-always or deny.")
+    chat.console.line(told(answer_question(chat.app.engine.questions, name, Given(word, note=note.strip()))))
+    return Outcome()
+
+
 async def _skill(chat: Chat, words: str) -> Outcome:
     name, _, rest = words.partition(" ")
     if not name:
@@ -144,6 +160,8 @@ BUILT_IN: Mapping[str, Run] = {
     "reset": _new,
     "tools": _tools,
     "status": _status,
+    "approvals": _approvals,
+    "approve": _approve,
     "skill": _skill,
     "quit": _quit,
     "exit": _quit,

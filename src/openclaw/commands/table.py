@@ -25,6 +25,11 @@ Example: openclaw agent -m "what files are in docs?"\
             "timeout", "Stop after this many seconds, waiting for the session included.", value="SECONDS", kind="float"
         ),
         JSON,
+        Option(
+            "answers",
+            "With --json: print questions of these kinds (approval,form,url), which you answer with `openclaw approvals`.",
+            value="KINDS",
+        ),
     ),
     arguments=(Argument("words", "What to say, when -m is not used.", required=False, rest=True),),
 )
@@ -142,6 +147,45 @@ _TOOLS = Command(
     ),
 )
 
+_QUESTION = Argument("id", "The question, as `approvals` lists it; its first letters are enough.")
+_APPROVALS = Command(
+    "approvals",
+    "See the questions that wait for you, and answer them.",
+    default="list",
+    children=(
+        Command(
+            "list",
+            "List the questions that wait in the gateway.",
+            handler="openclaw.commands.questions:list_questions",
+            options=(Option("recent", "Those that are over instead, the newest first."), JSON),
+        ),
+        Command(
+            "show",
+            "Show one question whole.",
+            handler="openclaw.commands.questions:show",
+            arguments=(_QUESTION,),
+            options=(JSON,),
+        ),
+        Command(
+            "answer",
+            "Answer one question; the first answer counts.",
+            handler="openclaw.commands.questions:answer",
+            details="""\
+WORD is one of the answers that `approvals show` lists, or allow-once, allow-always, deny, cancel.
+Example: openclaw approvals answer q7Hk2dQ allow-once\
+""",
+            arguments=(_QUESTION, Argument("word", "What you answer.")),
+            options=(
+                Option("offer", "Which of the offers, when WORD fits several.", value="ID"),
+                Option("content", "The fields of a form, as a JSON object.", value="JSON"),
+                Option("note", "What a no has to say to the model.", value="TEXT"),
+                Option("digest", "Only if the question is still the one with this digest.", value="DIGEST"),
+                JSON,
+            ),
+        ),
+    ),
+)
+
 _SECRETS = Command(
     "secrets",
     "Check secret references, and find credentials in plain sight.",
@@ -195,6 +239,7 @@ COMMANDS: tuple[Command, ...] = (
     _SESSIONS,
     _CONFIG,
     _TOOLS,
+    _APPROVALS,
     MCP,
     _SECRETS,
     _AUDIT,
@@ -211,8 +256,8 @@ COMMANDS: tuple[Command, ...] = (
 
 # What people type first comes first.
 ORDER = (
-    *("agent", "chat", "demo", "status", "doctor", "gateway", "sessions", "config", "tools", "mcp", "mcp-server"),
-    *("secrets", "audit", "completion"),
+    *("agent", "chat", "demo", "status", "doctor", "gateway", "sessions", "config", "tools", "approvals", "mcp"),
+    *("mcp-server", "secrets", "audit", "completion"),
 )
 
 

@@ -1,7 +1,7 @@
 """What `GET /v1/events` tells: which events of the hub, under what names and in what form; the last of them are kept for who comes back.
 
-Everything in these events is safe to show: those of servers and of calls hold no secret, no argument and no result, and log lines are
-cleaned and masked.
+Everything in these events is safe to show: those of servers, of calls and of questions hold no secret, no argument and no result, and log
+lines are cleaned and masked.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from openclaw.asking.questions import QuestionChanged, changed_json
 from openclaw.commands.mcp import change_json
 from openclaw.event_hub import Event, EventHub, EventReader
 from openclaw.log import JsonLine, iso_time
@@ -45,6 +46,7 @@ Published = (
     | PromptsChanged
     | CallRecorded
     | ConfigReloaded
+    | QuestionChanged
     | LogLine
 )
 # The kinds of events a watcher may ask for.
@@ -55,6 +57,7 @@ TYPES_OF: dict[str, tuple[type[Published], ...]] = {
     "resource": (ResourceChanged, PromptsChanged),
     "call": (CallRecorded,),
     "config": (ConfigReloaded,),
+    "question": (QuestionChanged,),
     "log": (LogLine,),
 }
 
@@ -71,7 +74,13 @@ def published(event: Event[Published]) -> tuple[str, Mapping[str, Any]]:
 
 
 def _kind_and_data(
-    value: StateChanged | ToolsChanged | DefinitionsChanged | ResourceChanged | PromptsChanged | ConfigReloaded,
+    value: StateChanged
+    | ToolsChanged
+    | DefinitionsChanged
+    | ResourceChanged
+    | PromptsChanged
+    | ConfigReloaded
+    | QuestionChanged,
 ) -> tuple[str, dict[str, Any]]:
     match value:
         case StateChanged(server, state, reason, next_attempt, tell):
@@ -88,6 +97,8 @@ def _kind_and_data(
             return "resource", {"server": server, "prompts": True}
         case ConfigReloaded(problem):
             return "config", {"ok": not problem, "problem": problem}
+        case QuestionChanged() as changed:
+            return "question", changed_json(changed)
 
 
 class Feed:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openclaw.app import App
+from openclaw.asking.questions import changed_json
 from openclaw.commands.mcp import status_json
 from openclaw.commands.parse import Command
 from openclaw.commands.sign_in_state import with_sign_ins
@@ -168,6 +169,8 @@ class Gateway:
         self._runner.take_no_more()
         self._control.leave()
         await self.http.leave()
+        # Before those who watch are told goodbye: they hear what became of it.
+        self.app.engine.questions.close()
         self._events.close_readers()
         await asyncio.gather(self._control.drain(DRAIN_SECONDS), self.http.drain(DRAIN_SECONDS))
 
@@ -201,7 +204,8 @@ class Gateway:
 
     async def snapshot(self) -> Mapping[str, Any]:
         """What a watcher of events should know first."""
-        return {"version": __version__, "servers": await self._servers()}
+        questions = [changed_json(one.changed(None, 0.0)) for one in self.app.engine.questions.pending()]
+        return {"version": __version__, "servers": await self._servers(), "questions": questions}
 
     async def _servers(self) -> list[dict[str, Any]]:
         found = await with_sign_ins(self.app.engine, self._manager.status())

@@ -16,6 +16,7 @@ from openclaw.gateway.guard import GuardRules
 from openclaw.gateway.http import HttpServer
 from openclaw.gateway.meters import exposition
 from openclaw.gateway.observer import Observer
+from openclaw.gateway.question_routes import QuestionRoutes
 from openclaw.gateway.server_routes import ServerRoutes
 from openclaw.gateway.tool_routes import ToolRoutes
 from openclaw.gateway.watch_routes import WatchRoutes
@@ -51,7 +52,8 @@ def http_server(
         ChatRoutes(app, headers=headers),
         ToolRoutes(app),
         ServerRoutes(app, lambda console: runner.context(console, "http", here)),
-        WatchRoutes(feed, headers=headers, snapshot=snapshot, metrics=metrics),
+        QuestionRoutes(app.engine.questions),
+        WatchRoutes(feed, app.engine.questions, headers=headers, snapshot=snapshot, metrics=metrics),
     )
     server = HttpServer([route for part in parts for route in part.routes()], rules)
     return server

@@ -1,10 +1,14 @@
-"""`/health`, `/v1/events` and `/metrics`: is it alive, what happens in it, and in what numbers."""
+"""`/health`, `/v1/events` and `/metrics`: is it alive, what happens in it, and in what numbers.
+
+Whoever watches events with `?answers=…` can be asked questions of these kinds, for as long as the stream is open.
+"""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
 
+from openclaw.asking.questions import ANSWERABLE, Questions
 from openclaw.content import to_json
 from openclaw.errors import UsageError
 from openclaw.gateway.feed import MAX_WATCHERS, TYPES_OF, Feed, published
@@ -21,12 +25,14 @@ class WatchRoutes:
     def __init__(
         self,
         feed: Feed,
+        questions: Questions,
         *,
         headers: Callable[[web.Request], Mapping[str, str]],
         snapshot: Callable[[], Awaitable[Mapping[str, object]]],
         metrics: Callable[[], str],
     ) -> None:
         self._feed = feed
+        self._questions = questions
         self._headers = headers
         self._snapshot = snapshot
         self._metrics = metrics
@@ -51,12 +57,20 @@ class WatchRoutes:
             raise UsageError(
                 f"There is no kind of event {sorted(unknown)[0][:40]!r}.", hint=f"Use {', '.join(TYPES_OF)}."
             )
+        answers = frozenset(filter(None, request.query.get("answers", "").split(",")))
+        if unknown := answers.difference(ANSWERABLE):
+            raise UsageError(
+                f"{sorted(unknown)[0][:40]!r} is no kind of question.", hint=f"Use {', '.join(ANSWERABLE)}."
+            )
         if self._feed.watchers >= MAX_WATCHERS:
             return failure(429, "too_many_watchers", f"{MAX_WATCHERS} event streams are open already.")
         response = web.StreamResponse(headers=self._headers(request))
         response.content_type = "text/event-stream"
         last = _ID.fullmatch(request.headers.get("Last-Event-ID", ""))
-        with self._feed.watch(kinds) as reader:
+        if answers and kinds:
+            # Who may answer has to hear of what is asked.
+            kinds |= {"question"}
+        with self._feed.watch(kinds) as reader, self._questions.watch(answers):
             # Before anything is waited for: what happens from here on is for the reader.
             seen = int(last[0]) if last else self._feed.last_id
             kept = self._feed.kept(kinds, after=seen)

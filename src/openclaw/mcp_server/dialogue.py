@@ -1,18 +1,18 @@
-"""The server's half of MCP without I/O: what it says of itself, and for a request of either era an answer, an error or an order.
+"""The server's half of MCP without I/O: what it says of itself, and for a request of either era an answer, an error or work to do.
 
-Owns which revision a request speaks. `initialize` selects one of the four old revisions for the whole process; a request that carries its
-version in `_meta` is served by that alone, whatever came before, as 2026-07-28 asks. Both may be mixed. An order is only read here:
-`server.py` runs it. The tool's description and schema are part of the product's documentation and stay as they are written there; nothing
-of them is computed, because clients cache tool lists, and models' prompts are cached with them.
+Owns which revision a request speaks, and what its client can be asked. `initialize` selects one of the four old revisions for the whole
+process, with what the client declares then; a request that carries its version in `_meta` is served by that alone, whatever came before, as
+2026-07-28 asks. Both may be mixed. What is offered is a `Service` (`order_tool.py` has ours); a call is only read here: `calls.py` runs it.
 """
 
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Generic, Literal, TypedDict, TypeVar
 
 import msgspec
 from msgspec import Raw
 
 from openclaw.errors import UsageError
-from openclaw.mcp_server.order import Order, Value, is_object, read_order
+from openclaw.mcp_server.order import List, Scalar, Value, is_object
 from openclaw.protocol.eras import DISCOVER, INITIALIZE, LEGACY, MODERN, UNSUPPORTED_VERSION
 from openclaw.protocol.jsonrpc import (
     INVALID_PARAMS,
@@ -23,60 +23,47 @@ from openclaw.protocol.jsonrpc import (
     RequestId,
 )
 from openclaw.protocol.strict_lines import ErrorAnswer, known_id, unreadable
-from openclaw.version import __version__
-
-TOOL_NAME: Final = "order_openclaw"
-CAPABILITIES: Final[dict[str, Any]] = {"tools": {}}
-SERVER_INFO: Final[dict[str, Any]] = {"name": "openclaw", "title": "OpenClaw", "version": __version__}
-INSTRUCTIONS: Final = (
-    "order_openclaw hands a task to OpenClaw, a personal assistant with tools and servers of its own, and returns its whole answer. "
-    "Pass the same sessionKey again to go on with a conversation; without one every call starts anew."
-)
-# The list never changes while this process lives: an hour, the longest that caches are asked to trust anything.
-LIST_TTL_MS: Final = 3_600_000
-
-
-def _attachments(what: str, example: str, most: int) -> dict[str, Any]:
-    return {
-        "type": "array",
-        "description": f"Optional base64-encoded {what}s (max {most}, 15MB each)",
-        "items": {
-            "type": "object",
-            "properties": {
-                "data": {"type": "string", "description": f"Base64-encoded {what} data"},
-                "mimeType": {"type": "string", "description": f"MIME type (e.g., '{example}')"},
-                "filename": {"type": "string", "description": "Optional filename"},
-            },
-            "required": ["data", "mimeType"],
-        },
-    }
-
-
-TOOL: Final[dict[str, Any]] = {
-    "name": TOOL_NAME,
-    "description": (
-        "Send a message to OpenClaw and receive a response. The message will be processed as if typed by a user. Supports sending "
-        "images, files (PDF, text, markdown, CSV, JSON), audio, video, and archives (ZIP, TAR.GZ) via base64 encoding."
-    ),
-    "inputSchema": {
-        "type": "object",
-        "properties": {
-            "message": {"type": "string", "description": "The message to send to OpenClaw"},
-            "sessionKey": {"type": "string", "description": "Optional session key for conversation continuity"},
-            "images": _attachments("image", "image/png", 10),
-            "files": _attachments("file", "application/pdf", 5),
-        },
-        "required": ["message"],
-    },
-}
-
 
 BATCHES = "2025-03-26"
 CANCELLED = "notifications/cancelled"
+# The first revision in which a client can be asked something by its person, and the first in which it can be sent to an address.
+_ELICITATION_SINCE = "2025-06-18"
+_ADDRESSES_SINCE = "2025-11-25"
+# Lists never change while this process lives: an hour, the longest that caches are asked to trust anything.
+LIST_TTL_MS: Final = 3_600_000
 
 _NOTHING = Raw()
 # Method names that a client made up are repeated in errors, up to this many characters.
 _SHOWN = 100
+
+
+W = TypeVar("W")
+# What a client may have declared that it can be asked: `elicitation` has two ways.
+Ability = Literal["form", "url", "sampling", "roots"]
+
+
+class Service(msgspec.Struct, Generic[W], frozen=True):
+    """What a server offers. `lists` are the results of methods that answer the same to everybody.
+
+    `calls` are the requests that take time, by method: each reads what is to be done out of the name and the arguments, as they were
+    written. Raises LookupError with a sentence for a name that nobody knows, UsageError for arguments that are wrong, and msgspec's errors
+    and UnicodeDecodeError for what is not JSON. `pieces` tells works apart: two with the same pieces are the same.
+    """
+
+    info: Mapping[str, Any]
+    capabilities: Mapping[str, Any]
+    instructions: str
+    lists: Mapping[str, Mapping[str, Any]]
+    calls: Mapping[str, Callable[[Any, Raw], W]]
+    pieces: Callable[[W], Iterable[bytes]]
+
+    def result(self, told: Mapping[str, Any], version: str, *, cached: bool = False) -> dict[str, Any]:
+        """A result as the revision wants it: from 2026-07-28 on it says that it is complete, if it says nothing else, who gave it, and how
+        long it may be kept."""
+        if version not in MODERN:
+            return dict(told)
+        keeping = {"ttlMs": LIST_TTL_MS, "cacheScope": "public"} if cached else {}
+        return {"resultType": "complete", **told, **keeping, "_meta": {"io.modelcontextprotocol/serverInfo": self.info}}
 
 
 class ResultAnswer(msgspec.Struct, frozen=True):
@@ -96,30 +83,48 @@ class Unsupported(msgspec.Struct, frozen=True):
         return {"code": UNSUPPORTED_VERSION, "message": "Unsupported protocol version", "data": data}
 
 
-class Placed(msgspec.Struct, frozen=True):
-    """An order to run. `fault` is set instead of `order` when its arguments are wrong: that is a result, not an error of the protocol.
+class Placed(msgspec.Struct, Generic[W], frozen=True):
+    """Work to do. `fault` is set instead of `work` when its arguments are wrong: that is a result, not an error of the protocol.
 
-    `token` is the caller's progress token as it was written; empty when it wants no progress.
+    `token` is the caller's progress token as it was written; empty when it wants no progress. `declared` is what the client can be asked.
+    `state` and `responses` are what a client sends with a request that it makes again, after it was asked; empty otherwise.
     """
 
     id: RequestId
     version: str
-    order: Order | None
+    work: W | None
     fault: str = ""
     token: Raw = _NOTHING
+    declared: frozenset[Ability] = frozenset()
+    state: str = ""
+    responses: Raw = _NOTHING
 
 
 class Cancel(msgspec.Struct, frozen=True):
     id: RequestId
 
 
-Outcome = ResultAnswer | ErrorAnswer | Unsupported | Placed | Cancel | None
+Outcome = ResultAnswer | ErrorAnswer | Unsupported | Placed[W] | Cancel | None
+
+
+class _Elicitation(TypedDict, total=False):
+    form: Value
+    url: Value
+
+
+class _Capabilities(TypedDict, total=False):
+    elicitation: Scalar | _Elicitation | List
+    sampling: Value
+    roots: Value
+
+
+_GivenCapabilities = Scalar | _Capabilities | List
 
 
 class _Meta(msgspec.Struct):
     progress_token: Raw = msgspec.field(default=_NOTHING, name="progressToken")
     version: Value = msgspec.field(default=None, name="io.modelcontextprotocol/protocolVersion")
-    capabilities: Value = msgspec.field(default=None, name="io.modelcontextprotocol/clientCapabilities")
+    capabilities: _GivenCapabilities = msgspec.field(default=None, name="io.modelcontextprotocol/clientCapabilities")
 
 
 class _Params(msgspec.Struct):
@@ -129,18 +134,23 @@ class _Params(msgspec.Struct):
     cursor: Value = None
     version: Value = msgspec.field(default=None, name="protocolVersion")
     request: Value = msgspec.field(default=None, name="requestId")
+    capabilities: _GivenCapabilities = None
+    state: Value = msgspec.field(default=None, name="requestState")
+    responses: Raw = msgspec.field(default=_NOTHING, name="inputResponses")
 
 
 _params = msgspec.json.Decoder(_Params)
 
 
-class Dialogue:
+class Dialogue(Generic[W]):
     """`version` is what `initialize` agreed on; empty before."""
 
-    def __init__(self) -> None:
+    def __init__(self, service: Service[W]) -> None:
         self.version = ""
+        self._service = service
+        self._declared: frozenset[Ability] = frozenset()
 
-    def receive(self, message: Request | Notification) -> Outcome:
+    def receive(self, message: Request | Notification) -> Outcome[W]:
         """What to do about a message; None when there is nothing to be said."""
         try:
             params = _params.decode(message.params) if _is_given(message.params) else _Params()
@@ -154,11 +164,11 @@ class Dialogue:
             return self._notified(message.method, params)
         return self._asked(message, params)
 
-    def _notified(self, method: str, params: _Params) -> Outcome:
+    def _notified(self, method: str, params: _Params) -> Outcome[W]:
         id = known_id(params.request)
         return Cancel(id) if method == CANCELLED and id is not None else None
 
-    def _asked(self, request: Request, params: _Params) -> Outcome:
+    def _asked(self, request: Request, params: _Params) -> Outcome[W]:
         if request.method == INITIALIZE:
             return self._initialize(request.id, params)
         meta = params.meta or _Meta()
@@ -168,36 +178,60 @@ class Dialogue:
                 return ErrorAnswer(request.id, INVALID_PARAMS, _MISSING_META)
             if version not in MODERN:
                 return Unsupported(request.id, version[:_SHOWN])
-            return self._serve(request, params, version)
+            return self._serve(request, params, version, declared(meta.capabilities, version))
         if request.method == "ping":
             return ResultAnswer(request.id, {})
         if not self.version:
             return ErrorAnswer(request.id, INVALID_PARAMS, _MISSING_META)
-        return self._serve(request, params, self.version)
+        return self._serve(request, params, self.version, self._declared)
 
-    def _initialize(self, id: RequestId, params: _Params) -> Outcome:
+    def _initialize(self, id: RequestId, params: _Params) -> Outcome[W]:
         if not isinstance(params.version, str):
             return ErrorAnswer(id, INVALID_PARAMS, "Invalid params: protocolVersion must be a string.")
         self.version = params.version if params.version in LEGACY else LEGACY[0]
-        told = {"protocolVersion": self.version, "capabilities": CAPABILITIES, "serverInfo": SERVER_INFO}
-        return ResultAnswer(id, {**told, "instructions": INSTRUCTIONS})
+        self._declared = declared(params.capabilities, self.version)
+        told = {"protocolVersion": self.version, **self._introduction()}
+        return ResultAnswer(id, told)
 
-    def _serve(self, request: Request, params: _Params, version: str) -> Outcome:
-        match request.method:
-            case "tools/list":
-                if params.cursor is not None:
-                    return ErrorAnswer(
-                        request.id, INVALID_PARAMS, "Invalid params: there is no page behind this cursor."
-                    )
-                return ResultAnswer(request.id, result({"tools": [TOOL]}, version, cached=True))
-            case "tools/call":
-                return _called(request.id, params, version)
-            case method if method == DISCOVER:
-                told = {"supportedVersions": [*MODERN, *LEGACY], "capabilities": CAPABILITIES}
-                told |= {"serverInfo": SERVER_INFO, "instructions": INSTRUCTIONS}
-                return ResultAnswer(request.id, result(told, version, cached=True))
-            case method:
-                return ErrorAnswer(request.id, METHOD_NOT_FOUND, f"Method not found: {method[:_SHOWN]}")
+    def _introduction(self) -> dict[str, Any]:
+        service = self._service
+        return {
+            "capabilities": service.capabilities,
+            "serverInfo": service.info,
+            "instructions": service.instructions,
+        }
+
+    def _serve(self, request: Request, params: _Params, version: str, can: frozenset[Ability]) -> Outcome[W]:
+        method, service = request.method, self._service
+        if method in service.lists:
+            if params.cursor is not None:
+                return ErrorAnswer(request.id, INVALID_PARAMS, "Invalid params: there is no page behind this cursor.")
+            return ResultAnswer(request.id, service.result(service.lists[method], version, cached=True))
+        if method in service.calls:
+            return self._call(request, params, version, can)
+        if method == DISCOVER:
+            told = {"supportedVersions": [*MODERN, *LEGACY], **self._introduction()}
+            return ResultAnswer(request.id, service.result(told, version, cached=True))
+        return ErrorAnswer(request.id, METHOD_NOT_FOUND, f"Method not found: {method[:_SHOWN]}")
+
+    def _call(self, request: Request, params: _Params, version: str, can: frozenset[Ability]) -> Outcome[W]:
+        id = request.id
+        state, responses = (params.state, params.responses) if version in MODERN else (None, _NOTHING)
+        if not isinstance(state, str | None) or state == "":
+            return ErrorAnswer(id, INVALID_PARAMS, "Invalid params: requestState must be a string that we gave.")
+        token = params.meta.progress_token if params.meta else _NOTHING
+        # A token is a string or a number; anything else asks for nothing. Copied: a view would keep the whole line alive.
+        token = token.copy() if bytes(memoryview(token)[:1]) in _TOKEN_STARTS else _NOTHING
+        work, fault = None, ""
+        try:
+            work = self._service.calls[request.method](params.name, params.arguments)
+        except LookupError as error:
+            return ErrorAnswer(id, INVALID_PARAMS, error.args[0])
+        except UsageError as error:
+            fault = str(error)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return unreadable(id)
+        return Placed(id, version, work, fault, token, can, state or "", responses)
 
     def refuse_batch(self) -> ErrorAnswer | None:
         """Batches exist in one revision only."""
@@ -206,13 +240,21 @@ class Dialogue:
         return ErrorAnswer(None, INVALID_REQUEST, f"Invalid request: batches are part of MCP {BATCHES} alone.")
 
 
-def result(told: dict[str, Any], version: str, *, cached: bool = False) -> dict[str, Any]:
-    """A result as the revision wants it: from 2026-07-28 on it says that it is complete, who gave it, and how long it may be kept."""
-    if version not in MODERN:
-        return told
-    meta = {"io.modelcontextprotocol/serverInfo": SERVER_INFO}
-    keeping = {"ttlMs": LIST_TTL_MS, "cacheScope": "public"} if cached else {}
-    return {"resultType": "complete", **told, **keeping, "_meta": meta}
+def declared(capabilities: Any, version: str) -> frozenset[Ability]:
+    """What a client that declares these capabilities can be asked. `elicitation` that names no way means forms alone."""
+    found: set[Ability] = set()
+    given: dict[str, Any] = capabilities if is_object(capabilities) else {}
+    elicitation: Any = given.get("elicitation")
+    if is_object(elicitation) and version >= _ELICITATION_SINCE:
+        if "form" in elicitation or "url" not in elicitation:
+            found.add("form")
+        if "url" in elicitation and version >= _ADDRESSES_SINCE:
+            found.add("url")
+    if is_object(given.get("sampling")):
+        found.add("sampling")
+    if is_object(given.get("roots")):
+        found.add("roots")
+    return frozenset(found)
 
 
 def _is_given(raw: Raw) -> bool:
@@ -224,21 +266,6 @@ _MISSING_META = (
     "Invalid params: send initialize first, or name io.modelcontextprotocol/protocolVersion and "
     "io.modelcontextprotocol/clientCapabilities in _meta of every request."
 )
-
-
-def _called(id: RequestId, params: _Params, version: str) -> Outcome:
-    if params.name != TOOL_NAME:
-        shown = params.name[:_SHOWN] if isinstance(params.name, str) else "no name"
-        return ErrorAnswer(id, INVALID_PARAMS, f"Unknown tool: {shown}. The only tool is {TOOL_NAME}.")
-    token = params.meta.progress_token if params.meta else _NOTHING
-    # A token is a string or a number; anything else asks for nothing. Copied: a view would keep the whole line alive.
-    token = token.copy() if bytes(memoryview(token)[:1]) in _TOKEN_STARTS else _NOTHING
-    try:
-        return Placed(id, version, read_order(params.arguments), token=token)
-    except UsageError as error:
-        return Placed(id, version, None, str(error), token)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return unreadable(id)
 
 
 _TOKEN_STARTS = frozenset((b'"', b"-", *(b"%d" % digit for digit in range(10))))

@@ -27,9 +27,10 @@ from openclaw.errors import OpenClawError
 from openclaw.log import short_hash
 from openclaw.mcp_server.answer import NOTHING_SAID, Narrator, aggregate
 from openclaw.mcp_server.attachments import check_counts, content, decode
+from openclaw.mcp_server.calls import failure
 from openclaw.mcp_server.order import Order
 from openclaw.mcp_server.public import clean, sentence
-from openclaw.mcp_server.server import OrderListener, failure
+from openclaw.mcp_server.server import OrderListener
 from openclaw.sessions.key import session_key
 
 # The first revision whose clients know audio content.
@@ -70,6 +71,7 @@ async def carry_out(
                 patience=patience,
                 sink=_collector(events, listener.tell),
                 asker=listener.asker,
+                surface="order",
             ),
             attachments=attachments,
             waited=order.waited,

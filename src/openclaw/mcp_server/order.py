@@ -6,6 +6,7 @@ over, which takes no memory. What attachments hold is checked in `attachments.py
 """
 
 import codecs
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, TypedDict
 
@@ -115,6 +116,15 @@ def read_order(arguments: Raw) -> Order:
     if not order.message.strip() and not order.images and not order.files:
         raise UsageError("The argument message is empty.", hint="Say what OpenClaw should do.")
     return order
+
+
+def pieces(order: Order) -> Iterator[bytes]:
+    """What tells this order from any other that is not the same."""
+    for text in (order.message, order.session_key, str(len(order.images))):
+        yield text.encode()
+    for item in (*order.images, *order.files):
+        for text in (item.data, item.mime_type, item.filename):
+            yield text.encode()
 
 
 def written(order: Order) -> bytes:

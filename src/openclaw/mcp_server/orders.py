@@ -16,8 +16,9 @@ import msgspec
 
 from openclaw.config.plain_paths import running_socket
 from openclaw.errors import OpenClawError, SessionBusyError
+from openclaw.mcp_server.calls import failure
 from openclaw.mcp_server.order import Order
-from openclaw.mcp_server.server import OrderListener, failure
+from openclaw.mcp_server.server import OrderListener
 from openclaw.sessions.lock import KeyLocks
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from openclaw.agent.events import (
 )
 from openclaw.content import AssistantMessage, ToolCall
 from openclaw.mcp_server.answer import Narrator
-from openclaw.mcp_server.server import LEAST_PAUSE, LONGEST_SILENCE, OrderProgress
+from openclaw.mcp_server.calls import LEAST_PAUSE, LONGEST_SILENCE, CallProgress
 from openclaw.tool import ToolResult
 
 CALL = ToolCall("1", "files__read", {})
@@ -47,12 +47,12 @@ class Clock(asyncio.SelectorEventLoop):
             await asyncio.sleep(0)
 
 
-def play(story: Callable[[OrderProgress, Clock], Any]) -> list[dict[str, Any]]:
+def play(story: Callable[[CallProgress, Clock], Any]) -> list[dict[str, Any]]:
     written: list[bytes] = []
     clock = Clock()
 
     async def tell() -> None:
-        await story(OrderProgress(Raw(b'"t"'), written.append), clock)
+        await story(CallProgress(Raw(b'"t"'), written.append), clock)
 
     try:
         clock.run_until_complete(tell())
@@ -73,14 +73,14 @@ def told(*messages: str) -> list[dict[str, Any]]:
 
 
 def test_the_first_sentence_goes_out_at_once() -> None:
-    async def story(progress: OrderProgress, clock: Clock) -> None:
+    async def story(progress: CallProgress, clock: Clock) -> None:
         progress.tell("Thinking")
 
     assert play(story) == told("Thinking")
 
 
 def test_of_many_sentences_ten_a_second_go_out_and_the_last_is_among_them() -> None:
-    async def story(progress: OrderProgress, clock: Clock) -> None:
+    async def story(progress: CallProgress, clock: Clock) -> None:
         for number in range(1000):
             progress.tell(str(number))
             clock.now += 0.001
@@ -93,7 +93,7 @@ def test_of_many_sentences_ten_a_second_go_out_and_the_last_is_among_them() -> N
 
 
 def test_a_repeated_sentence_is_not_news() -> None:
-    async def story(progress: OrderProgress, clock: Clock) -> None:
+    async def story(progress: CallProgress, clock: Clock) -> None:
         progress.tell("Thinking")
         await clock.pass_by(1)
         progress.tell("Thinking")
@@ -103,7 +103,7 @@ def test_a_repeated_sentence_is_not_news() -> None:
 
 
 def test_a_long_silence_is_broken() -> None:
-    async def story(progress: OrderProgress, clock: Clock) -> None:
+    async def story(progress: CallProgress, clock: Clock) -> None:
         progress.tell("Thinking")
         await clock.pass_by(2 * LONGEST_SILENCE + 1)
 
@@ -111,7 +111,7 @@ def test_a_long_silence_is_broken() -> None:
 
 
 def test_nothing_is_said_after_the_end() -> None:
-    async def story(progress: OrderProgress, clock: Clock) -> None:
+    async def story(progress: CallProgress, clock: Clock) -> None:
         progress.tell("Thinking")
         progress.tell("Writing")
         progress.close()

@@ -8,8 +8,6 @@ from msgspec import Raw
 
 from openclaw import __version__
 from openclaw.mcp_server.dialogue import (
-    INSTRUCTIONS,
-    TOOL,
     Cancel,
     Dialogue,
     Outcome,
@@ -18,6 +16,7 @@ from openclaw.mcp_server.dialogue import (
     Unsupported,
 )
 from openclaw.mcp_server.order import Item, Order
+from openclaw.mcp_server.order_tool import INSTRUCTIONS, ORDERS, TOOL
 from openclaw.protocol.jsonrpc import Notification, Request
 from openclaw.protocol.strict_lines import ErrorAnswer
 
@@ -33,7 +32,7 @@ MISSING = (
 )
 
 
-def ask(dialogue: Dialogue, method: str, params: Any = None, id: int | str = 1) -> Outcome:
+def ask(dialogue: Dialogue[Order], method: str, params: Any = None, id: int | str = 1) -> Outcome[Order]:
     return dialogue.receive(Request(id, method, raw(params)))
 
 
@@ -41,22 +40,22 @@ def raw(params: Any) -> Raw:
     return Raw() if params is None else Raw(json.dumps(params).encode())
 
 
-def initialized(version: str = "2025-11-25") -> Dialogue:
-    dialogue = Dialogue()
+def initialized(version: str = "2025-11-25") -> Dialogue[Order]:
+    dialogue = Dialogue(ORDERS)
     ask(dialogue, "initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": {}})
     return dialogue
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
 def test_initialize_agrees_on_the_version_that_was_asked_for(version: str) -> None:
-    answer = ask(Dialogue(), "initialize", {"protocolVersion": version})
+    answer = ask(Dialogue(ORDERS), "initialize", {"protocolVersion": version})
     told = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": INFO}
     assert answer == ResultAnswer(1, {**told, "instructions": INSTRUCTIONS})
 
 
 @pytest.mark.parametrize("version", ["1999-01-01", "2026-07-28", "2099-12-31", ""])
 def test_initialize_offers_the_newest_handshake_revision_instead_of_an_unknown_one(version: str) -> None:
-    answer = ask(Dialogue(), "initialize", {"protocolVersion": version})
+    answer = ask(Dialogue(ORDERS), "initialize", {"protocolVersion": version})
     assert isinstance(answer, ResultAnswer)
     assert answer.result["protocolVersion"] == "2025-11-25"
 
@@ -64,15 +63,15 @@ def test_initialize_offers_the_newest_handshake_revision_instead_of_an_unknown_o
 @pytest.mark.parametrize("params", [None, {}, {"protocolVersion": 7}])
 def test_initialize_without_a_version_is_refused(params: Any) -> None:
     refusal = ErrorAnswer(1, -32602, "Invalid params: protocolVersion must be a string.")
-    assert ask(Dialogue(), "initialize", params) == refusal
+    assert ask(Dialogue(ORDERS), "initialize", params) == refusal
 
 
 def test_a_ping_is_answered_before_anything_else() -> None:
-    assert ask(Dialogue(), "ping", id="p") == ResultAnswer("p", {})
+    assert ask(Dialogue(ORDERS), "ping", id="p") == ResultAnswer("p", {})
 
 
 def test_other_requests_wait_for_initialize() -> None:
-    assert ask(Dialogue(), "tools/list") == ErrorAnswer(1, -32602, MISSING)
+    assert ask(Dialogue(ORDERS), "tools/list") == ErrorAnswer(1, -32602, MISSING)
 
 
 @pytest.mark.requirement("003-1-tool")
@@ -105,7 +104,7 @@ def test_discover_tells_every_version_without_a_handshake() -> None:
         "cacheScope": "public",
         "_meta": {"io.modelcontextprotocol/serverInfo": INFO},
     }
-    assert ask(Dialogue(), "server/discover", {"_meta": MODERN_META}) == ResultAnswer(1, expected)
+    assert ask(Dialogue(ORDERS), "server/discover", {"_meta": MODERN_META}) == ResultAnswer(1, expected)
 
 
 def test_a_modern_tool_list_says_how_long_it_may_be_kept() -> None:
@@ -116,12 +115,12 @@ def test_a_modern_tool_list_says_how_long_it_may_be_kept() -> None:
         "cacheScope": "public",
         "_meta": {"io.modelcontextprotocol/serverInfo": INFO},
     }
-    assert ask(Dialogue(), "tools/list", {"_meta": MODERN_META}) == ResultAnswer(1, expected)
+    assert ask(Dialogue(ORDERS), "tools/list", {"_meta": MODERN_META}) == ResultAnswer(1, expected)
 
 
 @pytest.mark.parametrize("meta", [{}, {"io.modelcontextprotocol/clientCapabilities": {}}, None])
 def test_discover_without_its_required_fields_is_refused(meta: Any) -> None:
-    assert ask(Dialogue(), "server/discover", {"_meta": meta}) == ErrorAnswer(1, -32602, MISSING)
+    assert ask(Dialogue(ORDERS), "server/discover", {"_meta": meta}) == ErrorAnswer(1, -32602, MISSING)
 
 
 @pytest.mark.parametrize("capabilities", [None, [], "x"])
@@ -133,7 +132,7 @@ def test_a_modern_request_without_capabilities_is_refused(capabilities: Any) -> 
 @pytest.mark.parametrize("version", ["1900-01-01", "2025-11-25", "2099-01-01"])
 def test_a_request_in_an_unknown_version_is_told_the_known_ones(version: str) -> None:
     meta = MODERN_META | {"io.modelcontextprotocol/protocolVersion": version}
-    outcome = ask(Dialogue(), "tools/list", {"_meta": meta})
+    outcome = ask(Dialogue(ORDERS), "tools/list", {"_meta": meta})
     assert outcome == Unsupported(1, version)
     assert outcome.error == {
         "code": -32022,
@@ -144,7 +143,7 @@ def test_a_request_in_an_unknown_version_is_told_the_known_ones(version: str) ->
 
 def test_ping_is_gone_from_the_modern_revision() -> None:
     refusal = ErrorAnswer(1, -32601, "Method not found: ping")
-    assert ask(Dialogue(), "ping", {"_meta": MODERN_META}) == refusal
+    assert ask(Dialogue(ORDERS), "ping", {"_meta": MODERN_META}) == refusal
 
 
 def test_both_eras_may_be_mixed() -> None:
@@ -279,7 +278,7 @@ def test_parameters_of_the_wrong_shape_are_invalid(params: str) -> None:
 
 @pytest.mark.parametrize(("id", "cancelled"), [(3, 3), ("a", "a"), (3.0, 3)])
 def test_a_cancellation_names_the_request(id: Any, cancelled: int | str) -> None:
-    outcome = Dialogue().receive(Notification("notifications/cancelled", raw({"requestId": id})))
+    outcome = Dialogue(ORDERS).receive(Notification("notifications/cancelled", raw({"requestId": id})))
     assert outcome == Cancel(cancelled)
 
 
@@ -297,7 +296,7 @@ def test_a_cancellation_names_the_request(id: Any, cancelled: int | str) -> None
     ],
 )
 def test_other_notifications_are_taken_without_a_word(method: str, params: bytes) -> None:
-    assert Dialogue().receive(Notification(method, Raw(params))) is None
+    assert Dialogue(ORDERS).receive(Notification(method, Raw(params))) is None
 
 
 @pytest.mark.parametrize(("version", "allowed"), [("2025-03-26", True), ("2025-06-18", False), ("2024-11-05", False)])

@@ -13,6 +13,7 @@ from openclaw.errors import MediaError
 from openclaw.mcp_server.attachments import check_counts
 from openclaw.mcp_server.dialogue import Dialogue, Placed
 from openclaw.mcp_server.order import MOST_COUNTED, Item, Order, read_order, written
+from openclaw.mcp_server.order_tool import ORDERS
 from openclaw.protocol.jsonrpc import Notification, Request
 from openclaw.protocol.strict_lines import read
 from openclaw.sessions.key import session_key
@@ -25,7 +26,7 @@ messages = texts.filter(str.strip)
 @settings(max_examples=200)
 @given(messages, texts, st.booleans())
 def test_a_message_and_a_session_key_survive_the_wire_to_the_letter(message: str, key: str, ascii_only: bool) -> None:
-    dialogue = Dialogue()
+    dialogue = Dialogue(ORDERS)
     dialogue.receive(Request("i", "initialize", Raw(b'{"protocolVersion":"2025-11-25"}')))
     params = {"name": "order_openclaw", "arguments": {"message": message, "sessionKey": key}}
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from openclaw.mcp_server.dialogue import TOOL
+from openclaw.mcp_server.order_tool import TOOL
 
 DOCUMENTED = """
 {

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from openclaw.mcp_server.calls import MOST_ORDERS, failure
 from openclaw.mcp_server.order import Order
-from openclaw.mcp_server.server import MOST_ORDERS, OrderListener, OrderServer, failure
+from openclaw.mcp_server.server import OrderListener, OrderServer
 
 STOPPING = failure("The order was cancelled because the server is stopping.")
 

@@ -1,0 +1,113 @@
+"""`/v1/questions…`, and `/v1/approvals…` for those about calls alone: what a person is asked now, and the answer to it.
+
+A question is shown whole, to whoever has the gateway's token, and answered by its id and digest; the register (asking/questions.py) says
+which answer counts. Whoever wants to be counted among those who can be asked watches `/v1/events?answers=…`.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from openclaw.asking.answers import Given, UnfitAnswerError
+from openclaw.asking.questions import (
+    ANSWERABLE,
+    AlreadyEndedError,
+    OpenQuestion,
+    Questions,
+    UnknownQuestionError,
+    WrongDigestError,
+    changed_json,
+)
+from openclaw.errors import UsageError
+from openclaw.gateway.completions import error_json
+from openclaw.gateway.http import failure, json_response, read_object
+
+_STATES = ("pending", "recent")
+_ALL = (*ANSWERABLE, "sign-in")
+# What each path is about.
+_KINDS: Mapping[str, Collection[str]] = {"questions": _ALL, "approvals": ("approval",)}
+
+
+class _Answer(msgspec.Struct, forbid_unknown_fields=True):
+    digest: str
+    choice: str
+    offer: str = ""
+    content: dict[str, Any] = {}
+    note: str = ""
+
+
+class QuestionRoutes:
+    def __init__(self, questions: Questions) -> None:
+        self._questions = questions
+
+    def routes(self) -> list[web.RouteDef]:
+        return [
+            route
+            for name in _KINDS
+            for route in (
+                web.get(f"/v1/{name}", self.list_questions, allow_head=False),
+                web.get(f"/v1/{name}/{{id}}", self.show, allow_head=False),
+                web.post(f"/v1/{name}/{{id}}", self.answer),
+            )
+        ]
+
+    async def list_questions(self, request: web.Request) -> web.Response:
+        state = request.query.get("state", "pending")
+        if state not in _STATES:
+            raise UsageError(f"There is no state {state[:40]!r}.", hint=f"Use {' or '.join(_STATES)}.")
+        kinds = _kinds(request)
+        if state == "pending":
+            pending = [one.as_json() for one in self._questions.pending() if one.question.kind in kinds]
+            return json_response({"questions": pending})
+        recent = [changed_json(one) for one in self._questions.recent() if one.kind in kinds]
+        return json_response({"questions": recent})
+
+    async def show(self, request: web.Request) -> web.Response:
+        try:
+            return json_response(self._find(request).as_json())
+        except AlreadyEndedError as error:
+            return json_response(changed_json(error.ended))
+        except UnknownQuestionError as error:
+            return failure(404, "question_not_found", str(error))
+
+    async def answer(self, request: web.Request) -> web.Response:
+        given: _Answer = await read_object(request, _Answer)
+        answer = Given(given.choice, given.offer, given.content, given.note)
+        try:
+            one = self._find(request)
+            ended = self._questions.answer(one.id, given.digest, answer, by="http")
+        except UnknownQuestionError as error:
+            return failure(404, "question_not_found", str(error))
+        except AlreadyEndedError as error:
+            body = {**error_json(str(error), "already_answered"), "question": changed_json(error.ended)}
+            return json_response(body, status=409)
+        except WrongDigestError as error:
+            return failure(412, "wrong_digest", str(error))
+        except UnfitAnswerError as error:
+            return failure(422, "unfit_answer", str(error))
+        return json_response(changed_json(ended))
+
+    def _find(self, request: web.Request) -> OpenQuestion:
+        """The open question of exactly this id. Raises UnknownQuestionError or AlreadyEndedError."""
+        name, kinds = request.match_info["id"], _kinds(request)
+        try:
+            one = self._questions.find(name)
+        except AlreadyEndedError as error:
+            if error.ended.kind in kinds:
+                raise
+        else:
+            if one.id == name and one.question.kind in kinds:
+                return one
+        raise UnknownQuestionError(
+            f"There is no question of this id. GET /v1/{_part(request)} lists those that are open."
+        )
+
+
+def _part(request: web.Request) -> str:
+    return request.path.split("/")[2]
+
+
+def _kinds(request: web.Request) -> Collection[str]:
+    return _KINDS[_part(request)]
