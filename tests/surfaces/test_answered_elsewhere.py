@@ -148,6 +148,19 @@ async def test_a_terminal_that_dies_while_it_asks_ends_the_question_whoever_watc
     assert (after["id"], after["state"], done(gateway.home)) == (told["id"], "withdrawn", [])
 
 
+async def test_an_order_whose_process_dies_takes_its_question_along(tmp_path: Path) -> None:
+    async with gateway_that_asks(tmp_path, MAY_IT, "?answers=approval") as (gateway, watcher):
+        order = await asyncio.create_subprocess_exec(
+            *PROGRAM, "order", env=gateway.home.env, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL
+        )
+        asking = asyncio.create_task(order.communicate(b'{"message": "go"}'))
+        told = await watcher.next()
+        order.kill()
+        after = await watcher.next()
+        await asking
+    assert (after["id"], after["state"], done(gateway.home)) == (told["id"], "withdrawn", [])
+
+
 async def test_a_gateway_that_dies_takes_its_questions_along_and_the_next_knows_none(tmp_path: Path) -> None:
     async with gateway_that_asks(tmp_path, MAY_IT, "?answers=approval") as (gateway, watcher):
         asking = asyncio.create_task(run(gateway.home, "agent", "-m", "go"))

@@ -46,6 +46,7 @@ _LONGEST_TEXT = 200
 
 # What may be answered from elsewhere: a sign-in needs the person's own browser.
 ANSWERABLE: tuple[QuestionKind, ...] = ("approval", "form", "url")
+_KINDS: tuple[QuestionKind, ...] = (*ANSWERABLE, "sign-in")
 
 State = Literal["pending", "accepted", "declined", "cancelled", "expired", "withdrawn"]
 _STATES: dict[str, State] = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}
@@ -250,11 +251,11 @@ class Questions:
         if isinstance(conversation.asker, _ConversationAsker):
             # A call within a turn: its questions stand in that line already.
             return conversation.asker
-        # Calls outside of any session have nothing to do with each other.
-        line = _Line()
-        if conversation.session:
-            line = self._lines.setdefault(conversation.session, line)
-        return _ConversationAsker(self, conversation, line)
+        return _ConversationAsker(self, conversation)
+
+    def line(self, session: str) -> _Line:
+        """Where questions of a session wait; calls outside of any have nothing to do with each other."""
+        return self._lines.setdefault(session, _Line()) if session else _Line()
 
     # For who answers from elsewhere
 
@@ -394,21 +395,19 @@ class _ConversationAsker:
     """The asker of one turn, or of one call. What its surface could show at the beginning it can be asked for to the end, though
     the surface may be gone by then: that is a no, and not nobody, whom a rule might let something run for."""
 
-    def __init__(self, questions: Questions, conversation: Conversation, line: _Line) -> None:
+    def __init__(self, questions: Questions, conversation: Conversation) -> None:
         self._questions = questions
         self._surface = conversation.asker
         self._agent, self._session = conversation.agent, conversation.session
         self._by = "client" if conversation.surface == "order" else "terminal"
-        self._line = line
-        self._shows = frozenset(kind for kind in (*ANSWERABLE, "sign-in") if self._can_surface(kind))
+        # Made with the first question: most calls ask none.
+        self._line: _Line | None = None
+        self._shows = tuple(kind for kind in _KINDS if self._surface.can(kind))
         self._asked = 0
         self._expired = 0
 
-    def _can_surface(self, kind: QuestionKind) -> bool:
-        return self._surface.can(kind)
-
     def can(self, kind: QuestionKind) -> bool:
-        return kind in self._shows or self._can_surface(kind) or self._questions.is_watched(kind, self._session)
+        return kind in self._shows or self._surface.can(kind) or self._questions.is_watched(kind, self._session)
 
     async def ask(self, question: Question) -> Answer:
         # Who asks in a loop, and gets no answer, must not keep everybody else from running.
@@ -419,6 +418,8 @@ class _ConversationAsker:
         if question.kind == "sign-in":
             # One sign-in is made for all calls that wait for it, in its own time.
             return await self._questions.ask(question, self._surface, self._by)
+        if self._line is None:
+            self._line = self._questions.line(self._session)
         if self._asked >= MOST_ASKED or self._line.is_full:
             return _WITHDRAWN
         self._asked += 1
@@ -429,7 +430,7 @@ class _ConversationAsker:
         if self._expired >= MOST_EXPIRED:
             # Nobody has looked for a while.
             return _EXPIRED
-        surface = self._surface if self._can_surface(question.kind) else None
+        surface = self._surface if self._surface.can(question.kind) else None
         if surface is None and not self._questions.is_watched(question.kind, self._session):
             return _WITHDRAWN
         answer = await self._questions.ask(question, surface, self._by)
