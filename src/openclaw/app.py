@@ -28,8 +28,8 @@ from openclaw.config.agents import AgentSpec
 from openclaw.config.load import Config
 from openclaw.config.paths import Paths
 from openclaw.config.servers import secret_text
-from openclaw.content import Block, Text, ToolCall, UserMessage
-from openclaw.conversation import Conversation
+from openclaw.content import Block, Framed, Text, ToolCall, UserMessage
+from openclaw.conversation import UNKNOWN, Conversation
 from openclaw.engine import NATIVE_NAMES, Engine
 from openclaw.errors import ConfigError
 from openclaw.files import make_directory
@@ -152,6 +152,7 @@ class App:
         *,
         attachments: Sequence[Attachment] = (),
         blocks: Sequence[Block] = (),
+        sources: Sequence[str] = (),
         timeout: float | None = None,
         waited: float = 0.0,
         label: str = "",
@@ -160,9 +161,9 @@ class App:
 
         Without a conversation, or one that names no session, a new session is started with the default agent, or the one it names.
         `timeout` is seconds for all of it, waiting for the session's turn included; `waited` of them are over when this is called.
-        `blocks` are content the person pointed at, already framed where it is not their own. `label` is noted behind the answer in the
-        store. Raises UsageError, ConfigError, ModelError, StoreError or MediaError before anything was said; what goes wrong later is in
-        the reply.
+        `blocks` are content the person pointed at, already framed where it is not their own; `sources` says of each whose it is, empty for
+        theirs (`conversation.ForeignSources`). `label` is noted behind the answer in the store. Raises UsageError, ConfigError, ModelError,
+        StoreError or MediaError before anything was said; what goes wrong later is in the reply.
         """
         began = time.monotonic()
         asked = conversation or Conversation()
@@ -179,7 +180,7 @@ class App:
             _log.debug("agent %s answers with %s in session %s", spec.id, one.settings.model, short_hash(key))
             try:
                 outcome: RunOutcome = await one.turn(
-                    UserMessage((Text(message), *sent, *blocks)),
+                    _said(message, sent, blocks, sources),
                     self.engine.asking(
                         structs.replace(asked, agent=spec.id, session=key, namespace="", sink=collector)
                     ),
@@ -413,6 +414,16 @@ class App:
                 await asyncio.gather(plugins.settle(spec.id, 0.0), *(source.settle(spec.id, grace) for source in given))
                 found = named()
         return found if found is not None and self.engine.decide(found, spec.id).allowed else None
+
+
+def _said(message: str, sent: Sequence[Block], blocks: Sequence[Block], sources: Sequence[str]) -> UserMessage:
+    """What the person wrote, attached and pointed at. What is framed is somebody else's, also when nobody says whose."""
+    whose = [*sources, *("" for _ in blocks)][: len(blocks)]
+    for number, block in enumerate(blocks):
+        if isinstance(block, Text) and isinstance(block.text, Framed):
+            whose[number] = whose[number] or UNKNOWN
+    own = ("",) * (1 + len(sent))
+    return UserMessage((Text(message), *sent, *blocks), sources=(*own, *whose) if any(whose) else ())
 
 
 def _key_of_call(spec: AgentSpec, conversation: Conversation) -> str:

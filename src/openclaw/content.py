@@ -90,6 +90,8 @@ class UserMessage(msgspec.Struct, frozen=True, tag_field="role", tag="user", omi
     content: tuple[Block, ...]
     # Notes on what was left out of a long conversation: a model wrote them, no person said them.
     notes: bool = False
+    # Whose text each block is (`conversation.ForeignSources`), empty for the person's own; none at all when every one is.
+    sources: tuple[str, ...] = ()
 
 
 class AssistantMessage(msgspec.Struct, frozen=True, tag_field="role", tag="assistant", rename="camel"):
@@ -112,6 +114,8 @@ class ToolMessage(msgspec.Struct, frozen=True, tag_field="role", tag="toolResult
     name: str
     content: tuple[Block, ...]
     is_error: bool = False
+    # Whose text it is (`conversation.ForeignSources`); empty when it is the person's or ours.
+    source: str = ""
 
 
 Message = UserMessage | AssistantMessage | ToolMessage

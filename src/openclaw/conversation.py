@@ -123,13 +123,15 @@ class Nobody:
         return NO_ANSWER
 
 
+# The source of foreign text of which nobody says whose it is.
+UNKNOWN = "unknown"
 # Characters of foreign text that are kept to find values of calls in.
 MOST_FOREIGN_TEXT = 4_000_000
 
 
 class ForeignSources:
     """Where text came from that the model has read in this conversation and that neither the person nor we wrote: `mcp:SERVER`,
-    `plugin:ID`, `web:HOST`, `file:NAME` of a result that was kept.
+    `plugin:ID`, `web:HOST`, `file:NAME` of a result that was kept. And the text itself, to find values of calls in.
 
     In the order they were first met. It only grows: what was read once may speak in every later call. A turn begins with those of the
     session (`sessions/turn.py`), of what the person pointed at (prompts and resources of servers), and of the system prompt (`Agent.turn`:
@@ -152,6 +154,10 @@ class ForeignSources:
             else:
                 self.is_whole = False
 
+    def lose(self) -> None:
+        """Something was read that is not there any more: a summary took its place."""
+        self.is_whole = False
+
     @property
     def texts(self) -> Sequence[tuple[str, str]]:
         """What was read, with its source, as far as it is kept: `is_whole` is false when some of it is not."""
@@ -169,6 +175,15 @@ class Declined:
 
     def __init__(self) -> None:
         self.calls: set[str] = set()
+        self.in_a_row = 0
+
+    def add(self, call: str) -> None:
+        """`call` is a digest of what was declined, perhaps once more."""
+        self.calls.add(call)
+        self.in_a_row += 1
+
+    def end_row(self) -> None:
+        """A call may be made."""
         self.in_a_row = 0
 
 

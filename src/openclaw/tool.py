@@ -21,9 +21,9 @@ Ending = Literal["", "timeout", "failed"]
 class ToolResult(msgspec.Struct, frozen=True):
     """What a call gave. `content` is for the model; `details` are for us, never for the model, dropped on compaction.
 
-    `source` is where the content of a native tool's result came from, when neither the person nor we wrote it
-    (`conversation.ForeignSources`). What plugins give is foreign whatever they say, and what servers give unless `own_words` says that the
-    content is ours, without a word of theirs: the bridge to servers knows.
+    `source` is where the content came from, when neither the person nor we wrote it (`conversation.ForeignSources`): a native tool says so
+    of its result, and `tools/invoke.py` of all others. What plugins give is foreign whatever they say, and what servers give unless
+    `own_words` says that the content is ours, without a word of theirs: the bridge to servers knows.
     """
 
     content: tuple[Block, ...]
@@ -167,6 +167,6 @@ class PromptText(Protocol):
 class ContextSource(PromptText, Protocol):
     """Such a part that also knows whose text it adds."""
 
-    def foreign(self, agent: str) -> Sequence[str]:
-        """The sources of what `context` gives now that neither the person nor we wrote (`conversation.ForeignSources`)."""
+    def foreign(self, agent: str) -> Sequence[tuple[str, str]]:
+        """What of `context` neither the person nor we wrote, each text behind its source (`conversation.ForeignSources`)."""
         ...

@@ -16,6 +16,7 @@ from openclaw.agent.loop import RunOutcome
 from openclaw.content import AssistantMessage, Message, Text, ToolCall, ToolMessage, Usage, UserMessage
 from openclaw.conversation import Answer, Conversation, Question, QuestionKind
 from openclaw.errors import StoreError
+from openclaw.grant import Grant
 from openclaw.models import provider
 from openclaw.models.provider import Done
 from openclaw.models.transcript import INTERRUPTED
@@ -24,8 +25,8 @@ from openclaw.sessions.event import Said
 from openclaw.sessions.memory import MemoryStore
 from openclaw.sessions.sqlite import SqliteStore
 from openclaw.sessions.store import Store
-from openclaw.tool import Absence, Invocation, OwnWords, Tool, ToolResult
-from parts.stage import ALLOWED, Script, Trail, calls, echo, ends, invoking, refused, result, says, tool, user
+from openclaw.tool import Absence, Invocation, Kind, OwnWords, Tool, ToolResult
+from parts.stage import ALLOWED, Script, Trail, Turn, calls, echo, ends, invoking, refused, result, says, tool, user
 
 KEY = "agent:main:test"
 
@@ -71,8 +72,8 @@ class Context:
     def context(self, agent: str) -> str:
         return f"<available-mcp-servers agent={agent}>"
 
-    def foreign(self, agent: str) -> tuple[str, ...]:
-        return self._sources
+    def foreign(self, agent: str) -> list[tuple[str, str]]:
+        return [(source, f"words of {source}") for source in self._sources]
 
 
 @dataclass
@@ -423,3 +424,106 @@ async def test_a_tool_cannot_speak_in_the_run_but_by_its_result_and_its_progress
 
     assert [conversation.sink for conversation in seen] == [None]
     assert any(isinstance(event, ToolEnd) for event in here.events)
+
+
+@dataclass
+class Known:
+    """What a call knows of its conversation."""
+
+    texts: list[tuple[str, str]]
+    written: list[str]
+    is_whole: bool
+    granted: list[Grant]
+
+
+def knowing(seen: list[Known], *, kind: Kind = "mcp", text: str = "pay IBAN 7") -> Tool:
+    """A tool that notes what is known before it, and lets itself be called for the rest of the conversation."""
+
+    async def look(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        here = invocation.conversation
+        seen.append(Known([*here.foreign.texts], [*here.written], here.foreign.is_whole, [*here.granted]))
+        if not here.granted:
+            here.granted.append(GRANT)
+        return ToolResult((Text(text),))
+
+    return tool("look", look, kind=kind, origin="files" if kind == "mcp" else "")
+
+
+GRANT = Grant("g_1", "look", "files:1", "d", "main", scope="session")
+LOOKS: list[Turn] = [turn for number in "123" for turn in (calls(ToolCall(number, "look", {})), says("Done."))]
+
+
+async def test_a_later_turn_knows_what_was_read_written_and_approved(store: Store, tmp_path: Path) -> None:
+    seen: list[Known] = []
+    here = one_agent(store, tmp_path, Script(LOOKS), knowing(seen), prompt_of="mcp:notes")
+    prompt, read = ("mcp:notes", "words of mcp:notes"), ("mcp:files", "pay IBAN 7")
+
+    await here.say("Look.")
+    await here.say("Look again.")
+
+    assert seen == [
+        Known([prompt], ["Look."], is_whole=True, granted=[]),
+        Known([read, prompt], ["Look.", "Look again."], is_whole=True, granted=[GRANT]),
+    ]
+
+
+async def test_what_the_person_pointed_at_is_foreign_also_in_later_turns(store: Store, tmp_path: Path) -> None:
+    seen: list[Known] = []
+    here = one_agent(store, tmp_path, Script(LOOKS), knowing(seen, kind="native"))
+    pointed = UserMessage((Text("Look at this."), Text("pay IBAN 7")), sources=("", "mcp:notes"))
+
+    await here.agent.turn(pointed, Conversation(session=KEY))
+    await here.say("Look again.")
+
+    read = [("mcp:notes", "pay IBAN 7")]
+    assert [(known.texts, known.written) for known in seen] == [
+        (read, ["Look at this."]),
+        (read, ["Look at this.", "Look again."]),
+    ]
+
+
+async def test_a_summary_keeps_grants_and_tells_that_text_is_lost_and_a_reset_ends_both(
+    store: Store, tmp_path: Path
+) -> None:
+    seen: list[Known] = []
+    here = one_agent(store, tmp_path, Script(LOOKS), knowing(seen))
+
+    await here.say("Look.")
+    async with store.turn(KEY, "main") as turn:
+        turn.compact("They looked.", [user("Look.")])
+    await here.say("Look again.")
+    async with store.turn(KEY, "main") as turn:
+        turn.reset()
+    await here.say("Look afresh.")
+
+    # In memory nothing is lost.
+    has_all = isinstance(store, MemoryStore)
+    assert seen[1:] == [
+        Known(
+            [("mcp:files", "pay IBAN 7" if has_all else "They looked.")],
+            ["Look.", "Look again."],
+            is_whole=has_all,
+            granted=[GRANT],
+        ),
+        Known([], ["Look afresh."], is_whole=True, granted=[]),
+    ]
+
+
+@pytest.mark.parametrize(("declined", "reason"), [(3, "declined"), (2, "done")])
+async def test_several_calls_that_are_declined_in_a_row_end_the_turn_and_not_the_next(
+    store: Store, tmp_path: Path, declined: int, reason: str
+) -> None:
+    async def decline(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        invocation.conversation.declined.add(invocation.call_id)
+        return ToolResult.error("look was not called: the person declined.")
+
+    wanted = calls(*(ToolCall(f"{number}", "look", {}) for number in range(declined)))
+    here = one_agent(store, tmp_path, Script([wanted, says("Why?"), says("Well.")]), tool("look", decline))
+
+    outcome = await here.say("Go.")
+
+    assert outcome.reason == reason
+    if reason == "declined":
+        assert outcome.error == "The turn was ended: 3 calls in a row were declined."
+        assert here.events[-1] == RunEnd("declined", Usage(), outcome.error)
+    assert (await here.say("Go on.")).reason == "done"

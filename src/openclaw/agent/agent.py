@@ -19,7 +19,7 @@ from openclaw.agent.events import Compacted, Event, Sink
 from openclaw.agent.loop import MAX_TURNS, PARALLEL_CALLS, RunOutcome, RunRequest, run
 from openclaw.agent.prompt import PromptParts, system_prompt
 from openclaw.content import Message, ToolCall, UserMessage
-from openclaw.conversation import Conversation, ask_to_sign_in
+from openclaw.conversation import Conversation, Declined, ask_to_sign_in
 from openclaw.errors import SessionBusyError
 from openclaw.models.provider import ProviderStream
 from openclaw.models.transcript import paired
@@ -115,7 +115,14 @@ class Agent(msgspec.Struct, frozen=True):
         session is free, StoreError when the session cannot be read or written, and CancelledError after the transcript is closed.
         """
         agent, began = self.settings.id, self.dependencies.clock() - spent
-        conversation = msgspec.structs.replace(conversation, agent=agent, workspace=self.settings.workspace)
+        conversation = msgspec.structs.replace(
+            conversation,
+            agent=agent,
+            workspace=self.settings.workspace,
+            written=[],
+            granted=[],
+            declined=Declined(),
+        )
         sink: Sink = conversation.sink or _unseen
         patience = math.inf if conversation.patience is None else conversation.patience
 
@@ -127,9 +134,8 @@ class Agent(msgspec.Struct, frozen=True):
             await asyncio.gather(*(source.settle(agent, known) for source in self.dependencies.sources))
             settled()
             system = self.system_prompt()
-            of_prompt = (source for part in self.dependencies.contexts for source in part.foreign(agent))
-            for source in (*stored.foreign, *of_prompt):
-                conversation.foreign.add(source)
+            of_prompt = [told for part in self.dependencies.contexts for told in part.foreign(agent)]
+            _recall(conversation, stored, message, of_prompt)
             turn = _TurnHost(self, conversation, stored, message, system, sink, self.settings.window)
             outcome = await run(
                 RunRequest(
@@ -182,6 +188,25 @@ class Agent(msgspec.Struct, frozen=True):
         )
 
 
+def _recall(
+    conversation: Conversation, stored: Turn, message: UserMessage, of_prompt: Sequence[tuple[str, str]]
+) -> None:
+    """Let the conversation know what was read, written and approved before, and what is from its first word on."""
+    read = stored.read()
+    for source in stored.foreign:
+        conversation.foreign.add(source)
+    read.add(message)
+    # A surface may use one conversation for several turns.
+    known = set(conversation.foreign.texts)
+    for source, text in (*read.foreign, *of_prompt):
+        if (source, text) not in known:
+            conversation.foreign.add(source, text)
+    if not read.is_whole:
+        conversation.foreign.lose()
+    conversation.written.extend(read.written)
+    conversation.granted.extend(stored.granted)
+
+
 def _denied(name: str, decision: Decision) -> Absence:
     return Absence(name, OwnWords(decision.rule), decision.where)
 
@@ -224,6 +249,7 @@ class _TurnHost(msgspec.Struct):
         self.stored.append(message)
         # With the result that came from there: none is read without it.
         self.stored.note_foreign(self.conversation.foreign)
+        self.stored.note_granted(self.conversation.granted)
         await self.stored.commit()
 
     def begin(self) -> None:

@@ -159,7 +159,7 @@ def clear_results(messages: Sequence[Message], budget: Budget, target: int) -> t
             break
         message = result[index]
         if isinstance(message, ToolMessage) and _size(message) > SHORT_RESULT:
-            cleared = ToolMessage(message.call_id, message.name, (Text(_left_out(message)),), message.is_error)
+            cleared = msgspec.structs.replace(message, content=(Text(_left_out(message)),))
             excess -= estimate((message,)) - estimate((cleared,))
             result[index] = cleared
     return tuple(result)
@@ -259,10 +259,8 @@ def _left_out(message: ToolMessage) -> str:
 
 def _cut_message(message: Message, length: int) -> Message:
     match message:
-        case ToolMessage(call_id=call_id, name=name, content=content, is_error=is_error):
-            return ToolMessage(call_id, name, tuple(_cut_block(block, length) for block in content), is_error)
-        case UserMessage(content=content, notes=notes):
-            return UserMessage(tuple(_cut_block(block, length) for block in content), notes=notes)
+        case ToolMessage(content=content) | UserMessage(content=content):
+            return msgspec.structs.replace(message, content=tuple(_cut_block(block, length) for block in content))
         case AssistantMessage(content=blocks, model=model, usage=usage, stop_reason=stop_reason):
             return AssistantMessage(tuple(_cut_said(b, length) for b in blocks), model, usage, stop_reason)
 

@@ -12,7 +12,8 @@ import msgspec
 from openclaw.content import AssistantMessage, ToolCall, Usage
 from openclaw.tool import ToolResult
 
-RunReason = Literal["done", "turn-limit", "deadline", "cancelled", "error"]
+# `declined`: a person said no to several calls in a row.
+RunReason = Literal["done", "turn-limit", "deadline", "cancelled", "declined", "error"]
 
 
 class RunStart(msgspec.Struct, frozen=True):

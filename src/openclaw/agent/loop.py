@@ -1,4 +1,4 @@
-"""The agent loop, a function: model → tools → model, until the model stops, a turn limit, a deadline or a cancel.
+"""The agent loop, a function: model → tools → model, until the model stops, a turn limit, a deadline, a person who declines, or a cancel.
 
 Owns the order of events, which calls run side by side (one that waits for a person takes nobody's place, and the run's time stands still
 meanwhile), and the promise that the transcript stays valid however a run ends: each message is handed to `on_message` as soon as it is
@@ -42,6 +42,8 @@ _log = logging.getLogger(__name__)
 
 # Model calls in one run. Long enough for real work, short enough that a model going in circles costs little.
 MAX_TURNS = 50
+# Calls that a person declines in a row before the run ends: what the model wants then is not what they want.
+MOST_DECLINED = 3
 # Calls of one message that run at once. Servers have their own, higher limits; this one is for processes and files.
 PARALLEL_CALLS = 8
 
@@ -163,6 +165,8 @@ class _Run(msgspec.Struct):
             if not calls:
                 return self.verdict(message, done)
             await self.call_all(calls, {tool.name: tool.label for tool in offered})
+            if self.request.conversation.declined.in_a_row >= MOST_DECLINED:
+                return "declined", f"The turn was ended: {MOST_DECLINED} calls in a row were declined."
         return "turn-limit", f"The run was stopped after {self.request.max_turns} model calls."
 
     async def ask(self, offered: tuple[Tool, ...]) -> tuple[AssistantMessage, Done]:

@@ -23,7 +23,7 @@ from openclaw.commands.sign_in_prompt import SignInPrompt
 from openclaw.commands.slash import BUILT_IN, Chat
 from openclaw.commands.slash import run as slash
 from openclaw.commands.waiting import told_of_waiting
-from openclaw.conversation import Conversation, ForeignSources
+from openclaw.conversation import Conversation
 from openclaw.errors import OpenClawError
 from openclaw.event_hub import Event
 from openclaw.mcp.events import DefinitionsChanged
@@ -121,9 +121,9 @@ async def _answer(chat: Chat, said: FullMessage) -> None:
                 patience=chat.app.engine.startup_grace,
                 sink=printer,
                 asker=prompt,
-                foreign=ForeignSources(said.foreign),
             ),
             blocks=said.blocks,
+            sources=said.sources,
         )
     printer.end(reply)
     await tell(chat.context, chat.app.engine, chat.spec.id, chat.told, answer=reply.text, but=named)

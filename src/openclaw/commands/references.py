@@ -37,11 +37,11 @@ _NAMES_SECONDS = 1.0
 
 
 class FullMessage(msgspec.Struct, frozen=True):
-    """A message as the model gets it: the person's own words, and what they pointed at. `foreign` is where that came from."""
+    """A message as the model gets it: the person's own words, and what they pointed at. `sources` is where each block came from."""
 
     message: str
     blocks: tuple[Block, ...] = ()
-    foreign: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
 
 # What the rules say about a tool for an agent.
@@ -62,7 +62,7 @@ async def with_resources(manager: Manager, decide: Decide, agent: str, message: 
     known = _typed(manager, agent)
     found = [match for match in _POINTER.finditer(message) if match["server"] in known]
     read_blocks: list[Block] = []
-    foreign: list[str] = []
+    sources: list[str] = []
     for match in found:
         name = known[match["server"]]
         permit(manager, decide, agent, name, READ_TOOL)
@@ -70,8 +70,8 @@ async def with_resources(manager: Manager, decide: Decide, agent: str, message: 
         if uri := await _meant(server, match["uri"]):
             contents = await read_from(server, uri)
             read_blocks.append(Text(show(server.spec.name, contents, _REFERENCE_BYTES)))
-            foreign.append(f"mcp:{name}")
-    return FullMessage(message, tuple(read_blocks), tuple(foreign))
+            sources.append(f"mcp:{name}")
+    return FullMessage(message, tuple(read_blocks), tuple(sources))
 
 
 async def read_from(server: Server, uri: str) -> list[ResourceContents]:
@@ -123,11 +123,8 @@ async def filled_prompt(engine: Engine, agent: str, name: str, words: str) -> Fu
     except ValueError:
         raise UsageError(f"/{name}: a quote is not closed.") from None
     filled = await manager.server(server, agent).use(lambda client: get_prompt(client, entry, given))
-    return FullMessage(
-        f"Follow the prompt {clean_label(name, MAX_LABEL)}.",
-        prompt_blocks(server, entry.name, filled, engine.media),
-        (f"mcp:{server}",),
-    )
+    blocks = prompt_blocks(server, entry.name, filled, engine.media)
+    return FullMessage(f"Follow the prompt {clean_label(name, MAX_LABEL)}.", blocks, (f"mcp:{server}",) * len(blocks))
 
 
 def _taken_apart(manager: Manager, agent: str, name: str) -> tuple[str, str]:

@@ -314,8 +314,14 @@ def usage_json(usage: Usage) -> dict[str, Any]:
 
 
 def finish_reason(reason: RunReason) -> str:
-    """`length` for an answer that was cut short by a bound of ours."""
-    return "stop" if reason == "done" else "length"
+    """`length` for an answer that was cut short by a bound of ours, `content_filter` for one that a person's no ended."""
+    match reason:
+        case "done":
+            return "stop"
+        case "declined":
+            return "content_filter"
+        case _:
+            return "length"
 
 
 def details(reply: Reply) -> dict[str, Any]:

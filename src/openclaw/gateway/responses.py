@@ -195,7 +195,8 @@ class ResponseForm:
         status = _status(reply)
         body = self._body(status, [self._item(status, [_text(text)])], usage_json(reply.usage))
         if status == "incomplete":
-            body["incomplete_details"] = {"reason": "max_output_tokens"}
+            reason = "content_filter" if reply.reason == "declined" else "max_output_tokens"
+            body["incomplete_details"] = {"reason": reason}
         return {**body, "openclaw": details(reply)}
 
     def opening(self, piece: str) -> bytes:

@@ -30,9 +30,9 @@ def context_of(statuses: Sequence[ServerStatus], servers: Sequence[Server]) -> s
     return "\n\n".join(parts)
 
 
-def foreign_of(servers: Sequence[Server]) -> list[str]:
-    """The servers whose own words stand in that text."""
-    return [f"mcp:{server.spec.name}" for server in servers if server.context]
+def foreign_of(servers: Sequence[Server]) -> list[tuple[str, str]]:
+    """What of that text is servers' own words, and whose."""
+    return [(f"mcp:{server.spec.name}", "\n\n".join(words)) for server in servers if (words := server.context)]
 
 
 def _held_back(status: ServerStatus) -> str:

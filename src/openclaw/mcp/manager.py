@@ -151,7 +151,7 @@ class Manager:
         view = self._view(agent)
         return context_of(self.status(agent), list(view.servers.values()))
 
-    def foreign(self, agent: str) -> Sequence[str]:
+    def foreign(self, agent: str) -> Sequence[tuple[str, str]]:
         return foreign_of(list(self._view(agent).servers.values()))
 
     # For programs and people

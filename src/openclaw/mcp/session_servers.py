@@ -48,7 +48,7 @@ class SessionServers:
             return ""
         return context_of(self.status(), list(self.view.servers.values()))
 
-    def foreign(self, agent: str) -> Sequence[str]:
+    def foreign(self, agent: str) -> Sequence[tuple[str, str]]:
         return foreign_of(list(self.view.servers.values())) if self.view is not None else ()
 
     def status(self) -> list[ServerStatus]:

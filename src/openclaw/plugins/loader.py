@@ -249,19 +249,19 @@ class Plugins:
                     _log.warning("plugin %s failed to add to the prompt", name, exc_info=error)
         return "\n\n".join(text for text in texts if text)
 
-    def foreign(self, agent: str) -> Sequence[str]:
+    def foreign(self, agent: str) -> Sequence[tuple[str, str]]:
         """A plugin of others counts as a whole, whatever its text says; one of ours names the sources of its text."""
-        sources: list[str] = []
+        found: list[tuple[str, str]] = []
         for name, running in self._running.items():
             for part in running.handle.contexts:
                 try:
                     if isinstance(part, ContextSource):
-                        sources += part.foreign(agent)
-                    elif part.context(agent):
-                        sources.append(f"plugin:{name}")
+                        found += part.foreign(agent)
+                    elif text := part.context(agent):
+                        found.append((f"plugin:{name}", text))
                 except Exception as error:
                     _log.warning("plugin %s failed to add to the prompt", name, exc_info=error)
-        return sources
+        return found
 
     async def begin(self, rules: PluginRules) -> None:
         """Apply the first rules. Returns when the built-in plugins are there; the others come meanwhile."""

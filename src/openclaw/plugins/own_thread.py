@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from openclaw.conversation import Answer, Asker, ForeignSources, Question, QuestionKind
+from openclaw.conversation import Answer, Asker, Declined, ForeignSources, Question, QuestionKind
 from openclaw.plugins.contract import PluginFault, PluginHandle
 from openclaw.plugins.thread import ALIVE_SECONDS, PluginThread
 from openclaw.tool import Absence, Invocation, Run, Tool, ToolResult
@@ -87,8 +87,15 @@ def _moved(run: Run, tool: Tool, plugin: str, thread: PluginThread) -> Run:
 
     async def moved(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
         ours = invocation.conversation
-        # What it does to the list of sources in its thread is nobody else's business.
-        conversation = replace(ours, asker=_AskerAtHome(ours.asker), foreign=ForeignSources(ours.foreign))
+        # What it does in its thread to what is known of the conversation is nobody else's business, and what was approved is none of its.
+        conversation = replace(
+            ours,
+            asker=_AskerAtHome(ours.asker),
+            foreign=ForeignSources(ours.foreign),
+            written=[*ours.written],
+            granted=[],
+            declined=Declined(),
+        )
         there = replace(invocation, conversation=conversation, progress=_at_home(invocation.progress))
         try:
             return await thread.call(f"the tool {tool.name}", lambda: run(arguments, there), seconds)

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 from openclaw.conversation import ForeignSources
 from openclaw.security.risk import leaves
+from openclaw.security.unframe import without_frames
 
 # A longer value is a text of its own: its telling parts count, not the whole.
 MOST_VALUE = 200
@@ -95,7 +96,8 @@ class _Index:
         """Take in what has been added since."""
         texts = foreign.texts
         for source, text in texts[self._read :]:
-            for form in _forms(text):
+            # The words of a frame are ours.
+            for form in _forms(without_frames(text)):
                 ready = normal(form)
                 self._texts.append((source, ready))
                 for part in _parts(ready):

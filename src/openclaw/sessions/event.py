@@ -1,17 +1,20 @@
 """What a conversation is made of on disk: a closed set of events, appended and never changed.
 
-Owns their JSON form, with and without the bytes of their media, and the one rule that turns events into what a model sees next
-(`history`). Knows nothing of files: database.py and memory.py keep the packed events in order.
+Owns their JSON form, with and without the bytes of their media, the one rule that turns events into what a model sees next (`history`), and
+what else they tell of the conversation: whose text was read, and what was approved. Knows nothing of files: database.py and memory.py keep
+the packed events in order.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from openclaw.content import AssistantMessage, Audio, Block, Image, Message, Text, UserMessage, to_json
+from openclaw.content import AssistantMessage, Audio, Block, Image, Message, Text, ToolMessage, UserMessage, to_json
 from openclaw.errors import StoreError
+from openclaw.grant import Grant
 
 # JSON readers give up near 1,000 levels: what is stored must be readable again, whatever the stack looks like then.
 MAX_DEPTH = 200
@@ -43,6 +46,8 @@ class Custom(msgspec.Struct, frozen=True, tag_field="type", tag="custom"):
 
 # The name of the note that says whose text the model has read.
 FOREIGN = "foreign"
+# The name of the note that says what a person approved for the rest of the conversation.
+GRANTED = "approval"
 
 SessionEvent = Said | Shortened | Reset | Custom
 
@@ -168,6 +173,74 @@ def foreign_sources(events: Iterable[SessionEvent]) -> list[str]:
             case _:
                 pass
     return [*sources]
+
+
+class Read(msgspec.Struct):
+    """What a model has read in a conversation since its last reset, as far as the events tell.
+
+    `foreign` is text of others behind its source, `written` what the person wrote. `is_whole` is false when foreign text has given way to
+    a summary.
+    """
+
+    foreign: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    written: list[str] = msgspec.field(default_factory=list)
+    is_whole: bool = True
+
+    def add(self, message: Message) -> None:
+        match message:
+            case UserMessage(notes=False, content=content, sources=sources):
+                whose = sources or ("",) * len(content)
+                for block, source in zip(content, whose, strict=False):
+                    if isinstance(block, Text) and source:
+                        self.foreign.append((source, block.text))
+                    elif isinstance(block, Text):
+                        self.written.append(block.text)
+            case ToolMessage(content=content, source=source) if source:
+                self.foreign += [(source, block.text) for block in content if isinstance(block, Text)]
+            case _:
+                pass
+
+    def begin_with(self, start: Shortened, sources: Sequence[str]) -> None:
+        """What came before is not to be had: of foreign text the summary is left, which a model wrote under its influence."""
+        for message in start.kept:
+            self.add(message)
+        if sources:
+            self.is_whole = False
+            self.foreign.append((sources[0], start.summary))
+
+
+def read_in(events: Sequence[SessionEvent]) -> Read:
+    read = Read()
+    for place, event in enumerate(events):
+        match event:
+            case Said(message=message):
+                read.add(message)
+            case Shortened() if place == 0:
+                # A store need not give back what came before. Whose text that was is noted behind it.
+                read.begin_with(event, foreign_sources(events[1:2]))
+            case Reset():
+                read = Read()
+            case _:
+                # What was shortened here stands before it.
+                pass
+    return read
+
+
+def granted_in(events: Iterable[SessionEvent]) -> list[Grant]:
+    """What a person approved since the last reset for the rest of the conversation, as was noted."""
+    grants: list[Grant] = []
+    for event in events:
+        match event:
+            case Custom(name=name, data=data) if name == GRANTED:
+                # A note that nobody can read grants nothing.
+                with suppress(msgspec.ValidationError):
+                    grants += msgspec.convert(data, list[Grant])
+            case Shortened() | Reset():
+                # What holds on after a summary is noted again behind it.
+                grants.clear()
+            case _:
+                pass
+    return grants
 
 
 def _open_data(event: SessionEvent) -> list[Any]:

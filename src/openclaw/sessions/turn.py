@@ -8,18 +8,25 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from contextlib import asynccontextmanager
 from typing import Any
 
+import msgspec
+
 from openclaw.content import Message
+from openclaw.grant import Grant
 from openclaw.sessions.event import (
     FOREIGN,
+    GRANTED,
     Custom,
     Packed,
+    Read,
     Reset,
     Said,
     SessionEvent,
     Shortened,
     foreign_sources,
+    granted_in,
     history,
     pack,
+    read_in,
 )
 
 # The name of the note behind an answer that a surface wants to find again.
@@ -38,6 +45,7 @@ class Turn:
         self.agent = agent
         self._stored = list(events)
         self._foreign = foreign_sources(events)
+        self._granted = granted_in(events)
         self._staged: list[Packed] = []
         self._write = write
         self._ended = False
@@ -55,10 +63,13 @@ class Turn:
         # A store gives back what follows the last of these. What sums up foreign text is foreign too.
         if self._foreign:
             self.note(FOREIGN, self._foreign)
+        if self._granted:
+            self.note(GRANTED, msgspec.to_builtins(self._granted))
 
     def reset(self) -> None:
         self._stage(Reset())
         self._foreign = []
+        self._granted = []
 
     @property
     def foreign(self) -> Sequence[str]:
@@ -70,6 +81,21 @@ class Turn:
         if new := [source for source in sources if source not in self._foreign]:
             self._foreign = [*self._foreign, *new]
             self.note(FOREIGN, new)
+
+    def read(self) -> Read:
+        """The texts that the model has read before this turn, as far as they are still there."""
+        return read_in(self._stored)
+
+    @property
+    def granted(self) -> Sequence[Grant]:
+        """What the person approved for the rest of the conversation."""
+        return self._granted
+
+    def note_granted(self, grants: Iterable[Grant]) -> None:
+        """Keep what was approved, too, from now on."""
+        if new := [grant for grant in grants if grant not in self._granted]:
+            self._granted = [*self._granted, *new]
+            self.note(GRANTED, msgspec.to_builtins(new))
 
     def note(self, name: str, data: Any = None) -> None:
         """Keep something beside the conversation. `data` is anything JSON can hold; no model sees it."""

@@ -152,9 +152,14 @@ def sourced(step: Step) -> Step:
         end = await step(call)
         # Every other end is told in our words alone, unless it is the tool that said how it ended.
         may_be_foreign = end.outcome in _FOREIGN_ENDS or end.result.ending
-        if may_be_foreign and (source := _source(call.tool, end.result)):
-            call.invocation.conversation.foreign.add(source)
-        return end
+        if not may_be_foreign or not (source := _source(call.tool, end.result)):
+            return end
+        result = end.result
+        texts = [block.text for block in result.content if isinstance(block, Text)]
+        call.invocation.conversation.foreign.add(source, *texts)
+        if result.source == source:
+            return end
+        return CallEnd(msgspec.structs.replace(result, source=source), end.outcome)
 
     return make
 

@@ -99,10 +99,12 @@ def shelf(tmp_path: Path) -> Iterator[Shelf]:
 async def call(
     tool: Tool | None, progress: Callable[[str], None] = lambda line: None, asker: Asker | None = None
 ) -> ToolResult:
-    """As an agent calls it: with the tool's own timeout."""
+    """As an agent calls it: with the tool's own timeout. What is left to tell is all but whose text it is."""
     assert tool is not None
     conversation = Conversation("main", "key", asker=asker or Nobody())
-    return await invoking()(tool, ToolCall("1", tool.name, {}), Invocation(conversation, progress=progress))
+    result = await invoking()(tool, ToolCall("1", tool.name, {}), Invocation(conversation, progress=progress))
+    assert result.source in ("", f"plugin:{tool.origin}")
+    return replace(result, source="")
 
 
 async def opened(event: threading.Event) -> None:
@@ -408,7 +410,7 @@ async def test_a_source_is_asked_in_the_plugins_own_thread(shelf: Shelf) -> None
     shelf.put("source", SOURCE)
     plugins = await shelf.load()
     await plugins.settle("other", 0.0)
-    assert plugins.foreign("other") == ["plugin:source"]
+    assert plugins.foreign("other") == [("plugin:source", "Hello other, round 1.")]
     await plugins.settle("main", 0.0)
 
     assert [tool.name for tool in plugins.tools("main")] == ["quick", "learn"]
