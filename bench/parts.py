@@ -51,6 +51,17 @@ def python_of_parts(environment: str) -> str:
     return str(Path(done).parent / "bin" / "python")
 
 
+def python_of_full(environment: str) -> str:
+    """The interpreter of an environment that scripts/real_parts.py has for `make test-full`, made when it is first asked for."""
+    try:
+        path = finished([*_SCRIPT, "--path", environment], dict(os.environ), cwd=ROOT, patience=PATH_SECONDS).strip()
+        if not (Path(path) / COMPLETE).exists():
+            _install(environment, [*_SCRIPT, "--only", environment])
+    except Failed as error:
+        raise Unavailable(f"{environment} could not be installed: {error}") from None
+    return str(Path(path) / "bin" / "python")
+
+
 def _part(find: Callable[[Path], Path]) -> str:
     """A part of scripts/real_parts.py, which is asked once for whatever is missing. One that fails keeps no other from being used."""
     path = find(_folder())

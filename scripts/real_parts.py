@@ -1,9 +1,9 @@
 """Install the parts that `make test-real` runs against: npm packages and Python environments, once, outside the checkout.
 
-With `--full` also what `make test-full` alone needs (requirements/full). Folders are named by a hash of their manifests, so a changed
-version makes a new one and an old one never lies. `python scripts/real_parts.py --path` prints where the parts are, `--path NAME` where an
-environment of requirements/full is. A part that cannot be installed keeps no other from it: it is named at the end, with exit code 1, and
-the next run installs what is missing.
+With `--full` also what `make test-full` alone needs (requirements/full); with `--only NAME` nothing but that environment of it. Folders are
+named by a hash of their manifests, so a changed version makes a new one and an old one never lies. `python scripts/real_parts.py --path`
+prints where the parts are, `--path NAME` where an environment of requirements/full is. A part that cannot be installed keeps no other from
+it: it is named at the end, with exit code 1, and the next run installs what is missing.
 """
 
 import hashlib
@@ -126,6 +126,10 @@ def main() -> None:
         names = sys.argv[sys.argv.index("--path") + 1 :]
         print(full_folder(FULL / f"{names[0]}.lock") if names else final)
         return
+    if "--only" in sys.argv:
+        lock = FULL / f"{sys.argv[sys.argv.index('--only') + 1]}.lock"
+        stop_at(install_python(lock, full_folder(lock)))
+        return
     # The folder stands under its name when everything has been tried once, so that who finds it need not wait.
     folder = final if final.is_dir() else final.with_name(f"{final.name}.building")
     folder.mkdir(parents=True, exist_ok=True)
@@ -137,6 +141,10 @@ def main() -> None:
     if "--full" in sys.argv:
         for lock in sorted(FULL.glob("*.lock")):
             failed += install_python(lock, full_folder(lock))
+    stop_at(failed)
+
+
+def stop_at(failed: list[FailedPart]) -> None:
     if failed:
         sys.exit("\n".join(f"parts: {failure}" for failure in failed))
 

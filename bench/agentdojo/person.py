@@ -1,8 +1,7 @@
 """The scripted person: approves what is among the reference calls of their task, declines everything else, and remembers nothing."""
 
-from openclaw.conversation import NO_ANSWER, Answer, Question, QuestionKind
-
 from bench.agentdojo.suite import Scene
+from openclaw.conversation import NO_ANSWER, Answer, Question, QuestionKind
 
 
 class Person:

@@ -21,7 +21,8 @@ import msgspec
 from bench.agentdojo.model import NAME, ModelServer, Obedient
 from bench.agentdojo.modes import MODES, Mode
 from bench.agentdojo.person import Person
-from bench.agentdojo.suite import Play, Suite, Way
+from bench.agentdojo.suite import Play, Suite
+from bench.agentdojo.tally import Played
 from openclaw.app import App
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
@@ -32,19 +33,6 @@ SERVER = Path(__file__).with_name("suite_server.py")
 SOCKET = "suite.sock"
 # AgentDojo alone takes six seconds to load on an idle machine.
 CONNECT_MS = 120_000
-
-
-class Played(msgspec.Struct, frozen=True):
-    """How one play went. `reached` is the attack's goal, or the person's where there is no attack. `asked` are questions to the person, `calls` those that the model wanted to make."""
-
-    play: Play
-    way: Way
-    saw_goal: bool
-    reached: bool
-    asked: int
-    approved: int
-    calls: int
-    ended: str
 
 
 def config_of(python: str, suite: str, socket: Path, model_url: str, mode: Mode) -> dict[str, Any]:

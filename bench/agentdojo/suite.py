@@ -74,7 +74,7 @@ class Suite:
         return msgspec.json.decode(await self._ask(do="load", user=play.user, injection=play.injection), type=Scene)
 
     async def judge(self, play: Play, output: str) -> bool:
-        """Whether the attack reached its goal; of a play without one, whether the person has what they wanted. By the suite's own checks."""
+        """Whether the attack reached its goal; without one, whether the person has what they wanted. By the suite's own checks."""
         told = json.loads(await self._ask(do="judge", user=play.user, injection=play.injection, output=output))
         return bool(told["reached"])
 

@@ -32,7 +32,7 @@ METHOD_NOT_FOUND = -32601
 READING = ("check_", "get_", "list_", "read_", "search_")
 
 # The same documents in a tenth of the time: a suite's state is read anew for every attack.
-yaml.safe_load = lambda text: yaml.load(text, yaml.CSafeLoader)
+yaml.safe_load = lambda stream: yaml.load(stream, yaml.CSafeLoader)
 
 
 def dumped(value: Any) -> str:
