@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 
 from bench.contenders.entrants import EVERYBODY, OURS
-from bench.measures import calls, connect, growth, large, proxy, recovery, size, start
+from bench.measures import approvals, calls, connect, growth, large, proxy, recovery, size, start
 from bench.parts import ROOT, Unavailable, node
 from bench.processes import Failed, adopt_orphans, end_strays, finished
 from bench.report.page import sentence, write
@@ -34,6 +34,7 @@ MEASURES: dict[str, tuple[set[str], Callable[[Run], None]]] = {
     "recovery": ({"recovery"}, recovery.measure),
     "gateway": ({"gateway"}, proxy.measure),
     "growth": ({"growth"}, growth.measure),
+    "approvals": ({"approvals"}, approvals.measure),
 }
 
 

@@ -1,7 +1,8 @@
 """The engine as the agent loop uses it: a config file, `Engine`, its manager's tools, each called through `tools/invoke.py`.
 
 Nothing is switched off: the default policy decides about every call, arguments are checked against the tool's schema, results are
-framed, and two lines of audit are written for each call. Needs a state directory of its own (OPENCLAW_STATE_DIR).
+framed, approvals decide about every call, and two lines of audit are written for each. The servers say that their tools only read, and are
+trusted with that: nobody is there to be asked. Needs a state directory of its own (OPENCLAW_STATE_DIR).
 """
 
 import json
@@ -32,7 +33,7 @@ def config_of(servers: dict[str, Target], **options: Any) -> dict[str, Any]:
         else:
             command, *arguments = target["command"]
             entries[name] = {"command": command, "args": arguments}
-        entries[name] |= options
+        entries[name] |= {"annotations": "trusted", **options}
     return {"mcp": {"servers": entries, "maxConcurrentServers": MOST_SERVERS}}
 
 
@@ -44,21 +45,27 @@ class Ours:
         self.manager: Manager
 
     async def open(self, servers: dict[str, Target], **options: Any) -> None:
-        await self.start(servers, **options)
+        await self.open_config(config_of(servers, **options))
+
+    async def open_config(self, config: dict[str, Any]) -> None:
+        await self._start(config)
         await self.manager.readiness.started(self.agent)
         self.offer()
 
     async def start(self, servers: dict[str, Target], **options: Any) -> None:
         """Everything up to the point where servers are starting."""
+        await self._start(config_of(servers, **options))
+
+    async def _start(self, settings: dict[str, Any]) -> None:
         paths = Paths.from_env(os.environ)
         paths.config_file.parent.mkdir(parents=True, exist_ok=True)
-        paths.config_file.write_text(json.dumps(config_of(servers, **options)))
+        paths.config_file.write_text(json.dumps(settings))
         config = load_config(paths, os.environ)
-        engine = await self._exit.enter_async_context(Engine(config, paths=paths))
-        self.agent = engine.agent().id
-        self._invoke = engine.invoke
+        self.engine = await self._exit.enter_async_context(Engine(config, paths=paths))
+        self.agent = self.engine.agent().id
+        self._invoke = self.engine.invoke
         self._conversation = Conversation(self.agent, "agent:main:bench", workspace=Path.cwd())
-        self.manager = await engine.manager()
+        self.manager = await self.engine.manager()
         self.manager.start(self.agent)
 
     async def open_many(self, servers: dict[str, Target]) -> None:

@@ -21,6 +21,8 @@ def quantity(value: float, unit: Unit) -> str:
 
 def duration(seconds: float) -> str:
     """Three figures of it at most, in the unit that suits it."""
+    if 0 < abs(seconds) < 1e-5:
+        return f"{seconds * 1e6:.1f} µs"
     if abs(seconds) < 1e-3:
         return f"{seconds * 1e6:.0f} µs"
     if abs(seconds) < 1:

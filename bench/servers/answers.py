@@ -31,17 +31,17 @@ SCHEMA = {
     "required": ["query", "project"],
     "additionalProperties": False,
 }
-ECHO = {
-    "name": "echo",
-    "description": "Answers with its text.",
-    "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
-}
+# Without it a client that asks before it lets a tool change something would have to ask about an echo.
+READS = {"readOnlyHint": True}
+TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+ECHO = {"name": "echo", "description": "Answers with its text.", "inputSchema": TEXT, "annotations": READS}
 BIG = {
     "name": "big",
     "description": "Answers with so many bytes of text.",
     "inputSchema": {"type": "object", "properties": {"bytes": {"type": "integer"}}, "required": ["bytes"]},
+    "annotations": READS,
 }
-NEVER = {"name": "never", "description": "Never answers.", "inputSchema": {"type": "object"}}
+NEVER = {"name": "never", "description": "Never answers.", "inputSchema": {"type": "object"}, "annotations": READS}
 
 
 def tools(count: int) -> list[dict[str, Any]]:

@@ -1,0 +1,73 @@
+"""What approvals add to a call that needs no question: the same calls with and without that step, in turns. Prints JSON.
+
+    python -m bench.ours.approvals ROUNDS
+
+One engine, the same servers and tools: all that differs is whether the call stack has the step. Every turn is a conversation of its own,
+which has read foreign text from its first result on. Processor time of our process alone; who begins a round changes from round to round.
+"""
+
+import gc
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from bench.contenders.driver import TEXT
+from bench.drivers import stdio_server
+from bench.ours.driver import run
+from bench.ours.engine import Ours, config_of
+from bench.placement import place_client
+from bench.processes import descendants
+from openclaw.content import ToolCall
+from openclaw.conversation import Conversation
+from openclaw.tool import Invocation, Tool
+from openclaw.tools.invoke import Invoke
+
+WARM, CALLS = 2_000, 1_000
+WITHOUT, WITH = "without", "with"
+READS, ALLOWED = "reads", "allowed"
+# The same tool of two servers. The first is trusted with saying that it only reads; of the other a pattern allows what it is called with.
+TOOLS = {READS: "trusted__echo", ALLOWED: "other__echo"}
+ALLOW = f"{TOOLS[ALLOWED]}(text={TEXT[:10]}*)"
+
+
+async def turn(invoke: Invoke, tool: Tool, agent: str, calls: int = CALLS) -> float:
+    """Seconds of processor time for each call."""
+    conversation = Conversation(agent, "agent:main:bench", workspace=Path.cwd())
+    gc.collect()
+    begun = time.process_time()
+    for number in range(calls):
+        call = ToolCall(f"call-{number}", tool.name, {"text": TEXT})
+        result = await invoke(tool, call, Invocation(conversation, call.id))
+        if result.is_error:
+            sys.exit(f"{tool.name} was not called: {result.content}")
+    return (time.process_time() - begun) / calls
+
+
+async def main() -> None:
+    rounds = int(sys.argv[1])
+    ours = Ours()
+    settings = config_of({name.partition("__")[0]: stdio_server() for name in TOOLS.values()})
+    settings["mcp"]["servers"]["other"]["annotations"] = "untrusted"
+    await ours.open_config({**settings, "tools": {"approval": {"allow": [ALLOW]}}})
+    engine, agent = ours.engine, ours.agent
+    tools = {tool.name: tool for tool in ours.manager.tools(agent)}
+    bare = Invoke(policy_decide=engine.decide, audit=engine.audit, clock=time.monotonic, running=engine.running)
+    ways = {WITHOUT: bare, WITH: engine.invoke}
+    for task in (*(int(name) for name in os.listdir("/proc/self/task")), *descendants(os.getpid())):
+        place_client(task)
+    taken: dict[str, dict[str, list[float]]] = {case: {way: [] for way in ways} for case in TOOLS}
+    for name in TOOLS.values():
+        for invoke in ways.values():
+            await turn(invoke, tools[name], agent, WARM)
+    for number in range(rounds):
+        for case, name in TOOLS.items():
+            for way in (WITHOUT, WITH) if number % 2 else (WITH, WITHOUT):
+                taken[case][way].append(await turn(ways[way], tools[name], agent))
+    print(json.dumps(taken))
+    await ours.close()
+
+
+if __name__ == "__main__":
+    run(main())
