@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from parts.asking import FORM, MAY_IT, PAGE, asking_gateway, done, watching
-from parts.gateways import Running
+from parts.asking import FORM, MAY_IT, PAGE, asking_gateway, asking_home, done, watching
+from parts.gateways import Running, running, sse_events
 from parts.processes import HANG_GUARD
 
 
@@ -114,6 +114,38 @@ async def test_of_answers_at_the_same_time_one_counts_and_the_others_are_told(tm
     late = [body for status, body in answers if status == 409]
     assert (len(late), [body["question"] for body in late]) == (3, [counted] * 3)
     assert {"accepted": "accept", "declined": "decline"}[counted["state"]] == heard["action"]
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses"])
+async def test_a_caller_that_streams_may_be_asked_in_its_own_stream(tmp_path: Path, path: str) -> None:
+    turns: list[dict[str, Any]] = [
+        {"toolCalls": [{"name": "ask", "arguments": {"question": MAY_IT}}]},
+        {"text": "It says: {result}"},
+    ]
+    with asking_home(tmp_path) as place:
+        place.save(place.script(*turns), plugins=json.loads(place.config_file.read_text())["plugins"])
+        async with running(place) as gateway:
+            said = {"messages": [{"role": "user", "content": "go"}]} if "chat" in path else {"input": "go"}
+            headers = {**gateway.headers, "X-OpenClaw-Answers": "approval"}
+            body = {"model": "openclaw", "stream": True, **said}
+            async with gateway.client.post(gateway.url + path, json=body, headers=headers) as response:
+                events: list[tuple[str, Any]] = []
+                async for line in response.content:
+                    lines = [line, await response.content.readline()] if line.startswith(b"event: ") else [line]
+                    found = sse_events([one for one in lines if b"[DONE]" not in one])
+                    events += found
+                    for name, told in found:
+                        if (name, told.get("state")) == ("openclaw.question", "pending"):
+                            _, one = await gateway.get(f"/v1/approvals/{told['id']}")
+                            answer = {"digest": one["digest"], "choice": "deny"}
+                            assert (await gateway.post(f"/v1/approvals/{told['id']}", answer))[0] == 200
+            refused = [
+                await gateway.client.post(gateway.url + path, json={**body, **change}, headers={**headers, **more})
+                for change, more in (({"stream": False}, {}), ({}, {"X-OpenClaw-Answers": "sign-in"}))
+            ]
+    assert [told["state"] for name, told in events if name == "openclaw.question"] == ["pending", "declined"]
+    assert "decline" in str(events[-1 if "chat" not in path else slice(None)])
+    assert [one.status for one in refused] == [400, 400]
 
 
 async def test_where_nobody_watches_nobody_is_asked(tmp_path: Path) -> None:

@@ -2,13 +2,16 @@
 
 A conversation is named by the header X-OpenClaw-Session-Key (any key of the store, as `openclaw sessions` shows it), by the response it
 goes on from, or by `user` (in a namespace of its own); without any, each request is a new one. A line that begins with a slash is text
-for the model like any other. When the caller leaves, the run ends.
+for the model like any other. When the caller leaves, the run ends. A caller that streams and names kinds of questions in X-OpenClaw-Answers
+gets those of its run in the stream, as events of their own, and may answer them (question_routes.py).
 """
 
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -16,10 +19,13 @@ from aiohttp import web
 
 from openclaw.agent.events import Event, Sink, ToolStart
 from openclaw.app import App, Reply
+from openclaw.asking.questions import ANSWERABLE, QuestionChanged, changed_json
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.agents import agent_ids
 from openclaw.conversation import Conversation
+from openclaw.engine import Engine
 from openclaw.errors import OpenClawError
+from openclaw.event_hub import Event as HubEvent
 from openclaw.gateway.bodies import refuse_very_many
 from openclaw.gateway.completions import (
     AnswerForm,
@@ -33,6 +39,7 @@ from openclaw.gateway.completions import (
     model_json,
     models_json,
     read_completion_request,
+    sse,
 )
 from openclaw.gateway.http import KEEP_ALIVE, beside, failed, failure, json_response, read_body
 from openclaw.gateway.responses import (
@@ -52,9 +59,12 @@ from openclaw.sessions.store import UnknownSessionError
 from openclaw.sessions.turn import ANSWER, CONTINUED
 
 SESSION_HEADER = "X-OpenClaw-Session-Key"
+ANSWERS_HEADER = "X-OpenClaw-Answers"
 # Conversations named by `user`, and those nobody named.
 USER_NAMESPACE = "openai-user"
 NEW_NAMESPACE = "http"
+# What an event about a question is called among those of OpenAI's wires.
+QUESTION_EVENT = "openclaw.question"
 _T = TypeVar("_T")
 
 
@@ -121,6 +131,7 @@ class ChatRoutes:
         label: str = "",
     ) -> web.StreamResponse:
         """`began` is when the agent's time began to run. `label` is what the answer is found by later."""
+        answers = _answers(request, asked)
         await self._tell_history(session, asked)
         waited = time.monotonic() - began
 
@@ -133,6 +144,7 @@ class ChatRoutes:
                     instructions=asked.instructions,
                     patience=self._app.engine.startup_grace,
                     sink=on_event,
+                    surface="http",
                 ),
                 attachments=asked.attachments,
                 waited=waited,
@@ -141,7 +153,8 @@ class ChatRoutes:
 
         headers = {SESSION_HEADER: _header_value(session.key)}
         if asked.stream:
-            return await _stream(request, reply, form, {**self._headers(request), **headers})
+            questions = partial(_questions, self._app.engine, answers, session.key)
+            return await _stream(request, reply, form, {**self._headers(request), **headers}, questions)
         flow = TextFlow()
         answer = await reply(flow)
         if answer.reason == "error":
@@ -219,14 +232,59 @@ async def _read(request: web.Request, reader: Callable[[bytes], _T]) -> _T:
     return await beside(read, await read_body(request))
 
 
+def _answers(request: web.Request, asked: CompletionRequest) -> frozenset[str]:
+    """The kinds of questions that the caller can be asked. Raises ParameterError."""
+    kinds = frozenset(one.strip() for one in request.headers.get(ANSWERS_HEADER, "").split(",") if one.strip())
+    if unknown := kinds.difference(ANSWERABLE):
+        known = ", ".join(ANSWERABLE)
+        raise ParameterError(ANSWERS_HEADER, f"{sorted(unknown)[0][:40]!r} is no kind of question. Use {known}.")
+    if kinds and not asked.stream:
+        raise ParameterError("stream", f"{ANSWERS_HEADER} goes with a streamed answer: questions come in the stream.")
+    return kinds
+
+
+@contextmanager
+def _questions(
+    engine: Engine, kinds: frozenset[str], session: str, pieces: "asyncio.Queue[str | bytes | None]"
+) -> Iterator[None]:
+    """While this lasts the caller can be asked in its own session, and has its questions among the pieces of its answer."""
+    if not kinds:
+        yield
+        return
+
+    def told(event: HubEvent[QuestionChanged]) -> None:
+        if event.value.session == session:
+            pieces.put_nowait(sse(changed_json(event.value), QUESTION_EVENT))
+
+    unsubscribe = engine.events.subscribe(told, QuestionChanged)
+    try:
+        with engine.questions.watch(kinds, session):
+            yield
+    finally:
+        unsubscribe()
+
+
 async def _stream(
     request: web.Request,
     reply: Callable[[Sink], Coroutine[Any, Any, Reply]],
     form: AnswerForm,
     headers: Mapping[str, str],
+    questions: "Callable[[asyncio.Queue[str | bytes | None]], AbstractContextManager[None]]",
 ) -> web.StreamResponse:
+    pieces: asyncio.Queue[str | bytes | None] = asyncio.Queue()
+    with questions(pieces):
+        return await _streamed(request, reply, form, headers, pieces)
+
+
+async def _streamed(
+    request: web.Request,
+    reply: Callable[[Sink], Coroutine[Any, Any, Reply]],
+    form: AnswerForm,
+    headers: Mapping[str, str],
+    pieces: "asyncio.Queue[str | bytes | None]",
+) -> web.StreamResponse:
+    """`pieces` are text of the answer, or whole events of ours; None is the end."""
     flow = TextFlow()
-    pieces: asyncio.Queue[str | None] = asyncio.Queue()
 
     def take(event: Event) -> None:
         if (piece := flow.take(event)) or isinstance(event, ToolStart):
@@ -243,7 +301,9 @@ async def _stream(
         response = web.StreamResponse(headers=headers)
         response.content_type = "text/event-stream"
         await response.prepare(request)
-        await response.write(form.opening(first or ""))
+        await response.write(form.opening(first if isinstance(first, str) else ""))
+        if isinstance(first, bytes):
+            await response.write(first)
         if first is not None:
             await _pass_on(response, form, pieces)
         await response.write(_ending(run, flow.text, form))
@@ -254,13 +314,15 @@ async def _stream(
         await asyncio.gather(run, return_exceptions=True)
 
 
-async def _pass_on(response: web.StreamResponse, form: AnswerForm, pieces: "asyncio.Queue[str | None]") -> None:
+async def _pass_on(response: web.StreamResponse, form: AnswerForm, pieces: "asyncio.Queue[str | bytes | None]") -> None:
     """Text as it comes, and a sign of life when none does."""
     while (piece := await _within(KEEP_ALIVE, pieces)) is not None:
-        await response.write(form.piece(piece) if piece else b": still working\n\n")
+        if isinstance(piece, str):
+            piece = form.piece(piece) if piece else b": still working\n\n"
+        await response.write(piece)
 
 
-async def _within(seconds: float, pieces: "asyncio.Queue[str | None]") -> str | None:
+async def _within(seconds: float, pieces: "asyncio.Queue[str | bytes | None]") -> str | bytes | None:
     """The next piece; an empty one when none comes in time."""
     try:
         async with asyncio.timeout(seconds):

@@ -112,7 +112,7 @@ def cors_headers(rules: GuardRules, origins: Sequence[str]) -> Mapping[str, str]
         return {}
     return {
         "Access-Control-Allow-Origin": origins[0],
-        "Access-Control-Allow-Headers": "Authorization, Content-Type, X-OpenClaw-Session-Key",
+        "Access-Control-Allow-Headers": "Authorization, Content-Type, X-OpenClaw-Session-Key, X-OpenClaw-Answers",
         "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
         "Vary": "Origin",
     }

@@ -46,7 +46,7 @@ class ToolRoutes:
         call: _Call = await read_object(request, _Call)
         spec = self._app.engine.agent(call.agent)
         arguments = call.arguments or call.args
-        conversation = Conversation(spec.id, call.session_key)
+        conversation = Conversation(spec.id, call.session_key, surface="http")
         tool = await self._app.tool(call.tool, spec.id)
         if tool is None:
             # It may be one of a server that is still starting.
