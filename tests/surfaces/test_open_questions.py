@@ -40,6 +40,8 @@ async def test_a_watcher_hears_of_a_question_looks_at_it_and_answers(tmp_path: P
         heard = await asking
         after = await watcher.next()
         _, recent = await gateway.get("/v1/approvals?state=recent")
+        _, metrics = await gateway.get("/metrics")
+    assert 'openclaw_questions_total{kind="approval",state="accepted"} 1' in metrics
     about = {"kind": "approval", "tool": "files__write", "agent": "main"}
     assert told == {"id": one["id"], **about, "state": "pending", "askedAt": told["askedAt"], "time": told["time"]}
     assert (one["approval"]["arguments"], one["session"]) == ({"path": "/notes/a-private-name"}, "agent:main:one")

@@ -1,7 +1,8 @@
-"""Counts what happens, for `/metrics`: calls, runs of agents, states of servers, reloads. Told by the hub."""
+"""Counts what happens, for `/metrics`: calls, runs of agents, questions, states of servers, reloads. Told by the hub."""
 
 from contextlib import ExitStack
 
+from openclaw.asking.questions import QuestionChanged
 from openclaw.event_hub import Event, EventHub
 from openclaw.gateway.feed import ConfigReloaded
 from openclaw.gateway.meters import Counter, Histogram
@@ -25,16 +26,20 @@ class Observer:
         self._runs = Counter("openclaw_runs_total", "Runs of an agent by how they ended.", "agent", "reason")
         self._tokens = Counter("openclaw_tokens_total", "Tokens that models counted.", "agent", "direction")
         self._reloads = Counter("openclaw_config_reloads_total", "Reloads of the config by result.", "result")
+        self._questions = Counter(
+            "openclaw_questions_total", "Questions to a person by what came of them.", "kind", "state"
+        )
         self._states = Counter("openclaw_mcp_server_changes_total", "States that servers entered.", "server", "state")
 
     @property
     def meters(self) -> tuple[Counter | Histogram, ...]:
-        return self._calls, self._seconds, self._runs, self._tokens, self._reloads, self._states
+        return self._calls, self._seconds, self._runs, self._tokens, self._reloads, self._states, self._questions
 
     def __enter__(self) -> "Observer":
         self._exit.callback(self._events.subscribe(self._changed, StateChanged))
         self._exit.callback(self._events.subscribe(self._recorded, CallRecorded))
         self._exit.callback(self._events.subscribe(self._replied, ReplyEnded))
+        self._exit.callback(self._events.subscribe(self._asked, QuestionChanged))
         self._exit.callback(self._events.subscribe(self._reloaded, ConfigReloaded))
         return self
 
@@ -52,6 +57,10 @@ class Observer:
         tool = record["tool"] if record["kind"] != "unknown" else ""
         self._calls.add(record["agent"], record["kind"], record["origin"], tool, record["outcome"])
         self._seconds.observe(record["kind"], record["origin"], seconds=record["durationMs"] / _MILLISECONDS)
+
+    def _asked(self, event: Event[QuestionChanged]) -> None:
+        if event.value.state != "pending":
+            self._questions.add(event.value.kind, event.value.state)
 
     def _replied(self, event: Event[ReplyEnded]) -> None:
         agent, reply = event.value.agent, event.value.reply
