@@ -170,6 +170,10 @@ class ForeignSources:
         return len(self._sources)
 
 
+# Calls that a person declines in a row before the turn ends: what the model wants then is not what they want.
+MOST_DECLINED = 3
+
+
 class Declined:
     """What was declined in one turn: the same call is not asked about again, and after several in a row the turn ends."""
 
@@ -181,6 +185,11 @@ class Declined:
         """`call` is a digest of what was declined, perhaps once more."""
         self.calls.add(call)
         self.in_a_row += 1
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether the turn ends, and nothing is asked any more."""
+        return self.in_a_row >= MOST_DECLINED
 
     def end_row(self) -> None:
         """A call may be made."""
@@ -194,7 +203,7 @@ class Conversation(msgspec.Struct, frozen=True):
     whole key of the session and the workspace; a `namespace` becomes part of that key. `patience` is how many seconds to wait for servers
     whose tools are not known yet; None as long as each may take to connect. `instructions` are added to the agent's own. `sink` sees the
     run as it happens (`agent/events.py`). `surface` is the way in: `chat`, `agent`, `call`, `http`, `order`. `allow` are patterns of calls
-    that need no approval in this run (`--allow`).
+    that need no approval in this run (`--allow`); with `says_yes` whatever would be asked is approved (`--yes`).
 
     `foreign`, `written` (what the person wrote), `granted` (the session's own grants) and `declined` are filled in while it runs, from the
     session first.
@@ -211,6 +220,7 @@ class Conversation(msgspec.Struct, frozen=True):
     foreign: ForeignSources = msgspec.field(default_factory=ForeignSources)
     surface: str = ""
     allow: tuple[str, ...] = ()
+    says_yes: bool = False
     written: list[str] = msgspec.field(default_factory=list)
     granted: list[Grant] = msgspec.field(default_factory=list)
     declined: Declined = msgspec.field(default_factory=Declined)

@@ -5,7 +5,7 @@ Owns how a time limit stands still, and the asker that has something do so. What
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 
 from openclaw.conversation import Answer, Asker, Question, QuestionKind
 
@@ -46,15 +46,20 @@ class Standstill:
 
 
 class PausingAsker:
-    """An asker that is inside of `pause()` while it waits for an answer."""
+    """An asker that is inside of `pause()` while it waits for an answer. Whoever waits for more than that may be in there longer."""
 
     def __init__(self, asker: Asker, pause: Callable[[], AbstractAsyncContextManager[None]]) -> None:
+        self.pause = pause
         self._asker = asker
-        self._pause = pause
 
     def can(self, kind: QuestionKind) -> bool:
         return self._asker.can(kind)
 
     async def ask(self, question: Question) -> Answer:
-        async with self._pause():
+        async with self.pause():
             return await self._asker.ask(question)
+
+
+def paused(asker: Asker) -> AbstractAsyncContextManager[None]:
+    """What is inside of this waits for the person of `asker`."""
+    return asker.pause() if isinstance(asker, PausingAsker) else nullcontext()

@@ -32,7 +32,7 @@ from openclaw.agent.events import (
 )
 from openclaw.agent.transcript import answer, unanswered
 from openclaw.content import AssistantMessage, Message, ToolCall, Usage
-from openclaw.conversation import Conversation, Nobody
+from openclaw.conversation import MOST_DECLINED, Conversation, Nobody
 from openclaw.models import provider
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, ProviderStream
 from openclaw.standstill import PausingAsker, Standstill
@@ -42,8 +42,6 @@ _log = logging.getLogger(__name__)
 
 # Model calls in one run. Long enough for real work, short enough that a model going in circles costs little.
 MAX_TURNS = 50
-# Calls that a person declines in a row before the run ends: what the model wants then is not what they want.
-MOST_DECLINED = 3
 # Calls of one message that run at once. Servers have their own, higher limits; this one is for processes and files.
 PARALLEL_CALLS = 8
 
@@ -165,7 +163,7 @@ class _Run(msgspec.Struct):
             if not calls:
                 return self.verdict(message, done)
             await self.call_all(calls, {tool.name: tool.label for tool in offered})
-            if self.request.conversation.declined.in_a_row >= MOST_DECLINED:
+            if self.request.conversation.declined.is_enough:
                 return "declined", f"The turn was ended: {MOST_DECLINED} calls in a row were declined."
         return "turn-limit", f"The run was stopped after {self.request.max_turns} model calls."
 

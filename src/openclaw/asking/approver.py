@@ -1,0 +1,394 @@
+"""The approval of a call: what the rules say of it, a question where they leave it to a person, and what becomes of the answer.
+
+Owns the `Approve` step of every call (`tools/invoke.py`): the verdict comes from security/approval.py, and one that holds for every call of
+a tool is kept, so that a call which needs no question costs next to nothing. The calls of one turn are asked about one after the other, and
+each is decided anew when its turn comes: what was granted meanwhile runs, what was declined is not asked again. Only an offer that was made
+is a yes; nothing else is. Shows nothing: that is the asker's business.
+"""
+
+import asyncio
+import hashlib
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from openclaw.content import to_sorted_json
+from openclaw.conversation import Answer, AskedCall, Conversation, Declined, Question
+from openclaw.errors import StoreError
+from openclaw.event_hub import EventHub
+from openclaw.grant import Grant
+from openclaw.log import iso_time, one_line, short_hash
+from openclaw.security.approval import Case, Rules, Verdict, confirmed_to_read, decide, fallen_back
+from openclaw.security.external import clean_label
+from openclaw.security.foreign import foreign_values, written_hosts
+from openclaw.security.grants import GrantStore
+from openclaw.security.offers import granted, offers
+from openclaw.security.patterns import Paths, Pattern, parse, text_of
+from openclaw.security.risk import hosts_of, risk_of
+from openclaw.standstill import paused
+from openclaw.tool import Tool, ToolFacts
+from openclaw.tools.invoke import Call
+
+_log = logging.getLogger(__name__)
+
+# Verdicts and facts of tools that are kept. More than an agent of many servers has; beyond that they are made anew.
+_MOST_KEPT = 4_096
+_LONGEST_TEXT = 200
+# As much as a person says with a no.
+_LONGEST_NOTE = 500
+# The arguments of native tools that are places in the file system.
+_PLACES = ("path", "cwd")
+# What the audit trail says of rules whose sentence names hosts, arguments or sources.
+_RULES_OF_FOREIGN = {6: "a program or a new host after foreign text", 7: "a foreign value"}
+
+
+class ApprovalDecided(msgspec.Struct, frozen=True):
+    """A call was asked about, or refused by a rule. `seconds` is how long a person was waited for; None when none was asked."""
+
+    tool_kind: str
+    answer: str
+    seconds: float | None = None
+
+
+class Audit(Protocol):
+    def noted(self, event: str, facts: Mapping[str, Any]) -> None: ...
+
+
+class _Kept(msgspec.Struct, frozen=True, eq=False):
+    """A verdict "run" that holds for every call of `tool`, as long as `rules` do, and with `revision` the grants."""
+
+    tool: Tool
+    rules: Rules
+    revision: int | None
+
+
+class Approver:
+    """`await approver(call)`: why the call may not be made, in words that end a sentence; None when it may.
+
+    `rules` gives those of an agent, the same object for as long as they are the same. `home` is what `~/` in patterns stands for.
+    """
+
+    def __init__(
+        self,
+        *,
+        rules: Callable[[str], Rules],
+        grants: GrantStore,
+        audit: Callable[[], Audit],
+        events: EventHub,
+        home: str = "",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._rules = rules
+        self._grants = grants
+        self._audit = audit
+        self._events = events
+        self._home = home
+        self._clock = clock
+        # By the tool's id, the agent and whether foreign text was read; what is kept holds the tool, so that no other gets its id.
+        self._kept: dict[tuple[int, str, bool], _Kept] = {}
+        self._facts: dict[int, tuple[Tool, ToolFacts | None]] = {}
+        # The calls of one turn that wait for a person.
+        self._lines: WeakKeyDictionary[Declined, asyncio.Lock] = WeakKeyDictionary()
+
+    async def __call__(self, call: Call) -> str | None:
+        conversation = call.invocation.conversation
+        kept = self._kept.get((id(call.tool), conversation.agent, bool(conversation.foreign)))
+        if kept is not None and self._holds(kept, call, conversation):
+            if conversation.declined.in_a_row:
+                conversation.declined.end_row()
+            return None
+        case = self.case(call.tool, call.request.arguments, conversation)
+        verdict = decide(case)
+        match verdict.action:
+            case "run":
+                self._run(case, verdict, conversation)
+                return None
+            case "refuse":
+                return self._refuse(call, case, verdict)
+            case "ask":
+                if conversation.says_yes:
+                    self._note(call, case, verdict, "accepted", by="--yes")
+                    conversation.declined.end_row()
+                    return None
+                if not conversation.asker.can("approval"):
+                    return self._without_anybody(call, case, verdict)
+                async with paused(conversation.asker), self._line(conversation.declined):
+                    return await self._ask(call, conversation)
+
+    def _holds(self, kept: _Kept, call: Call, conversation: Conversation) -> bool:
+        if kept.rules is not self._rules(conversation.agent) or conversation.declined.calls:
+            return False
+        if kept.revision is not None and kept.revision != self._grants.revision:
+            return False
+        return not conversation.foreign or not hosts_of(call.request.arguments)
+
+    def case(self, tool: Tool, arguments: Mapping[str, Any], conversation: Conversation) -> Case:
+        """All that is known about a call now."""
+        rules, facts = self._rules(conversation.agent), self._facts_of(tool)
+        grants = (*self._grants.all(), *conversation.granted)
+        reads = confirmed_to_read(tool, facts, conversation.agent, grants) is not None
+        risk = risk_of(tool, facts, arguments, reads=reads)
+        is_doubted = bool(conversation.foreign) and rules.taint != "off"
+        origins: Mapping[str, str] = {}
+        if is_doubted and not risk.only_reads:
+            origins = foreign_values(arguments, conversation.foreign, conversation.written)
+        declined = conversation.declined.calls
+        return Case(
+            tool=tool,
+            facts=facts,
+            arguments=arguments,
+            agent=conversation.agent,
+            risk=risk,
+            rules=rules,
+            grants=grants,
+            allow=_patterns(conversation.allow, self._home),
+            sources=tuple(conversation.foreign),
+            origins=origins,
+            known_hosts=written_hosts(risk.hosts, conversation.written) if risk.hosts and is_doubted else (),
+            declined=bool(declined) and _digest(tool, arguments) in declined,
+            surface=conversation.surface,
+            paths=_real_paths(tool, arguments, conversation),
+        )
+
+    def _facts_of(self, tool: Tool) -> ToolFacts | None:
+        if tool.facts is None:
+            return None
+        known = self._facts.get(id(tool))
+        if known is None:
+            if len(self._facts) >= _MOST_KEPT:
+                self._facts.clear()
+            known = self._facts[id(tool)] = (tool, tool.facts())
+        return known[1]
+
+    def _line(self, declined: Declined) -> asyncio.Lock:
+        line = self._lines.get(declined)
+        if line is None:
+            line = self._lines[declined] = asyncio.Lock()
+        return line
+
+    def _run(self, case: Case, verdict: Verdict, conversation: Conversation) -> None:
+        conversation.declined.end_row()
+        reads = confirmed_to_read(case.tool, case.facts, case.agent, case.grants)
+        used = [one for one in (verdict.grant, reads.id if reads is not None else "") if one]
+        if any(one.id in used for one in conversation.granted):
+            # Of this conversation alone.
+            return
+        if used:
+            self._was_used(used)
+        if not verdict.depends_on_call:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            revision = self._grants.revision if used else None
+            key = id(case.tool), case.agent, bool(case.sources)
+            self._kept[key] = _Kept(case.tool, case.rules, revision)
+
+    def _was_used(self, ids: Sequence[str]) -> None:
+        try:
+            self._grants.used(ids)
+        except StoreError as error:
+            _log.warning("It cannot be noted that a grant was used: %s", error)
+
+    def _refuse(self, call: Call, case: Case, verdict: Verdict) -> str:
+        self._note(call, case, verdict, "refused", by="rule")
+        if verdict.step == 4:
+            # Whoever insists gets no further than by asking.
+            call.invocation.conversation.declined.add(_digest(case.tool, case.arguments))
+        return f"{verdict}."
+
+    def _without_anybody(self, call: Call, case: Case, verdict: Verdict) -> str | None:
+        final = fallen_back(case, verdict)
+        if final.action == "run":
+            self._note(call, case, final, "fallback", by="rule")
+            call.invocation.conversation.declined.end_row()
+            return None
+        self._note(call, case, verdict, "nobody")
+        return _nobody(case, verdict)
+
+    # A person
+
+    async def _ask(self, call: Call, conversation: Conversation) -> str | None:
+        """Whatever was decided before others were asked about is decided anew."""
+        case = self.case(call.tool, call.request.arguments, conversation)
+        verdict = decide(case)
+        if verdict.action == "run":
+            self._run(case, verdict, conversation)
+            return None
+        if verdict.action == "refuse":
+            return self._refuse(call, case, verdict)
+        if conversation.declined.is_enough:
+            self._note(call, case, verdict, "declined", by="rule")
+            return "the person declined the calls before it."
+        began = self._clock()
+        answer = await conversation.asker.ask(_question(call, case, verdict))
+        waited = self._clock() - began
+        option = answer.content.get("option") if answer.is_yes else None
+        if not isinstance(option, str) or option not in {offer.id for offer in offers(case, verdict)}:
+            conversation.declined.add(_digest(case.tool, case.arguments))
+            self._note(call, case, verdict, _told(answer), by=answer.by, waited=waited)
+            return _refusal(answer, case, verdict)
+        # The rules may be others by now.
+        now = decide(msgspec.structs.replace(case, rules=self._rules(case.agent)))
+        if now.action == "refuse":
+            return self._refuse(call, case, now)
+        given = granted(case, verdict, option, by=answer.by, created=iso_time(time.time()))
+        await self._grant(call, conversation, given)
+        lasting = next((one.id for one in given if one.tool), "")
+        self._note(call, case, verdict, option, by=answer.by, waited=waited, grant=lasting)
+        conversation.declined.end_row()
+        return None
+
+    async def _grant(self, call: Call, conversation: Conversation, given: Sequence[Grant]) -> None:
+        conversation.granted.extend(one for one in given if one.scope == "session")
+        lasting = [one for one in given if one.scope == "always"]
+        if not lasting:
+            return
+        try:
+            # The file may be in another process' hands.
+            await asyncio.to_thread(self._grants.add, *lasting)
+        except StoreError as error:
+            # They said yes to this call all the same.
+            _log.warning("A grant is not kept: %s", error)
+            call.invocation.progress(f"This is allowed once: {error}")
+
+    def _note(
+        self,
+        call: Call,
+        case: Case,
+        verdict: Verdict,
+        answer: str,
+        *,
+        by: str = "",
+        waited: float | None = None,
+        grant: str = "",
+    ) -> None:
+        """A line in the audit trail, without a value of the call."""
+        tool = case.tool
+        rule = _RULES_OF_FOREIGN[verdict.step] if verdict.by_foreign else verdict.rule
+        classes = [one for one in case.risk.classes if not one.startswith("egress:")]
+        facts: dict[str, Any] = {
+            "call": one_line(call.request.id, _LONGEST_TEXT),
+            "agent": one_line(case.agent, _LONGEST_TEXT),
+            "session": short_hash(call.invocation.session),
+            "kind": tool.kind,
+            "origin": one_line(tool.origin, _LONGEST_TEXT),
+            "tool": one_line(tool.name, _LONGEST_TEXT),
+            "classes": [*classes, *(["egress"] if case.risk.hosts else [])],
+            "answer": answer,
+            "by": by,
+            "rule": one_line(rule, _LONGEST_TEXT),
+            "where": one_line(verdict.where, _LONGEST_TEXT),
+            "tainted": bool(case.sources),
+        }
+        if waited is not None:
+            facts["waitMs"] = round(waited * 1000)
+        if grant:
+            facts["grant"] = grant
+        self._audit().noted("approval", facts)
+        self._events.send(ApprovalDecided(tool.kind, answer, waited))
+
+
+@lru_cache(64)
+def _patterns(texts: tuple[str, ...], home: str) -> tuple[Pattern, ...]:
+    return tuple(parse(text, "--allow", home=home) for text in texts)
+
+
+def _digest(tool: Tool, arguments: Mapping[str, Any]) -> str:
+    """The same for the same call: of the tool by that name, with these arguments."""
+    return hashlib.sha256(to_sorted_json([tool.name, arguments])).hexdigest()
+
+
+def _real_paths(tool: Tool, arguments: Mapping[str, Any], conversation: Conversation) -> Paths:
+    """Where the paths among the arguments of a native tool lead."""
+    if tool.kind != "native" or conversation.workspace is None:
+        return {}
+    given = {name: arguments[name] for name in _PLACES if isinstance(arguments.get(name), str)}
+    return {name: (_real_path(value, conversation),) for name, value in given.items()}
+
+
+def _real_path(value: str, conversation: Conversation) -> str:
+    expanded = os.path.expanduser(value) if value == "~" or value.startswith("~/") else value
+    try:
+        return os.path.realpath(os.path.join(str(conversation.workspace), expanded))
+    except (OSError, ValueError):
+        # No path at all: the tool will say so.
+        return value
+
+
+def _question(call: Call, case: Case, verdict: Verdict) -> Question:
+    tool, facts = case.tool, case.facts
+    offered = offers(case, verdict)
+    title = facts.name if facts is not None else tool.name
+    who = tool.origin or "The agent"
+    return Question(
+        "approval",
+        f"{who} wants to call {title}" if tool.origin else f"{who} wants to use {title}",
+        call=call.request.id,
+        options=tuple(offer.id for offer in offered),
+        approval=AskedCall(
+            tool.name,
+            title,
+            server=tool.origin,
+            arguments=case.arguments,
+            classes=case.risk.classes,
+            reasons=(f"Asked because {verdict}.",),
+            sources=tuple(case.sources) if verdict.by_foreign else (),
+            origins=case.origins,
+            claims=_claims(facts),
+            offers=offered,
+        ),
+    )
+
+
+def _claims(facts: ToolFacts | None) -> tuple[str, ...]:
+    """What the server says of the tool, in our words."""
+    if facts is None:
+        return ()
+    said = (
+        (facts.read_only is True, "it only reads"),
+        (facts.destructive is True, "it may overwrite or delete"),
+        (facts.destructive is False and not facts.read_only, "it overwrites and deletes nothing"),
+        (facts.open_world is True, "it reaches out to other systems"),
+    )
+    return tuple(words for is_said, words in said if is_said)
+
+
+def _told(answer: Answer) -> str:
+    """What the audit trail says of an answer that is no yes."""
+    if answer.is_yes:
+        return "unknown option"
+    return {"decline": "declined", "cancel": answer.why or "cancelled"}[answer.action]
+
+
+def _refusal(answer: Answer, case: Case, verdict: Verdict) -> str:
+    if answer.is_yes:
+        return "the answer was none of those that were offered."
+    if answer.action == "decline":
+        note = clean_label(answer.note, _LONGEST_NOTE)
+        return f"the person declined. They said: {note}" if note else "the person declined."
+    match answer.why:
+        case "nobody":
+            return _nobody(case, verdict)
+        case "expired":
+            return "the question was not answered in time."
+        case "withdrawn":
+            return "the question was taken back before anybody answered it."
+        case _:
+            return "the person did not answer."
+
+
+def _nobody(case: Case, verdict: Verdict) -> str:
+    """With the command that lets it run: none but a plain yes helps where a rule asks, or for a program after foreign text."""
+    lasting = next((offer for offer in offers(case, verdict) if offer.id == "always"), None)
+    way = "--yes"
+    if lasting is not None:
+        (grant,) = (one for one in granted(case, verdict, lasting.id) if one.tool)
+        way = f"--allow '{text_of(case.tool.name, grant.arguments)}'"
+    elif verdict.step == 11:
+        way = f"--allow {case.tool.name}"
+    return f"nobody could be asked. It can be allowed with: openclaw agent {way} (it is asked about because {verdict})"
