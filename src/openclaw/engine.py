@@ -39,6 +39,8 @@ from openclaw.mcp.session_servers import SessionServers
 from openclaw.media import MediaStore
 from openclaw.protocol.authorizer import Authorizer
 from openclaw.redact import SECRET_SCHEME
+from openclaw.security.approval import Rules
+from openclaw.security.approval_rules import rules_of
 from openclaw.security.audit import AuditLog
 from openclaw.security.policy import Decision, Named, Policy, PolicyLayer, layer_of
 from openclaw.tool import Invocation
@@ -86,6 +88,7 @@ class Engine:
         self._opening = asyncio.Lock()
         self._changing = asyncio.Lock()
         self._policies: dict[str, Policy] = {}
+        self._rules: dict[str, Rules] = {}
         self._agents: dict[str, AgentSpec] = {}
         self._exit = AsyncExitStack()
 
@@ -160,6 +163,7 @@ class Engine:
     def _use(self, config: Config) -> None:
         self.config = config
         self._policies.clear()
+        self._rules.clear()
         self._agents.clear()
         # References may mean something else now.
         self.__dict__.pop("resolver", None)
@@ -309,6 +313,17 @@ class Engine:
         if self._through_gateway:
             layers.append(layer_of(spec.gateway_tools, grants=False))
         return layers
+
+    def approval_rules(self, agent: str) -> Rules:
+        """Which calls of an agent are asked about now. The same object for as long as the config is the same."""
+        rules = self._rules.get(agent)
+        if rules is None:
+            spec = self.agent(agent)
+            layers = [layer.approval for layer in spec.tools]
+            if self._through_gateway:
+                layers.append(spec.gateway_tools.approval)
+            rules = self._rules[agent] = rules_of(layers, home=str(self.paths.home))
+        return rules
 
     @property
     def startup_grace(self) -> float:

@@ -5,13 +5,16 @@ own `tools.allow` keeps the defaults' `tools.deny`. Decides no policy: the tool 
 the file. Its servers are worked out by `servers.py`.
 """
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import msgspec
 
 from openclaw.config.dotted import Path
 from openclaw.config.entry import AgentMcp
 from openclaw.config.loaded import Config
 from openclaw.config.rules import DEFAULT_AGENT
-from openclaw.config.sections import AgentSettings, ModelChoice, ToolRules
+from openclaw.config.sections import AgentSettings, ApprovalRules, FallbackBySurface, ModelChoice, ToolRules
 from openclaw.errors import UsageError
 
 # Model requests in one run. A task that needs more is going in circles.
@@ -35,6 +38,31 @@ class Rule(msgspec.Struct, frozen=True, eq=False):
         return hash(self.names)
 
 
+class ApprovalLayer(msgspec.Struct, frozen=True, eq=False):
+    """What one layer says about approvals; None or nothing where it is silent. `fallback` is by surface. `places` say where each setting
+    is written: the same rules at another place are the same."""
+
+    # The setting, such as `tools.approval`.
+    name: str = "tools.approval"
+    mode: str | None = None
+    allow: tuple[str, ...] | None = None
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    taint: str | None = None
+    # Seconds.
+    timeout: float | None = None
+    fallback: Mapping[str, str] = msgspec.field(default_factory=dict)
+    places: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ApprovalLayer):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.__struct_fields__ if name != "places")
+
+    def place(self, setting: str) -> str:
+        return self.places.get(setting) or f"{self.name}.{setting}"
+
+
 class ToolLayer(msgspec.Struct, frozen=True):
     """One layer of tool policy as written; each only narrows those before it. None: the layer says nothing of the kind."""
 
@@ -44,6 +72,7 @@ class ToolLayer(msgspec.Struct, frozen=True):
     allow: Rule | None = None
     also_allow: Rule | None = None
     deny: Rule | None = None
+    approval: ApprovalLayer | None = None
 
 
 class AgentSpec(msgspec.Struct, frozen=True):
@@ -137,12 +166,14 @@ def _model(own: AgentSettings, defaults: AgentSettings) -> tuple[str, tuple[str,
 
 
 def _layer(config: Config, path: Path, rules: ToolRules) -> ToolLayer:
-    return ToolLayer(".".join(path), **_rules(config, path, rules))
+    approval = _approval(config, (*path, "approval"), [((*path, "approval"), rules.approval)])
+    return ToolLayer(".".join(path), approval=approval, **_rules(config, path, rules))
 
 
 def _agent_layer(config: Config, path: Path, own: AgentSettings) -> ToolLayer:
     """The defaults' rules with the agent's own over them, list by list."""
     merged: dict[str, Rule] = {}
+    approvals: list[tuple[Path, ApprovalRules | None]] = []
     for at, settings in ((("agents", "defaults"), config.root.agents.defaults), (path, own)):
         for key, rules in (("tools", settings.tools), ("toolPolicy", settings.tool_policy)):
             if rules is None:
@@ -152,7 +183,37 @@ def _agent_layer(config: Config, path: Path, own: AgentSettings) -> ToolLayer:
                 merged.pop("allow", None)
                 merged.pop("also_allow", None)
             merged |= _rules(config, (*at, key), rules)
-    return ToolLayer(".".join((*path, "tools")), **merged)
+            approvals.append(((*at, key, "approval"), rules.approval))
+    approval = _approval(config, (*path, "tools", "approval"), approvals)
+    return ToolLayer(".".join((*path, "tools")), approval=approval, **merged)
+
+
+def _approval(config: Config, name: Path, written: Sequence[tuple[Path, ApprovalRules | None]]) -> ApprovalLayer | None:
+    """What is said about approvals at several places, the later over the earlier, setting by setting."""
+    said: dict[str, Any] = {}
+    places: dict[str, str] = {}
+    for path, rules in written:
+        if rules is None:
+            continue
+        fallback = rules.fallback
+        if isinstance(fallback, FallbackBySurface):
+            ways = {"order": fallback.order, "http": fallback.http, "default": fallback.default}
+            by_surface = {surface: word for surface, word in ways.items() if word}
+        else:
+            by_surface = {"default": fallback} if fallback else {}
+        found = {
+            "mode": rules.mode,
+            "allow": rules.allow,
+            "ask": rules.ask,
+            "deny": rules.deny,
+            "taint": rules.taint,
+            "timeout": rules.timeout_ms / 1000 if rules.timeout_ms else None,
+            "fallback": by_surface or None,
+        }
+        found = {key: value for key, value in found.items() if value is not None}
+        said |= found
+        places |= {key: config.where((*path, "timeoutMs" if key == "timeout" else key)) for key in found}
+    return ApprovalLayer(".".join(name), places=places, **said) if said else None
 
 
 def _rules(config: Config, path: Path, rules: ToolRules) -> dict[str, Rule]:

@@ -201,6 +201,18 @@ class ServerEntry(Part, frozen=True, forbid_unknown_fields=False):
         Literal["pin", "follow"],
         about("Keep tool definitions as first seen until they are accepted again, or follow the server."),
     ] = "pin"
+    approval: Annotated[
+        Literal["inherit", "ask", "allow", "deny"],
+        about(
+            "Whether calls of its tools are asked about: as `tools.approval` says, those that do not only read, none, or they are refused."
+        ),
+    ] = "inherit"
+    annotations: Annotated[
+        Literal["untrusted", "trusted"],
+        about(
+            "Whether its word that a tool only reads is believed. Otherwise it is shown in the question, and no more."
+        ),
+    ] = "untrusted"
     supports_parallel_tool_calls: Annotated[bool | None, about("Whether calls may overlap. They may by default.")] = (
         None
     )

@@ -27,6 +27,8 @@ class Paths(msgspec.Struct, frozen=True):
     # Where agents work when neither config nor the command names a workspace.
     workspace_dir: Path
     history_file: Path
+    # What a person allowed for good.
+    approvals_file: Path
     gateway_token_file: Path
     runtime_dir: Path
     control_socket: Path
@@ -51,6 +53,7 @@ class Paths(msgspec.Struct, frozen=True):
             audit_dir=data / "audit",
             workspace_dir=data / "workspace",
             history_file=data / "history",
+            approvals_file=data / "approvals.json",
             gateway_token_file=data / "gateway.token",
             runtime_dir=Path(plain_paths.runtime_dir(env)),
             control_socket=Path(plain_paths.control_socket(env, config, cwd)),

@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Set
 from ipaddress import IPv6Address, ip_address
 from urllib.parse import urlsplit
 
+from openclaw.config.call_pattern import CallPattern, read_pattern
 from openclaw.config.check import PLUGIN_CONFIG
 from openclaw.config.dotted import Path, format_path
 from openclaw.config.entry import Auth, ServerEntry, address_of, argv_of, is_on, transport_of
 from openclaw.config.loaded import Config
 from openclaw.config.sections import AgentSettings, ToolRules
-from openclaw.errors import Problem
+from openclaw.errors import Problem, UsageError
 from openclaw.redact import SECRET_SCHEME
 
 AGENT_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -30,7 +31,7 @@ Fault = tuple[str, str, str]
 def broken_rules(config: Config, faulty: Set[Path]) -> list[tuple[Path, Problem]]:
     """What is broken and why. `faulty` are paths with a fault at or below them that is already reported: nothing more is said about
     those."""
-    found = [*_agents(config), *_tools(config), *_providers(config), *_servers(config, faulty)]
+    found = [*_agents(config), *_tools(config), *_approvals(config), *_providers(config), *_servers(config, faulty)]
     return [
         (subject, Problem(message, *config.locate(path), format_path(path), hint))
         for subject, path, message, hint in found
@@ -93,6 +94,43 @@ def _tools(config: Config) -> _Broken:
                 '"allow" and "alsoAllow" exclude each other.',
                 "Keep one of them.",
             )
+
+
+# What has to be named with its arguments: a program can do anything at all.
+_EXEC = frozenset({"exec", "bash", "group:runtime"})
+
+
+def _approvals(config: Config) -> _Broken:
+    written: list[tuple[Path, ToolRules | None]] = [
+        (("tools",), config.root.tools),
+        (("gateway", "tools"), config.root.gateway.tools),
+    ]
+    for path, settings in agent_settings(config):
+        written += [((*path, "tools"), settings.tools), ((*path, "toolPolicy"), settings.tool_policy)]
+    for path, tools in written:
+        rules = tools.approval if tools else None
+        if rules is None:
+            continue
+        lists = {"deny": rules.deny or (), "ask": rules.ask or (), "allow": rules.allow or ()}
+        read: dict[str, list[CallPattern]] = {}
+        for key, patterns in lists.items():
+            for index, text in enumerate(patterns):
+                place = (*path, "approval", key, str(index))
+                try:
+                    pattern = read_pattern(text)
+                except UsageError as error:
+                    yield place, place, error.message, error.hint
+                    continue
+                read.setdefault(key, []).append(pattern)
+                if key == "allow" and not pattern.arguments and pattern.name.casefold() in _EXEC:
+                    yield (
+                        place,
+                        place,
+                        f'"{pattern.name}" without a command would allow every program.',
+                        'Name the beginning of a command line: exec(command=["git","status","*"]).',
+                    )
+                if key == "allow" and pattern in read.get("deny", ()):
+                    yield place, place, f'"{text}" is allowed and denied.', "Keep one of them."
 
 
 def _providers(config: Config) -> _Broken:

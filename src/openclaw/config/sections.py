@@ -28,6 +28,45 @@ Names = tuple[str, ...]
 Port = Annotated[int, Meta(ge=0, le=65535)]
 
 
+Fallback = Literal["untainted", "deny", "allow"]
+
+
+class FallbackBySurface(Part, frozen=True):
+    """What becomes of a question when nobody can be asked, by the way a call came in."""
+
+    order: Annotated[Fallback | None, about("Orders of MCP clients that cannot be asked.")] = None
+    http: Annotated[Fallback | None, about("The gateway's HTTP port.")] = None
+    default: Annotated[Fallback | None, about("Everything else, such as `agent` in a pipe. `untainted`.")] = None
+
+
+class ApprovalRules(Part, frozen=True):
+    """Which calls a person is asked about. A pattern is a name as in `tools.allow`, or `NAME(argument=VALUE, …)` with `*`; `deny` comes
+    first, then `ask`, then `allow`, then the mode."""
+
+    mode: Annotated[
+        Literal["off", "writes", "always", "deny"] | None,
+        about(
+            "What is asked about that no pattern names: nothing, what changes something (default), everything. `deny` refuses it."
+        ),
+    ] = None
+    allow: Annotated[Names | None, about("Calls that run without a question.")] = None
+    ask: Annotated[Names | None, about("Calls that are asked about every time.")] = None
+    deny: Annotated[Names | None, about("Calls that are refused.")] = None
+    taint: Annotated[
+        Literal["off", "ask", "deny"] | None,
+        about(
+            "A call that text from outside may have set off: a program, a new host, a value from that text. Asked about by default."
+        ),
+    ] = None
+    timeout_ms: Annotated[Timeout | None, about("Time to answer one question. 300,000.")] = None
+    fallback: Annotated[
+        Fallback | FallbackBySurface | None,
+        about(
+            "When nobody can be asked: `untainted` runs what only the mode asks about and refuses the rest. May differ by surface."
+        ),
+    ] = None
+
+
 class ToolRules(Part, frozen=True):
     """Which tools may be used. Case does not matter, `*` is the only wildcard, `group:fs` and the like name several; deny wins."""
 
@@ -42,6 +81,9 @@ class ToolRules(Part, frozen=True):
     allow: Annotated[Names | None, about("Only these tools. Not together with `alsoAllow`.")] = None
     also_allow: Annotated[Names | None, about("These tools beside those of the profile.")] = None
     deny: Annotated[Names | None, about("Not these tools, whatever else allows them.")] = None
+    approval: Annotated[
+        ApprovalRules | None, about("Which calls a person is asked about. Below `tools` it only narrows.")
+    ] = None
 
 
 class ModelChoice(Part, frozen=True):

@@ -125,6 +125,8 @@ class ServerSpec(msgspec.Struct, frozen=True, eq=False):
     lazy: bool = False
     isolation: Literal["shared", "session"] = "shared"
     trust: Literal["pin", "follow"] = "pin"
+    approval: Literal["inherit", "ask", "allow", "deny"] = "inherit"
+    annotations: Literal["untrusted", "trusted"] = "untrusted"
     parallel_calls: bool = True
     max_in_flight: int = 64
     max_message_bytes: int = 64 * 1024 * 1024
@@ -372,6 +374,8 @@ def _spec(config: Config, section: _ServerSection, name: str, entry: ServerEntry
         lazy=entry.lazy,
         isolation=entry.isolation,
         trust=entry.trust,
+        approval=entry.approval,
+        annotations=entry.annotations,
         parallel_calls=_first(
             entry.supports_parallel_tool_calls, entry.supports_parallel_tool_calls_alias, default=True
         ),

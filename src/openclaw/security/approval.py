@@ -22,15 +22,15 @@ from typing import Any, Literal
 
 import msgspec
 
+from openclaw.config.call_pattern import Glob, glob
+from openclaw.errors import UsageError
 from openclaw.grant import Grant
 from openclaw.security.foreign import MOST_VALUE
 from openclaw.security.patterns import (
-    Glob,
     Paths,
     Pattern,
     PatternSet,
     covers_call,
-    glob,
     has_inline_code,
     names_host,
     touches_call,
@@ -173,7 +173,8 @@ def covers(grant: Grant, case: Case) -> bool:
         return False
     if is_exec(case.tool) and (not grant.arguments or not is_plain_command(case)):
         return False
-    return covers_call(globs_of(grant), case.arguments, case.paths)
+    globs = globs_of(grant)
+    return globs is not None and covers_call(globs, case.arguments, case.paths)
 
 
 def new_hosts(case: Case) -> tuple[str, ...]:
@@ -279,8 +280,12 @@ def is_plain_command(case: Case) -> bool:
     return isinstance(command, list | tuple) and not case.arguments.get("shell") and not has_inline_code(command)
 
 
-def globs_of(grant: Grant) -> tuple[tuple[str, Glob], ...]:
-    return tuple((name, glob(text)) for name, text in grant.arguments.items())
+def globs_of(grant: Grant) -> Globs | None:
+    """None for patterns that nobody could have been offered: somebody wrote them into the file."""
+    try:
+        return tuple((name, glob(text)) for name, text in grant.arguments.items())
+    except UsageError:
+        return None
 
 
 def _is_bound(grant: Grant, bound: tuple[str, str, str], agent: str) -> bool:
@@ -313,7 +318,7 @@ def _allowing_layers(case: Case) -> list[Pattern]:
 
 def _some_pattern(case: Case, fits: Callable[[Globs], bool]) -> bool:
     """Whether something that allows the call does it by patterns that fit: a grant, this run, or every layer of the config."""
-    if any(one.arguments and covers(one, case) and fits(globs_of(one)) for one in case.grants):
+    if any(one.arguments and covers(one, case) and fits(globs_of(one) or ()) for one in case.grants):
         return True
     if any(_covering(one, case, stored=False) and fits(one.arguments) for one in case.allow):
         return True

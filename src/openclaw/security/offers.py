@@ -6,10 +6,11 @@ that lasts for a program whose words do not say what it does. A grant is made of
 
 import secrets
 
+from openclaw.config.call_pattern import glob
 from openclaw.conversation import Offer
 from openclaw.grant import Grant
 from openclaw.security.approval import HOST, Case, Verdict, bound_to, is_exec, is_plain_command, is_short, new_hosts
-from openclaw.security.patterns import glob, names_host
+from openclaw.security.patterns import names_host
 from openclaw.security.suggestion import Suggestion, exact, suggest
 from openclaw.tool import Tool, ToolFacts
 

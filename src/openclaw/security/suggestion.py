@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 
+from openclaw.config.call_pattern import glob
 from openclaw.content import to_json
 from openclaw.errors import UsageError
-from openclaw.security.patterns import Paths, covers, glob, has_inline_code
+from openclaw.security.patterns import Paths, covers, has_inline_code
 from openclaw.tool import Tool
 
 # Arguments (or the last word of one) that hold a path.
@@ -140,7 +141,12 @@ def _of_path(name: str, value: str, paths: Paths) -> Suggestion | None:
 
 def _is_plain(text: str) -> bool:
     """Whether a text as a pattern means itself and nothing else."""
-    return bool(text) and "*" not in text and not text.startswith(("[", "~"))
+    if not text or "*" in text or text.startswith(("[", "~")):
+        return False
+    try:
+        return glob(text).text == text
+    except UsageError:
+        return False
 
 
 def _shortened(text: str) -> str:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from openclaw.config.agents import AgentSpec, Rule, ToolLayer, agent, agent_ids, default_agent
+from openclaw.config.agents import AgentSpec, ApprovalLayer, Rule, ToolLayer, agent, agent_ids, default_agent
 from openclaw.config.entry import AgentMcp, ServerEntry
 from openclaw.config.load import parse_config
-from openclaw.errors import UsageError
+from openclaw.errors import ConfigError, UsageError
 
 
 @pytest.mark.requirement("002-9-additive")
@@ -126,3 +126,66 @@ def test_an_unknown_agent_is_answered_with_the_known_ones() -> None:
 @pytest.mark.parametrize("name", ["a", "0", "a-b_c", "x" * 64])
 def test_ids_of_the_pattern_are_taken(name: str) -> None:
     assert agent(parse_config(f"{{agents: {{entries: {{'{name}': {{}}}}}}}}"), name).id == name
+
+
+def test_what_is_said_about_approvals_comes_layer_by_layer_with_its_place() -> None:
+    config = parse_config(
+        """{
+        tools: {approval: {mode: 'always', allow: ['read'], ask: ['write'], deny: ['exec'], taint: 'deny',
+          timeoutMs: 5000, fallback: 'deny'}},
+        agents: {defaults: {tools: {approval: {mode: 'off', deny: ['a']}}},
+          entries: {x: {tools: {approval: {deny: ['b'], fallback: {order: 'allow'}}}}}},
+        gateway: {tools: {approval: {ask: ['*']}}},
+        }"""
+    )
+    spec = agent(config, "x")
+    assert [layer.approval for layer in (*spec.tools, spec.gateway_tools)] == [
+        ApprovalLayer(
+            "tools.approval",
+            "always",
+            ("read",),
+            ("write",),
+            ("exec",),
+            "deny",
+            timeout=5.0,
+            fallback={"default": "deny"},
+        ),
+        ApprovalLayer(
+            "agents.entries.x.tools.approval",
+            "off",
+            deny=("b",),
+            fallback={"order": "allow"},
+        ),
+        ApprovalLayer("gateway.tools.approval", ask=("*",)),
+    ]
+    own = spec.tools[1].approval
+    assert own is not None
+    assert (own.place("mode"), own.place("deny"), own.place("ask")) == (
+        "openclaw.json:4 agents.defaults.tools.approval.mode",
+        "openclaw.json:5 agents.entries.x.tools.approval.deny",
+        "agents.entries.x.tools.approval.ask",
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("allow: ['exec']", 'allow.0: "exec" without a command would allow every program.'),
+        ("allow: ['read', 'Bash']", 'allow.1: "Bash" without a command would allow every program.'),
+        ("allow: ['group:runtime']", 'allow.0: "group:runtime" without a command would allow every program.'),
+        ("allow: ['write(path=/a/**)'], deny: ['write(path=/a/**)']", "is allowed and denied."),
+        ("ask: ['write(path']", 'ask.0: "write(path" has no closing bracket.'),
+        ("deny: ['fetch(url=https://*.example.org/)']", "is no address with a whole host."),
+        ("mode: 'never'", "mode: expected"),
+        ("fallback: {page: 'deny'}", "fallback.page: unknown key"),
+    ],
+)
+@pytest.mark.parametrize("at", ["tools: {approval: {%s}}", "agents: {entries: {x: {tools: {approval: {%s}}}}}"])
+def test_rules_about_approvals_that_cannot_be_meant_are_refused(at: str, written: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        parse_config(f"{{{at % written}}}")
+    assert problem in str(refused.value)
+
+
+def test_exec_may_be_asked_about_and_denied_without_a_command() -> None:
+    parse_config("{tools: {approval: {ask: ['exec'], deny: ['bash'], allow: ['exec(command=[\"ls\"])']}}}")

@@ -8,6 +8,7 @@ Sends nothing: server/calls.py calls, this module shapes what comes back.
 import codecs
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
@@ -15,8 +16,10 @@ import msgspec
 
 from openclaw.content import PICTURES, Block, File, Image, Text, to_json
 from openclaw.errors import MediaError, ProtocolError, StoreError
-from openclaw.mcp.tools.definition import Details, schema_of
+from openclaw.mcp.cache import identity
+from openclaw.mcp.tools.definition import Details, is_null, schema_of
 from openclaw.mcp.tools.output import is_large
+from openclaw.mcp.tools.pins import digest, pin_of
 from openclaw.mcp.tools.registry import ToolEntry
 from openclaw.mcp.tools.results import CallResult, Content, ResourceContents
 from openclaw.mcp.wording import MAX_LABEL
@@ -24,7 +27,7 @@ from openclaw.media import RESULT_ITEM_BYTES, MediaStore, clean_type, decode_bas
 from openclaw.protocol.jsonrpc import parse
 from openclaw.redact import redact
 from openclaw.security.external import clean_label, clean_schema_strings, clean_text, frame
-from openclaw.tool import Absence, OwnWords, Run, Tool, ToolResult
+from openclaw.tool import Absence, OwnWords, Run, Tool, ToolFacts, ToolResult
 
 _log = logging.getLogger(__name__)
 
@@ -40,8 +43,40 @@ MAX_URI = 2_048
 MAX_PICTURE = 5 * 1024 * 1024
 
 
+class _Hints(msgspec.Struct, frozen=True, rename="camel"):
+    """What a server says of a tool. A hint that is no yes or no says nothing."""
+
+    read_only_hint: Any = None
+    destructive_hint: Any = None
+    idempotent_hint: Any = None
+    open_world_hint: Any = None
+
+
+def facts_of(entry: ToolEntry) -> ToolFacts:
+    """What an approval needs to know of the tool. The digest is of its pin, and of what the server says of it now when that differs: who
+    allowed the one did not allow the other."""
+    pin = pin_of(entry.definition)
+    hints = _Hints() if is_null(pin.annotations) else msgspec.json.decode(pin.annotations, type=_Hints)
+    spec = entry.spec
+    return ToolFacts(
+        identity(spec),
+        entry.definition.name,
+        entry.changed or digest(pin),
+        read_only=_said(hints.read_only_hint),
+        destructive=_said(hints.destructive_hint),
+        idempotent=_said(hints.idempotent_hint),
+        open_world=_said(hints.open_world_hint),
+        approval=spec.approval,
+        trusts_annotations=spec.annotations == "trusted",
+    )
+
+
+def _said(hint: Any) -> bool | None:
+    return hint if isinstance(hint, bool) else None
+
+
 def tool_of(entry: ToolEntry, run: Run) -> Tool:
-    """The Tool a model is offered. A server's hints (`readOnlyHint`, …) relax nothing."""
+    """The Tool a model is offered. A server's hints (`readOnlyHint`, …) relax nothing by themselves."""
     details = entry.definition.details()
     server = clean_label(entry.spec.name, MAX_LABEL)
     return Tool(
@@ -54,6 +89,7 @@ def tool_of(entry: ToolEntry, run: Run) -> Tool:
         label=f"MCP: {server}/{clean_label(entry.definition.name, MAX_LABEL)}",
         read_only=entry.is_utility,
         timeout=None,
+        facts=partial(facts_of, entry),
     )
 
 

@@ -41,13 +41,17 @@ class Toolset(msgspec.Struct, frozen=True):
 
 
 class ToolEntry(msgspec.Struct, frozen=True, gc=False):
-    """One tool under the name a model calls it by. `is_renamed` says that it is another than the usual one, which somebody else has."""
+    """One tool under the name a model calls it by. `is_renamed` says that it is another than the usual one, which somebody else has.
+
+    `changed` is the digest of what the server says of it now, when that is another thing than what the model keeps seeing.
+    """
 
     name: str
     spec: ServerSpec
     definition: Definition
     is_utility: bool = False
     is_renamed: bool = False
+    changed: str = ""
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -97,6 +101,7 @@ class Registry:
         """The same in steps, each with what it changed. What is offered in between is a part of what will be."""
         group = self._by_server[server]
         group.take(toolset)
+        changed = {change.tool: change.digest for change in toolset.changes}
         wanted: dict[str, tuple[Definition, bool]] = {}
         for part in _steps(toolset.offered):
             wanted |= {d.name: (d, False) for d in part if not filtered_by(group.spec, d.name)}
@@ -109,7 +114,9 @@ class Registry:
         had_some, has_more = bool(group.entries), False
         # In order of their own names, so that who gets a suffix does not depend on the order a server lists its tools in.
         for coming in _steps(sorted(wanted)):
-            added = tuple(name for tool in coming if (name := self._put(group, tool, *wanted[tool])))
+            added = tuple(
+                name for tool in coming if (name := self._put(group, tool, *wanted[tool], changed.get(tool, "")))
+            )
             has_more = has_more or bool(added)
             yield Difference(added)
         if had_some and has_more:
@@ -169,10 +176,11 @@ class Registry:
         ]
         return absent
 
-    def _put(self, group: _ServerTools, tool: str, definition: Definition, is_utility: bool) -> str:
+    def _put(self, group: _ServerTools, tool: str, definition: Definition, is_utility: bool, changed: str) -> str:
         """Enter one tool; its name when it is new here. One that did not change stays the same object, and what was made from it good."""
         known = group.entries.get(tool)
-        if known is not None and known.definition == definition and known.is_utility == is_utility:
+        same = (definition, is_utility, changed)
+        if known is not None and (known.definition, known.is_utility, known.changed) == same:
             return ""
         if known is not None:
             name, is_renamed = known.name, known.is_renamed
@@ -180,7 +188,7 @@ class Registry:
             usual = self.base(group.spec.name, tool)
             name = self._name(group, tool, usual)
             is_renamed = name != usual
-        entry = ToolEntry(name, group.spec, definition, is_utility, is_renamed)
+        entry = ToolEntry(name, group.spec, definition, is_utility, is_renamed, changed)
         group.entries[tool] = self._by_name[entry.name] = entry
         return "" if known else entry.name
 

@@ -135,3 +135,16 @@ def test_twenty_thousand_tools_are_named_and_found() -> None:
     assert entry is not None
     assert entry.definition.name == "tool.19999"
     assert len(tools.entries()) == 20_000
+
+
+def test_a_tool_of_which_the_server_says_something_else_now_is_made_anew() -> None:
+    """The model keeps seeing the same; who approved it did not approve this."""
+    both = registry(ServerSpec("web"))
+    both.update("web", toolset("get"))
+    before = both.entry("web__get")
+    both.update("web", toolset("get"))
+    assert both.entry("web__get") is before
+    both.update("web", toolset("get", changes=(Change("get", False, "diff", "new form"),)))
+    after = both.entry("web__get")
+    assert after is not None
+    assert after.changed == "new form"

@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from openclaw.config.servers import ServerSpec
 from openclaw.content import File, Framed, Image, Text, text_of
 from openclaw.errors import ProtocolError
+from openclaw.mcp.cache import identity
 from openclaw.mcp.tools.bridge import MAX_PICTURE, MAX_TEXT, is_heavy, result_of, tool_of
 from openclaw.mcp.tools.definition import Definition
 from openclaw.mcp.tools.output import output_fault
+from openclaw.mcp.tools.pins import Pin, digest
 from openclaw.mcp.tools.registry import ToolEntry
 from openclaw.mcp.tools.results import (
     CallResult,
@@ -27,7 +29,7 @@ from openclaw.mcp.tools.results import (
     read_resource,
 )
 from openclaw.media import MediaStore
-from openclaw.tool import Invocation, OwnWords, Tool, ToolResult
+from openclaw.tool import Invocation, OwnWords, Tool, ToolFacts, ToolResult
 
 PNG = b"\x89PNG\r\n\x1a\n and so on"
 PIXEL = base64.b64encode(PNG).decode()
@@ -291,7 +293,8 @@ def bridged(name: str = "get", **fields: object) -> Tool:
 @pytest.mark.requirement("002-3.5-schema")
 def test_a_tool_carries_its_server_in_label_and_description() -> None:
     schema = {"type": "object", "properties": {"url": {"type": "string"}}}
-    assert bridged(description="Get a page.", inputSchema=schema, annotations={"readOnlyHint": True}) == Tool(
+    tool = bridged(description="Get a page.", inputSchema=schema, annotations={"readOnlyHint": True})
+    assert structs.replace(tool, facts=None) == Tool(
         name="web__get",
         description="[MCP server: web] Get a page.",
         parameters=Raw(json.dumps(schema).encode()),
@@ -302,6 +305,36 @@ def test_a_tool_carries_its_server_in_label_and_description() -> None:
         read_only=False,
         timeout=None,
     )
+
+
+def facts(spec: ServerSpec | None = None, *, changed: str = "", **fields: object) -> ToolFacts:
+    definition = Definition("get", Raw(json.dumps({"name": "get", **fields}).encode()))
+    tool = tool_of(ToolEntry("web__get", spec or ServerSpec("web"), definition, changed=changed), idle)
+    assert tool.facts is not None
+    return tool.facts()
+
+
+def test_an_approval_is_told_which_server_and_which_definition_a_tool_is_of() -> None:
+    spec = ServerSpec("web", approval="ask", annotations="trusted")
+    hints = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": "yes"}
+    assert facts(spec, annotations=hints) == ToolFacts(
+        identity=identity(spec),
+        name="get",
+        definition=digest(Pin(annotations=Raw(json.dumps(hints).encode()), title="")),
+        read_only=True,
+        destructive=False,
+        approval="ask",
+        trusts_annotations=True,
+    )
+
+
+def test_another_definition_is_another_tool_to_an_approval() -> None:
+    before = facts(description="Get a page.")
+    assert facts(description="Get a page.") == before
+    assert facts(description="Get every page.").definition != before.definition
+    assert facts(description="Get a page.", annotations={"readOnlyHint": True}).definition != before.definition
+    assert facts(description="Get a page.", changed="what it says now").definition == "what it says now"
+    assert facts(ServerSpec("other"), description="Get a page.").identity != before.identity
 
 
 @pytest.mark.requirement("002-3.5-description")
