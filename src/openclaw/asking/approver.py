@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from openclaw.config.call_pattern import text_of
 from openclaw.content import to_sorted_json
 from openclaw.conversation import Answer, AskedCall, Conversation, Declined, Question
 from openclaw.errors import StoreError
@@ -29,7 +30,7 @@ from openclaw.security.external import clean_label
 from openclaw.security.foreign import foreign_values, written_hosts
 from openclaw.security.grants import GrantStore
 from openclaw.security.offers import granted, offers
-from openclaw.security.patterns import Paths, Pattern, parse, text_of
+from openclaw.security.patterns import Paths, Pattern, parse
 from openclaw.security.risk import hosts_of, risk_of
 from openclaw.standstill import paused
 from openclaw.tool import Tool, ToolFacts
