@@ -42,6 +42,7 @@ from openclaw.redact import SECRET_SCHEME
 from openclaw.security.approval import Rules
 from openclaw.security.approval_rules import rules_of
 from openclaw.security.audit import AuditLog
+from openclaw.security.grants import GrantStore
 from openclaw.security.policy import Decision, Named, Policy, PolicyLayer, layer_of
 from openclaw.tool import Invocation
 from openclaw.tools.invoke import Approve, Invoke, Trace
@@ -276,6 +277,11 @@ class Engine:
     def asking(self, conversation: Conversation) -> Conversation:
         """A conversation that a surface made, whose agent and session are known by now, with its questions among all others."""
         return structs.replace(conversation, asker=self.questions.asker(conversation))
+
+    @cached_property
+    def grants(self) -> GrantStore:
+        """What a person allowed for good."""
+        return GrantStore(self.paths.approvals_file)
 
     @cached_property
     def invoke(self) -> Invoke:
