@@ -6,30 +6,25 @@ for something near. Nothing here shows anything: what it gives holds texts of mo
 
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from openclaw.content import to_json, to_sorted_json
-from openclaw.conversation import Answer, Offer, Question
+from openclaw.conversation import Answer, Question
 from openclaw.errors import UsageError
 from openclaw.json_schema import Checker
 from openclaw.log import one_line
+from openclaw.security.external import clean_text
 
 # What a no is called, and what leaves a question unanswered; the first of each is ours.
 _NO = ("decline", "deny", "no")
 _CANCEL = ("cancel",)
 # What a plain yes is called: to a question that offers no choice.
 _YES = ("accept", "allow", "yes")
-# Words that mean how long a yes lasts, OpenClaw's own (`/approve ID allow-once`) among them: the first offer that lasts so long.
-_LASTS: Mapping[str, Literal["once", "session", "always"]] = {
-    "allow-once": "once",
-    "once": "once",
-    "allow-session": "session",
-    "session": "session",
-    "allow-always": "always",
-    "always": "always",
-}
+_ONCE = "once"
+# OpenClaw's own words are ours behind this: `/approve ID allow-once`.
+_ALLOW = "allow-"
 # A note is a sentence to a model, not a second prompt.
 LONGEST_NOTE = 2_000
 _SHOWN_WORD = 40
@@ -73,40 +68,34 @@ def answer_to(question: Question, given: Given) -> Answer:
     if word in _CANCEL:
         return Answer("cancel")
     if word in _NO:
-        return Answer("decline", note=given.note)
+        return Answer("decline", note=clean_text(given.note, LONGEST_NOTE))
     match question.kind:
         case "approval" if question.options:
-            return Answer("accept", {"option": _option(question, word, given.offer)})
+            return Answer("accept", {"option": _option(question, given)})
         case "approval" | "url" | "form":
-            if word not in _YES and not (question.kind == "approval" and _LASTS.get(word) == "once"):
+            if word not in _YES and not (question.kind == "approval" and word in (_ONCE, f"{_ALLOW}{_ONCE}")):
                 raise _unknown(given.choice, (_YES[0], _NO[0], *_CANCEL))
             return Answer("accept", _content(question, given))
         case _:
             raise UnfitAnswerError("This question can only be answered where it was asked.")
 
 
-def _option(question: Question, word: str, offer: str) -> str:
+def _option(question: Question, given: Given) -> str:
+    """The offer that is named: never another one for its likeness, for some reach further than others."""
+    choice = given.choice.strip()
+    if choice not in question.options:
+        choice = choice.lower().removeprefix(_ALLOW)
+    if not given.offer:
+        if choice not in question.options:
+            raise _unknown(given.choice, (*question.options, _NO[0]))
+        return choice
+    if given.offer not in question.options:
+        raise _unknown(given.offer, question.options)
     offers = question.approval.offers if question.approval is not None else ()
-    lasts = _LASTS.get(word)
-    if offer:
-        if offer not in question.options:
-            raise _unknown(offer, question.options)
-        named = next((one for one in offers if one.id == offer), None)
-        agrees = word in (*_YES, offer) or (named is not None and lasts == named.lasts)
-        if not agrees:
-            raise UnfitAnswerError(f"The offer {one_line(offer, _SHOWN_WORD)} is not what the choice says.")
-        return offer
-    if word in question.options:
-        return word
-    found = next((one.id for one in offers if one.lasts == lasts), None)
-    if found is None:
-        raise _unknown(word, (*question.options, *_known_words(offers), _NO[0]))
-    return found
-
-
-def _known_words(offers: tuple[Offer, ...]) -> tuple[str, ...]:
-    lasting = {offer.lasts for offer in offers}
-    return tuple(word for word, lasts in _LASTS.items() if word.startswith("allow-") and lasts in lasting)
+    lasts = next((offer.lasts for offer in offers if offer.id == given.offer), None)
+    if choice not in (*_YES, given.offer, lasts):
+        raise UnfitAnswerError(f"The offer {one_line(given.offer, _SHOWN_WORD)} is not what the choice says.")
+    return given.offer
 
 
 def _content(question: Question, given: Given) -> dict[str, Any]:

@@ -176,7 +176,7 @@ Example: openclaw approvals answer q7Hk2dQ allow-once\
 """,
             arguments=(_QUESTION, Argument("word", "What you answer.")),
             options=(
-                Option("offer", "Which of the offers, when WORD fits several.", value="ID"),
+                Option("offer", "Which of the offers, when WORD says no more than yes.", value="ID"),
                 Option("content", "The fields of a form, as a JSON object.", value="JSON"),
                 Option("note", "What a no has to say to the model.", value="TEXT"),
                 Option("digest", "Only if the question is still the one with this digest.", value="DIGEST"),

@@ -11,11 +11,11 @@ from openclaw.conversation import Answer, AskedCall, Offer, Question
 OFFERS = (
     Offer("once", "y", "once", "once"),
     Offer("session", "s", "in this conversation", "session"),
-    Offer("below", "a", "always below /notes", "always"),
+    Offer("always", "a", "always below /notes", "always"),
     Offer("any", "t", "always, any arguments", "always"),
 )
 CALL = AskedCall("files__write", "write", "files", {"path": "/notes/a", "content": "x"}, ("write",), offers=OFFERS)
-APPROVAL = Question("approval", approval=CALL, options=("once", "session", "below", "any"), agent="main", since=3.0)
+APPROVAL = Question("approval", approval=CALL, options=("once", "session", "always", "any"), agent="main", since=3.0)
 FORM = Question(
     "form",
     "Who?",
@@ -28,11 +28,12 @@ FORM = Question(
     ("given", "answer"),
     [
         (Given("allow-once"), Answer("accept", {"option": "once"})),
-        (Given("Allow-Always"), Answer("accept", {"option": "below"})),
+        (Given("Allow-Always"), Answer("accept", {"option": "always"})),
         (Given("session"), Answer("accept", {"option": "session"})),
         (Given("any"), Answer("accept", {"option": "any"})),
         (Given("always", offer="any"), Answer("accept", {"option": "any"})),
-        (Given("accept", offer="below"), Answer("accept", {"option": "below"})),
+        (Given("allow-always", offer="any"), Answer("accept", {"option": "any"})),
+        (Given("accept", offer="always"), Answer("accept", {"option": "always"})),
         (Given("deny", note="Not there."), Answer("decline", note="Not there.")),
         (Given("cancel"), Answer("cancel")),
     ],
@@ -61,6 +62,18 @@ def test_what_is_no_answer_is_refused_with_a_sentence(question: Question, given:
     with pytest.raises(UnfitAnswerError) as refused:
         answer_to(question, given)
     assert sentence in str(refused.value)
+
+
+def test_a_word_never_means_an_offer_that_reaches_further_than_it_says() -> None:
+    even = (
+        Offer("once", "y", "once", "once"),
+        Offer("even", "u", "always, also after text that nobody checked", "always"),
+    )
+    question = Question("approval", approval=AskedCall("exec", "exec", offers=even), options=("once", "even"))
+    with pytest.raises(UnfitAnswerError) as refused:
+        answer_to(question, Given("allow-always"))
+    assert str(refused.value) == "'allow-always' is no answer to this question. Use once, even, decline."
+    assert answer_to(question, Given("even")) == Answer("accept", {"option": "even"})
 
 
 def test_plain_questions_forms_and_addresses_take_a_yes() -> None:
