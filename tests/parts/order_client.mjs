@@ -1,6 +1,7 @@
 // The TypeScript SDK's client, against the server whose command line is given:
 //   node order_client.mjs NPM_FOLDER MODE MESSAGE COMMAND ARGUMENTS…
-// MODE is `legacy`, `auto` or a version to pin. Prints one JSON object: version, server, tools, result, progress.
+// MODE is `legacy`, `auto` or a version to pin. Prints one JSON object: version, server, tools, result, progress, asked.
+// With ORDER_ANSWERS in the environment, an object of questions and the content of their answers, it accepts what it is asked.
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 
@@ -10,7 +11,17 @@ const { Client } = await import(pathToFileURL(join(sdk, "index.mjs")).href);
 const { StdioClientTransport } = await import(pathToFileURL(join(sdk, "stdio.mjs")).href);
 
 const versionNegotiation = { mode: ["legacy", "auto"].includes(mode) ? mode : { pin: mode } };
-const client = new Client({ name: "test", version: "1" }, { versionNegotiation });
+const answers = process.env.ORDER_ANSWERS && JSON.parse(process.env.ORDER_ANSWERS);
+const capabilities = answers ? { elicitation: { form: {}, url: {} } } : {};
+const client = new Client({ name: "test", version: "1" }, { versionNegotiation, capabilities });
+const asked = [];
+if (answers) {
+  client.setRequestHandler("elicitation/create", async ({ params }) => {
+    asked.push(params.message);
+    const content = answers[params.message];
+    return { action: "accept", ...(content && { content }) };
+  });
+}
 await client.connect(new StdioClientTransport({ command, args, env: process.env }));
 const progress = [];
 const { tools } = await client.listTools();
@@ -19,5 +30,5 @@ const result = await client.callTool(
   { onprogress: (told) => progress.push(told.message) },
 );
 const version = client.getNegotiatedProtocolVersion?.() ?? "";
-console.log(JSON.stringify({ version, server: client.getServerVersion(), tools, result, progress }));
+console.log(JSON.stringify({ version, server: client.getServerVersion(), tools, result, progress, asked }));
 await client.close();

@@ -5,13 +5,13 @@ import base64
 import json
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from parts import media_server
+from parts import asking_plugin, media_server
 from parts.cache import node, npm_folder, npm_program, python_of
 from parts.model_servers import Answer, Call, ChatServer
 from parts.order_process import OPENCLAW, environment, local_model, write_config
@@ -36,8 +36,8 @@ async def home(tmp_path: Path) -> AsyncIterator[Path]:
         yield tmp_path
 
 
-async def output_of(home: Path, *command: str) -> str:
-    env = environment(home, PATH=f"{os.path.dirname(node())}:{os.environ['PATH']}")
+async def output_of(home: Path, *command: str, **extra: str) -> str:
+    env = environment(home, PATH=f"{os.path.dirname(node())}:{os.environ['PATH']}", **extra)
     process = await asyncio.create_subprocess_exec(
         *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=env, cwd=home
     )
@@ -66,13 +66,50 @@ async def test_the_typescript_client_orders(mode: str, version: str, home: Path)
 
 async def test_the_fastmcp_client_orders(home: Path) -> None:
     script = str(PARTS / "order_client_fastmcp.py")
-    told = json.loads(await output_of(home, python_of("fastmcp"), script, "draw", *SERVER))
+    told = json.loads(await output_of(home, python_of("fastmcp"), script, "auto", "draw", *SERVER))
     assert (told["tools"], told["content"], told["isError"], told["progress"][0]) == (
         ["order_openclaw"],
         CONTENT,
         False,
         "Starting",
     )
+
+
+@pytest.fixture
+async def asking_home(tmp_path: Path) -> AsyncIterator[Path]:
+    async with ChatServer([Answer("", calls=[Call("c1", "ask")]), Answer("Done.")]) as chat:
+        config = local_model(chat.url, chat.key, verbose=True) | asking_plugin.config()
+        write_config(tmp_path, config)
+        yield tmp_path
+
+
+def typescript(mode: str) -> list[str]:
+    return [node(), str(PARTS / "order_client.mjs"), str(npm_folder()), mode]
+
+
+def fastmcp(mode: str) -> list[str]:
+    return [python_of("fastmcp"), str(PARTS / "order_client_fastmcp.py"), mode]
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+@pytest.mark.parametrize("kit", [typescript, fastmcp])
+async def test_clients_of_both_eras_answer_what_an_order_asks(
+    kit: Callable[[str], list[str]], mode: str, asking_home: Path
+) -> None:
+    command = [*kit(mode), "go", *SERVER]
+    told = json.loads(await output_of(asking_home, *command, ORDER_ANSWERS=json.dumps(asking_plugin.ANSWERS)))
+    content = (told.get("result") or told)["content"]
+    assert (told["asked"], asking_plugin.HEARD in content[0]["text"]) == (list(asking_plugin.ANSWERS), True), told
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+@pytest.mark.parametrize("kit", [typescript, fastmcp])
+async def test_clients_that_declare_nothing_are_not_asked(
+    kit: Callable[[str], list[str]], mode: str, asking_home: Path
+) -> None:
+    told = json.loads(await output_of(asking_home, *kit(mode), "go", *SERVER))
+    content = (told.get("result") or told)["content"]
+    assert asking_plugin.NOBODY in content[0]["text"], told
 
 
 def inspector(*arguments: str) -> list[str]:
