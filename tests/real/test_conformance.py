@@ -7,22 +7,20 @@ over MCP), and the extensions for DPoP and workload identity, which the product 
 import json
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from parts.cache import ROOT, node, npm_folder
+from parts.cache import ROOT
+from parts.conformance import run_suite
 
 pytestmark = pytest.mark.real
 
 CLIENT = ROOT / "tests" / "conformance" / "client"
-SUITE = Path("node_modules/@modelcontextprotocol/conformance/dist/index.js")
 # Milliseconds a client may take, on a machine that runs other tests at the same time.
 CLIENT_TIMEOUT = 60_000
-HANG_GUARD = 110.0
 
 # Scenarios by the revisions they are run at.
 LEGACY = (
@@ -79,12 +77,6 @@ AUTH_EXTENSIONS = (
     "auth/enterprise-managed-authorization",
 )
 NOT_CLAIMED = re.compile(r"sep-2640-|auth/dpop|auth/wif-")
-
-
-def run_suite(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [node(), str(npm_folder() / SUITE), *arguments], capture_output=True, text=True, timeout=HANG_GUARD
-    )
 
 
 def run_scenario(scenario: str, revision: str, folder: Path) -> None:
