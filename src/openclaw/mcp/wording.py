@@ -51,6 +51,9 @@ def report(spec: ServerSpec, before: LifecycleStatus, now: LifecycleStatus, even
             _log.debug("MCP server '%s' is %s.", name, now.state)
 
 
+STILL_STARTING = "it is still starting"
+
+
 def refusal(spec: ServerSpec, status: LifecycleStatus, next_attempt: float | None, *, tried: bool) -> str:
     """Why a call cannot be made; empty when a connection may come. `tried` says that an attempt made for the call has failed."""
     name, why = spec.name, with_remedy(status.reason, status.remedy, spec.name, spec.owner)
@@ -61,10 +64,7 @@ def refusal(spec: ServerSpec, status: LifecycleStatus, next_attempt: float | Non
             return f"MCP server '{name}' has failed: {_sentence(why)} {_again(name)}"
     if not tried:
         return ""
-    return _sentence(f"MCP server '{name}' is not available: {why}") + _when(next_attempt)
-
-
-STILL_STARTING = "it is still starting"
+    return _sentence(f"MCP server '{name}' is not available: {why or STILL_STARTING}") + _when(next_attempt)
 
 
 def late(seconds: float) -> str:

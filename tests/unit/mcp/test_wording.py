@@ -71,6 +71,9 @@ def test_a_refused_call_is_explained_in_whole_sentences() -> None:
     assert refusal(X, LifecycleStatus("failed", "Is it on?"), None, tried=False) == (
         "MCP server 'x' has failed: Is it on? `openclaw mcp refresh x` tries it again."
     )
+    assert refusal(X, LifecycleStatus("starting"), None, tried=True) == (
+        "MCP server 'x' is not available: it is still starting."
+    )
 
 
 REFUSED = ServerStatus("x", "failed", "${A} is not set", where="openclaw.json:3 mcp.servers.x", is_refused=True)
