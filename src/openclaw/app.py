@@ -11,7 +11,7 @@ import logging
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,9 @@ from msgspec import structs
 
 from openclaw.agent.agent import Agent, AgentDependencies, Settings
 from openclaw.agent.attachments import Attachment, Transcribe, discard, incoming
+from openclaw.agent.draft import Draft
 from openclaw.agent.loop import RunOutcome
+from openclaw.asking.samples import Sample, SampleRequest
 from openclaw.config.agents import AgentSpec
 from openclaw.config.load import Config
 from openclaw.config.paths import Paths
@@ -31,13 +33,14 @@ from openclaw.config.servers import secret_text
 from openclaw.content import Block, Framed, Text, ToolCall, UserMessage
 from openclaw.conversation import UNKNOWN, Conversation
 from openclaw.engine import NATIVE_NAMES, Engine
-from openclaw.errors import ConfigError
+from openclaw.errors import ConfigError, OpenClawError
 from openclaw.files import make_directory
 from openclaw.log import short_hash
 from openclaw.mcp.session_servers import SessionServers
 from openclaw.media import MB
 from openclaw.models.catalog import OFFLINE, Models, Selection
 from openclaw.models.configured import misnamed, provider_specs
+from openclaw.models.provider import Done, ModelRequest
 from openclaw.plugins.configured import plugin_rules
 from openclaw.plugins.contract import ToolPlugin
 from openclaw.plugins.loader import LoaderDependencies, Plugins, open_plugins
@@ -79,7 +82,14 @@ class App:
         trace: Trace | None = None,
     ) -> None:
         self.engine = Engine(
-            config, paths=paths, env=env, through_gateway=through_gateway, approve=approve, trace=trace
+            config,
+            paths=paths,
+            env=env,
+            through_gateway=through_gateway,
+            approve=approve,
+            trace=trace,
+            ask_model=self._ask_model,
+            workspace_of=lambda agent: self._root(self.engine.agent(agent), None),
         )
         self._workspace = workspace
         self._given_store = store
@@ -276,6 +286,38 @@ class App:
     async def _close_models(self) -> None:
         for catalog in tuple(self._catalogs):
             await catalog.close()
+
+    async def _ask_model(self, request: SampleRequest) -> Sample:
+        """What a model says to a server that may ask one: the named model, or the agent's."""
+        async with self.models.used():
+            try:
+                if request.model:
+                    selection = await self.models.select(request.model)
+                else:
+                    selection = await self.selection(self.engine.agent(request.agent))
+            except OpenClawError as error:
+                return Sample(error=str(error))
+            asked = ModelRequest(
+                model=selection.name,
+                system=request.system,
+                messages=request.messages,
+                tools=request.tools,
+                max_tokens=request.max_tokens,
+                tool_choice=request.tool_choice,
+                temperature=request.temperature,
+                stop=request.stop,
+            )
+            draft = Draft(frozenset())
+            done = Done("error", error="The model gave no answer.")
+            async with aclosing(selection.provider.stream(asked)) as events:
+                async for event in events:
+                    draft.add(event)
+                    if isinstance(event, Done):
+                        done = event
+        message = draft.message(done, selection.name)
+        # A vendor that does not count is taken to have used all it might.
+        tokens = done.usage.input_tokens + done.usage.output_tokens or request.max_tokens
+        return Sample(message.content, done.stop_reason, message.model, tokens, done.error)
 
     async def _resolve(self, value: object) -> str:
         return await self.engine.resolve(str(value))

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,7 @@ from openclaw.tools.running import RunningCalls
 if TYPE_CHECKING:
     from openclaw.asking.elicitation import Elicitation
     from openclaw.asking.questions import Questions
+    from openclaw.asking.sampling import AskModel, Sampling
     from openclaw.auth.credentials import Credentials
     from openclaw.secrets.resolve import Resolver
 
@@ -63,7 +65,8 @@ NATIVE_NAMES = ("read", "write", "edit", "ls", "grep", "exec", "web_fetch")
 
 class Engine:
     """`through_gateway` adds the rules of `gateway.tools` to every agent's policy. `approve` and `trace` are steps of every call
-    (`tools/invoke.py`); without them there is none."""
+    (`tools/invoke.py`); without them there is none. `ask_model` and `workspace_of`, which is asked for an agent, are for servers that may
+    have either: without them none may."""
 
     def __init__(
         self,
@@ -74,6 +77,8 @@ class Engine:
         through_gateway: bool = False,
         approve: Approve | None = None,
         trace: Trace | None = None,
+        ask_model: "AskModel | None" = None,
+        workspace_of: Callable[[str], Path] | None = None,
     ) -> None:
         self.config = config
         self.paths = paths
@@ -83,6 +88,8 @@ class Engine:
         self._through_gateway = through_gateway
         self._approve = approve
         self._trace = trace
+        self._ask_model = ask_model
+        self._workspace_of = workspace_of
         # Calls of tools under way, whatever their kind: `invoke` enters them, and who takes tools away ends them.
         self.running = RunningCalls()
         self._manager: Manager | None = None
@@ -245,7 +252,23 @@ class Engine:
         async def finished(server: str, invocation: Invocation | None) -> bool:
             return await self.elicitation.finished(spec, invocation)
 
-        return Handlers(elicitation=elicit, modes=("form", "url"), modes_of_call=modes_of_call, finished=finished)
+        async def sample(server: str, params: Mapping[str, Any], invocation: Invocation | None) -> Mapping[str, Any]:
+            return await self.sampling.create(spec, params, invocation)
+
+        async def roots(server: str, params: Mapping[str, Any], invocation: Invocation | None) -> Mapping[str, Any]:
+            from openclaw.asking.roots import list_roots
+
+            return list_roots(invocation, self._workspaces(spec))
+
+        return Handlers(
+            elicitation=elicit,
+            sampling=sample if self._ask_model is not None and spec.sampling.enabled else None,
+            roots=roots if self._workspace_of is not None and spec.roots == "workspace" else None,
+            modes=("form", "url"),
+            modes_of_call=modes_of_call,
+            finished=finished,
+            samples_with_tools=True,
+        )
 
     @cached_property
     def elicitation(self) -> "Elicitation":
@@ -253,6 +276,20 @@ class Engine:
         from openclaw.asking.elicitation import Elicitation
 
         return Elicitation(lambda: self.config.root.mcp.elicitation.timeout_ms / 1000)
+
+    @cached_property
+    def sampling(self) -> "Sampling":
+        """Loaded with the first server that asks a model."""
+        from openclaw.asking.sampling import Sampling
+
+        assert self._ask_model is not None  # nobody may ask otherwise
+        return Sampling(self._ask_model, self.paths.data_dir / "sampling.json")
+
+    def _workspaces(self, spec: ServerSpec) -> set[Path]:
+        """Of all agents that have a server."""
+        if self._workspace_of is None:
+            return set()
+        return {self._workspace_of(agent) for agent, specs in self._specs().items() if spec in specs}
 
     @cached_property
     def media(self) -> MediaStore:

@@ -50,6 +50,7 @@ REDACTED: Final = "anthropic-redacted:"
 # What a property may be called; a tool with another name in its schema makes the vendor refuse the request.
 PROPERTY_NAME: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 
+_TOOL_CHOICES = {"required": "any", "none": "none"}
 _CACHED = {"type": "ephemeral"}
 _TOO_MANY_TOKENS = re.compile(r"max_tokens: \d+ > (\d+)")
 _THINKING_REFUSED = re.compile(r"signature|thinking", re.IGNORECASE)
@@ -112,6 +113,14 @@ class MessagesWire:
                 }
                 for tool in request.tools
             ]
+            if request.tool_choice != "auto":
+                payload["tool_choice"] = {"type": _TOOL_CHOICES[request.tool_choice]}
+        if request.temperature is not None:
+            # Other vendors go up to 2.
+            payload["temperature"] = min(request.temperature, 1.0)
+        # One that is blank is refused.
+        if stop := [text for text in request.stop if text.strip()]:
+            payload["stop_sequences"] = stop
         return encoded(payload)
 
     def quirk(self, refusal: Refusal, quirks: frozenset[str]) -> Quirk | None:

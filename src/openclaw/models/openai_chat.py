@@ -51,6 +51,8 @@ _QUIRKS: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
     )
 )
 _MOST_TOOLS = "most-tools="
+# Texts that end an answer: more of them are refused.
+_MOST_STOPS = 4
 _TOO_MANY_TOOLS = re.compile(r"\btools\b.*maximum length (\d+)", re.IGNORECASE)
 # Statuses that refusals of a part of the request come with; 500 is llama.cpp's.
 _REFUSING = frozenset({400, 404, 415, 422, 500, 501})
@@ -94,6 +96,12 @@ class ChatWire:
                 }
                 for tool in request.tools[: _most_tools(quirks)]
             ]
+            if request.tool_choice != "auto":
+                payload["tool_choice"] = request.tool_choice
+        if request.temperature is not None:
+            payload["temperature"] = request.temperature
+        if request.stop:
+            payload["stop"] = request.stop[:_MOST_STOPS]
         return encoded(payload)
 
     def quirk(self, refusal: Refusal, quirks: frozenset[str]) -> Quirk | None:

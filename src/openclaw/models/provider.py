@@ -27,6 +27,12 @@ class ModelRequest(msgspec.Struct, frozen=True):
     max_tokens: int | None = None
     # Seconds for the whole answer; None means the provider's own default.
     timeout: float | None = None
+    # Whether the model may call a tool, has to, or must not. Counts only where there are tools.
+    tool_choice: Literal["auto", "required", "none"] = "auto"
+    # None leaves it to the vendor.
+    temperature: float | None = None
+    # Texts that end the answer.
+    stop: tuple[str, ...] = ()
 
 
 class TextDelta(msgspec.Struct, frozen=True):

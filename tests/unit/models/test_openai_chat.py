@@ -100,6 +100,13 @@ def test_a_plain_request_is_small() -> None:
     }
 
 
+def test_what_a_request_wants_of_the_sampling_is_passed_on() -> None:
+    asked = sent(tools=[READ], tool_choice="required", temperature=1.5, stop=("a", "b", "c", "d", "e"))
+    wanted = {"tool_choice": "required", "temperature": 1.5, "stop": ["a", "b", "c", "d"]}
+    assert {key: asked[key] for key in wanted} == wanted
+    assert "tool_choice" not in sent(tool_choice="required")
+
+
 @pytest.mark.parametrize(
     ("base", "quirks", "name"),
     [

@@ -1,0 +1,123 @@
+"""Servers that ask a model: `sampling/createMessage`, for those whose config allows it.
+
+Owns who may ask, how often and at what cost (by the minute in this process, by the day in a file that all processes share), and that a
+person sees prompt and answer where the config says so. A model gets the server's own prompt and tools and nothing of ours: no system
+prompt, no tool, no word of the conversation. Knows no provider: what asks a model is given in.
+"""
+
+import logging
+import time
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from openclaw.asking.samples import Sample, SampleRequest, read_request, result_of, shown_answer, shown_prompt
+from openclaw.asking.token_budget import TokenBudget
+from openclaw.config.servers import ServerSpec
+from openclaw.conversation import Answer, Question
+from openclaw.errors import RpcError
+from openclaw.protocol.jsonrpc import INTERNAL_ERROR
+from openclaw.security.external import clean_label
+from openclaw.tool import Invocation
+
+_log = logging.getLogger(__name__)
+
+# What the protocol has a client say when its person will not have it.
+REJECTED = -1
+_LONGEST_NAME = 100
+_MINUTE = 60.0
+# Conversations whose person has agreed once.
+_MOST_AGREED = 1_000
+
+AskModel = Callable[[SampleRequest], Awaitable[Sample]]
+
+
+class Sampling:
+    """The samples of all servers of a process. `ask_model` asks a model; `counted` is the file with the tokens of the day."""
+
+    def __init__(
+        self,
+        ask_model: AskModel,
+        counted: Path,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        today: Callable[[], str] = lambda: datetime.now(UTC).date().isoformat(),
+    ) -> None:
+        self._ask_model = ask_model
+        self._budget = TokenBudget(counted, today)
+        self._clock = clock
+        self._asked: dict[str, deque[float]] = {}
+        self._agreed: OrderedDict[tuple[str, str], None] = OrderedDict()
+
+    async def create(
+        self, spec: ServerSpec, params: Mapping[str, Any], invocation: Invocation | None
+    ) -> dict[str, Any]:
+        """The result of `sampling/createMessage`. Raises RpcError when there is none."""
+        allowed = spec.sampling
+        request = read_request(params, allowed, "" if invocation is None else invocation.agent)
+        if not self._counts(spec):
+            raise RpcError(INTERNAL_ERROR, f"More than {allowed.requests_per_minute} requests a minute.")
+        is_seen = self._is_seen(spec, invocation)
+        if is_seen:
+            await self._approve(spec, invocation, shown_prompt(request))
+        # Held until it is known what was used: another one must not spend it meanwhile.
+        held = request.max_tokens
+        await self._budget.spend(spec.name, held, allowed.tokens_per_day)
+        sample = Sample()
+        try:
+            sample = await self._ask_model(request)
+        finally:
+            await self._budget.add(spec.name, sample.tokens - held)
+        _log.info("MCP server '%s' asked %s: %d tokens.", spec.name, sample.model or "a model", sample.tokens)
+        if sample.error:
+            raise RpcError(INTERNAL_ERROR, sample.error)
+        if is_seen:
+            await self._approve(spec, invocation, shown_answer(sample))
+            self._agree(spec, invocation)
+        return result_of(sample)
+
+    def _counts(self, spec: ServerSpec) -> bool:
+        most, now = spec.sampling.requests_per_minute, self._clock()
+        asked = self._asked.setdefault(spec.name, deque())
+        while asked and now - asked[0] >= _MINUTE:
+            asked.popleft()
+        if len(asked) >= most:
+            return False
+        asked.append(now)
+        return True
+
+    def _is_seen(self, spec: ServerSpec, invocation: Invocation | None) -> bool:
+        """Whether a person sees this one."""
+        if spec.sampling.approve == "first":
+            # Outside of any session there is nothing to remember it by.
+            return invocation is None or not invocation.session or (spec.name, invocation.session) not in self._agreed
+        return spec.sampling.approve == "always"
+
+    def _agree(self, spec: ServerSpec, invocation: Invocation | None) -> None:
+        if invocation is not None and invocation.session:
+            self._agreed[spec.name, invocation.session] = None
+            if len(self._agreed) > _MOST_AGREED:
+                self._agreed.popitem(last=False)
+
+    async def _approve(self, spec: ServerSpec, invocation: Invocation | None, text: str) -> None:
+        """Have the person of the call agree to what is shown. Raises RpcError when they do not."""
+        name = clean_label(spec.name, _LONGEST_NAME)
+        if invocation is None or not invocation.conversation.asker.can("approval"):
+            answer = Answer("cancel", why="nobody")
+        else:
+            question = Question("approval", text, spec.name, invocation.call_id)
+            answer = await invocation.conversation.asker.ask(question)
+        if answer.is_yes:
+            return
+        if answer.action == "decline":
+            _note(invocation, f"The person did not let {name} ask a model.")
+            raise RpcError(REJECTED, "User rejected sampling request")
+        _note(invocation, f"{name} wanted to ask a model, and nobody was there to agree to it.")
+        raise RpcError(INTERNAL_ERROR, "Nobody was there to agree to the request.")
+
+
+def _note(invocation: Invocation | None, sentence: str) -> None:
+    if invocation is not None and sentence not in invocation.notes:
+        invocation.notes.append(sentence)
