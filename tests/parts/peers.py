@@ -81,12 +81,13 @@ async def _held_to(revision: str, url: str) -> AsyncIterator[str]:
         yield older.url
 
 
-# server-everything: its tools for a client that answers no questions, with two of ours for its resources.
+# server-everything: its tools for a client that answers questions and lends neither models nor folders, with two of ours for its resources.
 EVERYTHING_TOOLS = frozenset(
     (
         *("echo", "get-annotated-message", "get-env", "get-resource-links", "get-resource-reference"),
         *("get-structured-content", "get-sum", "get-tiny-image", "gzip-file-as-resource", "toggle-simulated-logging"),
         *("toggle-subscriber-updates", "trigger-long-running-operation", "resources_list", "resources_read"),
+        *("trigger-elicitation-request", "trigger-url-elicitation"),
     )
 )
 

@@ -38,8 +38,11 @@ _BOUNDS: Mapping[str, tuple[str, ...]] = {
 _PLAIN: Mapping[Any, FieldKind] = {"string": "text", "number": "number", "integer": "integer", "boolean": "boolean"}
 # Whole words, in a name taken apart (`apiKey` is "api key"). A yes or no and a choice from a list can hold no secret.
 _SECRET = re.compile(
-    r"\b(?:password|passwd|passcode|passphrase|secret|token|api ?key|private ?key|pin|cvv|cvc|card ?number|otp)\b"
+    r"\b(?:password|passwd|passcode|passphrase|secret|token|api ?key|private ?key|cvv|cvc|card ?number|otp)\b"
 )
+# A pin is many things, and a description may well say not to give one.
+_PIN = re.compile(r"\bpin\b")
+_PIN_WANTED = re.compile(r"\b(?:your|the|enter|card|bank|security) pin\b")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+")
 
 
@@ -59,8 +62,11 @@ class Field(msgspec.Struct, frozen=True):
     def wants_secret(self) -> bool:
         if self.kind not in ("text", "number", "integer"):
             return False
-        words = (self.name, self.schema.get("title", ""), self.schema.get("description", ""))
-        return self.schema.get("format") == "password" or any(_SECRET.search(_apart(text)) for text in words)
+        named = _apart(f"{self.name} {self.schema.get('title', '')}")
+        described = _apart(self.schema.get("description", ""))
+        if self.schema.get("format") == "password" or _SECRET.search(named) or _SECRET.search(described):
+            return True
+        return bool(_PIN.search(named) or _PIN_WANTED.search(described))
 
 
 class Form(msgspec.Struct, frozen=True):

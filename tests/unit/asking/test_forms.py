@@ -130,6 +130,8 @@ def test_what_a_person_would_not_see_of_a_field_is_dropped_and_words_are_cleaned
         ("maxTokens", {"type": "integer"}, False),
         ("keepSecret", {"type": "boolean"}, False),
         ("secret", {"type": "string", "enum": ["vault", "env"]}, False),
+        ("pin", {"type": "integer"}, True),
+        ("value", {"type": "integer", "description": "Any one (not your phone number, pin, or the like)"}, False),
         ("opinion", {"type": "string", "title": "What do you think?"}, False),
     ],
 )
