@@ -80,7 +80,7 @@ LATE: dict[str, str] = {
     "openclaw.config.wording": "only a mistyped word needs difflib",
     "openclaw.control.event_loop": "uvloop is not to be had everywhere",
     "openclaw.control.remote": "a browser is rarely opened and a question rarely asked, and asyncio and msgspec are large",
-    "openclaw.control.terminal_questions": "termios is not to be had everywhere",
+    "openclaw.control.single_keys": "termios is not to be had everywhere",
     "openclaw.engine": "commands for local servers need no network, and few configs have secrets",
     "openclaw.gateway.command": "`gateway status` and `stop` need no gateway",
     "openclaw.gateway.credentials": "few tokens are references",

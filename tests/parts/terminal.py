@@ -58,8 +58,17 @@ class Terminal:
         """End the program as nothing can be ended by typing."""
         self._process.kill()
 
+    def terminate(self) -> None:
+        """Ask the program to end, as the system does."""
+        self._process.terminate()
+
     def type(self, keys: str) -> None:
         os.write(self._ours, keys.encode())
+
+    def takes_lines(self) -> bool:
+        """Whether it is in the mode in which programs find it: whole lines, shown as they are typed."""
+        modes = termios.tcgetattr(self._ours)[3]
+        return bool(modes & termios.ICANON) and bool(modes & termios.ECHO)
 
     def shows(self, text: str) -> str:
         """Everything since the last time up to this text, without styles and movements of the cursor."""

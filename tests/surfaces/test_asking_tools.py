@@ -39,7 +39,7 @@ async def initialize(context):
 plugin = ToolPlugin("Forgets", "Forgets.", initialize)
 """
 ALL = "['approval', 'form', 'url']"
-FIRST = "Forget all notes?\r\n  1  these\r\n  2  all\r\nType a number or its words for yes, or no: "
+FIRST = "Forget all notes?\r\n  1  these\r\n  2  all\r\n1–2 yes · n no: "
 
 
 @contextmanager
@@ -69,9 +69,9 @@ def at_a_terminal(place: Home, *words: str) -> Terminal:
 
 def answer_both(terminal: Terminal) -> None:
     terminal.shows(FIRST)
-    terminal.type(f"2{ENTER}")
-    terminal.shows("Really?\r\nType yes or no: ")
-    terminal.type(f"no{ENTER}")
+    terminal.type("2")
+    terminal.shows("Really?\r\ny yes · n no: ")
+    terminal.type("n")
 
 
 def test_a_turn_in_the_gateway_asks_at_the_terminal_and_gets_the_answers(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_question_goes_away_when_the_tool_waits_no_longer(tmp_path: Path) -> N
         turns: list[dict[str, Any]] = [{"toolCalls": calls}, {"text": "It says: {result}"}]
         place.save(place.script(*turns), plugins=json.loads(place.config_file.read_text())["plugins"])
         with gateway_process(place), at_a_terminal(place, "agent", "-m", "go") as terminal:
-            terminal.shows("Quick, now?\r\nType yes or no: ")
+            terminal.shows("Quick, now?\r\ny yes · n no: ")
             terminal.shows("(This is no longer asked.)")
             code, rest = terminal.ends()
     assert (code, "It says: forget failed: TimeoutError" in rest) == (0, True)

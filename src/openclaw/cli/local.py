@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from openclaw.cli.keyboard import Keyboard
 from openclaw.cli.terminal_asker import TerminalAsker
-from openclaw.commands.console import USUAL_WIDTH, Console, never
+from openclaw.commands.console import Console, never
 from openclaw.commands.dispatch import Context, dispatch
 from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Command, parse
@@ -33,6 +33,7 @@ from openclaw.log import configure
 
 if TYPE_CHECKING:
     from openclaw.app import App
+    from openclaw.control.dialogue_steps import Screen
     from openclaw.engine import Engine
 
 # What a command leaves running gets this long to clean up.
@@ -158,7 +159,7 @@ def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
         screen=sys.stdout.isatty(),
         colour=sys.stdout.isatty() and not no_color and not env.get("NO_COLOR") and env.get("TERM") != "dumb",
         interactive=sys.stderr.isatty(),
-        asker=TerminalAsker(browse, keyboard, width() or USUAL_WIDTH),
+        asker=TerminalAsker(browse, keyboard, partial(_screen, env, no_color=no_color)),
         read=_read,
         browse=browse,
         interruptible=partial(during, "SIGINT"),
@@ -181,6 +182,13 @@ def _writer(stream: TextIO) -> Callable[[str], None]:
             raise StoreError(f"The output cannot be written: {reason(error)}.") from None
 
     return write
+
+
+def _screen(env: Mapping[str, str], *, no_color: bool) -> "Screen":
+    # Loaded with the first question.
+    from openclaw.control.question_screen import question_screen
+
+    return question_screen(env, no_color=no_color)
 
 
 async def _browse(env: Mapping[str, str], address: str) -> bool:

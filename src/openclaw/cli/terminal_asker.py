@@ -7,27 +7,29 @@ question.
 
 import asyncio
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from openclaw.cli.keyboard import Keyboard
 from openclaw.commands.console import Browse
 from openclaw.control import wire
+from openclaw.control.single_keys import echo_of, forget_what_was_typed
 from openclaw.conversation import NO_ANSWER, Answer, Question, QuestionKind
 
 if TYPE_CHECKING:
-    from openclaw.control.question_dialogue import Finished
+    from openclaw.control.dialogue_steps import Finished, Screen
 
 _KINDS = frozenset(wire.TERMINAL_KINDS.decode().split())
 
 
 class TerminalAsker:
-    """`browse` opens an address on this screen; `width` is that of the terminal, in columns."""
+    """`browse` opens an address on this screen; `screen` tells what it is like when a question is shown."""
 
-    def __init__(self, browse: Browse, keyboard: Keyboard, width: int) -> None:
+    def __init__(self, browse: Browse, keyboard: Keyboard, screen: "Callable[[], Screen]") -> None:
         self._browse = browse
         self._keyboard = keyboard
-        self._width = width
+        self._screen = screen
         self._shown = asyncio.Lock()
         self._open = 0
 
@@ -51,7 +53,7 @@ class TerminalAsker:
 
     async def _answer(self, question: Question) -> Answer:
         from openclaw.control.question_dialogue import WITHDRAWN
-        from openclaw.control.terminal_questions import NO_BROWSER, forget_what_was_typed
+        from openclaw.control.terminal_questions import NO_BROWSER
 
         forget_what_was_typed()
         try:
@@ -70,15 +72,28 @@ class TerminalAsker:
     async def _finished(self, question: Question) -> "Finished":
         from openclaw.control.question_dialogue import dialogue
 
-        steps = dialogue(question, self._width)
+        steps = dialogue(question, self._screen())
         try:
-            shown = next(steps)
+            step = next(steps)
             while True:
-                _show(shown)
-                shown = steps.send(await self._keyboard.line())
+                step = steps.send(await (self._key(step.shown) if step.wants == "key" else self._line(step.shown)))
         except StopIteration as ended:
             finished: Finished = ended.value
             return finished
+
+    async def _line(self, shown: str) -> str | None:
+        _show(shown)
+        return await self._keyboard.line()
+
+    async def _key(self, shown: str) -> str | None:
+        # Before it is shown: what is typed then has to be read as it is meant, and what was typed ahead is no answer to it.
+        with self._keyboard.single_keys() as is_silent:
+            forget_what_was_typed()
+            _show(shown)
+            key = await self._keyboard.key()
+        if is_silent:
+            _show(echo_of(key))
+        return key
 
 
 def _show(text: str) -> None:

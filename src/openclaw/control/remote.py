@@ -38,7 +38,7 @@ def run(words: list[str], out: Callable[[bytes], object] | None = None) -> int |
     if handler is _signal.SIG_DFL:
         _signal.signal(_signal.SIGINT, _signal.default_int_handler)
     try:
-        terminal = _Terminal(connection, out or _print)
+        terminal = _Terminal(connection, out or _print, no_color=_has_flag(words, "--no-color"))
         # What somebody else takes in place of a terminal nobody reads.
         kinds = wire.TERMINAL_KINDS if out is None and os.isatty(0) and os.isatty(2) else b""
         if not terminal.is_taken(_request(words, config, token, kinds)):
@@ -52,17 +52,20 @@ def run(words: list[str], out: Callable[[bytes], object] | None = None) -> int |
 
 
 def _served(terminal: "_Terminal") -> int:
-    while True:
-        try:
-            return terminal.serve()
-        except KeyboardInterrupt:
-            if terminal.interrupted:
-                return wire.INTERRUPTED
-            terminal.interrupt()
-        except BrokenPipeError:
-            # The reader went away (`openclaw tools | head`); keep the interpreter from complaining about it at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            return 0
+    try:
+        while True:
+            try:
+                return terminal.serve()
+            except KeyboardInterrupt:
+                if terminal.interrupted:
+                    return wire.INTERRUPTED
+                terminal.interrupt()
+    except BrokenPipeError:
+        # The reader went away (`openclaw tools | head`); keep the interpreter from complaining about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    finally:
+        terminal.close()
 
 
 def _config(words: list[str]) -> str:
@@ -75,6 +78,10 @@ def _config(words: list[str]) -> str:
         if word.startswith("--config="):
             return word.partition("=")[2]
     return ""
+
+
+def _has_flag(words: list[str], flag: str) -> bool:
+    return flag in words[: words.index("--") if "--" in words else None]
 
 
 def _request(words: list[str], config: str, token: bytes, kinds: bytes) -> bytes:
@@ -149,8 +156,9 @@ def _dialled(family: int, address: "str | tuple[str, int]") -> "_socket.socket":
 class _Terminal:
     """This terminal, as the gateway uses it."""
 
-    def __init__(self, connection: "_socket.socket", out: Callable[[bytes], object]) -> None:
+    def __init__(self, connection: "_socket.socket", out: Callable[[bytes], object], *, no_color: bool) -> None:
         self.interrupted = False
+        self._no_color = no_color
         self._connection = connection
         self._out = out
         self._arrived = bytearray()
@@ -180,6 +188,10 @@ class _Terminal:
         if self._questions is not None:
             self._questions.drop()
         self._send(wire.frame(wire.CANCEL))
+
+    def close(self) -> None:
+        if self._questions is not None:
+            self._questions.close()
 
     def serve(self) -> int:
         """Do what the gateway says until the command is over. Raises KeyboardInterrupt and BrokenPipeError."""
@@ -235,9 +247,11 @@ class _Terminal:
     def _asked(self) -> "TerminalQuestions":
         """The questions put to the person here. What shows them is loaded with the first one."""
         if self._questions is None:
+            from openclaw.control.question_screen import question_screen
             from openclaw.control.terminal_questions import TerminalQuestions
 
-            self._questions = TerminalQuestions(_show, self._send, _browse, width() or _WIDTH)
+            screen = question_screen(os.environ, no_color=self._no_color)
+            self._questions = TerminalQuestions(_show, self._send, _browse, screen)
         return self._questions
 
     def _open_address(self, payload: bytes) -> None:

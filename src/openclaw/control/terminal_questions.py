@@ -1,7 +1,7 @@
 """The questions of a gateway at the terminal of whoever handed in a command: one at a time, in the order they came.
 
-Reads standard input only while a question is shown, and hears the gateway meanwhile: it may print, or take the question back. Loaded when
-the first question comes. What is shown is question_dialogue.py's.
+Reads standard input only while a question is shown, and hears the gateway meanwhile: it may print, or take the question back. The terminal
+gives single keys only while one is waited for. Loaded when the first question comes. What is shown is question_dialogue.py's.
 """
 
 import os
@@ -9,12 +9,15 @@ import select
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 from openclaw.control import wire
-from openclaw.control.question_dialogue import WITHDRAWN, Dialogue, Finished, dialogue
+from openclaw.control.dialogue_steps import Dialogue, Finished, Screen, Step
+from openclaw.control.question_dialogue import WITHDRAWN, dialogue
 from openclaw.control.questions import MOST_OPEN, OpenQuestion, answer_frame, read_question
+from openclaw.control.single_keys import SingleKeys, echo_of, forget_what_was_typed, key_of
 from openclaw.conversation import NO_ANSWER
 
 if TYPE_CHECKING:
@@ -27,15 +30,23 @@ class TerminalQuestions:
     """`show` writes to the terminal, `send` to the gateway; `browse` opens an address on this screen and says whether that went."""
 
     def __init__(
-        self, show: Callable[[str], object], send: Callable[[bytes], object], browse: Callable[[str], bool], width: int
+        self,
+        show: Callable[[str], object],
+        send: Callable[[bytes], object],
+        browse: Callable[[str], bool],
+        screen: Screen,
     ) -> None:
         self._show = show
         self._send = send
         self._browse = browse
-        self._width = width
+        self._screen = screen
+        self._keys = SingleKeys(0)
         # The first of them is shown, and its dialogue under way.
         self._open: list[OpenQuestion] = []
         self._dialogue: Dialogue | None = None
+        self._wants_key = False
+        # What SIGTERM did before the terminal gave single keys.
+        self._at_sigterm: Any = None
         self._typed = b""
 
     @property
@@ -66,6 +77,11 @@ class TerminalQuestions:
         """The person wants the command to stop: that answers every question."""
         self._open.clear()
         self._dialogue = None
+        self.close()
+
+    def close(self) -> None:
+        """Leave the terminal as it was found."""
+        self._switch(on=False)
 
     def listen(self, connection: "socket") -> None:
         """Hear the person, until no question is open or the gateway has something to say. Raises KeyboardInterrupt."""
@@ -85,6 +101,12 @@ class TerminalQuestions:
                     self._hear(_read())
 
     def _hear(self, data: bytes) -> None:
+        if self._wants_key:
+            key = key_of(data)
+            if self._keys.is_on:
+                self._show(echo_of(key))
+            self._step(key)
+            return
         if not data:
             self._typed = b""
             self._step(None)
@@ -92,31 +114,54 @@ class TerminalQuestions:
         *lines, self._typed = (self._typed + data).split(b"\n")
         shown = self._open[0]
         for line in lines:
-            # What came with a line that ended the question was not typed for the next one.
-            if self.is_open and self._open[0] is shown:
+            # What came with a line that ended the question, or its lines, was not typed for what comes next.
+            if self.is_open and self._open[0] is shown and not self._wants_key:
                 self._step(line.decode("utf-8", "replace"))
 
     def _step(self, line: str | None) -> None:
         if self._dialogue is None:
             return
         try:
-            self._show(self._dialogue.send(line))
+            self._take(self._dialogue.send(line))
         except StopIteration as ended:
             self._end(ended.value)
             self._show_first()
+
+    def _take(self, step: Step) -> None:
+        self._wants_key = step.wants == "key"
+        # Before it is shown: what is typed then has to be read as it is meant, and what was typed ahead is no answer to it.
+        self._switch(on=self._wants_key)
+        if self._wants_key:
+            forget_what_was_typed()
+        self._show(step.shown)
+
+    def _switch(self, *, on: bool) -> None:
+        self._keys.switch(on=on)
+        if on and self._at_sigterm is None:
+            self._at_sigterm = signal.signal(signal.SIGTERM, self._end_program)
+        elif not on and self._at_sigterm is not None:
+            signal.signal(signal.SIGTERM, self._at_sigterm)
+            self._at_sigterm = None
+
+    def _end_program(self, number: int, frame: FrameType | None) -> None:
+        """Somebody ends this program: the terminal is left as it was found."""
+        self.close()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
 
     def _show_first(self) -> None:
         while self.is_open:
             question = self._open[0].question
             forget_what_was_typed()
             self._typed = b""
-            self._dialogue = dialogue(question, self._width)
+            self._dialogue = dialogue(question, self._screen)
             try:
-                self._show(next(self._dialogue))
+                self._take(next(self._dialogue))
                 return
             except StopIteration as ended:
                 self._end(ended.value)
         self._dialogue = None
+        self.close()
 
     def _end(self, finished: Finished) -> None:
         if finished.said:
@@ -138,15 +183,6 @@ def _woken_by_signals() -> Iterator[int]:
         signal.set_wakeup_fd(before, warn_on_full_buffer=False)
         os.close(reading)
         os.close(writing)
-
-
-def forget_what_was_typed() -> None:
-    """Typed before the question was there, it is no answer to it."""
-    with suppress(ImportError, OSError):
-        import termios
-
-        with suppress(termios.error):
-            termios.tcflush(0, termios.TCIFLUSH)
 
 
 def _read() -> bytes:

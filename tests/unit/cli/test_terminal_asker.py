@@ -10,6 +10,7 @@ import pytest
 
 from openclaw.cli.keyboard import Keyboard
 from openclaw.cli.terminal_asker import TerminalAsker
+from openclaw.control.dialogue_steps import Screen
 from openclaw.conversation import Question
 
 
@@ -24,9 +25,11 @@ async def test_a_cancelled_question_stays_cancelled_when_the_terminal_is_gone(mo
         stderr = os.fdopen(screen, "w")
         monkeypatch.setattr(sys, "stdin", stdin)
         monkeypatch.setattr(sys, "stderr", stderr)
-        asked = asyncio.create_task(TerminalAsker(never, Keyboard(), 80).ask(Question("approval", "Forget all notes?")))
+        asked = asyncio.create_task(
+            TerminalAsker(never, Keyboard(), Screen).ask(Question("approval", "Forget all notes?"))
+        )
         shown = b""
-        while b"yes or no" not in shown:
+        while b"n no" not in shown:
             shown += await asyncio.to_thread(os.read, eyes, 4096)
         os.close(eyes)
         asked.cancel()
