@@ -307,9 +307,16 @@ class Engine:
     @cached_property
     def questions(self) -> "Questions":
         """All open questions, whoever asks them. Loaded with the first conversation: listing servers needs none."""
-        from openclaw.asking.questions import Questions
+        from openclaw.asking.questions import Limits, Questions
 
-        return Questions(events=self.events, audit=lambda: self.audit)
+        def limits(agent: str) -> Limits:
+            if agent not in agent_ids(self.config):
+                # It was taken out of the config while it asked.
+                return Limits()
+            rules = self.approval_rules(agent)
+            return Limits(rules.timeout, rules.pending)
+
+        return Questions(events=self.events, audit=lambda: self.audit, limits=limits)
 
     def asking(self, conversation: Conversation) -> Conversation:
         """A conversation that a surface made, whose agent and session are known by now, with its questions among all others."""

@@ -148,6 +148,17 @@ async def test_a_terminal_that_dies_while_it_asks_ends_the_question_whoever_watc
     assert (after["id"], after["state"], done(gateway.home)) == (told["id"], "withdrawn", [])
 
 
+async def test_a_question_left_unanswered_at_a_terminal_expires_and_the_turn_goes_on(tmp_path: Path) -> None:
+    tools = {"approval": {"timeoutMs": 200}}
+    async with gateway_that_asks(tmp_path, PLAIN, tools=tools) as (gateway, watcher):
+        with at_a_terminal(gateway.home, "agent", "-m", "go") as terminal:
+            states = [(await watcher.next())["state"] for _ in range(2)]
+            await asyncio.to_thread(terminal.shows, "(This is no longer asked.)")
+            code, rest = await asyncio.to_thread(terminal.ends)
+    assert (states, code, '"why": "expired"' in rest.replace("\r\n", "")) == (["pending", "expired"], 0, True)
+    assert done(gateway.home) == []
+
+
 async def test_an_order_whose_process_dies_takes_its_question_along(tmp_path: Path) -> None:
     async with gateway_that_asks(tmp_path, MAY_IT, "?answers=approval") as (gateway, watcher):
         order = await asyncio.create_subprocess_exec(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from openclaw.grant import Grant
 from parts.asking import FORM, MAY_IT, PAGE, asking_gateway, asking_home, done, watching
 from parts.gateways import Running, running, sse_events
 from parts.processes import HANG_GUARD
@@ -188,6 +189,20 @@ async def test_sessions_do_not_wait_for_each_other(tmp_path: Path) -> None:
         assert [one["action"] for one in await asyncio.gather(*asking)] == ["cancel", "cancel"]
 
 
+async def test_a_question_left_unanswered_expires_and_nothing_is_done(tmp_path: Path) -> None:
+    tools = {"approval": {"pendingMs": 200}}
+    async with asking_gateway(tmp_path, tools=tools) as gateway, watcher_of(gateway) as watcher:
+        heard = await asyncio.wait_for(ask(gateway, MAY_IT), HANG_GUARD)
+        told = [await watcher.next() for _ in range(2)]
+        late = await gateway.post(f"/v1/approvals/{told[0]['id']}", {"digest": "", "choice": "once"})
+    assert (heard["action"], heard["why"], [one["state"] for one in told]) == (
+        "cancel",
+        "expired",
+        ["pending", "expired"],
+    )
+    assert (late[0], late[1]["question"]["state"], done(gateway.home)) == (409, "expired", [])
+
+
 async def test_who_asks_and_leaves_takes_the_question_along(tmp_path: Path) -> None:
     async with asking_gateway(tmp_path) as gateway, watcher_of(gateway) as watcher:
         asking = asyncio.create_task(ask(gateway, MAY_IT))
@@ -213,6 +228,31 @@ async def test_a_tool_that_asks_for_ever_ends_and_nobody_else_waits_for_it(tmp_p
             heard = await asyncio.wait_for(asking, HANG_GUARD)
             assert watcher.snapshot
     assert ("did not finish within" in heard["said"], done(gateway.home)) == (True, [])
+
+
+async def test_grants_are_listed_and_taken_back_and_none_is_given(tmp_path: Path) -> None:
+    grant = Grant(
+        "g_1", "write_file", "identity", "digest", "main", {"path": "/notes/**"}, created="2026-01-01T00:00:00Z"
+    )
+    shown = {
+        "id": "g_1",
+        "tool": "write_file",
+        "server": "identity",
+        "definition": "digest",
+        "agent": "main",
+        "arguments": {"path": "/notes/**"},
+        "created": "2026-01-01T00:00:00Z",
+    }
+    async with asking_gateway(tmp_path) as gateway:
+        gateway.gateway.app.engine.grants.add(grant)
+        assert await gateway.get("/v1/approvals/grants") == (200, {"grants": [shown]})
+        assert await gateway.get("/v1/approvals/grants/g_1") == (200, shown)
+        assert (await gateway.post("/v1/approvals/grants", shown))[0] == 400
+        assert (await gateway.post("/v1/approvals/grants/g_2", shown))[0] == 405
+        assert await gateway.send("DELETE", "/v1/approvals/grants/g_1") == (200, {"revoked": True})
+        assert (await gateway.send("DELETE", "/v1/approvals/grants/g_1"))[0] == 404
+        assert (await gateway.get("/v1/approvals/grants/g_1"))[0] == 404
+        assert gateway.gateway.app.engine.grants.all() == ()
 
 
 async def test_a_gateway_that_stops_answers_with_cancel(tmp_path: Path) -> None:

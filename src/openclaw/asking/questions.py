@@ -24,6 +24,7 @@ from openclaw.conversation import Answer, Asker, Conversation, Question, Questio
 from openclaw.errors import UsageError
 from openclaw.event_hub import EventHub
 from openclaw.log import iso_time, one_line, short_hash
+from openclaw.security.approval import DEFAULT_PENDING, DEFAULT_TIMEOUT
 
 _log = logging.getLogger(__name__)
 
@@ -55,8 +56,8 @@ _STATES: dict[str, State] = {"accept": "accepted", "decline": "declined", "cance
 class Limits(msgspec.Struct, frozen=True):
     """Seconds to answer a question that is shown where it was asked, and one that only watchers see."""
 
-    shown: float = 300.0
-    watched: float = 1_800.0
+    shown: float = DEFAULT_TIMEOUT
+    watched: float = DEFAULT_PENDING
 
 
 class QuestionChanged(msgspec.Struct, frozen=True):

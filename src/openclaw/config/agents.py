@@ -38,6 +38,10 @@ class Rule(msgspec.Struct, frozen=True, eq=False):
         return hash(self.names)
 
 
+# Settings of approvals that are seconds here and milliseconds in the file.
+_IN_MILLISECONDS = {"timeout": "timeoutMs", "pending": "pendingMs"}
+
+
 class ApprovalLayer(msgspec.Struct, frozen=True, eq=False):
     """What one layer says about approvals; None or nothing where it is silent. `fallback` is by surface. `places` say where each setting
     is written: the same rules at another place are the same."""
@@ -51,6 +55,7 @@ class ApprovalLayer(msgspec.Struct, frozen=True, eq=False):
     taint: str | None = None
     # Seconds.
     timeout: float | None = None
+    pending: float | None = None
     fallback: Mapping[str, str] = msgspec.field(default_factory=dict)
     places: Mapping[str, str] = msgspec.field(default_factory=dict)
 
@@ -208,11 +213,12 @@ def _approval(config: Config, name: Path, written: Sequence[tuple[Path, Approval
             "deny": rules.deny,
             "taint": rules.taint,
             "timeout": rules.timeout_ms / 1000 if rules.timeout_ms else None,
+            "pending": rules.pending_ms / 1000 if rules.pending_ms else None,
             "fallback": by_surface or None,
         }
         found = {key: value for key, value in found.items() if value is not None}
         said |= found
-        places |= {key: config.where((*path, "timeoutMs" if key == "timeout" else key)) for key in found}
+        places |= {key: config.where((*path, _IN_MILLISECONDS.get(key, key))) for key in found}
     return ApprovalLayer(".".join(name), places=places, **said) if said else None
 
 

@@ -59,6 +59,9 @@ class ApprovalRules(Part, frozen=True):
         ),
     ] = None
     timeout_ms: Annotated[Timeout | None, about("Time to answer one question. 300,000.")] = None
+    pending_ms: Annotated[
+        Timeout | None, about("The same for a question that only watchers of a gateway see. 1,800,000.")
+    ] = None
     fallback: Annotated[
         Fallback | FallbackBySurface | None,
         about(

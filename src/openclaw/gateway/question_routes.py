@@ -1,9 +1,11 @@
-"""`/v1/questions…`, and `/v1/approvals…` for those about calls alone: what a person is asked now, and the answer to it.
+"""`/v1/questions…`, and `/v1/approvals…` for those about calls alone: what a person is asked now, and the answer to it; and
+`/v1/approvals/grants…`: what they allowed for good.
 
 A question is shown whole, to whoever has the gateway's token, and answered by its id and digest; the register (asking/questions.py) says
 which answer counts. Whoever wants to be counted among those who can be asked watches `/v1/events?answers=…`.
 """
 
+import asyncio
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -23,6 +25,7 @@ from openclaw.asking.questions import (
 from openclaw.errors import UsageError
 from openclaw.gateway.completions import error_json
 from openclaw.gateway.http import failure, json_response, read_object
+from openclaw.security.grants import GrantStore, KeptGrant
 
 _STATES = ("pending", "recent")
 _ALL = (*ANSWERABLE, "sign-in")
@@ -39,10 +42,20 @@ class _Answer(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class QuestionRoutes:
-    def __init__(self, questions: Questions) -> None:
+    def __init__(self, questions: Questions, grants: GrantStore) -> None:
         self._questions = questions
+        self._grants = grants
 
     def routes(self) -> list[web.RouteDef]:
+        return [
+            # No question has such an id.
+            web.get("/v1/approvals/grants", self.list_grants, allow_head=False),
+            web.get("/v1/approvals/grants/{id}", self.show_grant, allow_head=False),
+            web.delete("/v1/approvals/grants/{id}", self.revoke),
+            *self._question_routes(),
+        ]
+
+    def _question_routes(self) -> list[web.RouteDef]:
         return [
             route
             for name in _KINDS
@@ -89,6 +102,19 @@ class QuestionRoutes:
             return failure(422, "unfit_answer", str(error))
         return json_response(changed_json(ended))
 
+    async def list_grants(self, request: web.Request) -> web.Response:
+        return json_response({"grants": [_grant(one) for one in self._grants.kept()]})
+
+    async def show_grant(self, request: web.Request) -> web.Response:
+        one = next((one for one in self._grants.kept() if one.grant.id == request.match_info["id"]), None)
+        return json_response(_grant(one)) if one is not None else _no_grant()
+
+    async def revoke(self, request: web.Request) -> web.Response:
+        """Takes back; over HTTP nothing is granted but by the answer to a question."""
+        # The file may be in another process' hands.
+        is_gone = await asyncio.to_thread(self._grants.revoke, request.match_info["id"])
+        return json_response({"revoked": True}) if is_gone else _no_grant()
+
     def _find(self, request: web.Request) -> OpenQuestion:
         """The open question of exactly this id. Raises UnknownQuestionError or AlreadyEndedError."""
         name, kinds = request.match_info["id"], _kinds(request)
@@ -103,6 +129,15 @@ class QuestionRoutes:
         raise UnknownQuestionError(
             f"There is no question of this id. GET /v1/{_part(request)} lists those that are open."
         )
+
+
+def _grant(kept: KeptGrant) -> dict[str, Any]:
+    document: dict[str, Any] = msgspec.to_builtins(kept.grant)
+    return {**document, "lastUsed": kept.last_used} if kept.last_used else document
+
+
+def _no_grant() -> web.Response:
+    return failure(404, "grant_not_found", "There is no grant of this id. GET /v1/approvals/grants lists them.")
 
 
 def _part(request: web.Request) -> str:

@@ -52,7 +52,7 @@ def http_server(
         ChatRoutes(app, headers=headers),
         ToolRoutes(app),
         ServerRoutes(app, lambda console: runner.context(console, "http", here)),
-        QuestionRoutes(app.engine.questions),
+        QuestionRoutes(app.engine.questions, app.engine.grants),
         WatchRoutes(feed, app.engine.questions, headers=headers, snapshot=snapshot, metrics=metrics),
     )
     server = HttpServer([route for part in parts for route in part.routes()], rules)

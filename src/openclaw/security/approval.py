@@ -49,6 +49,8 @@ TAINTS: tuple[Taint, ...] = ("off", "ask", "deny")
 FALLBACKS: tuple[Fallback, ...] = ("allow", "untainted", "deny")
 # Seconds to answer a question in.
 DEFAULT_TIMEOUT = 300.0
+# The same where only those see it who watch a gateway: they may have to be fetched first.
+DEFAULT_PENDING = 1_800.0
 # The `server` of a grant that is of no tool but of a host that a person approved in a conversation.
 HOST = "host"
 
@@ -67,6 +69,7 @@ class Rules(msgspec.Struct, frozen=True, eq=False):
     deny: PatternSet = PatternSet()
     taint: Taint = "ask"
     timeout: float = DEFAULT_TIMEOUT
+    pending: float = DEFAULT_PENDING
     fallback: Mapping[str, Fallback] = msgspec.field(default_factory=lambda: {"default": "untainted"})
     places: Mapping[str, str] = msgspec.field(default_factory=dict)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from openclaw.config.agents import ApprovalLayer
-from openclaw.security.approval import DEFAULT_TIMEOUT, FALLBACKS, MODES, TAINTS, Fallback, Rules
+from openclaw.security.approval import DEFAULT_PENDING, DEFAULT_TIMEOUT, FALLBACKS, MODES, TAINTS, Fallback, Rules
 from openclaw.security.patterns import Pattern, PatternSet, parse
 
 _T = TypeVar("_T", bound=str)
@@ -39,6 +39,7 @@ def rules_of(layers: Iterable[ApprovalLayer | None], *, home: str = "") -> Rules
         deny=PatternSet(one for layer in all_layers for one in _patterns(layer, "deny", layer.deny, home)),
         taint=taint,
         timeout=min([first.timeout or DEFAULT_TIMEOUT, *(one.timeout for one in all_layers[1:] if one.timeout)]),
+        pending=min([first.pending or DEFAULT_PENDING, *(one.pending for one in all_layers[1:] if one.pending)]),
         fallback=_fallback(all_layers, places),
         places=places,
     )

@@ -132,7 +132,7 @@ def test_what_is_said_about_approvals_comes_layer_by_layer_with_its_place() -> N
     config = parse_config(
         """{
         tools: {approval: {mode: 'always', allow: ['read'], ask: ['write'], deny: ['exec'], taint: 'deny',
-          timeoutMs: 5000, fallback: 'deny'}},
+          timeoutMs: 5000, pendingMs: 9000, fallback: 'deny'}},
         agents: {defaults: {tools: {approval: {mode: 'off', deny: ['a']}}},
           entries: {x: {tools: {approval: {deny: ['b'], fallback: {order: 'allow'}}}}}},
         gateway: {tools: {approval: {ask: ['*']}}},
@@ -148,6 +148,7 @@ def test_what_is_said_about_approvals_comes_layer_by_layer_with_its_place() -> N
             ("exec",),
             "deny",
             timeout=5.0,
+            pending=9.0,
             fallback={"default": "deny"},
         ),
         ApprovalLayer(

@@ -20,7 +20,7 @@ def first(**fields: Any) -> ApprovalLayer:
 def shown(rules: Rules) -> dict[str, Any]:
     texts = {name: [one.text for one in getattr(rules, name).patterns] for name in ("ask", "deny")}
     allow = [[one.text for one in layer.patterns] for layer in rules.allow]
-    fields = {name: getattr(rules, name) for name in ("mode", "taint", "timeout", "fallback")}
+    fields = {name: getattr(rules, name) for name in ("mode", "taint", "timeout", "pending", "fallback")}
     return {**fields, **texts, "allow": allow}
 
 
@@ -28,6 +28,7 @@ DEFAULTS = {
     "mode": "writes",
     "taint": "ask",
     "timeout": 300.0,
+    "pending": 1_800.0,
     "fallback": {"default": "untainted"},
     "ask": [],
     "deny": [],
@@ -50,6 +51,7 @@ DEFAULTS = {
         ([None, layer(taint="deny")], {"taint": "deny"}),
         ([None, layer(timeout=600.0)], {}),
         ([None, layer(timeout=5.0)], {"timeout": 5.0}),
+        ([first(pending=3_600.0), layer(pending=60.0)], {"pending": 60.0}),
         ([None, layer(fallback={"default": "allow"})], {}),
         ([first(fallback={"default": "allow"}), layer(fallback={"order": "deny"})],
          {"fallback": {"default": "allow", "order": "deny"}}),
