@@ -15,6 +15,7 @@ from parts import asking_plugin, media_server
 from parts.cache import node, npm_folder, npm_program, python_of
 from parts.model_servers import Answer, Call, ChatServer
 from parts.order_process import OPENCLAW, environment, local_model, write_config
+from parts.peers import everything
 
 pytestmark = pytest.mark.real
 
@@ -110,6 +111,49 @@ async def test_clients_that_declare_nothing_are_not_asked(
     told = json.loads(await output_of(asking_home, *kit(mode), "go", *SERVER))
     content = (told.get("result") or told)["content"]
     assert asking_plugin.NOBODY in content[0]["text"], told
+
+
+PAGE = "https://example.com/connect"
+OF_EVERYTHING = {
+    "[everything via OpenClaw] Please provide inputs for the following fields:": {"name": "Ada", "integer": 7},
+    "[everything via OpenClaw] Connect.": None,
+}
+
+
+@pytest.fixture
+async def everything_home(tmp_path: Path) -> AsyncIterator[Path]:
+    """An agent that has server-everything ask for a form, and for a page to be opened."""
+    calls = [
+        Call("c1", "everything__trigger-elicitation-request"),
+        Call("c2", "everything__trigger-url-elicitation", {"url": PAGE, "message": "Connect."}),
+    ]
+    async with (
+        everything("stdio") as entry,
+        ChatServer([*(Answer("", calls=[call]) for call in calls), Answer("Done.")]) as chat,
+    ):
+        servers = {"mcp": {"servers": {"everything": entry}}, "tools": {"approval": {"mode": "off"}}}
+        write_config(tmp_path, local_model(chat.url, chat.key, verbose=True) | servers)
+        yield tmp_path
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+@pytest.mark.parametrize("kit", [typescript, fastmcp])
+async def test_what_a_server_asks_reaches_the_client_of_the_order(
+    kit: Callable[[str], list[str]], mode: str, everything_home: Path
+) -> None:
+    command = [*kit(mode), "go", *SERVER]
+    told = json.loads(await output_of(everything_home, *command, ORDER_ANSWERS=json.dumps(OF_EVERYTHING)))
+    text = (told.get("result") or told)["content"][0]["text"]
+    assert (told["asked"], "Ada" in text, "User completed the URL" in text) == (list(OF_EVERYTHING), True, True), told
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+async def test_a_servers_question_to_a_client_that_declares_nothing_is_cancelled(
+    mode: str, everything_home: Path
+) -> None:
+    told = json.loads(await output_of(everything_home, *typescript(mode), "go", *SERVER))
+    text = told["result"]["content"][0]["text"]
+    assert ("everything asked a question nobody was there to answer." in text, told["asked"]) == (True, []), told
 
 
 def inspector(*arguments: str) -> list[str]:

@@ -27,6 +27,7 @@ _NEEDS: Mapping[QuestionKind, Ability] = {"approval": "form", "form": "form", "u
 DECISION = "decision"
 DECLINE = "no"
 _YES = "yes"
+_FINISHED = "Have you finished at the page that was opened?"
 # The first revision whose forms name their mode, and have choices with titles and choices of several.
 _TITLED_SINCE = "2025-11-25"
 
@@ -115,7 +116,8 @@ def message(question: Question) -> str:
     """What is said above the form."""
     if question.approval is not None:
         return redact(clean_text("\n".join(_call_lines(question.approval)), _LONGEST_CALL))
-    said = redact(clean_text(question.text, _LONGEST_TEXT)).strip()
+    waits_for_page = question.kind == "url" and not question.url
+    said = redact(clean_text(question.text or (_FINISHED if waits_for_page else ""), _LONGEST_TEXT)).strip()
     return f"[{clean_label(question.asker, _LONGEST_NAME)} via OpenClaw] {said}" if question.asker else said
 
 

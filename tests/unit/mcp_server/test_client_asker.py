@@ -36,7 +36,7 @@ FORM = Question(
     },
 )
 PAGE = Question("url", "Connect your bank.", asker="bank", url="https://bank.example/s")
-FINISHED = Question("url", "Have you finished there?", asker="bank")
+FINISHED = Question("url", asker="bank")
 
 
 def asked(question: Question, version: str) -> tuple[str, dict[str, Any]]:
@@ -155,6 +155,7 @@ def test_an_address_is_shown_as_it_is_and_agreeing_is_no_more_than_that() -> Non
 def test_whether_they_have_finished_at_a_page_is_a_choice() -> None:
     needs, params = asked(FINISHED, "2026-07-28")
     assert (needs, list(params["requestedSchema"]["properties"])) == ("form", ["decision"])
+    assert params["message"] == "[bank via OpenClaw] Have you finished at the page that was opened?"
     assert answer(FINISHED, {"action": "accept", "content": {"decision": "yes"}}) == Answer("accept", by="client")
 
 
