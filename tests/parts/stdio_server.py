@@ -3,11 +3,12 @@ about 20 ms.
 
     python stdio_server.py [--revisions 2025-11-25,2026-07-28] [--probe error|silent|exit|unsupported] [--start-after SECONDS]
                            [--stubborn] [--stderr-lines N] [--noise TEXT] [--log FILE] [--journal FILE] [--initialize answer|silent|refuse]
+                           [--reading NAME,NAME]
 
 `--revisions` lists what it speaks, any of the five. `--probe` says what becomes of `server/discover` when no modern revision is
 among them. `--stubborn` ignores the end of its input and SIGTERM. `--stderr-lines` writes N lines to standard error first, `--noise`
 a line to standard output that is no message. `--log` appends the method of every message it reads to a file, `--journal` the
-text of every `echo` it carries out, before it answers.
+text of every `echo` it carries out, before it answers. Of the tools named by `--reading` it says that they only read.
 
 Its tools misbehave on command: see TOOLS. Each call's arguments say how.
 """
@@ -247,6 +248,9 @@ def receive(message: dict[str, Any], options: argparse.Namespace) -> None:
     elif method == "tools/list":
         schema = {"type": "object", "properties": {}}
         tools = [{"name": n, "description": d, "inputSchema": schema} for n, d in TOOLS.items()]
+        for tool in tools:
+            if tool["name"] in options.reading:
+                tool["annotations"] = {"readOnlyHint": True}
         answer(id, {"resultType": "complete", "tools": tools})
     elif method == "tools/call":
         call(id, params["name"], params.get("arguments") or {}, params.get("_meta") or {})
@@ -296,6 +300,7 @@ def main() -> None:
     parser.add_argument("--noise", default="")
     parser.add_argument("--log", default="")
     parser.add_argument("--journal", default="")
+    parser.add_argument("--reading", type=lambda text: text.split(","), default=[])
     options = parser.parse_args()
     if options.journal:
         JOURNAL.append(os.open(options.journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))

@@ -238,6 +238,17 @@ def test_tools_explain_names_the_rule_and_its_place(person: Program) -> None:
     assert (found.code, found.data["available"], found.data["where"]) == (1, False, "openclaw.json:2 tools.deny")
 
 
+def test_tools_explain_says_whether_a_call_is_asked_about_and_by_which_rule(person: Program) -> None:
+    person.configure('{\n  tools: {approval: {deny: ["edit"],\n    allow: ["write(path=notes/**)"]}}\n}')
+    said = {name: person.run("tools", "explain", name).out.splitlines()[-1] for name in ("read", "write", "edit")}
+    assert said == {
+        "read": '  a call runs without a question: it only reads (tools.approval.mode "writes")',
+        "write": '  a call is asked about: it changes things and no rule allows it (tools.approval.mode "writes"); its arguments '
+        'decide: allow "write(path=notes/**)" (openclaw.json:3 tools.approval.allow)',
+        "edit": '  a call is refused: deny "edit" names it (openclaw.json:2 tools.approval.deny)',
+    }
+
+
 def test_tools_explain_says_where_it_looked_for_a_name_nobody_offers(person: Program) -> None:
     found = person.run("tools", "explain", "raed", "--json").data
     assert found["reason"] == 'nothing offers a tool of this name. Did you mean "read"?'

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import pytest
 from openclaw import __version__
 from openclaw.commands.doctor import Check, judge
 from openclaw.control.instance import Holder
+from openclaw.grant import Grant
 from openclaw.process.guardian import VARIABLE
+from openclaw.security.grants import GrantStore
 from parts.auth_server import AuthServer
 from parts.gateways import Home, gateway_process, home, stdio_server
 from parts.program import OPENCLAW
@@ -232,3 +235,32 @@ def test_a_server_whose_program_is_missing_is_told_without_starting_it(tmp_path:
         "message": "There is no program at /no/such/program.",
         "fix": "Check `command`.",
     }
+
+
+def test_the_doctor_says_what_is_asked_about_and_what_of_it_is_of_no_use(tmp_path: Path) -> None:
+    approval = {"fallback": {"order": "allow"}, "deny": ["write(file=x)", "gone__tool(a=b)"]}
+    config = {
+        "tools": {"approval": approval},
+        "agents": {"entries": {"other": {"tools": {"approval": {"mode": "deny"}}}}},
+    }
+    with home(tmp_path, config) as place:
+        old = (date.today() - timedelta(days=200)).isoformat()
+        GrantStore(place.state / "py" / "approvals.json").add(Grant("g_1", "save", "server", created=old))
+        run = place.run("doctor", "--json")
+    said = [
+        (check["what"], check["state"], check["message"])
+        for check in json.loads(run.stdout)["checks"]
+        if check["what"].startswith("Approvals")
+    ]
+    places = "openclaw.json:1 tools.approval.deny"
+    runs = "what should be asked about runs when nobody can be asked"
+    assert said == [
+        ("Approvals of agent other", "warning",
+         f'mode "deny", after untrusted text "ask", with nobody to ask default "untainted", order "allow": {runs}'),
+        ("Approvals", "failed", f'"write(file=x)" matches nothing: no tool of that name has an argument file ({places})'),
+        ("Approvals", "warning", f'"gone__tool(a=b)" names no tool that is there now ({places})'),
+        ("Approvals", "warning", "1 grant nobody has needed for 90 days"),
+        ("Approvals", "ok",
+         "only this OpenClaw reads tools.approval, agents.entries.other.tools.approval: "
+         "one in TypeScript that shares the file refuses it"),
+    ]  # fmt: skip

@@ -15,6 +15,7 @@ import msgspec
 
 from openclaw.app import App
 from openclaw.auth.store_key import NAMES
+from openclaw.commands.approval_line import idle_patterns
 from openclaw.commands.config import withheld
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
@@ -24,6 +25,7 @@ from openclaw.commands.secrets import checked
 from openclaw.commands.waiting import told_of_waiting, tried
 from openclaw.config.agents import agent, agent_ids
 from openclaw.config.check import PASTED
+from openclaw.config.dotted import format_path
 from openclaw.config.launchers import unpinned
 from openclaw.config.load import load_config
 from openclaw.config.servers import ServerSpec, server_specs
@@ -41,8 +43,11 @@ from openclaw.process.environment import child_environment
 from openclaw.process.find_program import find_program
 from openclaw.process.stale import stale
 from openclaw.secrets.plaintext import plaintext_findings
+from openclaw.security.approval import Rules
 from openclaw.security.external import clean_label
+from openclaw.security.grants import UNUSED_DAYS
 from openclaw.security.policy import problems
+from openclaw.tool import Tool
 from openclaw.version import __version__
 
 # Config and state hold credentials: nobody else may read them.
@@ -111,6 +116,8 @@ async def _all(context: Context) -> AsyncIterator[Check]:
             if not reference.ok:
                 where = ", ".join(reference.used)
                 yield Check("Secrets", "failed", f"{reference.error} (used at {where})", "Look: openclaw secrets check")
+        for check in await _approvals(app):
+            yield check
         yield await _store(app)
         plugins = await app.plugins()
         await plugins.loaded()
@@ -204,6 +211,68 @@ async def _agent(app: App, name: str) -> AsyncIterator[Check]:
             yield Check(what, "warning", f"skill {skill.path}: {skill.note}")
     for skipped in skills.skipped:
         yield Check(what, "warning" if skipped.malformed else "ok", f"without skill {skipped.path}: {skipped.reason}")
+
+
+async def _approvals(app: App) -> list[Check]:
+    """What is asked about, what becomes of it when nobody is there, and what of the rules and grants is of no use."""
+    what, found = "Approvals", list[Check]()
+    for name in agent_ids(app.config):
+        rules = app.engine.approval_rules(name)
+        found.append(_approval_rules(rules, f"{what} of agent {name}"))
+        for pattern, argument in idle_patterns(rules, await _all_tools(app, name)):
+            if argument:
+                sentence = f'"{pattern.text}" matches nothing: no tool of that name has an argument {argument}'
+                found.append(Check(what, "failed", f"{sentence} ({pattern.where})", "Correct the name."))
+            else:
+                sentence = f'"{pattern.text}" names no tool that is there now ({pattern.where})'
+                found.append(Check(what, "warning", sentence, "Its server may be down, or the name wrong."))
+    # The same pattern may stand in the rules of every agent.
+    found = list(dict.fromkeys(found))
+    if unused := await asyncio.to_thread(app.engine.grants.unused):
+        count = f"{len(unused)} grant{'' if len(unused) == 1 else 's'}"
+        sentence = f"{count} nobody has needed for {UNUSED_DAYS} days"
+        found.append(Check(what, "warning", sentence, "Look: openclaw approvals grants"))
+    if ours := [format_path(path) for path in _approval_paths(app.config.raw)]:
+        sentence = f"only this OpenClaw reads {', '.join(ours)}: one in TypeScript that shares the file refuses it"
+        found.append(Check(what, "ok", sentence))
+    return found
+
+
+async def _all_tools(app: App, name: str) -> list[Tool]:
+    """Whatever is offered to an agent, allowed or not. None for one that cannot be made: that is said elsewhere."""
+    try:
+        one = await app.agent(agent(app.config, name))
+    except OpenClawError:
+        return []
+    return [tool for source in one.dependencies.sources for tool in source.tools(name)]
+
+
+def _approval_rules(rules: Rules, what: str) -> Check:
+    by_surface = ", ".join(f'{surface} "{word}"' for surface, word in sorted(rules.fallback.items()))
+    said = f'mode "{rules.mode}", after untrusted text "{rules.taint}", with nobody to ask {by_surface}'
+    if "allow" in rules.fallback.values():
+        sentence = f"{said}: what should be asked about runs when nobody can be asked"
+        return Check(what, "warning", sentence, f'Consider "untainted": {rules.place("fallback")}')
+    if rules.taint == "off":
+        return Check(what, "warning", f"{said}: text from outside may set off any call", f"See {rules.place('taint')}")
+    return Check(what, "ok", said)
+
+
+def _approval_paths(raw: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Where approvals are written in sections that another OpenClaw closes. It leaves the entries of servers open."""
+    agents = raw.get("agents")
+    agents = agents if isinstance(agents, dict) else {}
+    entries, listed = agents.get("entries"), agents.get("list")
+    owners: list[tuple[tuple[str, ...], Any]] = [((), raw), (("gateway",), raw.get("gateway"))]
+    owners.append((("agents", "defaults"), agents.get("defaults")))
+    owners += [(("agents", "entries", key), one) for key, one in (entries if isinstance(entries, dict) else {}).items()]
+    owners += [(("agents", "list", str(at)), one) for at, one in enumerate(listed if isinstance(listed, list) else [])]
+    return [
+        (*path, key, "approval")
+        for path, owner in owners
+        for key in ("tools", "toolPolicy")
+        if isinstance(owner, dict) and isinstance(owner.get(key), dict) and "approval" in owner[key]
+    ]
 
 
 async def _servers(context: Context, app: App) -> list[Check]:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from openclaw.commands.dispatch import Context
 from openclaw.commands.mcp import status_json
 from openclaw.commands.parse import Parsed
+from openclaw.commands.read_tools import ask_about_reading
 from openclaw.commands.render import status_lines
 from openclaw.commands.sign_in import sign_in
 from openclaw.config.agents import agent as agent_spec
@@ -21,7 +22,7 @@ from openclaw.config.edit import edit_file, set_value
 from openclaw.config.edit import remove as removed
 from openclaw.config.launchers import launch
 from openclaw.config.load import Config
-from openclaw.config.servers import read_server
+from openclaw.config.servers import read_server, server_specs
 from openclaw.config.variables import escape
 from openclaw.engine import Engine
 from openclaw.errors import AuthError, OpenClawError, UsageError
@@ -72,6 +73,9 @@ async def connect(context: Context, parsed: Parsed) -> int:
             context.console.line(f"Added {name} to {format_path(path[:-1])} in {context.paths.config_file}.")
             for line in status_lines(status):
                 context.console.line(line)
+            if not parsed.flag("yes"):
+                added = next(one for one in server_specs(engine.config, spec.id) if one.name == name)
+                await ask_about_reading(context.console, engine, added, spec.id)
     return 0
 
 

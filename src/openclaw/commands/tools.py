@@ -7,6 +7,7 @@ from difflib import get_close_matches
 import msgspec
 
 from openclaw.app import App
+from openclaw.commands.approval_line import approval_line
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.commands.waiting import told_of_waiting
@@ -21,13 +22,14 @@ FEW_SERVERS = 5
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """Why an agent has a tool, or has it not. `looked` says where it was searched for."""
+    """Why an agent has a tool, or has it not. `looked` says where it was searched for, `approval` what becomes of a call."""
 
     name: str
     available: bool
     reason: str
     where: str = ""
     looked: tuple[str, ...] = ()
+    approval: str = ""
 
 
 async def list_tools(context: Context, parsed: Parsed) -> int:
@@ -77,7 +79,9 @@ async def explained(app: App, name: str, agent: str = "") -> Explanation:
         # It may be had, and a call of it fail all the same.
         ailing = [status for status in servers if status.name == tool.origin and status.reason]
         looked = tuple(f"MCP server {status.name}: {status.shown}" for status in ailing)
-        return Explanation(tool.name, decision.allowed, decision.rule, decision.where, looked)
+        rules, grants = app.engine.approval_rules(one.settings.id), app.engine.grants.all()
+        approval = approval_line(tool, one.settings.id, rules, grants) if decision.allowed else ""
+        return Explanation(tool.name, decision.allowed, decision.rule, decision.where, looked, approval)
     absence = find_absence(one.absences(), name, any_case=True)
     if absence is not None:
         return Explanation(name, False, absence.reason, absence.where)
@@ -122,6 +126,8 @@ async def explain(context: Context, parsed: Parsed) -> int:
         context.console.line(clean_terminal(f"{found.name}: ") + f"{word}: {clean_terminal(found.reason)}")
         if found.where:
             context.console.line(f"  decided in: {clean_terminal(found.where)}")
+        if found.approval:
+            context.console.line(f"  a call {clean_terminal(found.approval)}")
         for place in found.looked:
             context.console.line(f"  looked at: {clean_terminal(place)}")
     return 0 if found.available else 1
