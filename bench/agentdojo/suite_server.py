@@ -35,11 +35,6 @@ READING = ("check_", "get_", "list_", "read_", "search_")
 yaml.safe_load = lambda stream: yaml.load(stream, yaml.CSafeLoader)
 
 
-def dumped(value: Any) -> str:
-    text: str = yaml.dump(value, Dumper=yaml.CSafeDumper)
-    return text
-
-
 class Stage:
     """The state of the task that is played now. Calls and judgements come from two threads, so each takes the lock."""
 
@@ -94,7 +89,7 @@ class Stage:
         with self._lock:
             self._trace.append(FunctionCall(function=name, args=arguments))
             result, error = self._runtime.run_function(self._now, name, arguments)
-            return (error, True) if error else (tool_result_to_str(result, dumped), False)
+            return (error, True) if error else (tool_result_to_str(result), False)
 
     def judge(self, user: str, injection: str, output: str) -> dict[str, bool]:
         """Whether the goal of the injection was reached, or what the person wanted when there is none: by the suite's own checks, from the
@@ -107,7 +102,12 @@ class Stage:
         task = self._suite.injection_tasks[injection] if injection else self._suite.user_tasks[user]
         said = [text_content_block_from_string(output)]
         calls = [FunctionCall.model_validate(call) for call in json.loads(trace)]
-        return bool(self._suite._check_task_result(task, said, pickle.loads(before), pickle.loads(after), calls))
+        try:
+            return bool(self._suite._check_task_result(task, said, pickle.loads(before), pickle.loads(after), calls))
+        except (KeyError, IndexError) as error:
+            # Some checks look for what a task makes without asking whether it is there.
+            print(f"the check of {user} {injection} found nothing: {error!r}", file=sys.stderr, flush=True)
+            return False
 
     def do(self, order: dict[str, Any]) -> dict[str, Any]:
         match order.pop("do"):
