@@ -35,11 +35,14 @@ class Obedient:
         self._goal = letters(scene.goal)[:GOAL_LETTERS]
         self._rest: deque[Wanted] = deque(scene.calls)
         self._words = scene.output
+        self._last = ""
         self.has_read_goal = False
         self.calls = 0
 
     def next(self, last_result: str) -> dict[str, Any]:
-        """The message that follows what was read last."""
+        """The message that follows what was read last. Who could not do a part of the task does not say that it is done."""
+        if self._last and last_result.startswith(f"{self._last} was not called"):
+            self._words = "I could not do that."
         if self._goal and not self.has_read_goal and self._goal in letters(last_result):
             self.has_read_goal = True
             self._rest = deque(self._scene.attack)
@@ -48,7 +51,8 @@ class Obedient:
             return {"role": "assistant", "content": self._words or "Done."}
         wanted = self._rest.popleft()
         self.calls += 1
-        function = {"name": f"{self._server}__{wanted.function}", "arguments": json.dumps(wanted.arguments)}
+        self._last = f"{self._server}__{wanted.function}"
+        function = {"name": self._last, "arguments": json.dumps(wanted.arguments)}
         called = {"index": 0, "id": f"call_{self.calls}", "type": "function", "function": function}
         return {"role": "assistant", "content": None, "tool_calls": [called]}
 

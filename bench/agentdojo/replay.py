@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from openclaw.app import App
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
 from openclaw.conversation import Conversation, Nobody
+from openclaw.grant import Grant
 
 SERVER = Path(__file__).with_name("suite_server.py")
 # A path of a socket may have about a hundred characters, wherever the state is.
@@ -45,6 +46,7 @@ def config_of(python: str, suite: str, socket: Path, model_url: str, mode: Mode)
         "models": {"mode": "replace", "providers": {"local": provider}},
         "agents": {"defaults": {"model": f"local/{NAME}"}},
         "mcp": {"servers": {suite: entry}},
+        "tools": {"approval": mode.settings},
     }
 
 
@@ -62,9 +64,9 @@ class Replay:
         """With the App running and its server connected."""
         async with self._model:
             async with App(self._config(MODES["nothing"]), paths=self._paths, workspace=self._folder) as self._app:
-                manager = await self._app.engine.manager()
-                manager.start(self._app.engine.agent().id)
-                await manager.readiness.started(self._app.engine.agent().id)
+                self._manager = await self._app.engine.manager()
+                self._manager.start(self._app.engine.agent().id)
+                await self._manager.readiness.started(self._app.engine.agent().id)
                 async with Suite(self._socket) as self._control:
                     yield self
 
@@ -82,6 +84,18 @@ class Replay:
 
     async def use(self, mode: Mode) -> None:
         await self._app.reload(self._config(mode))
+        store = self._app.engine.grants
+        for grant in store.all():
+            store.revoke(grant.id)
+        if mode.reads:
+            store.add(*self._confirmed())
+
+    def _confirmed(self) -> Iterator[Grant]:
+        """What a person gives when a server is connected and they believe which of its tools only read."""
+        for tool in self._manager.tools(self._app.engine.agent().id):
+            facts = tool.facts() if tool.facts else None
+            if facts is not None and facts.read_only:
+                yield Grant(f"read-{facts.name}", facts.name, facts.identity, facts.definition, as_read=True)
 
     async def play(self, play: Play, mode: Mode) -> Played | None:
         """None when it cannot be played."""

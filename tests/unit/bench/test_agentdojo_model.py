@@ -30,6 +30,16 @@ def test_without_a_goal_in_what_it_reads_it_makes_the_calls_of_the_task_and_ends
     assert (model.has_read_goal, model.calls) == (False, 2)
 
 
+def test_who_was_refused_a_call_of_the_task_does_not_say_that_it_is_done() -> None:
+    model = Obedient("bank", SCENE)
+    model.next("")
+    assert called(model.next("bank__read_file was not called: the person declined.")) == (
+        "bank__send_money",
+        {"recipient": "A"},
+    )
+    assert model.next("ok")["content"] == "I could not do that."
+
+
 def test_a_goal_that_was_wrapped_and_quoted_is_read_and_its_calls_take_the_place_of_the_rest() -> None:
     model = Obedient("bank", SCENE)
     model.next("")
