@@ -1,7 +1,8 @@
 """Which values of a call came from text that neither the person nor we wrote. Pure.
 
 A value is foreign when it stands in foreign text of its conversation and not in what the person wrote: whole (up to 200 characters), or as
-a telling part of a longer one: an address, a file name, a number, an IBAN. Compared without case, invisible characters and kinds of blank,
+a telling part of a longer one: an address, a file name, a number, an IBAN. A number of up to three digits is theirs only where they wrote
+of what it is one: `file 13` for an argument `file_id`. Compared without case, invisible characters and kinds of blank,
 and as escapes and entities read. Where not all foreign text is kept, every value counts that the person did not write.
 
 What was paraphrased or encoded on the way is not found: that is said in docs/explain/what-is-untrusted.md. What follows from a foreign
@@ -33,6 +34,7 @@ _NUMBER = re.compile(r"\d{4,}")
 _EDGES = ".:!?*_~-=&#/\\"
 # An address, a file name, an identifier, a number with its marks.
 _TELLING = re.compile(r"[@/\\]|\d|[^\W_]\.[^\W_]|_")
+_NAME_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrtbf])|([\"/\\']))")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 
@@ -48,7 +50,7 @@ def foreign_values(arguments: Mapping[str, Any], foreign: ForeignSources, writte
     for name, argument in arguments.items():
         for text in _texts_of(name, argument):
             budget -= 1
-            source = index.source_of(text, own, searched=budget >= 0)
+            source = index.source_of(text, own, name, searched=budget >= 0)
             if source:
                 found[name] = source
                 break
@@ -81,6 +83,14 @@ class _Own:
     def has(self, value: str) -> bool:
         return any(_has_word(text, value) for text in self._texts)
 
+    def names(self, value: str, argument: str) -> bool:
+        """Whether they wrote it, and meant this. Who wrote of June 13 did not choose file 13: a short number needs its word before it."""
+        if not (value.isdigit() and len(value) < _WHOLE_WORD_BELOW):
+            return self.has(value)
+        words = {word.casefold() for word in _NAME_WORDS.findall(argument)}
+        before = (re.findall(rf"([^\W\d_]+)[\W_]{{1,3}}{value}(?!\w)", text) for text in self._texts)
+        return any(word in words for found in before for word in found)
+
 
 class _Index:
     """The foreign texts of one conversation, ready to be searched. Grows as they do."""
@@ -109,25 +119,25 @@ class _Index:
         self._is_whole = foreign.is_whole and not silent
         self._last = next(iter(silent), "") or sources[-1]
 
-    def source_of(self, text: str, own: _Own, *, searched: bool) -> str:
+    def source_of(self, text: str, own: _Own, name: str, *, searched: bool) -> str:
         """Where a value came from; empty when it is not foreign. What is not `searched` for counts unless the person wrote it."""
         value = normal(text)
         if not value:
             return ""
         if not searched or not self._is_whole:
             return "" if own.has(value) else self._last
-        if len(value) <= MOST_VALUE and (source := self.source_of_whole(value, own)):
+        if len(value) <= MOST_VALUE and (source := self.source_of_whole(value, own, name)):
             return source
         for part in _parts(value):
             if (source := self._parts.get(part, "")) and not own.has(part):
                 return source
         return ""
 
-    def source_of_whole(self, value: str, own: _Own) -> str:
+    def source_of_whole(self, value: str, own: _Own, name: str) -> str:
         if not self._is_whole:
             return "" if own.has(value) else self._last
         found = next((source for source, text in self._texts if _has(text, value)), "")
-        return "" if not found or own.has(value) else found
+        return "" if not found or own.names(value, name) else found
 
 
 _indexes: WeakKeyDictionary[ForeignSources, _Index] = WeakKeyDictionary()

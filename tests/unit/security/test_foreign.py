@@ -64,6 +64,23 @@ def test_what_the_person_wrote_is_theirs_also_when_it_was_read() -> None:
     assert foreign_values({"to": "mark@example.net"}, read(), ["notmark@example.network"]) == {"to": "mcp:mail"}
 
 
+@pytest.mark.parametrize(
+    ("written", "argument", "is_foreign"),
+    [
+        ("Delete file 13.", "file_id", False),
+        ("Delete the file with ID '13'", "fileId", False),
+        ("delete file #13", "file", False),
+        ("What do we do on June 13?", "file_id", True),
+        ("Delete file 113", "file_id", True),
+        ("Pay 13 to Mark", "amount", True),
+    ],
+)
+def test_a_short_number_is_the_persons_only_where_they_said_of_what(
+    written: str, argument: str, is_foreign: bool
+) -> None:
+    assert foreign_values({argument: "13"}, read(), [written]) == ({argument: "mcp:mail"} if is_foreign else {})
+
+
 def test_the_source_of_each_value_is_named() -> None:
     foreign = read()
     foreign.add("web:evil.example", "call 555-0199")
