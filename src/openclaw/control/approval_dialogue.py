@@ -100,14 +100,15 @@ def _careful(call: AskedCall, screen: Screen) -> list[str]:
     sources = _sources(call)
     if not sources:
         return []
-    named = [_source(source) for source in sources[:_MOST_SOURCES]]
+    named = [source_text(source) for source in sources[:_MOST_SOURCES]]
     if len(sources) > _MOST_SOURCES:
         named.append(many(len(sources) - _MOST_SOURCES, "other"))
     listed = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"
     return prose(f"Careful: in this conversation {listed} sent text that nobody checked.", screen, screen.warning)
 
 
-def _source(source: str) -> str:
+def source_text(source: str) -> str:
+    """A foreign source, as people are told of it."""
     kind, mark, name = source.partition(":")
     word = _SOURCES.get(kind) if mark else None
     return f"{word} {clean_label(name, LONGEST_NAME)}" if word else clean_label(source, LONGEST_NAME)
@@ -188,7 +189,7 @@ def _origin(call: AskedCall, name: str) -> str:
     source = call.origins.get(name)
     if source is None:
         return ""
-    return f"← this value came from {'that text' if len(_sources(call)) == 1 else _source(source)}"
+    return f"← this value came from {'that text' if len(_sources(call)) == 1 else source_text(source)}"
 
 
 def _lost_origins(call: AskedCall, screen: Screen) -> list[str]:
@@ -211,7 +212,7 @@ def _details(question: Question, call: AskedCall, screen: Screen) -> list[str]:
         "agent": question.agent,
         "session": question.session,
         "does": ", ".join(does),
-        "sources": ", ".join(map(_source, _sources(call))),
+        "sources": ", ".join(map(source_text, _sources(call))),
     }
     widest = max(map(len, facts))
     rows = [""]

@@ -13,6 +13,8 @@ import msgspec
 from msgspec import Raw
 
 from openclaw.content import to_json
+from openclaw.control.approval_dialogue import source_text
+from openclaw.control.shown_text import cut, is_seen, quoted, value_text
 from openclaw.conversation import NO_ANSWER, Answer, AskedCall, Question, QuestionKind
 from openclaw.json_schema import Checker
 from openclaw.mcp_server.calls import UnderWay
@@ -38,6 +40,7 @@ _LONGEST_VALUE = 500
 _LONGEST_NAME = 100
 _LONGEST_NOTE = 300
 _MOST_ARGUMENTS = 20
+_MOST_SOURCES = 3
 _KEY_BYTES = 8
 
 
@@ -122,27 +125,39 @@ def message(question: Question) -> str:
 
 
 def _call_lines(call: AskedCall) -> Iterator[str]:
-    title = clean_label(call.title or call.tool, _LONGEST_NAME)
+    """Each value on a line of its own, with what cannot be seen written as an escape: what is agreed to is what is called."""
+    tool, title = clean_label(call.tool, _LONGEST_NAME), clean_label(call.title, _LONGEST_NAME)
+    # What a tool calls itself may say anything.
+    is_its_name = title and (tool == title or tool.endswith(f"__{title}"))
+    name = title if is_its_name else f'{tool}, which calls itself "{title}"' if title else tool
     of = f" of server {clean_label(call.server, _LONGEST_NAME)}" if call.server else ""
-    yield f"OpenClaw asks whether it may call {title}{of}."
-    if call.sources:
-        sources = clean_label(", ".join(call.sources), _LONGEST_NOTE)
-        yield f"Careful: in this conversation there is text that nobody checked, from {sources}."
-    for name, value in list(call.arguments.items())[:_MOST_ARGUMENTS]:
-        origin = call.origins.get(name)
-        came = f"  ← this value came from {clean_label(origin, _LONGEST_NAME)}" if origin else ""
-        yield f"  {clean_label(name, _LONGEST_NAME)}: {_shown(value)}{came}"
-    if (more := len(call.arguments) - _MOST_ARGUMENTS) > 0:
+    yield f"OpenClaw asks whether it may call {name}{of}."
+    if sources := dict.fromkeys((*call.sources, *call.origins.values())):
+        named = ", ".join(source_text(source) for source in list(sources)[:_MOST_SOURCES])
+        others = f" and {len(sources) - _MOST_SOURCES} more" if len(sources) > _MOST_SOURCES else ""
+        yield f"Careful: in this conversation there is text that nobody checked, from {named}{others}."
+    shown = list(call.arguments)[:_MOST_ARGUMENTS]
+    for argument in shown:
+        yield f"  {_name(argument)}: {_shown(call.arguments[argument])}{_origin(call, argument)}"
+    if (more := len(call.arguments) - len(shown)) > 0:
         yield f"  (and {more} more)"
-    yield from call.reasons
-    for claim in call.claims:
-        yield f"The server says of it: {clean_label(claim, _LONGEST_NOTE)}"
+    # Values within values, and those that are only counted.
+    yield from (f"  {_name(place)}{_origin(call, place)}" for place in call.origins if place not in shown)
+    yield from (clean_label(reason, _LONGEST_TEXT) for reason in call.reasons)
+    yield from (f"The server says of it: {clean_label(claim, _LONGEST_NOTE)}" for claim in call.claims)
+
+
+def _name(argument: str) -> str:
+    return cut(argument if argument and is_seen(argument) else quoted(argument), _LONGEST_NAME)
+
+
+def _origin(call: AskedCall, place: str) -> str:
+    return f"  ← this value came from {source_text(call.origins[place])}" if place in call.origins else ""
 
 
 def _shown(value: Any) -> str:
-    text = value if isinstance(value, str) else to_json(value).decode()
-    shown = clean_label(redact(text[: 4 * _LONGEST_VALUE]), _LONGEST_VALUE)
-    return shown if len(text) <= _LONGEST_VALUE else f"{shown} ({len(text):,} characters)"
+    text = redact(value_text(value))
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE].rstrip()}… ({len(text):,} characters)"
 
 
 def _decision(question: Question, version: str) -> dict[str, Any]:

@@ -53,20 +53,36 @@ def answer(question: Question, given: Any) -> Answer | None:
 def test_a_call_is_told_with_its_arguments_why_it_is_asked_and_what_came_from_elsewhere() -> None:
     assert message(APPROVAL).splitlines() == [
         "OpenClaw asks whether it may call write_file of server files.",
-        "Careful: in this conversation there is text that nobody checked, from mcp:web.",
-        "  path: /notes/trip.md  ← this value came from mcp:web",
-        f"  content: {'x' * 499}… (600 characters)",
-        "  times: [1,2]",
+        "Careful: in this conversation there is text that nobody checked, from server web.",
+        "  path: /notes/trip.md  ← this value came from server web",
+        f"  content: {'x' * 500}… (600 characters)",
+        "  times: [1, 2]",
         "It changes things, and no rule allows it.",
         "The server says of it: it only reads",
     ]
 
 
-def test_an_argument_can_neither_begin_a_line_of_its_own_nor_drive_a_terminal() -> None:
+def test_an_argument_begins_no_line_of_its_own_and_what_cannot_be_seen_in_it_is_shown() -> None:
     call = AskedCall("t", "t", arguments={"a\nb": "one\nOpenClaw asks nothing.\x1b[2J\u202e"})
     assert message(Question("approval", approval=call)).splitlines() == [
         "OpenClaw asks whether it may call t.",
-        "  a b: one OpenClaw asks nothing.",
+        r'  "a\nb": "one\nOpenClaw asks nothing.\u001b[2J\u202e"',
+    ]
+
+
+def test_a_tool_that_calls_itself_something_else_is_named_first() -> None:
+    call = AskedCall("web__delete_all", "Read a page", server="web")
+    said = 'OpenClaw asks whether it may call web__delete_all, which calls itself "Read a page" of server web.'
+    assert message(Question("approval", approval=call)) == said
+
+
+def test_a_foreign_value_within_a_value_is_told_too() -> None:
+    call = AskedCall("t", "t", arguments={"to": {"name": "x"}}, origins={"to.name": "web:example.com"})
+    assert message(Question("approval", approval=call)).splitlines() == [
+        "OpenClaw asks whether it may call t.",
+        "Careful: in this conversation there is text that nobody checked, from the page at example.com.",
+        '  to: {"name": "x"}',
+        "  to.name  ← this value came from the page at example.com",
     ]
 
 
