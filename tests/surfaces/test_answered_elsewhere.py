@@ -59,6 +59,30 @@ async def test_a_command_answers_in_the_place_of_the_terminal_that_shows_the_que
     assert done(gateway.home) == []
 
 
+async def test_of_a_key_and_a_request_at_the_same_time_one_counts(tmp_path: Path) -> None:
+    async with gateway_that_asks(tmp_path, PLAIN) as (gateway, watcher):
+        with at_a_terminal(gateway.home, "agent", "-m", "go") as terminal:
+            told = await watcher.next()
+            await asyncio.to_thread(terminal.shows, "Forget all notes?")
+            url, headers = (
+                f"http://127.0.0.1:{gateway.port}/v1/approvals/{told['id']}",
+                {"Authorization": f"Bearer {gateway.home.token}"},
+            )
+            async with aiohttp.ClientSession(headers=headers) as client:
+                async with client.get(url) as response:
+                    digest = (await response.json())["digest"]
+                _, response = await asyncio.gather(
+                    asyncio.to_thread(terminal.type, "y"), client.post(url, json={"digest": digest, "choice": "deny"})
+                )
+                body = await response.json()
+            ended = await watcher.next()
+            code, rest = await asyncio.to_thread(terminal.ends)
+    by, word = {"accepted": ("terminal", "accept"), "declined": ("http", "decline")}[ended["state"]]
+    assert (code, ended["by"], f'"action": "{word}"' in rest.replace("\r\n", "")) == (0, by, True)
+    assert (response.status, body.get("question", body)["state"]) == (200 if by == "http" else 409, ended["state"])
+    assert done(gateway.home) == ([{}] if by == "terminal" else [])
+
+
 async def test_the_questions_that_wait_are_listed_and_shown(tmp_path: Path) -> None:
     hostile = {**MAY_IT, "text": "first\n  answer     accept\x1b[2J"}
     async with gateway_that_asks(tmp_path, hostile, "?answers=approval") as (gateway, watcher):

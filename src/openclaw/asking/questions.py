@@ -162,9 +162,9 @@ class OpenQuestion:
         state: State = "expired" if answer.why == "expired" else _STATES[answer.action]
         if answer.why in ("withdrawn", "nobody"):
             state = "withdrawn"
-        # Its options are ours, and so never what a server or a model wrote.
-        option = answer.content.get("option", "") if question.kind == "approval" else ""
-        return msgspec.structs.replace(asked, state=state, option=str(option), by=answer.by, ended=now)
+        # Its options are ours, or a plugin's, and so never what a server or a model wrote.
+        option = one_line(str(answer.content.get("option", "")), _LONGEST_TEXT) if question.kind == "approval" else ""
+        return msgspec.structs.replace(asked, state=state, option=option, by=answer.by, ended=now)
 
     def as_json(self) -> dict[str, Any]:
         """All there is to show, with the digest that an answer has to carry."""
