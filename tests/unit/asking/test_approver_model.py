@@ -1,0 +1,103 @@
+"""Thousands of generated calls through the whole stack: none is made that the model says must be asked about or refused.
+
+The person declines whatever they are asked, so a call is made only when nobody had to be asked.
+"""
+
+import random
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from openclaw.asking.approver import Approver
+from openclaw.content import Text, ToolCall
+from openclaw.conversation import Answer, Conversation, Nobody, Question, QuestionKind
+from openclaw.event_hub import EventHub
+from openclaw.security.grants import GrantStore
+from openclaw.tool import Invocation, ToolResult
+from openclaw.tools.invoke import Invoke
+from openclaw.tools.running import RunningCalls
+from parts.approval_model import (
+    Facts,
+    arguments_for,
+    foreign_for,
+    generated,
+    grants_for,
+    modelled,
+    rules_for,
+    texts_for,
+    tool_for,
+    written_for,
+)
+from parts.stage import ALLOWED, Trail
+
+CALLS = 5_000
+
+
+class Declining:
+    """A person who is asked and says no."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def can(self, kind: QuestionKind) -> bool:
+        return kind == "approval"
+
+    async def ask(self, question: Question) -> Answer:
+        self.asked += 1
+        return Answer("decline", by="terminal")
+
+
+class Silent:
+    def noted(self, event: str, facts: Any) -> None:
+        pass
+
+
+async def called(facts: Facts) -> tuple[int, int]:
+    """How often the tool was called and the person was asked. The call is made twice: what the first left behind changes nothing."""
+    made: list[dict[str, Any]] = []
+
+    async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        made.append(arguments)
+        return ToolResult((Text("done"),), own_words=True)
+
+    tool = tool_for(facts, run)
+    given = grants_for(facts, tool)
+    lasting = GrantStore()
+    lasting.add(*(one for one in given if one.scope == "always"))
+    rules = rules_for(facts)
+    approver = Approver(rules=lambda agent: rules, grants=lasting, audit=Silent, events=EventHub())
+    invoke = Invoke(
+        policy_decide=lambda tool, agent: ALLOWED,
+        audit=Trail(),
+        clock=lambda: 0.0,
+        running=RunningCalls(),
+        approve=approver,
+    )
+    person = Declining()
+    for turn in range(2):
+        conversation = Conversation(
+            "main",
+            f"agent:main:{turn}",
+            asker=Nobody() if facts.nobody else person,
+            foreign=foreign_for(facts),
+            surface=facts.surface,
+            allow=tuple(texts_for(facts, facts.run_allow)),
+            written=written_for(facts),
+            granted=[one for one in given if one.scope == "session"],
+        )
+        await invoke(tool, ToolCall("1", tool.name, arguments_for(facts)), Invocation(conversation))
+    return len(made), person.asked
+
+
+@pytest.mark.parametrize("part", range(10))
+async def test_no_call_is_made_that_must_be_asked_about_or_refused(part: int) -> None:
+    chance = random.Random(f"calls {part}")
+    wrong = []
+    for _ in range(CALLS // 10):
+        facts = replace(generated(chance), declined=False)
+        action, row = modelled(facts)
+        expected = (2 if action == "run" else 0, 2 if action == "ask" else 0)
+        if (given := await called(facts)) != expected:
+            wrong.append((action, row, given, facts))
+    assert not wrong, f"{len(wrong)} differ, the first: {wrong[0]}"
