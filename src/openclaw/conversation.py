@@ -53,11 +53,11 @@ class Question(msgspec.Struct, frozen=True):
 
     `text` of a server is not ours: it is shown as its words. `options` are the ways to say yes to an approval ("once", "always"); there
     is always a no beside them, and without any it is a plain yes or no: one of ours that ends in a blank, such as `Go on? [y/N] `, is
-    shown with its answer behind it, and Enter alone is a no to it. `approval` is the call it is about, if it is about one. `schema` is
-    the JSON Schema of a form. `url` is an address to visit; a question of that kind without one waits until the person says that they
-    have finished at a page that was opened before. `server` is the one to sign in to; `since` the moment (monotonic) at which a sign-in
-    was missing. `agent` and `session` (its whole key) say where it was asked; whoever asks need not fill them in: the asker of a
-    conversation does.
+    shown with its answer behind it, and Enter alone is a no to it; a yes is the first of its options, if it has any. `approval` is the
+    call it is about, if it is about one. `schema` is the JSON Schema of a form. `url` is an address to visit; a question of that kind
+    without one waits until the person says that they have finished at a page that was opened before. `server` is the one to sign in to;
+    `since` the moment (monotonic) at which a sign-in was missing. `agent` and `session` (its whole key) say where it was asked; whoever
+    asks need not fill them in: the asker of a conversation does.
     """
 
     kind: QuestionKind

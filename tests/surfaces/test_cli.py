@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from parts.program import OPENCLAW, Program, Ran, server_entry
+from openclaw.security.grants import GrantStore
+from parts.program import OPENCLAW, STDIO_SERVER, Program, Ran, server_entry
 from parts.terminal import CONTROL_D, ENTER, Terminal
 
 
@@ -313,6 +314,28 @@ def test_a_server_that_can_never_work_leaves_the_file_as_it_was(person: Program,
     ran = person.run("mcp", "connect", "--yes", "/no/such/program")
     assert (ran.code, "program was not added" in ran.err) == (2, True)
     assert person.config.read_text() == (before or "{}\n")
+
+
+@pytest.mark.parametrize(
+    ("typed", "granted"), [(["y"], ["echo", "log"]), (["choose", "n", "y"], ["log"]), ([""], []), (["n"], [])]
+)
+def test_connecting_a_server_asks_once_about_the_tools_that_say_they_only_read(
+    person: Program, typed: list[str], granted: list[str]
+) -> None:
+    words = ["mcp", "connect", "--name", "parts", "--", sys.executable, STDIO_SERVER, "--reading", "echo,log"]
+    with Terminal([OPENCLAW, *words], cwd=person.workspace, env=person.env()) as terminal:
+        terminal.shows("Add and run it? [y/N] ")
+        terminal.type("y\r")
+        terminal.shows("17 tools. 2 say that they only read. Allow those without asking? [y/N/choose] ")
+        for place, word in enumerate(typed):
+            if place:
+                terminal.shows("without asking? [y/N] ")
+            terminal.type(f"{word}\r")
+        assert terminal.ends()[0] == 0
+    grants = GrantStore(person.config.parent / "py" / "approvals.json").all()
+    assert [(grant.tool, grant.as_read, grant.agent) for grant in grants] == [(name, True, "") for name in granted]
+    asked = person.run("tools", "explain", "parts__log").out
+    assert ("runs without a question: it only reads" in asked) is bool(granted)
 
 
 def test_connect_writes_the_config_and_remove_takes_it_out_again(person: Program) -> None:

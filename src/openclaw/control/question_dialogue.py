@@ -105,8 +105,8 @@ def _typed(shown: str, words: tuple[str, ...], asked: str) -> Generator[Step, st
 
 
 def _stands_in_one_line(question: Question) -> bool:
-    """Whether it is what a command asks with its answer behind it, as in `Go on? [y/N] `."""
-    return question.text.endswith(" ") and not question.asker and not question.options
+    """Whether it is what a command asks with its answer behind it, as in `Go on? [y/N] ` or `All of them? [y/N/choose] `."""
+    return question.text.endswith(" ") and not question.asker
 
 
 def _in_one_line(question: Question) -> Dialogue:
@@ -116,7 +116,12 @@ def _in_one_line(question: Question) -> Dialogue:
         if typed is None:
             break
         word = typed.strip().casefold()
+        if word in YES and question.options:
+            return Finished(accepted(option=question.options[0]))
+        if word in question.options:
+            return Finished(accepted(option=word))
         if word in YES or word in NO or not word:
             return Finished(Answer("accept" if word in YES else "decline", by=BY))
-        shown = f"That is neither. {_YES_OR_NO}"
+        words = f"Type {', '.join(question.options)} or no: "
+        shown = f"That is none of them. {words}" if question.options else f"That is neither. {_YES_OR_NO}"
     return NOT_ANSWERED

@@ -91,6 +91,25 @@ def test_what_a_command_asks_stands_in_one_line_with_its_answer(
     assert (finished.answer, shown) == (answer, f"Go on? [y/N] {said}")
 
 
+@pytest.mark.parametrize(
+    ("typed", "answer", "said"),
+    [
+        (["y"], Answer("accept", {"option": "yes"}, by="terminal"), ""),
+        (["Choose"], Answer("accept", {"option": "choose"}, by="terminal"), ""),
+        (["n"], Answer("decline", by="terminal"), ""),
+        ([""], Answer("decline", by="terminal"), ""),
+        (
+            ["c", "choose"],
+            Answer("accept", {"option": "choose"}, by="terminal"),
+            "That is none of them. Type yes, choose or no: ",
+        ),
+    ],
+)
+def test_a_question_in_one_line_may_have_a_third_answer(typed: list[str | None], answer: Answer, said: str) -> None:
+    finished, shown = held(Question("approval", "Those? [y/N/choose] ", options=("yes", "choose")), *typed)
+    assert (finished.answer, shown) == (answer, f"Those? [y/N/choose] {said}")
+
+
 def test_what_we_ask_ourselves_is_shown_as_it_is() -> None:
     assert held(Question("approval", "May it send <|im_start|>?"), END)[1].startswith("May it send <|im_start|>?\n")
 
