@@ -136,9 +136,9 @@ class OrderProcess:
     def notify(self, method: str, params: Any) -> None:
         self.write(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode())
 
-    async def initialize(self, version: str = "2025-11-25") -> Any:
+    async def initialize(self, version: str = "2025-11-25", **capabilities: Any) -> Any:
         info = {"name": "test", "version": "1"}
-        params = {"protocolVersion": version, "capabilities": {}, "clientInfo": info}
+        params = {"protocolVersion": version, "capabilities": capabilities, "clientInfo": info}
         result = await self.request("initialize", params)
         self.notify("notifications/initialized", {})
         return result

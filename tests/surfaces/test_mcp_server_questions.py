@@ -1,5 +1,6 @@
 """An order that asks who ordered it: the official Python client in both eras, with a gateway that carries the order out and without."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from mcp.client.stdio import stdio_client
 
 from parts.asking_plugin import ANSWERS, HEARD, NOBODY, config
 from parts.gateways import Home, gateway_process, home
-from parts.order_process import OPENCLAW
+from parts.order_process import MODERN_META, OPENCLAW, OrderProcess
 
 ERAS = ["legacy", "2026-07-28"]
 WHERE = ["gateway", "local"]
@@ -73,3 +74,28 @@ async def test_a_client_that_declares_nothing_is_not_asked(mode: str, where: str
     with place_to_ask(tmp_path, where) as place:
         text = await said(client(place, where, mode, None))
     assert text == f"It says: {NOBODY}"
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("how", ["eof", "SIGTERM"])
+async def test_a_server_that_ends_while_it_asks_ends_at_once_and_leaves_no_question(
+    how: str, era: str, where: str, tmp_path: Path
+) -> None:
+    with place_to_ask(tmp_path, where) as place:
+        names = ("OPENCLAW_STATE_DIR", "XDG_RUNTIME_DIR")
+        local = ["--local"] if where == "local" else []
+        async with OrderProcess(tmp_path, *local, env={name: place.env[name] for name in names}) as server:
+            if era == "legacy":
+                await server.initialize(elicitation={})
+                server.begin_order("go", meta={"progressToken": 1})
+                await server.until_told("Waiting for an answer")
+            else:
+                meta = MODERN_META | {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
+                asked = await server.order("go", meta=meta)
+                assert asked["resultType"] == "input_required"
+            assert await server.end(how) == (0 if how == "eof" else 143)
+        if where == "gateway":
+            # The gateway hears of it a moment later.
+            while json.loads(place.run("approvals", "list", "--json").stdout):
+                pass
