@@ -62,9 +62,11 @@ _NO_STATE = "Invalid params: inputResponses belong to a requestState. Nothing wa
 
 
 class Journal(Protocol):
-    """Hears of every message and every answer, for `--verbose`."""
+    """Hears of every message, every answer and what is asked of the client, for `--verbose`."""
 
     def received(self, message: Message | Batch) -> None: ...
+
+    def asked(self, line: bytes) -> None: ...
 
     def answered(self, id: RequestId | None, line: bytes) -> None: ...
 
@@ -96,7 +98,7 @@ class CallServer(Generic[W]):
         self._journal = journal
         self._early_answers = early_answers
         self._dialogue = Dialogue(service)
-        self._sent = SentRequests(write)
+        self._sent = SentRequests(self._ask)
         self._parked: ParkedCalls[UnderWay] | None = None
         self._calls: dict[UnderWay, asyncio.Task[None]] = {}
 
@@ -131,6 +133,11 @@ class CallServer(Generic[W]):
     def _send(self, line: bytes | None) -> None:
         if line is not None:
             self._write(line)
+
+    def _ask(self, line: bytes) -> None:
+        if self._journal is not None:
+            self._journal.asked(line)
+        self._write(line)
 
     def _handle(self, message: Message, reply: Reply, *, in_batch: bool = False) -> None:
         if isinstance(message, Result | Failure):

@@ -41,9 +41,15 @@ class LogJournal:
     def joined(self, id: RequestId, session: str) -> None:
         _log.info("order id=%r session=%s", id, session)
 
+    def asked(self, line: bytes) -> None:
+        _log.info("← %d bytes: %s", len(line), _shown_line(line))
+
     def answered(self, id: RequestId | None, line: bytes) -> None:
-        text = line[: 2 * _MASKED].decode("utf-8", "ignore")
-        _log.info("← id=%r, %d bytes: %s", id, len(line), _beginning(text))
+        _log.info("← id=%r, %d bytes: %s", id, len(line), _shown_line(line))
+
+
+def _shown_line(line: bytes) -> str:
+    return _beginning(line[: 2 * _MASKED].decode("utf-8", "ignore"))
 
 
 def _beginning(text: str) -> str:
