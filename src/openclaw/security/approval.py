@@ -172,7 +172,11 @@ def bound_to(tool: Tool, facts: ToolFacts | None) -> tuple[str, str, str]:
 
 def covers(grant: Grant, case: Case) -> bool:
     """Whether a grant allows this call."""
-    if grant.as_read or not _is_bound(grant, bound_to(case.tool, case.facts), case.agent):
+    facts = case.facts
+    # Most grants are of other tools, and there may be many.
+    if facts is not None and (grant.tool != facts.name or grant.server != facts.identity):
+        return False
+    if grant.as_read or not _is_bound(grant, bound_to(case.tool, facts), case.agent):
         return False
     if is_exec(case.tool) and (not grant.arguments or not is_plain_command(case)):
         return False

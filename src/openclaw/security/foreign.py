@@ -12,7 +12,7 @@ value is security/approval.py's to say.
 import html
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -26,8 +26,9 @@ MOST_VALUE = 200
 _WHOLE_WORD_BELOW = 4
 # Shorter parts tell nothing.
 _LEAST_PART = 4
-# Values and parts of one call that are looked for. Who sends more has them counted as foreign.
-_MOST_VALUES = 2_000
+# Values and parts of one call that are looked for, each a fraction of a millisecond of all that is kept. Who sends more has them counted
+# as foreign.
+_MOST_SEARCHES = 1_000
 
 _CHUNK = re.compile(r"[^\s\"'`<>()\[\]{}|,;]+")
 _NUMBER = re.compile(r"\d{4,}")
@@ -46,12 +47,10 @@ def foreign_values(arguments: Mapping[str, Any], foreign: ForeignSources, writte
     own = _Own(written)
     index = _index_of(foreign)
     found: dict[str, str] = {}
-    budget = _MOST_VALUES
+    left = iter(range(_MOST_SEARCHES))
     for name, argument in arguments.items():
         for text in _texts_of(name, argument):
-            budget -= 1
-            source = index.source_of(text, own, name, searched=budget >= 0)
-            if source:
+            if source := index.source_of(text, own, name, left):
                 found[name] = source
                 break
     return found
@@ -97,7 +96,6 @@ class _Index:
 
     def __init__(self) -> None:
         self._texts: list[tuple[str, str]] = []
-        self._parts: dict[str, str] = {}
         self._read = 0
         self._last = ""
         self._is_whole = True
@@ -108,10 +106,7 @@ class _Index:
         for source, text in texts[self._read :]:
             # The words of a frame are ours.
             for form in _forms(without_frames(text)):
-                ready = normal(form)
-                self._texts.append((source, ready))
-                for part in _parts(ready):
-                    self._parts.setdefault(part, source)
+                self._texts.append((source, normal(form)))
         self._read = len(texts)
         sources = list(foreign)
         silent = set(sources) - {source for source, _ in texts}
@@ -119,25 +114,27 @@ class _Index:
         self._is_whole = foreign.is_whole and not silent
         self._last = next(iter(silent), "") or sources[-1]
 
-    def source_of(self, text: str, own: _Own, name: str, *, searched: bool) -> str:
-        """Where a value came from; empty when it is not foreign. What is not `searched` for counts unless the person wrote it."""
+    def source_of(self, text: str, own: _Own, name: str, left: Iterator[int]) -> str:
+        """Where a value came from; empty when it is not foreign. When nothing is `left` to search with, it counts unless the person wrote
+        it."""
         value = normal(text)
         if not value:
             return ""
-        if not searched or not self._is_whole:
+        if not self._is_whole or next(left, None) is None:
             return "" if own.has(value) else self._last
-        if len(value) <= MOST_VALUE and (source := self.source_of_whole(value, own, name)):
+        if len(value) <= MOST_VALUE and (source := self._source_where(_has, value)) and not own.names(value, name):
             return source
         for part in _parts(value):
-            if (source := self._parts.get(part, "")) and not own.has(part):
+            if own.has(part):
+                continue
+            if next(left, None) is None:
+                return self._last
+            if source := self._source_where(_has_word, part):
                 return source
         return ""
 
-    def source_of_whole(self, value: str, own: _Own, name: str) -> str:
-        if not self._is_whole:
-            return "" if own.has(value) else self._last
-        found = next((source for source, text in self._texts if _has(text, value)), "")
-        return "" if not found or own.names(value, name) else found
+    def _source_where(self, has: Callable[[str, str], bool], value: str) -> str:
+        return next((source for source, text in self._texts if has(text, value)), "")
 
 
 _indexes: WeakKeyDictionary[ForeignSources, _Index] = WeakKeyDictionary()
@@ -189,21 +186,18 @@ def _has_word(text: str, value: str) -> bool:
     return False
 
 
-def _parts(value: str) -> Collection[str]:
-    """The telling parts of a text in normal form."""
-    found: dict[str, None] = {}
-    for chunk in _CHUNK.findall(value):
-        if not _TELLING.search(chunk):
+def _parts(value: str) -> Iterator[str]:
+    """The telling parts of a text in normal form, each once."""
+    found: set[str] = set()
+    for chunk in _CHUNK.finditer(value):
+        if not _TELLING.search(chunk.group()):
             continue
-        part = chunk.strip(_EDGES)
-        if len(part) >= _LEAST_PART:
-            found[part] = None
-        for number in _NUMBER.findall(part):
-            found[number] = None
-        for piece in re.split(r"[=:/?&#]+", part):
-            if len(piece) >= _LEAST_PART and _TELLING.search(piece):
-                found[piece] = None
-    return found
+        part = chunk.group().strip(_EDGES)
+        pieces = (one for one in re.split(r"[=:/?&#]+", part) if _TELLING.search(one))
+        for one in (part, *_NUMBER.findall(part), *pieces):
+            if len(one) >= _LEAST_PART and one not in found:
+                found.add(one)
+                yield one
 
 
 def _forms(text: str) -> Iterable[str]:

@@ -23,6 +23,9 @@ _ADDRESS = re.compile(r"(https?):[/\\]*", re.IGNORECASE)
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:[/\\]{2}")
 # What a client of the web drops from an address before it reads it.
 _DROPPED = {ord(character): None for character in "\t\r\n"}
+_LISTS = (list, tuple)
+_CONTAINERS = (dict, *_LISTS)
+_NONE: frozenset[str] = frozenset()
 _TRIMMED = "".join(map(chr, range(0x21)))
 # No client takes a longer address; where its host stands is in its beginning anyway.
 _MOST_ADDRESS = 65_536
@@ -76,14 +79,22 @@ def risk_of(tool: Tool, facts: ToolFacts | None, arguments: Mapping[str, Any], *
 def hosts_of(arguments: Mapping[str, Any]) -> frozenset[str]:
     """Every host that stands in the arguments as an address, or under a name that says so."""
     found: set[str] = set()
-    for name, text in leaves(arguments):
-        if not isinstance(text, str) or not text:
-            continue
-        if ":" in text:
-            found.update(_hosts_of_address(text))
-        if _names_a_place(name):
-            found.update(_hosts_of_place(text))
-    return frozenset(found)
+    for name, text in arguments.items():
+        if type(text) is str:
+            # As nearly every argument is.
+            _add_hosts(found, name, text)
+        elif isinstance(text, _CONTAINERS):
+            for inner, one in leaves({name: text}):
+                if isinstance(one, str):
+                    _add_hosts(found, inner, one)
+    return frozenset(found) if found else _NONE
+
+
+def _add_hosts(found: set[str], name: str, text: str) -> None:
+    if ":" in text:
+        found.update(_hosts_of_address(text))
+    if text and _names_a_place(name):
+        found.update(_hosts_of_place(text))
 
 
 def leaves(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -94,7 +105,7 @@ def leaves(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         name, value = waiting.pop()
         if isinstance(value, dict):
             waiting.extend((str(key), one) for key, one in reversed(value.items()))
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, _LISTS):
             waiting.extend((name, one) for one in reversed(value))
         else:
             yield name, value
