@@ -92,7 +92,7 @@ class Form(msgspec.Struct, frozen=True):
         for name, value in content.items():
             if name not in known:
                 return f"{_shown(name)} is no field of this form."
-            if fault := _fault(known[name], value):
+            if fault := fault_of(known[name], value):
                 return f"{_shown(name)}: {fault}"
         return ""
 
@@ -140,7 +140,7 @@ def _field(name: str, given: object) -> Field:
     field = Field(name, kind, schema)
     default = given.get("default", msgspec.UNSET)
     # One that does not fit would be sent without anybody having looked at it.
-    if default is msgspec.UNSET or default is None or _fault(field, default):
+    if default is msgspec.UNSET or default is None or fault_of(field, default):
         return field
     return Field(name, kind, {**schema, "default": default}, default)
 
@@ -182,7 +182,8 @@ def choices_of(schema: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return ()
 
 
-def _fault(field: Field, value: Any) -> str:
+def fault_of(field: Field, value: Any) -> str:
+    """What is wrong with a value of a field, in a sentence without it; empty when nothing is."""
     if fault := Checker(to_json(field.schema), what="answers").check(value):
         return fault
     if field.kind == "text" and not _has_format(str(value), field.schema.get("format", "")):

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from openclaw.asking.forms import FormError, read_form
 from openclaw.content import to_json
 from openclaw.control import form_fields
 from openclaw.control.dialogue_steps import (
@@ -51,12 +52,12 @@ Given = Mapping[str, Any]
 
 def form_dialogue(question: Question, screen: Screen) -> Dialogue:
     schema = question.schema or {}
-    fields = form_fields.fields(schema)
-    if isinstance(fields, str):
-        why = clean_label(fields, LONGEST_NOTE)
-        return (yield from said_why(f"{who(question)} asks for a form that cannot be shown here: {why}\n"))
+    try:
+        fields = form_fields.fields(read_form(schema))
+    except FormError as error:
+        return (yield from said_why(f"{who(question)} asks for a form that cannot be shown here: {error}\n"))
     checker = Checker(to_json(schema), what="answers")
-    given: Given = {field.name: field.default for field in fields if field.default is not msgspec.UNSET}
+    given: Given = {one.name: one.given.default for one in fields if one.given.default is not msgspec.UNSET}
     shown = _head(question, screen, has_fields=bool(fields))
     for _ in range(_MOST_ROUNDS):
         filled = yield from _filled(fields, given, shown, screen)
@@ -115,7 +116,7 @@ def _value(field: Field, default: Any, before: str, screen: Screen) -> Generator
             return DECLINED
         if not typed and default is not msgspec.UNSET:
             return {field.name: default}
-        if not field.is_required and typed in ("", NONE):
+        if field.may_be_left_out and typed in ("", NONE):
             return {}
         if typed == HELP:
             shown = _lines(_help(field, screen)) + prompt
@@ -139,7 +140,7 @@ def _prompt(field: Field, default: Any, screen: Screen) -> str:
 
 
 def _help(field: Field, screen: Screen) -> list[str]:
-    said = [field.note, "It has to be answered." if field.is_required else f"It may be left out: {NONE}"]
+    said = [field.note, f"It may be left out: {NONE}" if field.may_be_left_out else "It has to be answered."]
     said += (
         [f"A text that begins with / or is a {HELP} is typed with a {_ESCAPED} before it."]
         if field.kind == "text"

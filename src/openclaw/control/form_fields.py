@@ -1,49 +1,54 @@
-"""The fields of a form: what a flat JSON Schema asks for, what may be typed for each, and what that comes to. Pure.
+"""The fields of a form at a terminal: what each takes, what may be typed for it, and what that comes to. Pure.
 
-Texts, numbers, yes or no, one choice and several. Refuses schemas with anything else in them, and names the field.
+Which schemas are forms, and which values fit, is asking/forms.py's.
 """
 
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from openclaw.content import to_json
+from openclaw.asking import forms
+from openclaw.asking.forms import FieldKind
 from openclaw.control.shown_text import value_text
-from openclaw.json_schema import Checker, problems_of_schema
 from openclaw.security.external import clean_label
 
 YES, NO = ("yes", "y"), ("no", "n")
-# A form that is longer is not for a terminal.
-_MOST_FIELDS = 50
-_MOST_CHOICES = 50
 LONGEST_LABEL, LONGEST_NOTE = 60, 300
 # Choices that stand in the line itself, in characters.
 _IN_LINE = 40
-
-Kind = Literal["text", "number", "integer", "boolean", "choice", "choices"]
 
 
 class Field(msgspec.Struct, frozen=True):
     """One line of a form. `label`, `note` and `titles` are clean. A choice has the values that may be sent and what stands for each."""
 
-    name: str
-    kind: Kind
+    given: forms.Field
+    is_required: bool
     label: str
     note: str
-    schema: Mapping[str, Any]
-    checker: Checker
-    is_required: bool
     values: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
-    default: Any = msgspec.UNSET
+
+    @property
+    def name(self) -> str:
+        return self.given.name
+
+    @property
+    def kind(self) -> FieldKind:
+        return self.given.kind
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        return self.given.schema
+
+    @property
+    def may_be_left_out(self) -> bool:
+        """A default stands for a field that an answer leaves out."""
+        return not self.is_required and self.given.default is msgspec.UNSET
 
 
-_KINDS: dict[Any, Kind] = {"string": "text", "number": "number", "integer": "integer", "boolean": "boolean"}
-WANTED: dict[Kind, str] = {
+_WANTED: Mapping[FieldKind, str] = {
     "text": "text",
     "number": "a number",
     "integer": "a whole number",
@@ -51,68 +56,29 @@ WANTED: dict[Kind, str] = {
     "choice": "one of them",
     "choices": "numbers with commas between them",
 }
+_FORMATS = {
+    "email": "an email address",
+    "uri": "a web address",
+    "date": "a date as 2026-11-16",
+    "date-time": "a time as 2026-11-16T09:40:00Z",
+}
 
 
-def fields(schema: Mapping[str, Any]) -> list[Field] | str:
-    """The fields of a form; why it cannot be shown, else."""
-    if fault := problems_of_schema(to_json(schema)):
-        return fault
-    members, required = schema.get("properties", {}), schema.get("required", [])
-    if schema.get("type", "object") != "object" or len(members) > _MOST_FIELDS:
-        return f"it is no list of at most {_MOST_FIELDS} fields."
+def fields(form: forms.Form) -> list[Field]:
     found = []
-    for name, member in members.items():
-        field = _field(name, member, is_required=name in required)
-        if field is None:
-            return f"{clean_label(name, LONGEST_LABEL)} is more than a text, a number, a yes or no, or a choice."
-        found.append(field)
-    if missing := [name for name in required if name not in members]:
-        return f"it requires {clean_label(missing[0], LONGEST_LABEL)}, which it does not have."
+    for field in form.fields:
+        choices = forms.choices_of(field.schema) if field.kind in ("choice", "choices") else ()
+        found.append(
+            Field(
+                field,
+                field.name in form.required,
+                clean_label(str(field.schema.get("title") or field.name), LONGEST_LABEL),
+                clean_label(str(field.schema.get("description", "")), LONGEST_NOTE),
+                tuple(value for value, _ in choices),
+                tuple(clean_label(title, LONGEST_NOTE) for _, title in choices),
+            )
+        )
     return found
-
-
-def _field(name: str, schema: Any, *, is_required: bool) -> Field | None:
-    if not isinstance(schema, dict):
-        return None
-    items = schema.get("items") if schema.get("type") == "array" else None
-    choices = _choices(items if isinstance(items, dict) else schema)
-    kind: Kind | None = (
-        ("choices" if isinstance(items, dict) else "choice")
-        if choices
-        else _KINDS.get(schema["type"])
-        if isinstance(schema.get("type"), str)
-        else None
-    )
-    if kind is None or len(choices) > _MOST_CHOICES:
-        return None
-    checker = Checker(to_json(schema), what="answers")
-    default = schema.get("default", msgspec.UNSET)
-    return Field(
-        name,
-        kind,
-        clean_label(str(schema.get("title") or name), LONGEST_LABEL),
-        clean_label(str(schema.get("description", "")), LONGEST_NOTE),
-        schema,
-        checker,
-        is_required,
-        tuple(value for value, _ in choices),
-        tuple(clean_label(title, LONGEST_NOTE) for _, title in choices),
-        # One that does not fit would be sent without being looked at.
-        msgspec.UNSET if default is msgspec.UNSET or checker.check(default) else default,
-    )
-
-
-def _choices(schema: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
-    """The texts that may be chosen and what stands for each; none when it is no choice of texts."""
-    listed, titled = schema.get("enum"), schema.get("oneOf") or schema.get("anyOf")
-    if isinstance(listed, list) and all(isinstance(value, str) for value in listed):
-        names = schema.get("enumNames")
-        if not isinstance(names, list) or len(names) != len(listed):
-            names = listed
-        return [(value, str(name)) for value, name in zip(listed, names, strict=True)]
-    if isinstance(titled, list) and all(isinstance(one, dict) and isinstance(one.get("const"), str) for one in titled):
-        return [(one["const"], str(one.get("title") or one["const"])) for one in titled]
-    return ()
 
 
 # --- what may be typed ---------------------------------------------------------------------------------------------------------
@@ -129,14 +95,14 @@ def wanted(field: Field) -> str:
             return f"{between} of these, commas between" if between else "any of these, commas between"
         case "integer" | "number":
             between = _between(_bound(field, "minimum"), _bound(field, "maximum"))
-            return between or WANTED[field.kind]
+            return between or _WANTED[field.kind]
         case "text":
-            form = _FORMATS.get(str(field.schema.get("format")), ("", None))[0]
+            form = _FORMATS.get(str(field.schema.get("format")), "")
             between = _between(_bound(field, "minLength"), _bound(field, "maxLength"))
             length = f"{between} characters" if between else ""
-            return ", ".join(part for part in (form, length) if part) or WANTED["text"]
+            return ", ".join(part for part in (form, length) if part) or _WANTED["text"]
         case _:
-            return WANTED[field.kind]
+            return _WANTED[field.kind]
 
 
 def is_in_line(field: Field) -> bool:
@@ -194,23 +160,22 @@ def read(field: Field, typed: str) -> Any:
 def fault(field: Field, value: Any) -> str:
     """What is wrong with a value, as the end of a sentence; empty when it fits."""
     if value is msgspec.UNSET:
-        return f"is to be {WANTED[field.kind]}" if field.kind != "boolean" else "is to be y or n"
+        return f"is to be {_WANTED[field.kind]}" if field.kind != "boolean" else "is to be y or n"
     for name, (is_wrong, words) in _BOUNDS.items():
         bound = _bound(field, name)
         if bound is not None and is_wrong(value, bound):
             return words.format(bound)
-    form, fits = _FORMATS.get(str(field.schema.get("format")), ("", None))
-    if fits is not None and isinstance(value, str) and not fits(value):
+    wrong = forms.fault_of(field.given, value)
+    if wrong and (form := _FORMATS.get(str(field.schema.get("format")), "")) and ": " not in wrong:
         return f"is to be {form}"
-    wrong = field.checker.check(value)
-    return clean_label(wrong.partition(": ")[2] or wrong, LONGEST_NOTE).rstrip(".") if wrong else ""
+    return clean_label(wrong.partition(": ")[2] or wrong, LONGEST_NOTE).rstrip(".")
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-_BOUNDS: dict[str, tuple[Any, str]] = {
+_BOUNDS: Mapping[str, tuple[Callable[[Any, float], bool], str]] = {
     "minimum": (lambda value, bound: _is_number(value) and value < bound, "must be at least {:g}"),
     "maximum": (lambda value, bound: _is_number(value) and value > bound, "must be at most {:g}"),
     "minLength": (
@@ -224,25 +189,6 @@ _BOUNDS: dict[str, tuple[Any, str]] = {
     "minItems": (lambda value, bound: isinstance(value, list) and len(value) < bound, "must be {:g} of them or more"),
     "maxItems": (lambda value, bound: isinstance(value, list) and len(value) > bound, "must be at most {:g} of them"),
 }
-
-
-def _parses(parse: Any, value: str) -> bool:
-    try:
-        return parse(value) is not None
-    except ValueError:
-        return False
-
-
-_FORMATS: dict[str, tuple[str, Any]] = {
-    "email": ("an email address", re.compile(r"[^\s@]+@[^\s@]+").fullmatch),
-    "uri": ("a web address", re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+").fullmatch),
-    "date": ("a date as 2026-11-16", lambda value: len(value) == 10 and _parses(date.fromisoformat, value)),
-    "date-time": ("a time as 2026-11-16T09:40:00Z", lambda value: "T" in value.upper() and _has_zone(value)),
-}
-
-
-def _has_zone(value: str) -> bool:
-    return _parses(lambda text: datetime.fromisoformat(text).tzinfo, value.upper())
 
 
 def _numbers(typed: str, *, whole: bool) -> Iterator[int | float]:

@@ -165,8 +165,15 @@ def test_help_tells_of_the_field_and_asks_again() -> None:
 
 
 def test_what_is_not_required_may_be_left_out_and_what_is_may_not() -> None:
-    question = form("name", name={"type": "string"}, nick={"type": "string"}, size={"type": "integer", "default": 3})
+    question = form("name", name={"type": "string"}, nick={"type": "string"}, size={"type": "integer"})
     assert answered(question, ENTER, "Yu", ENTER, "/none", "s") == yes(name="Yu")
+    assert answered(question, "Yu", "Y", "3", "e", ENTER, "/none", ENTER, "s") == yes(name="Yu", size=3)
+
+
+def test_what_has_a_default_is_not_left_out_for_the_default_would_be_sent_all_the_same() -> None:
+    finished, shown = held(form(size={"type": "integer", "default": 3}), "/none", "?", ENTER, "s")
+    assert finished.answer == yes(size=3)
+    assert "It has to be answered." in shown
 
 
 def test_an_empty_form_is_sent_after_a_look_too() -> None:
@@ -191,18 +198,14 @@ def test_fields_that_do_not_fit_together_are_asked_again() -> None:
 @pytest.mark.parametrize(
     ("schema", "said"),
     [
-        ({"type": "object", "properties": {"tags": {"type": "array"}}}, "tags is more than a text"),
-        (
-            {"type": "object", "properties": {"tags": {"type": "array", "items": {"type": "string"}}}},
-            "tags is more than",
-        ),
-        ({"type": "object", "properties": {"deep": {"type": "object"}}}, "deep is more than a text"),
-        ({"type": "object", "properties": {"any": True}}, "any is more than a text"),
-        ({"type": "object", "properties": {"two": {"type": ["string", "null"]}}}, "two is more than a text"),
-        ({"type": "object", "required": ["lost"]}, "it requires lost"),
-        ({"type": "array"}, "no list of at most 50 fields"),
-        ({"type": "object", "properties": 5}, "The schema cannot be used"),
-        ({"type": "object", "properties": {str(n): {"type": "string"} for n in range(51)}}, "no list of at most 50"),
+        ({"type": "object", "properties": {"tags": {"type": "array"}}}, "'tags' offers nothing to choose from"),
+        ({"type": "object", "properties": {"deep": {"type": "object"}}}, "'deep' is neither text"),
+        ({"type": "object", "properties": {"any": True}}, "'any' is no schema"),
+        ({"type": "object", "properties": {"two": {"type": ["string", "null"]}}}, "'two' is neither text"),
+        ({"type": "object", "required": ["lost"]}, "requires 'lost'"),
+        ({"type": "array"}, "no object with fields"),
+        ({"type": "object", "properties": 5}, "are no object"),
+        ({"type": "object", "properties": {str(n): {"type": "string"} for n in range(51)}}, "more than 50 fields"),
     ],
 )
 def test_a_form_that_is_more_than_plain_fields_is_not_shown(schema: dict[str, Any], said: str) -> None:

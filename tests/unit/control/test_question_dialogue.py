@@ -147,7 +147,7 @@ def test_hostile_text_cannot_draw_on_the_screen(kind: Any) -> None:
         text=HOSTILE,
         asker=HOSTILE,
         options=(HOSTILE,),
-        schema={"type": "object", "properties": {HOSTILE: field}},
+        schema={"type": "object", "properties": {"name": field}},
         url="https://shop.test/",
     )
     for typed in ([END], ["?", END], ["x", "c", END][kind == "form" :]):
