@@ -23,11 +23,9 @@ import msgspec
 from openclaw.config.agents import agent
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
-from openclaw.config.servers import server_specs
+from openclaw.conversation import Answer, Conversation, Question, QuestionKind
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError
-from openclaw.mcp.connect import Dependencies
-from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.prompts import get_prompt, list_prompts
 from openclaw.mcp.resources import list_resources, read_resource
@@ -35,6 +33,8 @@ from openclaw.mcp.tools.definition import schema_of
 from openclaw.tool import Invocation
 
 SERVER = "mock"
+# The default agent.
+AGENT = "main"
 # The document a server would fetch; the suite knows this address and never does.
 CLIENT_METADATA = "https://conformance-test.local/client-metadata.json"
 # More than any scenario needs; the product itself gives up earlier.
@@ -89,14 +89,15 @@ def write_config(home: Path, entry: Mapping[str, Any]) -> None:
 
 
 async def call(manager: Manager, tool: str, arguments: Mapping[str, Any]) -> None:
-    result = await manager.call(f"{SERVER}__{tool}", arguments)
+    invocation = Invocation(Conversation(AGENT, "conformance", asker=Agreeing()))
+    result = await manager.call(f"{SERVER}__{tool}", arguments, agent=AGENT, invocation=invocation)
     if result.is_error:
         raise ScenarioError(f"{tool}: {result.fault or [block.text for block in result.content]}")
 
 
 async def only_list(manager: Manager) -> None:
-    if manager.status()[0].state != "ready":
-        raise ScenarioError(f"not connected: {manager.status()[0].shown}")
+    if manager.status(AGENT)[0].state != "ready":
+        raise ScenarioError(f"not connected: {manager.status(AGENT)[0].shown}")
 
 
 async def add_numbers(manager: Manager) -> None:
@@ -122,7 +123,7 @@ async def everything(manager: Manager) -> None:
     """Each kind of request that has headers of its own."""
     await call(manager, "test_headers", {})
     await call(manager, "my-hyphenated-tool", {})
-    server = manager.server(SERVER)
+    server = manager.server(SERVER, AGENT)
     for resource in await server.use(list_resources):
         await server.use(partial(read_resource, uri=resource.uri))
     for prompt in await server.use(list_prompts):
@@ -131,7 +132,7 @@ async def everything(manager: Manager) -> None:
 
 async def given_calls(manager: Manager) -> None:
     """Exactly as they are given: one passes null for a boolean, which the manager refuses and a server is sent."""
-    server = manager.server(SERVER)
+    server = manager.server(SERVER, AGENT)
     for wanted in CONTEXT["toolCalls"]:
         result = await server.call_tool(wanted["name"], wanted["arguments"], timeout=30.0, max_total=30.0)
         if result.is_error:
@@ -139,14 +140,14 @@ async def given_calls(manager: Manager) -> None:
 
 
 async def every_tool(manager: Manager) -> None:
-    for entry in manager.entries():
+    for entry in manager.entries(AGENT):
         if not entry.is_utility:
             schema = msgspec.json.decode(schema_of(entry.definition.details()))
             await call(manager, entry.definition.name, dict.fromkeys(schema.get("required", []), "x"))
 
 
 async def echo_schema(manager: Manager) -> None:
-    schemas = {entry.definition.name: schema_of(entry.definition.details()) for entry in manager.entries()}
+    schemas = {entry.definition.name: schema_of(entry.definition.details()) for entry in manager.entries(AGENT)}
     schema = msgspec.json.decode(schemas["json_schema_2020_12_tool"])
     await call(manager, "json_schema_echo", {"schema": schema})
 
@@ -166,13 +167,14 @@ SCENARIOS: dict[str, Callable[[Manager], Awaitable[None]]] = {
 }
 
 
-async def accept(server: str, params: Mapping[str, Any], invocation: Invocation | None) -> Mapping[str, Any]:
-    """A person who agrees to whatever is proposed."""
-    asked = params["requestedSchema"]["properties"]
-    return {
-        "action": "accept",
-        "content": {name: field.get("default", field.get("type") == "boolean") for name, field in asked.items()},
-    }
+class Agreeing:
+    """A person who agrees to whatever is proposed, and adds nothing to it."""
+
+    def can(self, kind: QuestionKind) -> bool:
+        return kind in ("form", "url")
+
+    async def ask(self, question: Question) -> Answer:
+        return Answer("accept")
 
 
 # Signing in
@@ -251,15 +253,14 @@ async def main(url: str) -> None:
         env = {**os.environ, "HOME": home, "CONFORMANCE_KEY": "only for this run of the suite"}
         paths = Paths.from_env(env)
         config = load_config(paths, env)
-        if is_auth:
-            async with Engine(config, paths=paths, env=env) as engine:
+        async with Engine(config, paths=paths, env=env) as engine:
+            if is_auth:
                 await signed_in_use(engine)
-        else:
-            # The Python API, since only that lets a program answer for a person.
-            dependencies = Dependencies(environ=env, handlers=Handlers(elicitation=accept))
-            specs = server_specs(config, agent(config, "").id)
-            async with Manager(specs, dependencies=dependencies, state=paths.data_dir / "mcp") as manager:
-                await SCENARIOS[SCENARIO](manager)
+                return
+            manager = await engine.manager()
+            manager.start(AGENT)
+            await manager.settle(AGENT, float("inf"))
+            await SCENARIOS[SCENARIO](manager)
 
 
 if __name__ == "__main__":

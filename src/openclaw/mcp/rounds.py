@@ -36,13 +36,13 @@ _MOST_VISITED = 64
 
 class _InputRequest(msgspec.Struct):
     method: str
-    params: dict[str, Any] = {}
+    params: dict[str, Any] | None = None
 
     @property
     def page(self) -> str:
         """The address that a person is to visit; empty when it is another question."""
-        is_page = self.method == ELICIT and self.params.get("mode") == "url"
-        return str(self.params.get("url", "")) if is_page else ""
+        params = self.params or {}
+        return str(params.get("url", "")) if self.method == ELICIT and params.get("mode") == "url" else ""
 
 
 class _Visited(msgspec.Struct, rename="camel"):
@@ -94,10 +94,9 @@ class Rounds:
         self._count += 1
         if self._count == MAX_ROUNDS:
             raise ProtocolError(f"The server still asked for input after {MAX_ROUNDS} rounds.")
-        requests = {key: parse(raw, _InputRequest) for key, raw in needed.input_requests.items()}
-        self._count_repeated(
-            tuple((key, bytes(raw)) for key, raw in needed.input_requests.items() if not requests[key].page)
-        )
+        asked = needed.input_requests or {}
+        requests = {key: parse(raw, _InputRequest) for key, raw in asked.items()}
+        self._count_repeated(tuple((key, bytes(raw)) for key, raw in asked.items() if not requests[key].page))
         if not requests:
             await asyncio.sleep(_pause(self._count))
         visits = False
@@ -132,7 +131,7 @@ class Rounds:
         # One question at a time: whether they have finished elsewhere can be asked again.
         await self.close()
         try:
-            answer = await self._handlers.answer(self._server, request.method, request.params, self._invocation)
+            answer = await self._handlers.answer(self._server, request.method, request.params or {}, self._invocation)
         except RpcError as error:
             raise ProtocolError(f"The server asks for input that nobody here can give: {error.message}") from error
         if page and answer.get("action") == "accept":

@@ -115,10 +115,7 @@ class MessagesWire:
             ]
             if request.tool_choice != "auto":
                 payload["tool_choice"] = {"type": _TOOL_CHOICES[request.tool_choice]}
-        if request.temperature is not None:
-            # Other vendors go up to 2.
-            payload["temperature"] = min(request.temperature, 1.0)
-        # One that is blank is refused.
+        # A temperature is refused, and so is a blank text to stop at.
         if stop := [text for text in request.stop if text.strip()]:
             payload["stop_sequences"] = stop
         return encoded(payload)

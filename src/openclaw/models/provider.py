@@ -29,7 +29,7 @@ class ModelRequest(msgspec.Struct, frozen=True):
     timeout: float | None = None
     # Whether the model may call a tool, has to, or must not. Counts only where there are tools.
     tool_choice: Literal["auto", "required", "none"] = "auto"
-    # None leaves it to the vendor.
+    # A wish: not every vendor knows it any more. None leaves it to the vendor.
     temperature: float | None = None
     # Texts that end the answer.
     stop: tuple[str, ...] = ()

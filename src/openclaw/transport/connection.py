@@ -425,8 +425,6 @@ class Connection:
         if origin is not None:
             call = self._peer.waiters.get(origin)
             return [] if call is None or call.owner is None else [call]
-        if not self.link.facts.can_be_lost:
-            return []
         return [call for call in self._peer.waiters.values() if call.owner is not None]
 
     def _owner(self, origin: int | None, owners: Sequence[Invocation]) -> Invocation | None:

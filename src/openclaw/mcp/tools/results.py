@@ -85,7 +85,7 @@ class CallResult(msgspec.Struct, rename="camel", omit_defaults=True):
 class InputRequired(msgspec.Struct, rename="camel"):
     """The server wants answers before it goes on (2026-07-28). `request_state` goes back exactly as it came."""
 
-    input_requests: dict[str, Raw] = {}
+    input_requests: dict[str, Raw] | None = None
     request_state: str | None = None
 
 
