@@ -149,3 +149,17 @@ def test_a_command_line_is_matched_word_by_word(wanted: list[str], command: list
 )
 def test_an_interpreter_with_its_program_on_the_command_line_is_seen(command: str, is_inline: bool) -> None:
     assert has_inline_code(command.split()) is is_inline
+
+
+@pytest.mark.parametrize(
+    ("wanted", "value", "allows", "denies"),
+    [
+        ("/home/me/**", "/home/me/notes/trip.md", True, True),
+        ("/home/me/**", "/home/you/../me/trip.md", False, True),
+        ("https://docs.python.org/*", "https://docs.python.org@evil.example/", False, False),
+        ("*@example.net", ["a@example.net", "b@evil.example"], False, True),
+        ('["python3","*"]', ["python3", "-c", "print(1)"], False, True),
+    ],
+)
+def test_the_examples_of_the_page_are_true(wanted: str, value: Any, allows: bool, denies: bool) -> None:
+    assert (covers(glob(wanted), value), touches(glob(wanted), value)) == (allows, denies)
