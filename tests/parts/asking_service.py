@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Raw
 
 from openclaw.content import to_json
-from openclaw.mcp_server.calls import UnderWay
 from openclaw.mcp_server.client_requests import ClientRequest
 from openclaw.mcp_server.dialogue import Ability, Service
+from openclaw.mcp_server.under_way import UnderWay
 
 Result = dict[str, Any]
 

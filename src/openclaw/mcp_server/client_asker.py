@@ -17,9 +17,9 @@ from openclaw.control.approval_dialogue import source_text
 from openclaw.control.shown_text import cut, is_seen, quoted, value_text
 from openclaw.conversation import NO_ANSWER, Answer, AskedCall, Question, QuestionKind
 from openclaw.json_schema import Checker
-from openclaw.mcp_server.calls import UnderWay
 from openclaw.mcp_server.client_requests import ClientRequest
 from openclaw.mcp_server.dialogue import Ability
+from openclaw.mcp_server.under_way import UnderWay
 from openclaw.protocol.eras import MODERN
 from openclaw.redact import redact
 from openclaw.security.external import clean_label, clean_text

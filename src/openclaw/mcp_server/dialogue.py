@@ -257,6 +257,11 @@ def declared(capabilities: Any, version: str) -> frozenset[Ability]:
     return frozenset(found)
 
 
+def failure(sentence: str) -> dict[str, Any]:
+    """An error as tools report it."""
+    return {"content": [{"type": "text", "text": f"Error: {sentence}"}], "isError": True}
+
+
 def _is_given(raw: Raw) -> bool:
     """Whether there are parameters. Some clients write null for none."""
     return bytes(memoryview(raw)[:5]) not in (b"", b"null")

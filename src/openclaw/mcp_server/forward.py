@@ -20,7 +20,7 @@ from openclaw.control import wire
 from openclaw.control.questions import OpenQuestion, answer_frame, read_question
 from openclaw.control.socket_client import connect, read_frame
 from openclaw.conversation import NO_ANSWER, Asker, QuestionKind
-from openclaw.mcp_server.calls import failure
+from openclaw.mcp_server.dialogue import failure
 from openclaw.mcp_server.order import Order, written
 from openclaw.mcp_server.public import clean
 from openclaw.mcp_server.server import OrderListener

@@ -27,7 +27,7 @@ from openclaw.errors import OpenClawError
 from openclaw.log import short_hash
 from openclaw.mcp_server.answer import NOTHING_SAID, Narrator, aggregate
 from openclaw.mcp_server.attachments import check_counts, content, decode
-from openclaw.mcp_server.calls import failure
+from openclaw.mcp_server.dialogue import failure
 from openclaw.mcp_server.order import Order
 from openclaw.mcp_server.public import clean, sentence
 from openclaw.mcp_server.server import OrderListener

@@ -16,7 +16,7 @@ import msgspec
 
 from openclaw.config.plain_paths import running_socket
 from openclaw.errors import OpenClawError, SessionBusyError
-from openclaw.mcp_server.calls import failure
+from openclaw.mcp_server.dialogue import failure
 from openclaw.mcp_server.order import Order
 from openclaw.mcp_server.server import OrderListener
 from openclaw.sessions.lock import KeyLocks

@@ -12,6 +12,7 @@ from openclaw.conversation import Asker, Nobody
 from openclaw.mcp_server import calls
 from openclaw.mcp_server.order import Order
 from openclaw.mcp_server.order_tool import ORDERS
+from openclaw.mcp_server.under_way import UnderWay
 from openclaw.protocol.framing import Oversized
 from openclaw.protocol.jsonrpc import RequestId
 
@@ -54,7 +55,7 @@ class OrderServer:
         """Answer and cancel every order, and wait for them, a second at most."""
         await self._calls.stop()
 
-    async def _run(self, order: Order, call: calls.UnderWay) -> dict[str, Any]:
+    async def _run(self, order: Order, call: UnderWay) -> dict[str, Any]:
         id, journal = call.id, self._journal
         if journal is None or id is None:
             return await self._carry_out(order, call.version, OrderListener(call.tell, _say_nothing, _asker(call)))
@@ -63,7 +64,7 @@ class OrderServer:
         return await self._carry_out(order, call.version, listener)
 
 
-def _asker(call: calls.UnderWay) -> Asker:
+def _asker(call: UnderWay) -> Asker:
     if not call.declared & {"form", "url"}:
         return Nobody()
     # Most clients cannot be asked.

@@ -22,7 +22,7 @@ from openclaw.agent.events import (
 )
 from openclaw.content import AssistantMessage, ToolCall
 from openclaw.mcp_server.answer import Narrator
-from openclaw.mcp_server.calls import LEAST_PAUSE, LONGEST_SILENCE, CallProgress
+from openclaw.mcp_server.progress import LEAST_PAUSE, LONGEST_SILENCE, CallProgress
 from openclaw.tool import ToolResult
 
 CALL = ToolCall("1", "files__read", {})

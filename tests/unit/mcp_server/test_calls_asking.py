@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from openclaw.conversation import NO_ANSWER, Answer, Question
-from openclaw.mcp_server.calls import MOST_ROUNDS
 from openclaw.mcp_server.order import Order
 from openclaw.mcp_server.rounds import LIFE
 from openclaw.mcp_server.server import OrderListener, OrderServer
+from openclaw.mcp_server.under_way import MOST_ROUNDS
 from parts.loops import ShiftedLoop, own_clock
 
 MAY_IT = Question("approval", "May it?", options=("once",))

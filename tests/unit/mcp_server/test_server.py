@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from openclaw.mcp_server.calls import MOST_ORDERS, failure
+from openclaw.mcp_server.calls import MOST_ORDERS
+from openclaw.mcp_server.dialogue import failure
 from openclaw.mcp_server.order import Order
 from openclaw.mcp_server.server import OrderListener, OrderServer
 
