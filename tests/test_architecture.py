@@ -98,6 +98,7 @@ LATE: dict[str, str] = {
     "openclaw.secrets.azure": "an optional library",
     "openclaw.secrets.google_token": "an optional library",
     "openclaw.secrets.resolve": "most configs use one provider or two",
+    "openclaw.security.foreign": "the table of entities is for text that has some",
     "openclaw.security.fold": "a table of two thousand entities that most texts never need",
     "openclaw.security.policy": "only a mistyped word needs difflib",
     "openclaw.skills.frontmatter": "a machine without skills needs no YAML",

@@ -9,7 +9,6 @@ What was paraphrased or encoded on the way is not found: that is said in docs/ex
 value is security/approval.py's to say.
 """
 
-import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -205,8 +204,11 @@ def _forms(text: str) -> Iterable[str]:
     yield text
     if "\\" in text:
         yield _ESCAPE.sub(_unescaped, text)
-    if "&" in text and (plain := html.unescape(text)) != text:
-        yield plain
+    if "&" in text:
+        from html import unescape
+
+        if (plain := unescape(text)) != text:
+            yield plain
 
 
 def _unescaped(match: re.Match[str]) -> str:
