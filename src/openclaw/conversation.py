@@ -203,7 +203,8 @@ class Conversation(msgspec.Struct, frozen=True):
     whole key of the session and the workspace; a `namespace` becomes part of that key. `patience` is how many seconds to wait for servers
     whose tools are not known yet; None as long as each may take to connect. `instructions` are added to the agent's own. `sink` sees the
     run as it happens (`agent/events.py`). `surface` is the way in: `chat`, `agent`, `call`, `http`, `order`. `allow` are patterns of calls
-    that need no approval in this run (`--allow`); with `says_yes` whatever would be asked is approved (`--yes`).
+    that need no approval in this run (`--allow`); with `says_yes` whatever would be asked is approved (`--yes`, and what
+    a person typed as a command).
 
     `foreign`, `written` (what the person wrote), `granted` (the session's own grants) and `declined` are filled in while it runs, from the
     session first.

@@ -50,6 +50,7 @@ from openclaw.tools.invoke import Approve, Invoke, Trace
 from openclaw.tools.running import RunningCalls
 
 if TYPE_CHECKING:
+    from openclaw.asking.approver import Approver
     from openclaw.asking.elicitation import Elicitation
     from openclaw.asking.questions import Questions
     from openclaw.asking.sampling import AskModel, Sampling
@@ -65,8 +66,9 @@ NATIVE_NAMES = ("read", "write", "edit", "ls", "grep", "exec", "web_fetch")
 
 class Engine:
     """`through_gateway` adds the rules of `gateway.tools` to every agent's policy. `approve` and `trace` are steps of every call
-    (`tools/invoke.py`); without them there is none. `ask_model` and `workspace_of`, which is asked for an agent, are for servers that may
-    have either: without them none may."""
+    (`tools/invoke.py`): without `approve` calls are approved by the config and the person (`asking/approver.py`), and without `trace` they
+    are not traced. `ask_model` and `workspace_of`, which is asked for an agent, are for servers that may have either: without them none
+    may."""
 
     def __init__(
         self,
@@ -335,8 +337,21 @@ class Engine:
             audit=self.audit,
             clock=time.monotonic,
             running=self.running,
-            approve=self._approve,
+            approve=self._approve or self.approver,
             trace=self._trace,
+        )
+
+    @cached_property
+    def approver(self) -> "Approver":
+        """Who decides about calls when nobody else was named for that."""
+        from openclaw.asking.approver import Approver
+
+        return Approver(
+            rules=self.approval_rules,
+            grants=self.grants,
+            audit=lambda: self.audit,
+            events=self.events,
+            home=str(self.paths.home),
         )
 
     def agent(self, agent_id: str = "") -> AgentSpec:

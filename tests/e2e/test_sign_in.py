@@ -300,6 +300,8 @@ def script(home: Home, server: AuthServer, *calls: str, **servers: Any) -> None:
         gateway={"port": 0},
         mcp={"servers": {"files": {"url": server.url}, **servers}},
         agents={"defaults": {"model": f"scripted/{turns}"}},
+        # That they sign in is what a person is asked here, not whether the call may be made.
+        tools={"approval": {"mode": "off"}},
     )
 
 

@@ -52,7 +52,8 @@ def asking_home(folder: Path) -> Iterator[Home]:
             {"toolCalls": [{"name": "forget", "arguments": {}}]},
             {"text": "It says: {result}"},
         ]
-        place.save(place.script(*turns * 5), plugins=plugins)
+        # What the tool asks is what this is about, not whether it may be called.
+        place.save(place.script(*turns * 5), plugins=plugins, tools={"approval": {"mode": "off"}})
         yield place
 
 
@@ -150,7 +151,8 @@ def test_a_question_goes_away_when_the_tool_waits_no_longer(tmp_path: Path) -> N
     with asking_home(tmp_path) as place:
         calls = [{"name": "forget", "arguments": {"seconds": 0.5}}]
         turns: list[dict[str, Any]] = [{"toolCalls": calls}, {"text": "It says: {result}"}]
-        place.save(place.script(*turns), plugins=json.loads(place.config_file.read_text())["plugins"])
+        kept = json.loads(place.config_file.read_text())
+        place.save(place.script(*turns), plugins=kept["plugins"], tools=kept["tools"])
         with gateway_process(place), at_a_terminal(place, "agent", "-m", "go") as terminal:
             terminal.shows("Quick, now?\r\ny yes · n no: ")
             terminal.shows("(This is no longer asked.)")

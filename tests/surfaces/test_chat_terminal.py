@@ -81,7 +81,7 @@ def test_a_line_that_carries_a_credential_is_not_written_down(person: Program) -
         for line in typed:
             terminal.shows(">")
             terminal.type(f"{line}{ENTER}")
-        terminal.shows("/mcp     Manage")
+        terminal.shows("/mcp        Manage")
         terminal.shows(">")
         terminal.type(CONTROL_D)
         terminal.ends()

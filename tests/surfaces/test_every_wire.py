@@ -124,7 +124,9 @@ def sections(folder: Path, api: str, server: ModelServer) -> dict[str, Any]:
     config = local_model(server.url, server.key, api)
     # Nothing is left out to save room.
     config["models"]["providers"]["local"]["models"] = [{"id": "local-model", "contextWindow": 1_000_000}]
-    return {**config, "mcp": {"servers": {"shop": entry}}}
+    # What may be called without asking is not what this is about.
+    asks = {"approval": {"mode": "off", "taint": "off"}}
+    return {**config, "tools": asks, "mcp": {"servers": {"shop": entry}}}
 
 
 async def by_reply(folder: Path, api: str, server: ModelServer, site: Site) -> list[str]:

@@ -114,7 +114,7 @@ class Approver:
                 return self._refuse(call, case, verdict)
             case "ask":
                 if conversation.says_yes:
-                    self._note(call, case, verdict, "accepted", by="--yes")
+                    self._note(call, case, verdict, "accepted", by="command")
                     conversation.declined.end_row()
                     return None
                 if not conversation.asker.can("approval"):
@@ -203,9 +203,7 @@ class Approver:
         return f"{verdict}."
 
     def _without_anybody(self, call: Call, case: Case, verdict: Verdict) -> str | None:
-        final = fallen_back(case, verdict)
-        if final.action == "run":
-            self._note(call, case, final, "fallback", by="rule")
+        if fallen_back(case, verdict).action == "run":
             call.invocation.conversation.declined.end_row()
             return None
         self._note(call, case, verdict, "nobody")

@@ -15,6 +15,7 @@ from typing import Any
 from openclaw.agent.events import Event, MessageEnd, Notice, TextDelta, ToolEnd, ToolStart
 from openclaw.app import Attachment, Reply
 from openclaw.asking.questions import ANSWERABLE, QuestionChanged, changed_json
+from openclaw.commands.arguments import allowed_calls
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.notices import tell
@@ -67,6 +68,9 @@ async def run(context: Context, parsed: Parsed) -> int:
             patience=app.engine.startup_grace if context.surface == "control" else None,
             sink=progress,
             asker=asker,
+            surface="agent",
+            allow=allowed_calls(parsed),
+            says_yes=parsed.flag("yes"),
         )
         said, named = "", set[str]()
         try:

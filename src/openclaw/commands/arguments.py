@@ -1,12 +1,15 @@
-"""Arguments from what a person types: one JSON object, or `key=value` words, read by the tool's schema or the prompt's list."""
+"""What a person types about a call: its arguments, as one JSON object or `key=value` words, read by the tool's schema or the prompt's list;
+and patterns of calls."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from openclaw.commands.parse import Parsed
 from openclaw.errors import UsageError
 from openclaw.mcp.tools.results import PromptEntry
+from openclaw.security.patterns import parse
 
 
 def arguments_of(words: Sequence[str], schema: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -28,6 +31,14 @@ def arguments_of(words: Sequence[str], schema: Mapping[str, Any] | None = None) 
             raise UsageError(f"{word!r} is not an argument.", hint="Write key=value, or one JSON object.")
         found[key] = _value(value, _types(schema, key))
     return found
+
+
+def allowed_calls(parsed: Parsed) -> tuple[str, ...]:
+    """The patterns of `--allow`. Raises UsageError for one that is none."""
+    given = tuple(parsed.many("allow"))
+    for text in given:
+        parse(text)
+    return given
 
 
 def prompt_arguments(entry: PromptEntry, words: Sequence[str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from openclaw.commands.arguments import arguments_of
+from openclaw.commands.arguments import allowed_calls, arguments_of
 from openclaw.commands.dispatch import Context
 from openclaw.commands.mcp import opened
 from openclaw.commands.parse import Parsed
@@ -42,7 +42,16 @@ async def call(context: Context, parsed: Parsed) -> int:
     async with opened(context, parsed) as (engine, manager, agent), SignInPrompt(context, engine, agent) as person:
         # Nothing but the result may be shown with --json.
         asker = Nobody() if parsed.flag("json") else person
-        conversation = engine.asking(Conversation(agent, workspace=engine.paths.workspace_dir, asker=asker))
+        conversation = engine.asking(
+            Conversation(
+                agent,
+                workspace=engine.paths.workspace_dir,
+                asker=asker,
+                surface="call",
+                allow=allowed_calls(parsed),
+                says_yes=parsed.flag("yes"),
+            )
+        )
         caller = _Caller(context, engine, manager, conversation)
         entry = await caller.find(parsed.text("tool"))
         schema = msgspec.json.decode(schema_of(entry.definition.details()))

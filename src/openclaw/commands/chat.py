@@ -121,6 +121,7 @@ async def _answer(chat: Chat, said: FullMessage) -> None:
                 patience=chat.app.engine.startup_grace,
                 sink=printer,
                 asker=prompt,
+                surface="chat",
             ),
             blocks=said.blocks,
             sources=said.sources,

@@ -3,7 +3,7 @@
 Data alone, like table.py, which has the rest and puts this into its place.
 """
 
-from openclaw.commands.options import AGENT, JSON
+from openclaw.commands.options import AGENT, ALLOW, JSON, YES
 from openclaw.commands.parse import Argument, Command, Option
 from openclaw.protocol.transports import CONFIGURED
 
@@ -41,7 +41,7 @@ MCP = Command(
                 Argument("tool", "The tool, as `mcp tools` names it."),
                 Argument("words", "Its arguments: key=value …, or one JSON object.", required=False, rest=True),
             ),
-            options=(AGENT, JSON),
+            options=(AGENT, JSON, ALLOW, YES),
         ),
         _about_servers("resources", "List the resources of servers.", "openclaw.commands.mcp:resources", which=_SERVER),
         Command(

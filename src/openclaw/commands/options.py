@@ -7,6 +7,10 @@ from openclaw.commands.parse import Option
 
 JSON = Option("json", "Print JSON instead of text.")
 AGENT = Option("agent", "The agent to use; the default agent when left out.", value="ID")
+ALLOW = Option(
+    "allow", "A pattern of calls that nobody is asked about in this run (repeat for more).", value="PATTERN", many=True
+)
+YES = Option("yes", "Say yes in this run to every call that would be asked about.")
 HELP = Option("help", "Show this help.", short="-h")
 
 SHARED = (

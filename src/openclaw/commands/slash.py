@@ -85,7 +85,15 @@ async def _use_skill(chat: Chat, name: str, words: str) -> Outcome:
         )
     if command.tool:
         tool = mcp_manage(chat.context) if command.tool == MCP_MANAGE else command.tool
-        conversation = Conversation(chat.agent, chat.key, workspace=chat.context.cwd, asker=chat.console.asker)
+        conversation = Conversation(
+            chat.agent,
+            chat.key,
+            workspace=chat.context.cwd,
+            asker=chat.console.asker,
+            surface="chat",
+            # They typed it themselves.
+            says_yes=True,
+        )
         result = await chat.app.call(tool, command.arguments(words.strip()), conversation)
         if said := text_of(result.content):
             chat.console.line(clean_terminal(without_frames(said)))

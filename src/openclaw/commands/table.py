@@ -5,7 +5,7 @@ has that part alone.
 """
 
 from openclaw.commands.mcp_table import MCP
-from openclaw.commands.options import AGENT, JSON
+from openclaw.commands.options import AGENT, ALLOW, JSON, YES
 from openclaw.commands.parse import Argument, Command, Option
 
 _AGENT = Command(
@@ -30,6 +30,8 @@ Example: openclaw agent -m "what files are in docs?"\
             "With --json: print questions of these kinds (approval,form,url), which you answer with `openclaw approvals`.",
             value="KINDS",
         ),
+        ALLOW,
+        YES,
     ),
     arguments=(Argument("words", "What to say, when -m is not used.", required=False, rest=True),),
 )
@@ -150,7 +152,7 @@ _TOOLS = Command(
 _QUESTION = Argument("id", "The question, as `approvals` lists it; its first letters are enough.")
 _APPROVALS = Command(
     "approvals",
-    "See the questions that wait for you, and answer them.",
+    "See the questions that wait for you and answer them, and what you allowed for good.",
     default="list",
     children=(
         Command(
@@ -182,6 +184,29 @@ Example: openclaw approvals answer q7Hk2dQ allow-once\
                 Option("digest", "Only if the question is still the one with this digest.", value="DIGEST"),
                 JSON,
             ),
+        ),
+        Command(
+            "grants",
+            "List what you allowed for good.",
+            handler="openclaw.commands.approvals:grants",
+            options=(JSON,),
+        ),
+        Command(
+            "revoke",
+            "End a grant: the next call is asked about again.",
+            handler="openclaw.commands.approvals:revoke",
+            arguments=(Argument("id", "The grant, as `approvals grants` lists it."),),
+        ),
+        Command(
+            "explain",
+            "Say whether a call would run, be asked about or be refused, and by which rule.",
+            handler="openclaw.commands.approvals:explain",
+            details="Example: openclaw approvals explain files__write_file path=notes/trip.md",
+            arguments=(
+                Argument("tool", "The tool, as `tools list` names it."),
+                Argument("words", "Its arguments: key=value …, or one JSON object.", required=False, rest=True),
+            ),
+            options=(AGENT, JSON),
         ),
     ),
 )

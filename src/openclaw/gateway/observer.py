@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 
+from openclaw.asking.approver import ApprovalDecided
 from openclaw.asking.questions import QuestionChanged
 from openclaw.event_hub import Event, EventHub
 from openclaw.gateway.feed import ConfigReloaded
@@ -29,17 +30,32 @@ class Observer:
         self._questions = Counter(
             "openclaw_questions_total", "Questions to a person by what came of them.", "kind", "state"
         )
+        self._approvals = Counter(
+            "openclaw_approvals_total", "Calls that were asked about, or refused by a rule.", "tool_kind", "answer"
+        )
+        self._waited = Histogram("openclaw_approval_wait_seconds", "Time a call waited for a person.", "tool_kind")
         self._states = Counter("openclaw_mcp_server_changes_total", "States that servers entered.", "server", "state")
 
     @property
     def meters(self) -> tuple[Counter | Histogram, ...]:
-        return self._calls, self._seconds, self._runs, self._tokens, self._reloads, self._states, self._questions
+        return (
+            self._calls,
+            self._seconds,
+            self._runs,
+            self._tokens,
+            self._reloads,
+            self._states,
+            self._questions,
+            self._approvals,
+            self._waited,
+        )
 
     def __enter__(self) -> "Observer":
         self._exit.callback(self._events.subscribe(self._changed, StateChanged))
         self._exit.callback(self._events.subscribe(self._recorded, CallRecorded))
         self._exit.callback(self._events.subscribe(self._replied, ReplyEnded))
         self._exit.callback(self._events.subscribe(self._asked, QuestionChanged))
+        self._exit.callback(self._events.subscribe(self._approved, ApprovalDecided))
         self._exit.callback(self._events.subscribe(self._reloaded, ConfigReloaded))
         return self
 
@@ -61,6 +77,12 @@ class Observer:
     def _asked(self, event: Event[QuestionChanged]) -> None:
         if event.value.state != "pending":
             self._questions.add(event.value.kind, event.value.state)
+
+    def _approved(self, event: Event[ApprovalDecided]) -> None:
+        decided = event.value
+        self._approvals.add(decided.tool_kind, decided.answer)
+        if decided.seconds is not None:
+            self._waited.observe(decided.tool_kind, seconds=decided.seconds)
 
     def _replied(self, event: Event[ReplyEnded]) -> None:
         agent, reply = event.value.agent, event.value.reply

@@ -257,9 +257,8 @@ async def test_nobody_to_ask_lets_run_what_only_the_mode_asks_about_and_refuses_
     )
     assert await desk.call(desk.tool(), here(read="Write to mark.", says_yes=True), to="mark") == "done"
     assert [(record["answer"], record["by"]) for _, record in desk.records] == [
-        ("fallback", "rule"),
         ("nobody", ""),
-        ("accepted", "--yes"),
+        ("accepted", "command"),
     ]
 
 

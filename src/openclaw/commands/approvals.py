@@ -1,0 +1,121 @@
+"""`openclaw approvals grants|revoke|explain`: what a person allowed for good, and what would become of a call.
+
+`explain` asks nobody and calls nothing. What it says holds for a conversation that has just begun, and then for one that has read text of
+others. The questions that wait are questions.py's.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from openclaw.commands.arguments import arguments_of
+from openclaw.commands.dispatch import Context
+from openclaw.commands.parse import Parsed
+from openclaw.content import to_json
+from openclaw.conversation import Conversation
+from openclaw.engine import Engine
+from openclaw.errors import UsageError
+from openclaw.log import one_line
+from openclaw.security.approval import Case, Verdict, decide, fallen_back
+from openclaw.security.external import clean_terminal, escape_json
+from openclaw.security.grants import KeptGrant
+from openclaw.tool import Tool
+
+_SHOWN = 60
+# A source that no conversation has: it stands for any.
+_ANY_SOURCE = "somebody else"
+
+
+async def grants(context: Context, parsed: Parsed) -> int:
+    async with context.open_engine() as engine:
+        kept = engine.grants.kept()
+    if parsed.flag("json"):
+        context.console.data([{**msgspec.to_builtins(one.grant), "lastUsed": one.last_used or None} for one in kept])
+        return 0
+    if not kept:
+        context.console.line("Nothing is allowed for good. A question offers that with `a` or `t`.")
+        return 0
+    context.console.table(("id", "tool", "agent", "allows", "given", "used"), [_row(one) for one in kept])
+    return 0
+
+
+def _row(kept: KeptGrant) -> tuple[str, ...]:
+    grant = kept.grant
+    return (
+        grant.id,
+        one_line(grant.tool, _SHOWN),
+        one_line(grant.agent, _SHOWN) or "all",
+        one_line(_allows(kept), _SHOWN),
+        grant.created[:10] or "–",
+        kept.last_used or "never",
+    )
+
+
+def _allows(kept: KeptGrant) -> str:
+    grant = kept.grant
+    if grant.as_read:
+        return "counts as reading"
+    # As JSON: a value was chosen by a model.
+    values = ", ".join(f"{name}={escape_json(to_json(value).decode())}" for name, value in grant.arguments.items())
+    also = ", also after text that nobody checked" if grant.even_after_untrusted else ""
+    return f"{values or 'any arguments'}{also}"
+
+
+async def revoke(context: Context, parsed: Parsed) -> int:
+    name = parsed.text("id")
+    async with context.open_engine() as engine:
+        if not engine.grants.revoke(name):
+            raise UsageError(f"There is no grant {one_line(name, _SHOWN)!r}.", hint="openclaw approvals grants")
+    context.console.line(f"{name} is revoked: the next such call is asked about again.")
+    return 0
+
+
+async def explain(context: Context, parsed: Parsed) -> int:
+    """Exit code 0 when the call would run, 1 when it would be asked about or refused."""
+    name = parsed.text("tool")
+    async with context.open_app() as app:
+        one = await app.settled(parsed.text("agent"), tool=name)
+        tool = next((tool for tool in one.tools() if tool.name == name), None)
+        if tool is None:
+            raise UsageError(
+                f"The agent has no tool {one_line(name, _SHOWN)}.",
+                hint=f"openclaw tools explain {one_line(name, _SHOWN)}",
+            )
+        schema = msgspec.json.decode(tool.parameters)
+        arguments = arguments_of(parsed.many("words"), schema if isinstance(schema, dict) else None)
+        case, verdict = _decided(app.engine, tool, arguments, one.settings.id)
+        after = _after_foreign(case)
+    if parsed.flag("json"):
+        context.console.data(
+            {
+                "tool": tool.name,
+                "classes": case.risk.classes,
+                "verdict": msgspec.to_builtins(verdict),
+                "afterForeignText": msgspec.to_builtins(after),
+            }
+        )
+    else:
+        context.console.line(clean_terminal(f"{tool.name} ({', '.join(case.risk.classes)}) {_told(case, verdict)}"))
+        if (after.action, after.rule) != (verdict.action, verdict.rule):
+            context.console.line(clean_terminal(f"  after text that nobody checked, it {_told(case, after)}"))
+    return 0 if verdict.action == "run" else 1
+
+
+def _decided(engine: Engine, tool: Tool, arguments: Mapping[str, Any], agent: str) -> tuple[Case, Verdict]:
+    case = engine.approver.case(tool, arguments, Conversation(agent))
+    return case, decide(case)
+
+
+def _after_foreign(case: Case) -> Verdict:
+    """The same call, once text of others was read and every value may be from there."""
+    return decide(
+        msgspec.structs.replace(case, sources=(_ANY_SOURCE,), origins=dict.fromkeys(case.arguments, _ANY_SOURCE))
+    )
+
+
+def _told(case: Case, verdict: Verdict) -> str:
+    if verdict.action != "ask":
+        return f"{'runs' if verdict.action == 'run' else 'is refused'}: {verdict}"
+    alone = fallen_back(case, verdict).action
+    return f"is asked about, and {'runs' if alone == 'run' else 'is refused'} where nobody can be: {verdict}"
