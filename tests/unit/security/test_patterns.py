@@ -1,10 +1,13 @@
 """Which calls fit a pattern, read both ways."""
 
+import os
+import random
 from typing import Any
 
 import pytest
 
 from openclaw.config.call_pattern import glob
+from openclaw.errors import UsageError
 from openclaw.security.patterns import covers, covers_call, has_inline_code, parse, touches, touches_call
 
 
@@ -163,3 +166,57 @@ def test_an_interpreter_with_its_program_on_the_command_line_is_seen(command: st
 )
 def test_the_examples_of_the_page_are_true(wanted: str, value: Any, allows: bool, denies: bool) -> None:
     assert (covers(glob(wanted), value), touches(glob(wanted), value)) == (allows, denies)
+
+
+_PIECES = (
+    "a",
+    "b",
+    "/",
+    "/",
+    ".",
+    "..",
+    "*",
+    "**",
+    "\\",
+    "~",
+    "https://",
+    "x.org",
+    ":80",
+    "@",
+    "?",
+    "%2e",
+    "A",
+    "é",
+    "[",
+    '"',
+    " ",
+)
+
+
+def _text(chance: random.Random, most: int) -> str:
+    return "".join(chance.choice(_PIECES) for _ in range(chance.randint(0, most)))
+
+
+def test_whatever_a_pattern_allows_it_would_deny_as_well() -> None:
+    chance, allowed = random.Random("both ways"), 0
+    for _ in range(20_000):
+        pattern = _text(chance, 6)
+        value = pattern.replace("**", _text(chance, 3)).replace("*", _text(chance, 3))
+        try:
+            wanted = glob(pattern)
+        except UsageError:
+            continue
+        if covers(wanted, value):
+            allowed += 1
+            assert touches(wanted, value), (pattern, value)
+    assert allowed > 1_000
+
+
+def test_no_path_that_is_allowed_leads_out_of_its_folder() -> None:
+    chance, wanted, allowed = random.Random("paths"), glob("/a/b/**"), 0
+    for _ in range(20_000):
+        value = "/a/" + _text(chance, 2) + "b/" + _text(chance, 5)
+        if covers(wanted, value):
+            allowed += 1
+            assert os.path.normpath(value.replace("\\", "/")).startswith("/a/b"), value
+    assert allowed > 100
