@@ -390,11 +390,7 @@ SEED_000 = document(
     ),
     section(
         "000 §17 Open questions",
-        planned(
-            "000-17-approval",
-            "Tools that write need an approval.",
-            "Tool policy decides, by name and without questions; nobody is asked yet. A server's own hints relax nothing.",
-        ),
+        built("000-17-approval", "Tools that write need an approval."),
         built("000-17-per-agent", "Agents may have servers of their own."),
         decided(
             "000-17-sampling",

@@ -90,6 +90,7 @@ async def called(facts: Facts) -> tuple[int, int]:
     return len(made), person.asked
 
 
+@pytest.mark.requirement("000-17-approval")
 @pytest.mark.parametrize("part", range(10))
 async def test_no_call_is_made_that_must_be_asked_about_or_refused(part: int) -> None:
     chance = random.Random(f"calls {part}")
