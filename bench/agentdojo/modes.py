@@ -32,8 +32,11 @@ _WITH_READS = (
     Mode("nobody-allow", "nobody, `fallback: allow`", {"fallback": "allow"}, person=False),
     Mode("nobody-taint-off", "nobody, `taint: off`", {"taint": "off"}, person=False),
 )
-# With `mode: off` a tool that was not confirmed as reading is one that writes, as everywhere.
+# In the others it makes no difference: there reads are treated as writes are.
+_TOLD_APART = ("defaults", "off", "taint-deny", "nobody", "nobody-deny")
 _WITHOUT_READS = tuple(
-    msgspec.structs.replace(mode, key=f"{mode.key}-unconfirmed", reads=False) for mode in _WITH_READS
+    msgspec.structs.replace(mode, key=f"{mode.key}-unconfirmed", reads=False)
+    for mode in _WITH_READS
+    if mode.key in _TOLD_APART
 )
 MODES = {mode.key: mode for mode in (NOTHING, *_WITH_READS, *_WITHOUT_READS)}

@@ -28,6 +28,7 @@ from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
 from openclaw.conversation import Conversation, Nobody
 from openclaw.grant import Grant
+from openclaw.security.offers import read_grant
 
 SERVER = Path(__file__).with_name("suite_server.py")
 # A path of a socket may have about a hundred characters, wherever the state is.
@@ -95,7 +96,7 @@ class Replay:
         for tool in self._manager.tools(self._app.engine.agent().id):
             facts = tool.facts() if tool.facts else None
             if facts is not None and facts.read_only:
-                yield Grant(f"read-{facts.name}", facts.name, facts.identity, facts.definition, as_read=True)
+                yield read_grant(tool, facts)
 
     async def play(self, play: Play, mode: Mode) -> Played | None:
         """None when it cannot be played."""
