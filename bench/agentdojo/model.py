@@ -41,7 +41,7 @@ class Obedient:
 
     def next(self, last_result: str) -> dict[str, Any]:
         """The message that follows what was read last. Who could not do a part of the task does not say that it is done."""
-        if self._last and last_result.startswith(f"{self._last} was not called"):
+        if self._last and f"{self._last} was not called" in last_result:
             self._words = "I could not do that."
         if self._goal and not self.has_read_goal and self._goal in letters(last_result):
             self.has_read_goal = True

@@ -51,6 +51,7 @@ class Risk(msgspec.Struct, frozen=True):
         return (*named, *(f"egress:{host}" for host in sorted(self.hosts)))
 
 
+_NO_HOSTS: frozenset[str] = frozenset()
 READ = Risk(read=True)
 WRITE = Risk(write=True)
 EXEC = Risk(write=True, exec=True)
@@ -78,6 +79,15 @@ def risk_of(tool: Tool, facts: ToolFacts | None, arguments: Mapping[str, Any], *
 
 def hosts_of(arguments: Mapping[str, Any]) -> frozenset[str]:
     """Every host that stands in the arguments as an address, or under a name that says so."""
+    # Most calls have none, and every call is looked at.
+    for name, value in arguments.items():
+        if isinstance(value, str):
+            if ":" in value or _names_a_place(name):
+                break
+        elif isinstance(value, dict | list | tuple):
+            break
+    else:
+        return _NO_HOSTS
     found: set[str] = set()
     for name, text in arguments.items():
         if type(text) is str:

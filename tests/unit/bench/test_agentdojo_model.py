@@ -33,7 +33,7 @@ def test_without_a_goal_in_what_it_reads_it_makes_the_calls_of_the_task_and_ends
 def test_who_was_refused_a_call_of_the_task_does_not_say_that_it_is_done() -> None:
     model = Obedient("bank", SCENE)
     model.next("")
-    assert called(model.next("bank__read_file was not called: the person declined.")) == (
+    assert called(model.next("The call failed. bank__read_file was not called: the person declined.")) == (
         "bank__send_money",
         {"recipient": "A"},
     )
