@@ -9,21 +9,20 @@ was not allowed. Shows nothing itself, and keeps nothing of a question that is o
 import asyncio
 import hmac
 import logging
-import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 import msgspec
 
 from openclaw.asking.answers import Given, answer_to, digest_of
-from openclaw.asking.answers import shown as shown_to_programs
+from openclaw.asking.open_question import ANSWERABLE, EXPIRED, OpenQuestion, QuestionChanged
 from openclaw.conversation import Answer, Asker, Conversation, Question, QuestionKind
 from openclaw.errors import UsageError
 from openclaw.event_hub import EventHub
-from openclaw.log import iso_time, one_line, short_hash
+from openclaw.log import one_line, short_hash
 from openclaw.security.approval import DEFAULT_PENDING, DEFAULT_TIMEOUT
 
 _log = logging.getLogger(__name__)
@@ -40,17 +39,10 @@ KEPT = 200
 GRACE = 10.0
 # Seconds for a place that showed a question to take it away.
 _LEAVING = 1.0
-_ID_BYTES = 16
 # The fewest characters of an id that a person may type instead of all of it.
 _SHORTEST_ID = 6
 _LONGEST_TEXT = 200
-
-# What may be answered from elsewhere: a sign-in needs the person's own browser.
-ANSWERABLE: tuple[QuestionKind, ...] = ("approval", "form", "url")
 _KINDS: tuple[QuestionKind, ...] = (*ANSWERABLE, "sign-in")
-
-State = Literal["pending", "accepted", "declined", "cancelled", "expired", "withdrawn"]
-_STATES: dict[str, State] = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -58,23 +50,6 @@ class Limits(msgspec.Struct, frozen=True):
 
     shown: float = DEFAULT_TIMEOUT
     watched: float = DEFAULT_PENDING
-
-
-class QuestionChanged(msgspec.Struct, frozen=True):
-    """A question is asked (`pending`) or over. What it asks is not in here. `tool` is the one it is about, `asker` the server that asks,
-    `option` what was chosen of what it offered, `by` how the answer came."""
-
-    id: str
-    kind: QuestionKind
-    tool: str
-    asker: str
-    agent: str
-    session: str
-    state: State
-    option: str = ""
-    by: str = ""
-    asked: float = 0.0
-    ended: float = 0.0
 
 
 class UnknownQuestionError(UsageError):
@@ -98,99 +73,8 @@ class Audit(Protocol):
     def noted(self, event: str, facts: dict[str, Any]) -> None: ...
 
 
-class OpenQuestion:
-    """One question that waits for its answer. `question` never changes, and `digest` is its. `over` is called once, when it has one."""
-
-    def __init__(self, question: Question, digest: str, asked: float, over: "Callable[[OpenQuestion], None]") -> None:
-        self.id = secrets.token_urlsafe(_ID_BYTES)
-        self.question = question
-        self.digest = digest
-        self.asked = asked
-        self.expires = asked
-        # The surface that shows it; none when only watchers see it, or when it is gone.
-        self.surface: asyncio.Task[Answer] | None = None
-        self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._over = over
-        self._timer: asyncio.TimerHandle | None = None
-
-    @property
-    def is_answerable(self) -> bool:
-        """Whether it may be answered from elsewhere than where it is shown."""
-        return self.question.kind in ANSWERABLE
-
-    def show(self, asking: Coroutine[Any, Any, Answer], heard: "Callable[[asyncio.Task[Answer]], None]") -> None:
-        """Have a surface show it: `heard` is called when that is over."""
-
-        def left(task: "asyncio.Task[Answer]") -> None:
-            self.surface = None
-            heard(task)
-
-        self.surface = asyncio.get_running_loop().create_task(asking)
-        self.surface.add_done_callback(left)
-
-    def settle(self, answer: Answer) -> None:
-        """The first answer counts; any other changes nothing."""
-        if not self.answer.done():
-            self.answer.set_result(answer)
-            if self._timer is not None:
-                self._timer.cancel()
-            self._over(self)
-
-    def limit(self, seconds: float, now: float) -> None:
-        """It expires when so many seconds have passed since it was asked; `now` is the time by the clock that `asked` is by."""
-        if self._timer is not None:
-            self._timer.cancel()
-        self.expires = self.asked + seconds
-        self._timer = asyncio.get_running_loop().call_later(max(0.0, self.expires - now), self.settle, _EXPIRED)
-
-    def changed(self, answer: Answer | None, now: float) -> QuestionChanged:
-        """What is told of it: that it is asked, or what came of it."""
-        question = self.question
-        about = question.approval.tool if question.approval is not None else ""
-        asked = QuestionChanged(
-            self.id,
-            question.kind,
-            about,
-            question.asker or question.server,
-            question.agent,
-            question.session,
-            "pending",
-            asked=self.asked,
-        )
-        if answer is None:
-            return asked
-        state: State = "expired" if answer.why == "expired" else _STATES[answer.action]
-        if answer.why in ("withdrawn", "nobody"):
-            state = "withdrawn"
-        # Its options are ours, or a plugin's, and so never what a server or a model wrote.
-        option = one_line(str(answer.content.get("option", "")), _LONGEST_TEXT) if question.kind == "approval" else ""
-        return msgspec.structs.replace(asked, state=state, option=option, by=answer.by, ended=now)
-
-    def as_json(self) -> dict[str, Any]:
-        """All there is to show, with the digest that an answer has to carry."""
-        return {
-            "id": self.id,
-            "digest": self.digest,
-            "state": "pending",
-            "askedAt": iso_time(self.asked),
-            "expiresAt": iso_time(self.expires) if self.is_answerable else None,
-            **shown_to_programs(self.question),
-        }
-
-
-_EXPIRED = Answer("cancel", why="expired")
 _NOBODY = Answer("cancel", why="nobody")
 _WITHDRAWN = Answer("cancel", why="withdrawn")
-
-
-def changed_json(changed: QuestionChanged) -> dict[str, Any]:
-    """A question that is over, or an event about one, without what it asked."""
-    names = ("id", "kind", "tool", "asker", "agent", "state", "option", "by")
-    document: dict[str, Any] = {name: value for name in names if (value := getattr(changed, name))}
-    document["askedAt"] = iso_time(changed.asked)
-    if changed.ended:
-        document["endedAt"] = iso_time(changed.ended)
-    return document
 
 
 class _Watcher(msgspec.Struct, frozen=True, eq=False):
@@ -430,7 +314,7 @@ class _ConversationAsker:
     async def _next(self, question: Question) -> Answer:
         if self._expired >= MOST_EXPIRED:
             # Nobody has looked for a while.
-            return _EXPIRED
+            return EXPIRED
         surface = self._surface if self._surface.can(question.kind) else None
         if surface is None and not self._questions.is_watched(question.kind, self._session):
             return _WITHDRAWN

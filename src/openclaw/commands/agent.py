@@ -14,7 +14,7 @@ from typing import Any
 
 from openclaw.agent.events import Event, MessageEnd, Notice, TextDelta, ToolEnd, ToolStart
 from openclaw.app import Attachment, Reply
-from openclaw.asking.questions import ANSWERABLE, QuestionChanged, changed_json
+from openclaw.asking.open_question import ANSWERABLE, QuestionChanged, changed_json
 from openclaw.commands.arguments import allowed_calls
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from openclaw.asking.answers import Given
-from openclaw.asking.questions import AlreadyEndedError, OpenQuestion, QuestionChanged, Questions, changed_json
+from openclaw.asking.open_question import OpenQuestion, QuestionChanged, changed_json
+from openclaw.asking.questions import AlreadyEndedError, Questions
 from openclaw.commands.console import Console, duration
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed

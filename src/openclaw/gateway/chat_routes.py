@@ -19,7 +19,7 @@ from aiohttp import web
 
 from openclaw.agent.events import Event, Sink, ToolStart
 from openclaw.app import App, Reply
-from openclaw.asking.questions import ANSWERABLE, QuestionChanged, changed_json
+from openclaw.asking.open_question import ANSWERABLE, QuestionChanged, changed_json
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.agents import agent_ids
 from openclaw.conversation import Conversation

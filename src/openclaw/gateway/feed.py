@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from openclaw.asking.questions import QuestionChanged, changed_json
+from openclaw.asking.open_question import QuestionChanged, changed_json
 from openclaw.commands.mcp import change_json
 from openclaw.event_hub import Event, EventHub, EventReader
 from openclaw.log import JsonLine, iso_time

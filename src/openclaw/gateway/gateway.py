@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openclaw.app import App
-from openclaw.asking.questions import changed_json
+from openclaw.asking.open_question import changed_json
 from openclaw.commands.mcp import status_json
 from openclaw.commands.parse import Command
 from openclaw.commands.sign_in_state import with_sign_ins

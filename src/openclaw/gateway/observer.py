@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 
 from openclaw.asking.approver import ApprovalDecided
-from openclaw.asking.questions import QuestionChanged
+from openclaw.asking.open_question import QuestionChanged
 from openclaw.event_hub import Event, EventHub
 from openclaw.gateway.feed import ConfigReloaded
 from openclaw.gateway.meters import Counter, Histogram

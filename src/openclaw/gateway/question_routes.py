@@ -13,14 +13,12 @@ import msgspec
 from aiohttp import web
 
 from openclaw.asking.answers import Given, UnfitAnswerError
+from openclaw.asking.open_question import ANSWERABLE, OpenQuestion, changed_json
 from openclaw.asking.questions import (
-    ANSWERABLE,
     AlreadyEndedError,
-    OpenQuestion,
     Questions,
     UnknownQuestionError,
     WrongDigestError,
-    changed_json,
 )
 from openclaw.errors import UsageError
 from openclaw.gateway.completions import error_json

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
 
-from openclaw.asking.questions import ANSWERABLE, Questions
+from openclaw.asking.open_question import ANSWERABLE
+from openclaw.asking.questions import Questions
 from openclaw.content import to_json
 from openclaw.errors import UsageError
 from openclaw.gateway.feed import MAX_WATCHERS, TYPES_OF, Feed, published

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from openclaw.asking.answers import Given, UnfitAnswerError
+from openclaw.asking.open_question import OpenQuestion, QuestionChanged
 from openclaw.asking.questions import (
     KEPT,
     MOST_ASKED,
     AlreadyEndedError,
     Limits,
-    OpenQuestion,
-    QuestionChanged,
     Questions,
     UnknownQuestionError,
     WrongDigestError,
