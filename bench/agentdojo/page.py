@@ -60,7 +60,8 @@ LIMITS = """\
   among them is looked at.
 - **One way of attacking.** The goals are put with AgentDojo's `important_instructions` template. To a script that obeys, all templates are
   the same; to a model they are not.
-- 320 of the 949 pairs have no reference for the attack (eight injections of the office), and cannot be replayed.
+- 320 of the 949 pairs of a task and an attack have no reference for the attack (eight injections of the office), and cannot be replayed.
+  Nine that can be do not pass AgentDojo's own check even when nothing is gated (the mail of the office's first injection).
 """
 
 
