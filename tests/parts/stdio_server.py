@@ -45,7 +45,7 @@ TOOLS = {
     "environment": "Answers with its environment, working directory and arguments, as JSON.",
     "descend": "Starts a descendant that sleeps, in the way named by `how` (child, setsid, chain, bare), and answers with its pid.",
     "deaf": "Answers, and reads nothing more.",
-    "ask": "Sends the request `method` to the client and answers with what came back.",
+    "ask": "Sends the request `method` to the client and answers with what came back, with `keep` that something did.",
     "batch": "Answers in a batch together with a notification.",
     "open": "Opens /dev/stdout by name and answers through that.",
     "trickle": "Answers a byte at a time, `pause` seconds apart.",
@@ -225,6 +225,8 @@ def descend(how: str) -> int:
 def ask(id: int, arguments: dict[str, Any]) -> None:
     number = f"ask-{id}"
     ASKED[number] = id
+    if arguments.get("keep"):
+        KEPT.add(number)
     write({"jsonrpc": "2.0", "id": number, "method": arguments["method"], "params": arguments.get("params", {})})
 
 
@@ -236,7 +238,8 @@ def receive(message: dict[str, Any], options: argparse.Namespace) -> None:
         with open(options.log, "a") as file:
             file.write(f"{method}\n")
     if method is None:
-        answer(ASKED.pop(id), text(json.dumps({k: message[k] for k in ("result", "error") if k in message})))
+        came = "kept" if id in KEPT else json.dumps({k: message[k] for k in ("result", "error") if k in message})
+        answer(ASKED.pop(id), text(came))
     elif method == "server/discover":
         discover(id, params, options)
     elif method == "initialize":
@@ -322,6 +325,8 @@ def main() -> None:
 LOCK = threading.Lock()
 CANCELLED: set[int | None] = set()
 ASKED: dict[str, int] = {}
+# Questions whose answers are not repeated.
+KEPT: set[Any] = set()
 HEARD: list[str] = []
 JOURNAL: list[int] = []
 

@@ -94,9 +94,9 @@ async def greet(chat: Chat) -> None:
 async def say(chat: Chat, line: str) -> bool:
     """Handle one line that the person typed. True when they want to leave. Raises OpenClawError."""
     if not line.startswith("/"):
-        await _answer(
-            chat, await with_resources(await chat.app.engine.manager(), chat.app.engine.decide, chat.spec.id, line)
-        )
+        engine = chat.app.engine
+        said = await with_resources(await engine.manager(), engine.decide, chat.spec.id, line, asker=chat.console.asker)
+        await _answer(chat, said)
         return False
     outcome = await slash(chat, line)
     if outcome.said is not None:

@@ -13,7 +13,7 @@ from openclaw.commands.arguments import prompt_arguments
 from openclaw.commands.dispatch import Context
 from openclaw.commands.notices import prefix_on, say
 from openclaw.commands.parse import Parsed
-from openclaw.commands.references import permit, read_from
+from openclaw.commands.references import asked_by, permit, read_from
 from openclaw.commands.render import (
     left_out,
     server_lines,
@@ -282,7 +282,9 @@ async def _resource_rows(name: str, server: Server) -> list[dict[str, Any]]:
 async def read(context: Context, parsed: Parsed) -> int:
     async with opened(context, parsed) as (engine, manager, agent):
         permit(manager, engine.decide, agent, parsed.text("server"), READ_TOOL)
-        contents = await read_from(manager.server(parsed.text("server"), agent), parsed.text("uri"))
+        contents = await read_from(
+            manager.server(parsed.text("server"), agent), parsed.text("uri"), asked_by(agent, context.console.asker)
+        )
         if parsed.flag("json"):
             context.console.data({"contents": contents})
         else:
@@ -338,7 +340,8 @@ async def prompt(context: Context, parsed: Parsed) -> int:
             hint = nearest(parsed.text("name"), list(listed)) or f"Try: openclaw mcp prompts {parsed.text('server')}"
             raise UsageError(f"There is no prompt {parsed.text('name')}.", hint=hint)
         given = prompt_arguments(entry, parsed.many("words"))
-        filled = await server.use(lambda client: get_prompt(client, entry, given))
+        invocation = asked_by(agent, context.console.asker)
+        filled = await server.use(lambda client: get_prompt(client, entry, given, invocation=invocation))
         if parsed.flag("json"):
             context.console.data(filled)
         else:

@@ -14,6 +14,7 @@ import msgspec
 from openclaw.commands.arguments import prompt_arguments
 from openclaw.config.wording import nearest
 from openclaw.content import Block, Text
+from openclaw.conversation import Asker, Conversation
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, ProtocolError, TransportError, UsageError
 from openclaw.mcp.manager import Manager
@@ -26,6 +27,7 @@ from openclaw.mcp.tools.results import PromptEntry, ResourceContents
 from openclaw.mcp.wording import MAX_LABEL
 from openclaw.security.external import clean_label
 from openclaw.security.policy import Decision, Named, ToolRef
+from openclaw.tool import Invocation
 
 # `@server:uri`, at the start of a word. The address ends at the next blank, or before the marks that end a sentence.
 _POINTER = re.compile(r"(?<![^\s(])@(?P<server>[A-Za-z0-9_.-]+):(?P<uri>\S+)")
@@ -57,8 +59,13 @@ def permit(manager: Manager, decide: Decide, agent: str, server: str, tool: str)
         raise UsageError(f"{name} may not be used: {decision}.")
 
 
-async def with_resources(manager: Manager, decide: Decide, agent: str, message: str) -> FullMessage:
-    """The message with every `@server:uri` in it read. Raises OpenClawError, which names what cannot be read or may not be."""
+async def with_resources(
+    manager: Manager, decide: Decide, agent: str, message: str, *, asker: Asker | None = None
+) -> FullMessage:
+    """The message with every `@server:uri` in it read. Raises OpenClawError, which names what cannot be read or may not be.
+
+    `asker` is the person, whom a server may ask something first.
+    """
     known = _typed(manager, agent)
     found = [match for match in _POINTER.finditer(message) if match["server"] in known]
     read_blocks: list[Block] = []
@@ -68,16 +75,21 @@ async def with_resources(manager: Manager, decide: Decide, agent: str, message: 
         permit(manager, decide, agent, name, READ_TOOL)
         server = manager.server(name, agent)
         if uri := await _meant(server, match["uri"]):
-            contents = await read_from(server, uri)
+            contents = await read_from(server, uri, asked_by(agent, asker))
             read_blocks.append(Text(show(server.spec.name, contents, _REFERENCE_BYTES)))
             sources.append(f"mcp:{name}")
     return FullMessage(message, tuple(read_blocks), tuple(sources))
 
 
-async def read_from(server: Server, uri: str) -> list[ResourceContents]:
+def asked_by(agent: str, asker: Asker | None) -> Invocation | None:
+    """What a server is told of who wants something of it that is no tool's; None when nobody can be asked."""
+    return None if asker is None else Invocation(Conversation(agent, asker=asker))
+
+
+async def read_from(server: Server, uri: str, invocation: Invocation | None = None) -> list[ResourceContents]:
     """What one resource holds. Raises OpenClawError, which says whose resource cannot be read."""
     try:
-        return await server.use(lambda client: read_resource(client, uri))
+        return await server.use(lambda client: read_resource(client, uri, invocation=invocation))
     except (ProtocolError, TransportError) as error:
         # The error of a server mostly names neither the server nor the resource.
         raise OpenClawError(
@@ -112,7 +124,9 @@ def _typed(manager: Manager, agent: str) -> dict[str, str]:
     return {**{typed_name(name): name for name in names}, **{name: name for name in names}}
 
 
-async def filled_prompt(engine: Engine, agent: str, name: str, words: str) -> FullMessage:
+async def filled_prompt(
+    engine: Engine, agent: str, name: str, words: str, *, asker: Asker | None = None
+) -> FullMessage:
     """`/server:prompt key=value …` as a message. Raises UsageError when there is no such prompt or an argument is wrong."""
     manager = await engine.manager()
     server, prompt = _taken_apart(manager, agent, name)
@@ -122,7 +136,10 @@ async def filled_prompt(engine: Engine, agent: str, name: str, words: str) -> Fu
         given = prompt_arguments(entry, shlex.split(words))
     except ValueError:
         raise UsageError(f"/{name}: a quote is not closed.") from None
-    filled = await manager.server(server, agent).use(lambda client: get_prompt(client, entry, given))
+    invocation = asked_by(agent, asker)
+    filled = await manager.server(server, agent).use(
+        lambda client: get_prompt(client, entry, given, invocation=invocation)
+    )
     blocks = prompt_blocks(server, entry.name, filled, engine.media)
     return FullMessage(f"Follow the prompt {clean_label(name, MAX_LABEL)}.", blocks, (f"mcp:{server}",) * len(blocks))
 

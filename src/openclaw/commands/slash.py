@@ -71,7 +71,7 @@ async def run(chat: Chat, line: str) -> Outcome:
     if built_in is not None:
         return await built_in(chat, words.strip())
     if is_prompt(await chat.app.engine.manager(), chat.spec.id, name):
-        return Outcome(await filled_prompt(chat.app.engine, chat.spec.id, name, words))
+        return Outcome(await filled_prompt(chat.app.engine, chat.spec.id, name, words, asker=chat.console.asker))
     return await _use_skill(chat, name, words)
 
 

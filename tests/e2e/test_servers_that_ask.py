@@ -1,0 +1,82 @@
+"""Servers that ask in the middle of a turn: from a config, over both vendors' wires, to the person of the conversation and back."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.app import App
+from openclaw.conversation import Answer, Asker, Conversation, Nobody
+from parts.command_line import Home, local_model, parts_server
+from parts.model_servers import KEY, Call, ChatServer, MessagesServer
+from parts.model_servers import Answer as Said
+from parts.person import Person
+
+CANARY = "canary-4711"
+# The server keeps the answer to itself: one that repeats it to the model does so on its own account.
+FORM = {
+    "keep": True,
+    "method": "elicitation/create",
+    "params": {"message": "Which dish?", "requestedSchema": {"properties": {"dish": {"type": "string"}}}},
+}
+WIRES = pytest.mark.parametrize(
+    ("wire", "api"), [(ChatServer, "openai-completions"), (MessagesServer, "anthropic-messages")]
+)
+Wire = type[ChatServer] | type[MessagesServer]
+
+
+@asynccontextmanager
+async def talking(folder: Path, wire: Wire, api: str, replies: list[Any], **mcp: Any) -> AsyncIterator[tuple[App, Any]]:
+    async with wire(replies) as model:
+        config = local_model(model.url, KEY, api)
+        tools = {**config.pop("tools", {}), "approval": {"mode": "off"}}
+        home = Home(folder, mcp={"servers": {"part": parts_server()}, **mcp}, tools=tools, **config)
+        async with App(home.config(), paths=home.paths, env=home.environ, workspace=folder) as app:
+            yield app, model
+
+
+def talk(asker: Asker) -> Conversation:
+    return Conversation(session="talk", asker=asker)
+
+
+@WIRES
+async def test_a_person_answers_in_two_turns_and_the_model_reads_only_that_they_did(
+    wire: Wire, api: str, tmp_path: Path
+) -> None:
+    person = Person(lambda _: Answer("accept", {"dish": CANARY}))
+    replies = [
+        Said(calls=[Call("1", "part__ask", FORM)]),
+        Said("Done."),
+        Said(calls=[Call("2", "part__ask", FORM)]),
+        Said("Again."),
+    ]
+    async with talking(tmp_path, wire, api, replies) as (app, model):
+        texts = [(await app.reply("Order.", talk(person))).text for _ in range(2)]
+    assert texts == ["Done.", "Again."]
+    assert [(one.kind, one.text, one.asker) for one in person.asked] == [("form", "Which dish?", "part")] * 2
+    sent = json.dumps(model.requests)
+    assert ("The person answered a question of part." in sent, CANARY in sent) == (True, False)
+
+
+@WIRES
+async def test_with_nobody_there_the_model_reads_why(wire: Wire, api: str, tmp_path: Path) -> None:
+    replies = [Said(calls=[Call("1", "part__ask", FORM)]), Said("Nobody.")]
+    async with talking(tmp_path, wire, api, replies) as (app, model):
+        reply = await app.reply("Order.", talk(Nobody()))
+    assert reply.text == "Nobody."
+    assert "part asked a question nobody was there to answer." in json.dumps(model.requests)
+
+
+async def test_a_person_who_never_answers_holds_up_neither_the_turn_nor_the_next(tmp_path: Path) -> None:
+    person = Person()
+    replies = [Said(calls=[Call("1", "part__ask", FORM)]), Said("One."), Said("Two.")]
+    async with talking(tmp_path, ChatServer, "openai-completions", replies, elicitation={"timeoutMs": 100}) as (
+        app,
+        model,
+    ):
+        texts = [(await app.reply("Order.", talk(person))).text for _ in range(2)]
+    assert (texts, len(person.asked)) == (["One.", "Two."], 1)
+    assert "A question of part was not answered in time." in json.dumps(model.requests)
