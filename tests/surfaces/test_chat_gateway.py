@@ -94,6 +94,8 @@ def test_a_chat_outlives_its_gateway(tmp_path: Path) -> None:
             terminal.shows(">")
             gateway.end(signal.SIGKILL)
             terminal.type(f"/mcp call part__echo text=alone{ENTER}")
+            terminal.shows("d details: ")
+            terminal.type("y")
             terminal.shows("\nalone")
             terminal.shows(">")
             terminal.type(CONTROL_D)

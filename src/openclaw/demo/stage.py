@@ -30,6 +30,8 @@ _CONFIG = f"""\
 {{
   agents: {{ defaults: {{ model: {{ primary: "builtin/offline" }} }} }},
   tokenStore: {{ key: "secret://env/{KEY}" }},
+  // Servers of the tour only read, and its keyboard turns pages.
+  tools: {{ approval: {{ mode: "off" }} }},
 }}
 """
 _TRIP = """\
