@@ -11,7 +11,7 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
@@ -97,13 +97,17 @@ class Approver:
         # The calls of one turn that wait for a person.
         self._lines: WeakKeyDictionary[Declined, asyncio.Lock] = WeakKeyDictionary()
 
-    async def __call__(self, call: Call) -> str | None:
+    def __call__(self, call: Call) -> Awaitable[str | None] | None:
+        """None at once for a call that is known to need nothing."""
         conversation = call.invocation.conversation
         kept = self._kept.get((id(call.tool), conversation.agent, bool(conversation.foreign)))
-        if kept is not None and self._holds(kept, call, conversation):
-            if conversation.declined.in_a_row:
-                conversation.declined.end_row()
-            return None
+        if kept is None or not self._holds(kept, call, conversation):
+            return self._decided(call, conversation)
+        if conversation.declined.in_a_row:
+            conversation.declined.end_row()
+        return None
+
+    async def _decided(self, call: Call, conversation: Conversation) -> str | None:
         case = self.case(call.tool, call.request.arguments, conversation)
         verdict = decide(case)
         match verdict.action:

@@ -61,8 +61,9 @@ Step = Callable[[Call], Awaitable[CallEnd]]
 # Asked for a tool and an agent.
 PolicyDecide = Callable[[Named, str], Decision]
 # Why a call may not be made, in words that end a sentence; None when it may. May take as long as a person takes to answer: the person of
-# `call.invocation.conversation`. Is asked only about calls that policy admits and whose arguments are right.
-Approve = Callable[[Call], Awaitable[str | None]]
+# `call.invocation.conversation`; what is known at once to need nobody may be said so without waiting, by a plain None. Is asked only about
+# calls that policy admits and whose arguments are right.
+Approve = Callable[[Call], Awaitable[str | None] | None]
 # Is given a call and how to make it, makes it once, and returns how it ended. Must not raise anything of its own.
 Trace = Callable[[Call, Step], Awaitable[CallEnd]]
 
@@ -229,8 +230,12 @@ def revocable(step: Step, running: RunningCalls) -> Step:
 def approved(step: Step, approve: Approve) -> Step:
     """Have the call approved, by a person perhaps. The tool's own time has not begun."""
 
-    async def make(call: Call) -> CallEnd:
-        refusal = await approve(call)
+    def make(call: Call) -> Awaitable[CallEnd]:
+        asking = approve(call)
+        return step(call) if asking is None else asked(call, asking)
+
+    async def asked(call: Call, asking: Awaitable[str | None]) -> CallEnd:
+        refusal = await asking
         if refusal is not None:
             return _end("refused", f"{call.tool.name} was not called: {refusal}")
         return await step(call)

@@ -15,7 +15,7 @@ from openclaw.conversation import Answer, Asker, Conversation, Nobody, Question,
 from openclaw.event_hub import EventHub
 from openclaw.grant import Grant
 from openclaw.security.approval import Rules
-from openclaw.security.grants import GrantStore
+from openclaw.security.grants import LOOK_EVERY, GrantStore
 from openclaw.security.patterns import PatternSet, parse
 from openclaw.tool import Invocation, Tool, ToolFacts, ToolResult, parameters
 from openclaw.tools.invoke import Invoke
@@ -233,7 +233,8 @@ async def test_a_tool_that_changed_or_a_server_that_is_another_inherits_nothing(
 
 
 async def test_what_a_grant_let_run_is_looked_up_again_when_another_process_revokes_it(tmp_path: Path) -> None:
-    desk = Desk(grants=GrantStore(tmp_path / "approvals.json"))
+    now = 0.0
+    desk = Desk(grants=GrantStore(tmp_path / "approvals.json", clock=lambda: now))
     person, tool = Person("any", NO), desk.tool()
     for _ in range(3):
         assert await desk.call(tool, here(person)) == "done"
@@ -241,6 +242,7 @@ async def test_what_a_grant_let_run_is_looked_up_again_when_another_process_revo
     elsewhere = GrantStore(tmp_path / "approvals.json")
     (grant,) = elsewhere.all()
     assert elsewhere.revoke(grant.id)
+    now += LOOK_EVERY
     assert "declined" in await desk.call(tool, here(person))
 
 
