@@ -159,6 +159,11 @@ class ForeignSources:
         self.is_whole = False
 
     @property
+    def length(self) -> int:
+        """Characters of text that are kept."""
+        return MOST_FOREIGN_TEXT - self._room
+
+    @property
     def texts(self) -> Sequence[tuple[str, str]]:
         """What was read, with its source, as far as it is kept: `is_whole` is false when some of it is not."""
         return self._texts

@@ -40,6 +40,9 @@ _log = logging.getLogger(__name__)
 
 # Verdicts and facts of tools that are kept. More than an agent of many servers has; beyond that they are made anew.
 _MOST_KEPT = 4_096
+# Characters that the values of a call are looked up in at once: some milliseconds. More are gone through in a thread, for everybody else
+# would wait meanwhile.
+_LOOKED_UP_AT_ONCE = 100_000
 _LONGEST_TEXT = 200
 # As much as a person says with a no.
 _LONGEST_NOTE = 500
@@ -108,7 +111,7 @@ class Approver:
         return None
 
     async def _decided(self, call: Call, conversation: Conversation) -> str | None:
-        case = self.case(call.tool, call.request.arguments, conversation)
+        case = await self._case_of(call, conversation)
         verdict = decide(case)
         match verdict.action:
             case "run":
@@ -133,15 +136,32 @@ class Approver:
             return False
         return not conversation.foreign or not hosts_of(call.request.arguments)
 
-    def case(self, tool: Tool, arguments: Mapping[str, Any], conversation: Conversation) -> Case:
-        """All that is known about a call now."""
+    async def _case_of(self, call: Call, conversation: Conversation) -> Case:
+        """All that is known about a call. What takes long is done beside everything else, and before the rest is looked at."""
+        foreign, arguments = conversation.foreign, call.request.arguments
+        if not foreign or foreign.length + sum(map(len, conversation.written)) <= _LOOKED_UP_AT_ONCE:
+            return self.case(call.tool, arguments, conversation)
+        case = self.case(call.tool, arguments, conversation, origins={})
+        if case.rules.taint == "off" or case.risk.only_reads:
+            return case
+        origins = await asyncio.to_thread(foreign_values, arguments, foreign, tuple(conversation.written))
+        return self.case(call.tool, arguments, conversation, origins=origins)
+
+    def case(
+        self,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        conversation: Conversation,
+        *,
+        origins: Mapping[str, str] | None = None,
+    ) -> Case:
+        """All that is known about a call now. `origins` are its foreign values, if somebody has looked them up."""
         rules, facts = self._rules(conversation.agent), self._facts_of(tool)
         grants = (*self._grants.all(), *conversation.granted)
         reads = confirmed_to_read(tool, facts, conversation.agent, grants) is not None
         risk = risk_of(tool, facts, arguments, reads=reads)
         is_doubted = bool(conversation.foreign) and rules.taint != "off"
-        origins: Mapping[str, str] = {}
-        if is_doubted and not risk.only_reads:
+        if origins is None and is_doubted and not risk.only_reads:
             origins = foreign_values(arguments, conversation.foreign, conversation.written)
         declined = conversation.declined.calls
         return Case(
@@ -154,7 +174,7 @@ class Approver:
             grants=grants,
             allow=_patterns(conversation.allow, self._home),
             sources=tuple(conversation.foreign),
-            origins=origins,
+            origins=origins or {},
             known_hosts=written_hosts(risk.hosts, conversation.written) if risk.hosts and is_doubted else (),
             declined=bool(declined) and _digest(tool, arguments) in declined,
             surface=conversation.surface,
@@ -217,7 +237,7 @@ class Approver:
 
     async def _ask(self, call: Call, conversation: Conversation) -> str | None:
         """Whatever was decided before others were asked about is decided anew."""
-        case = self.case(call.tool, call.request.arguments, conversation)
+        case = await self._case_of(call, conversation)
         verdict = decide(case)
         if verdict.action == "run":
             self._run(case, verdict, conversation)

@@ -69,14 +69,13 @@ def _columns(letter: str) -> int:
 
 def folded(text: str, room: int) -> list[str]:
     """One line in rows of at most so many columns, broken behind a blank where there is one. No character is lost."""
-    rows, room = [], max(room, _NARROWEST)
-    while columns(text) > room:
-        end = _fitting(text, room)
-        blank = text.rfind(" ", 0, end) + 1
-        end = blank if blank > end // 2 else end
-        rows.append(text[:end])
-        text = text[end:]
-    return [*rows, text]
+    rows, room, start = [], max(room, _NARROWEST), 0
+    while (end := _fitting(text, room, start)) < len(text):
+        blank = text.rfind(" ", start, end) + 1
+        end = blank if blank - start > (end - start) // 2 else end
+        rows.append(text[start:end])
+        start = end
+    return [*rows, text[start:]]
 
 
 def in_rows(parts: Sequence[str], between: str, room: int) -> list[str]:
@@ -100,15 +99,15 @@ def cut(text: str, room: int) -> str:
     return text if columns(text) <= room else f"{text[: _fitting(text, max(room - 1, 1))].rstrip()}…"
 
 
-def _fitting(text: str, room: int) -> int:
-    """How many characters from the first fit, one at least."""
-    if text[:room].isascii():
-        return max(room, 1)
+def _fitting(text: str, room: int, start: int = 0) -> int:
+    """Where the characters end that fit, from `start` on; one at least does. What follows those is not looked at: it may be long."""
+    if text[start : start + room + 1].isascii():
+        return min(start + max(room, 1), len(text))
     used = 0
-    for place, letter in enumerate(text):
-        used += _columns(letter)
+    for place in range(start, len(text)):
+        used += _columns(text[place])
         if used > room:
-            return max(place, 1)
+            return max(place, start + 1)
     return len(text)
 
 

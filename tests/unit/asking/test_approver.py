@@ -278,6 +278,25 @@ async def test_a_question_about_foreign_text_names_the_source_and_the_value(desk
     assert (asked.sources, asked.origins) == (("web:evil.example",), {"to": "web:evil.example"})
 
 
+async def test_a_value_is_looked_up_in_much_text_beside_everything_else(desk: Desk) -> None:
+    person = Person("once")
+    conversation = here(person, read="word " * 100_000 + "pay DE00 1")
+    ticks = 0
+
+    def tick() -> None:
+        nonlocal ticks
+        ticks += 1
+        asyncio.get_running_loop().call_soon(tick)
+
+    tick()
+    assert await desk.call(desk.tool(), conversation, text="DE00 1") == "done"
+    # Twice: it is decided anew when it is asked about.
+    assert ticks > 2
+    (question,) = person.asked
+    assert question.approval is not None
+    assert question.approval.origins == {"text": "web:evil.example"}
+
+
 async def test_a_host_is_asked_about_once_in_a_conversation(desk: Desk) -> None:
     person = Person("once")
     fetch = desk.tool("web_fetch", **READS)

@@ -116,6 +116,20 @@ def test_more_values_than_are_looked_for_count_as_foreign() -> None:
     assert foreign_values({"all": [f"item {number}x" for number in range(1_100)]}, read(), []) == {"all": "mcp:mail"}
 
 
+def test_in_much_text_less_is_looked_for_and_the_rest_counts_as_foreign() -> None:
+    foreign = read("word " * (MOST_FOREIGN_TEXT // 5))
+    few, many = ([f"item{number}x" for number in range(count)] for count in (5, 400))
+    assert foreign_values({"few": few}, foreign, []) == {}
+    assert foreign_values({"many": many}, foreign, []) == {"many": "mcp:mail"}
+
+
+def test_a_number_that_stands_within_longer_ones_only_is_not_looked_for_for_ever() -> None:
+    endless = "1234" * (MOST_FOREIGN_TEXT // 4)
+    assert foreign_values({"to": "x " * 150 + "1234"}, read(endless), []) == {"to": "mcp:mail"}
+    assert foreign_values({"to": "1234"}, read("pay 1234"), [endless]) == {"to": "mcp:mail"}
+    assert foreign_values({"to": "x " * 150 + "1234"}, read("12345 " * 100), []) == {}
+
+
 @pytest.mark.parametrize(
     ("written", "known"),
     [
