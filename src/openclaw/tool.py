@@ -68,6 +68,12 @@ class Invocation(msgspec.Struct, frozen=True):
         return self.conversation.workspace or Path()
 
 
+def note(invocation: Invocation | None, sentence: str) -> None:
+    """Tell the model something beside the result of this call, if it is one; the same thing once."""
+    if invocation is not None and sentence not in invocation.notes:
+        invocation.notes.append(sentence)
+
+
 class ToolFacts(msgspec.Struct, frozen=True):
     """What an approval needs to know of a server's tool. `identity` names the server (`mcp/cache.py`), `name` the tool as the server calls
     it, `definition` the digest of what is pinned. The hints are the server's claims, None where it makes none; they count only with

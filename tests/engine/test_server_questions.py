@@ -85,12 +85,12 @@ async def test_with_calls_of_several_conversations_under_way_nobody_is_asked_and
     one, other = Person(agrees), Person(agrees)
     async with engine_with(tmp_path) as manager:
         await manager.call("part__echo", {"text": "up"}, agent="main")
-        slow = asyncio.create_task(
-            manager.call("part__slow", {"seconds": 60}, agent="main", invocation=call(other, "d", "t"))
-        )
+        waiting = call(other, "d", "t")
+        slow = asyncio.create_task(manager.call("part__slow", {"seconds": 60}, agent="main", invocation=waiting))
         async with asyncio.timeout(60):
-            # Sent after it, on the same stream: the server has both before it asks.
-            result = await manager.call("part__ask", FORM, agent="main", invocation=call(one))
+            for _ in range(2):
+                # Sent after it, on the same stream: the server has both before it asks.
+                result = await manager.call("part__ask", FORM, agent="main", invocation=call(one))
         slow.cancel()
         await asyncio.gather(slow, return_exceptions=True)
     sentence = (
@@ -99,6 +99,8 @@ async def test_with_calls_of_several_conversations_under_way_nobody_is_asked_and
     )
     assert (said(result), result.note) == ({"result": {"action": "cancel"}}, sentence)
     assert (one.asked, other.asked) == ([], [])
+    # However often it asks.
+    assert waiting.notes == [sentence]
     assert sentence in caplog.text
 
 

@@ -21,7 +21,7 @@ from openclaw.errors import AddressError, RpcError
 from openclaw.protocol.jsonrpc import INVALID_PARAMS
 from openclaw.security.egress import Rules, browser_address
 from openclaw.security.external import clean_label, clean_text
-from openclaw.tool import Invocation
+from openclaw.tool import Invocation, note
 
 _log = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ class Elicitation:
             said = f"This server ({_name(spec)}) asked for a secret in a plain form. That is not allowed; it should use its web page."
             _log.warning("MCP server '%s' asked for a secret in a form ('%s'); it was declined.", spec.name, field.name)
             _tell(invocation, said)
-            _note(invocation, f"{_name(spec)} asked the person for a secret in a form, which is not allowed.")
+            note(invocation, f"{_name(spec)} asked the person for a secret in a form, which is not allowed.")
             return {"action": "decline"}
         if refused := self._refusal(spec, "form", invocation):
             return refused
@@ -127,7 +127,7 @@ class Elicitation:
             return None
         _log.warning("%s", sentence)
         _tell(invocation, sentence)
-        _note(invocation, sentence)
+        note(invocation, sentence)
         return {"action": "cancel"}
 
     def _counts(self, server: str) -> bool:
@@ -182,7 +182,7 @@ def _address(url: str) -> str:
 def _answered(
     spec: ServerSpec, answer: Answer, invocation: Invocation, content: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    _note(invocation, _outcome(answer, _name(spec)))
+    note(invocation, _outcome(answer, _name(spec)))
     _log.info("MCP server '%s' asked the person something: %s", spec.name, answer.why or answer.action)
     if answer.is_yes and content is not None:
         return {"action": "accept", "content": dict(content)}
@@ -206,12 +206,6 @@ def _outcome(answer: Answer, server: str) -> str:
 def _tell(invocation: Invocation | None, sentence: str) -> None:
     if invocation is not None:
         invocation.progress(sentence)
-
-
-def _note(invocation: Invocation | None, sentence: str) -> None:
-    """For the model, beside the result; the same thing once."""
-    if invocation is not None and sentence not in invocation.notes:
-        invocation.notes.append(sentence)
 
 
 def _name(spec: ServerSpec) -> str:

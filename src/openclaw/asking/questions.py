@@ -227,14 +227,14 @@ class Questions:
 
     def _heard(self, one: OpenQuestion, task: "asyncio.Task[Answer]", surface: Asker, by: str) -> None:
         """What a surface says to a question it showed. When it says nothing, watchers may still."""
-        if one.answer.done():
-            return
         answer = _WITHDRAWN
         if not task.cancelled():
             if (error := task.exception()) is not None:
                 _log.error("A question could not be shown: %s", type(error).__name__)
             else:
                 answer = task.result()
+        if one.answer.done():
+            return
         question = one.question
         if answer.action != "cancel":
             one.settle(msgspec.structs.replace(answer, by=answer.by or by, why=""))

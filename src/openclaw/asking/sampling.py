@@ -17,10 +17,10 @@ from openclaw.asking.samples import Sample, SampleRequest, read_request, result_
 from openclaw.asking.token_budget import TokenBudget
 from openclaw.config.servers import ServerSpec
 from openclaw.conversation import Answer, Question
-from openclaw.errors import RpcError
+from openclaw.errors import RpcError, StoreError
 from openclaw.protocol.jsonrpc import INTERNAL_ERROR
 from openclaw.security.external import clean_label
-from openclaw.tool import Invocation
+from openclaw.tool import Invocation, note
 
 _log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class Sampling:
         try:
             sample = await self._ask_model(request)
         finally:
-            await self._budget.add(spec.name, sample.tokens - held)
+            await self._count(spec.name, sample.tokens - held)
         _log.info("MCP server '%s' asked %s: %d tokens.", spec.name, sample.model or "a model", sample.tokens)
         if sample.error:
             raise RpcError(INTERNAL_ERROR, sample.error)
@@ -77,6 +77,13 @@ class Sampling:
             await self._approve(spec, invocation, shown_answer(sample))
             self._agree(spec, invocation)
         return result_of(sample)
+
+    async def _count(self, server: str, tokens: int) -> None:
+        """Correct what was held. When that cannot be written the server has used what it might have, and whoever was cancelled stays so."""
+        try:
+            await self._budget.add(server, tokens)
+        except StoreError as error:
+            _log.warning("%s", error)
 
     def _counts(self, spec: ServerSpec) -> bool:
         most, now = spec.sampling.requests_per_minute, self._clock()
@@ -112,12 +119,7 @@ class Sampling:
         if answer.is_yes:
             return
         if answer.action == "decline":
-            _note(invocation, f"The person did not let {name} ask a model.")
+            note(invocation, f"The person did not let {name} ask a model.")
             raise RpcError(REJECTED, "User rejected sampling request")
-        _note(invocation, f"{name} wanted to ask a model, and nobody was there to agree to it.")
+        note(invocation, f"{name} wanted to ask a model, and nobody was there to agree to it.")
         raise RpcError(INTERNAL_ERROR, "Nobody was there to agree to the request.")
-
-
-def _note(invocation: Invocation | None, sentence: str) -> None:
-    if invocation is not None and sentence not in invocation.notes:
-        invocation.notes.append(sentence)

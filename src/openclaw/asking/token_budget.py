@@ -12,7 +12,7 @@ import msgspec
 from openclaw import lock
 from openclaw.content import to_json
 from openclaw.errors import RpcError, StoreError
-from openclaw.files import replace
+from openclaw.files import reason, replace
 from openclaw.protocol.jsonrpc import INTERNAL_ERROR
 
 # Seconds that the file is waited for when another process has it.
@@ -46,8 +46,10 @@ class TokenBudget:
         async with self._writing:
             try:
                 handle = await lock.acquire(self._file.with_suffix(".lock"), patience=_LOCK_PATIENCE)
+            except TimeoutError:
+                raise StoreError("The count of tokens cannot be kept: another process has its file.") from None
             except OSError as error:
-                raise StoreError(f"The count of tokens cannot be kept: {error}.") from None
+                raise StoreError(f"The count of tokens cannot be kept: {reason(error)}.") from None
             try:
                 return await asyncio.to_thread(self._write, server, tokens, most)
             finally:

@@ -4,6 +4,7 @@
 others. The questions that wait are questions.py's.
 """
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -65,7 +66,8 @@ def _allows(kept: KeptGrant) -> str:
 async def revoke(context: Context, parsed: Parsed) -> int:
     name = parsed.text("id")
     async with context.open_engine() as engine:
-        if not engine.grants.revoke(name):
+        # The file may be in another process' hands.
+        if not await asyncio.to_thread(engine.grants.revoke, name):
             raise UsageError(f"There is no grant {one_line(name, _SHOWN)!r}.", hint="openclaw approvals grants")
     context.console.line(f"{name} is revoked: the next such call is asked about again.")
     return 0

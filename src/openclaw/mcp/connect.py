@@ -23,6 +23,7 @@ from openclaw.mcp.fetching import FETCH_SECONDS
 from openclaw.mcp.handlers import ELICIT, Handlers
 from openclaw.mcp.rounds import VISITED, VisitedPages
 from openclaw.mcp.status import auth_of
+from openclaw.mcp.wording import MAX_LABEL
 from openclaw.process.environment import child_environment, say_refused
 from openclaw.protocol.authorizer import Authorizer, StaticAuthorizer
 from openclaw.protocol.eras import Agreement, Plan, Reopen, negotiate, other_transport
@@ -30,6 +31,7 @@ from openclaw.protocol.jsonrpc import Request, parse
 from openclaw.protocol.transports import TRANSPORTS, TransportFacts
 from openclaw.redact import SECRET_SCHEME, remember, remember_guess
 from openclaw.security.external import clean_label
+from openclaw.tool import note
 from openclaw.transport.base import Transport
 from openclaw.transport.connection import Asked, Connection, OnNotification, Report
 from openclaw.transport.handshake import shake_hands
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Of a server's name in a sentence.
-MAX_NAME = 100
 _LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 
 # A configured value with every secret reference in it replaced. Raises SecretError.
@@ -204,13 +204,14 @@ class _Attempt:
         name = self._spec.name
         if request.method == ELICIT and self._handlers.elicitation and asked.owner is None and asked.calls:
             # Whom to ask cannot be known, and nobody is shown what another's call is about.
+            asker = clean_label(name, MAX_LABEL)
             sentence = (
-                f"{clean_label(name, MAX_NAME)} asked a question while calls of several conversations were under way, so nobody was asked. "
+                f"{asker} asked a question while calls of several conversations were under way, so nobody was asked. "
                 'With `isolation: "session"` each conversation has a connection of its own.'
             )
             _log.warning("%s", sentence)
             for call in asked.calls:
-                call.notes.append(sentence)
+                note(call, sentence)
             return {"action": "cancel"}
         return await self._handlers.answer(name, request.method, params, asked.owner)
 

@@ -99,11 +99,11 @@ class GrantStore:
         return was_there
 
     def used(self, ids: Iterable[str]) -> None:
-        """Note that these were used today."""
+        """Note that these were used today: when another process has the file, the next time. A call is on its way and waits for nobody."""
         wanted, today = set(ids), date.today().isoformat()
         if not any(one.grant.id in wanted and one.last_used != today for one in self._kept):
             return
-        with self._writing() as kept:
+        with self._writing(waits=False) as kept:
             kept[:] = [msgspec.structs.replace(one, last_used=today) if one.grant.id in wanted else one for one in kept]
 
     def unused(self) -> tuple[KeptGrant, ...]:
@@ -112,15 +112,21 @@ class GrantStore:
         return tuple(one for one in self.kept() if (one.last_used or one.grant.created or before)[:10] < before)
 
     @contextmanager
-    def _writing(self) -> Iterator[list[KeptGrant]]:
-        """The grants as they are now, to be changed; what is left in the list is what there is from then on."""
+    def _writing(self, *, waits: bool = True) -> Iterator[list[KeptGrant]]:
+        """The grants as they are now, to be changed; what is left in the list is what there is from then on. When somebody has the file and
+        nobody `waits`, nothing is kept."""
         if self._file is None:
             kept = list(self._kept)
             yield kept
             self._set(kept)
             return
-        handle = _locked(self._file.with_suffix(".lock"))
+        handle = _opened(self._file.with_suffix(".lock"))
         try:
+            if not take(handle, wait=waits):
+                if waits:
+                    raise StoreError(f"{self._file} cannot be changed: another process does not let go of it.")
+                yield []
+                return
             kept = list(_read(self._file))
             before = list(kept)
             yield kept
@@ -178,12 +184,10 @@ def _read(file: Path) -> tuple[KeptGrant, ...]:
     return tuple(found.grants)
 
 
-def _locked(file: Path) -> int:
-    """The lock file, held. It stays: removing it while others wait for it would let two in."""
+def _opened(file: Path) -> int:
+    """The lock file. It stays: removing it while others wait for it would let two in."""
     try:
         make_directory(file.parent)
-        handle = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        return os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     except OSError as error:
         raise StoreError(f"{file} cannot be used: {reason(error)}.") from None
-    take(handle, wait=True)
-    return handle

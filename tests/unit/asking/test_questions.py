@@ -256,6 +256,23 @@ async def test_a_surface_that_fails_is_a_cancel() -> None:
     assert await Register().asker(Broken()).ask(MAY_IT) == WITHDRAWN
 
 
+async def test_a_surface_that_fails_after_somebody_else_answered_is_noted_and_changes_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Failing(Screen):
+        async def ask(self, question: Question) -> Answer:
+            try:
+                return await super().ask(question)
+            except asyncio.CancelledError:
+                raise OSError from None
+
+    register = Register()
+    async with asked(register.asker(Failing()).ask(MAY_IT)) as (task,):
+        answered(register, await register.next())
+        assert await task == YES
+    assert caplog.messages == ["A question could not be shown: OSError"]
+
+
 async def test_a_watcher_can_answer_where_nobody_else_is() -> None:
     register = Register()
     asker = register.asker()

@@ -120,3 +120,23 @@ async def test_a_model_that_fails_is_told_in_its_sentence(tmp_path: Path) -> Non
     sampling = Sampling(Model(error="local has no API key."), tmp_path / "count.json")
     made = sampling.create(server(approve="never"), PARAMS, None)
     assert await refused(made) == (-32603, "local has no API key.")
+
+
+async def test_who_cancels_is_not_told_of_a_count_that_cannot_be_written_instead(tmp_path: Path) -> None:
+    file = tmp_path / "count.json"
+    begun = asyncio.Event()
+
+    async def forever(request: SampleRequest) -> Sample:
+        begun.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    sampling = Sampling(forever, file)
+    made = asyncio.ensure_future(sampling.create(server(approve="never"), PARAMS, None))
+    await begun.wait()
+    # No file can take its place.
+    file.unlink()
+    file.mkdir()
+    made.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await made

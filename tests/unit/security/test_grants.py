@@ -9,6 +9,7 @@ import pytest
 
 from openclaw.errors import StoreError
 from openclaw.grant import Grant
+from openclaw.lock import release, try_acquire
 from openclaw.security.grants import MOST_GRANTS, GrantStore
 
 
@@ -82,6 +83,20 @@ def test_using_a_grant_is_noted_once_a_day_and_changes_nothing_else(file: Path) 
     assert os.stat(file).st_ino == inode
     assert [one.last_used for one in store.kept()] == [date.today().isoformat(), ""]
     assert store.revision == revision
+
+
+def test_noting_a_use_waits_for_nobody_who_has_the_file(file: Path) -> None:
+    store = GrantStore(file)
+    store.add(grant())
+    handle = try_acquire(file.with_suffix(".lock"))
+    assert handle is not None
+    try:
+        store.used(["g_1"])
+        assert [one.last_used for one in store.kept()] == [""]
+    finally:
+        release(handle)
+    store.used(["g_1"])
+    assert [one.last_used for one in store.kept()] == [date.today().isoformat()]
 
 
 def test_grants_that_nobody_has_needed_for_long_are_told_of_and_stay(file: Path) -> None:

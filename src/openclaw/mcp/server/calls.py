@@ -35,14 +35,13 @@ from openclaw.mcp.tools.catalog import Catalog
 from openclaw.mcp.tools.definition import is_null
 from openclaw.mcp.tools.output import checked_by_program, is_large, output_fault
 from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.wording import MAX_LABEL
 from openclaw.protocol.eras import HEADER_MISMATCH, MISSING_CAPABILITY
 from openclaw.security.external import clean_label
 from openclaw.tool import Invocation, OwnWords
 
 _log = logging.getLogger(__name__)
 
-# Of a server's name in a sentence.
-MAX_NAME = 100
 # A broken pipe is noticed before the exit of the process at its other end is.
 LOSS_PATIENCE = 1.0
 _MAYBE = "The call may or may not have been carried out; it is not repeated."
@@ -247,7 +246,7 @@ class _Call(msgspec.Struct, eq=False):
         if error.code in _REFUSES_TOOL and _UNKNOWN_TOOL.match(error.message):
             return self._unknown()
         if error.code == MISSING_CAPABILITY and _wants_person(error):
-            asker = clean_label(self.server.spec.name, MAX_NAME)
+            asker = clean_label(self.server.spec.name, MAX_LABEL)
             return CallResult.failed(OwnWords(f"{asker} asked a question nobody was there to answer."))
         return CallResult.refused(error.message)
 
