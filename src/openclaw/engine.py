@@ -44,6 +44,7 @@ from openclaw.security.approval import Rules
 from openclaw.security.approval_rules import rules_of
 from openclaw.security.audit import AuditLog
 from openclaw.security.grants import GrantStore
+from openclaw.security.own_places import OwnPlaces
 from openclaw.security.policy import Decision, Named, Policy, PolicyLayer, layer_of
 from openclaw.tool import Invocation
 from openclaw.tools.invoke import Approve, Invoke, Trace
@@ -99,6 +100,7 @@ class Engine:
         self._changing = asyncio.Lock()
         self._policies: dict[str, Policy] = {}
         self._rules: dict[str, Rules] = {}
+        self._own_places: OwnPlaces | None = None
         self._agents: dict[str, AgentSpec] = {}
         self._exit = AsyncExitStack()
 
@@ -174,6 +176,7 @@ class Engine:
         self.config = config
         self._policies.clear()
         self._rules.clear()
+        self._own_places = None
         self._agents.clear()
         # References may mean something else now.
         self.__dict__.pop("resolver", None)
@@ -352,7 +355,24 @@ class Engine:
             audit=lambda: self.audit,
             events=self.events,
             home=str(self.paths.home),
+            own=lambda: self.own_places,
         )
+
+    @property
+    def own_places(self) -> OwnPlaces:
+        """What no call may change without a person's yes. The same object for as long as the config is the same."""
+        own = self._own_places
+        if own is None:
+            paths = self.paths
+            bases = {os.getcwd(), *(spec.cwd for specs in self._specs().values() for spec in specs if spec.cwd)}
+            own = self._own_places = OwnPlaces(
+                paths.state_dir,
+                # Also by themselves, in case somebody works in the state directory.
+                (paths.config_file, *self.config.files, paths.approvals_file, paths.tokens_dir, paths.audit_dir),
+                homes=(paths.home, os.path.expanduser("~")),
+                bases=map(os.path.expanduser, sorted(bases)),
+            )
+        return own
 
     def agent(self, agent_id: str = "") -> AgentSpec:
         """The agent of that id; the default one when it is empty. Worked out once for each config. Raises UsageError."""

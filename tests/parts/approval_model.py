@@ -20,6 +20,9 @@ from openclaw.tool import Run, Tool, ToolFacts, ToolResult, parameters
 
 HOST = "files.example.org"
 VALUE = "mark@example.net"
+# The state directory, and a file in it.
+STATE = "/srv/claw/state"
+OWN = f"{STATE}/py/approvals.json"
 
 Fit = Literal["none", "other", "bare", "fits", "misses", "beside"]
 """How a pattern stands to the call: there is none, of another tool, its name alone, with the arguments of the call, with others, with
@@ -60,6 +63,7 @@ class Facts(msgspec.Struct, frozen=True):
     declined: bool
     is_shell: bool
     is_inline: bool
+    names_own: bool
     nobody: bool
 
 
@@ -103,6 +107,7 @@ def generated(chance: random.Random) -> Facts:
         declined=often(0.1),
         is_shell=often(0.3),
         is_inline=often(0.3),
+        names_own=often(0.1),
         nobody=often(0.5),
     )
 
@@ -115,6 +120,9 @@ def modelled(facts: Facts) -> tuple[str, int]:
     verdict = _asked(facts)
     if verdict[0] != "ask" or not facts.nobody:
         return verdict
+    # "refused where nobody can be asked", whatever is set
+    if facts.names_own and not _reads(facts):
+        return "refuse", verdict[1]
     # "when nobody can be asked …: what only the mode would ask about runs; what untrusted text asks about is refused"
     fallback = facts.fallback or "untainted"
     if facts.surface == "order" and facts.order_fallback:
@@ -146,6 +154,9 @@ def _asked(facts: Facts) -> tuple[str, int]:
         return "refuse", 3
     if facts.declined:
         return "refuse", 4
+    # "any call, of any tool that does not only read, with a path inside the state directory asks always"
+    if facts.names_own and not reads:
+        return "ask", 5
     if facts.ask in ("bare", "fits", "beside") or (is_exec and facts.is_shell and facts.ask == "misses"):
         return "ask", 5
     if setting == "ask" and not reads:
@@ -254,6 +265,8 @@ def arguments_for(facts: Facts) -> dict[str, Any]:
         given |= {"command": ["git status"] if facts.is_shell else words, "shell": facts.is_shell}
     if facts.has_address or facts.tool == "fetch":
         given["url"] = f"https://{HOST}/inbox"
+    if facts.names_own:
+        given["options"] = [{"target": OWN}]
     return given
 
 

@@ -30,6 +30,7 @@ from openclaw.security.external import clean_label
 from openclaw.security.foreign import foreign_values, written_hosts
 from openclaw.security.grants import GrantStore
 from openclaw.security.offers import granted, offers
+from openclaw.security.own_places import OwnPlaces
 from openclaw.security.patterns import Paths, Pattern, parse
 from openclaw.security.risk import hosts_of, risk_of
 from openclaw.standstill import paused
@@ -70,12 +71,14 @@ class _Kept(msgspec.Struct, frozen=True, eq=False):
     tool: Tool
     rules: Rules
     revision: int | None
+    only_reads: bool
 
 
 class Approver:
     """`await approver(call)`: why the call may not be made, in words that end a sentence; None when it may.
 
-    `rules` gives those of an agent, the same object for as long as they are the same. `home` is what `~/` in patterns stands for.
+    `rules` gives those of an agent, the same object for as long as they are the same; `own` what is ours. `home` is what `~/` in patterns
+    stands for.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class Approver:
         audit: Callable[[], Audit],
         events: EventHub,
         home: str = "",
+        own: Callable[[], OwnPlaces] = OwnPlaces,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._rules = rules
@@ -93,6 +97,7 @@ class Approver:
         self._audit = audit
         self._events = events
         self._home = home
+        self._own = own
         self._clock = clock
         # By the tool's id, the agent and whether foreign text was read; what is kept holds the tool, so that no other gets its id.
         self._kept: dict[tuple[int, str, bool], _Kept] = {}
@@ -134,7 +139,10 @@ class Approver:
             return False
         if kept.revision is not None and kept.revision != self._grants.revision:
             return False
-        return not conversation.foreign or not hosts_of(call.request.arguments)
+        arguments = call.request.arguments
+        if not kept.only_reads and self._own().named_in(call.tool, arguments, conversation.workspace):
+            return False
+        return not conversation.foreign or not hosts_of(arguments)
 
     async def _case_of(self, call: Call, conversation: Conversation) -> Case:
         """All that is known about a call. What takes long is done beside everything else, and before the rest is looked at."""
@@ -179,6 +187,7 @@ class Approver:
             declined=bool(declined) and _digest(tool, arguments) in declined,
             surface=conversation.surface,
             paths=_real_paths(tool, arguments, conversation),
+            names_own=not risk.only_reads and self._own().named_in(tool, arguments, conversation.workspace),
         )
 
     def _facts_of(self, tool: Tool) -> ToolFacts | None:
@@ -211,7 +220,7 @@ class Approver:
                 self._kept.clear()
             revision = self._grants.revision if used else None
             key = id(case.tool), case.agent, bool(case.sources)
-            self._kept[key] = _Kept(case.tool, case.rules, revision)
+            self._kept[key] = _Kept(case.tool, case.rules, revision, case.risk.only_reads)
 
     def _was_used(self, ids: Sequence[str]) -> None:
         try:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from openclaw.agent.agent import Settings
 from openclaw.commands.arguments import arguments_of
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
@@ -86,7 +87,7 @@ async def explain(context: Context, parsed: Parsed) -> int:
             )
         schema = msgspec.json.decode(tool.parameters)
         arguments = arguments_of(parsed.many("words"), schema if isinstance(schema, dict) else None)
-        case, verdict = _decided(app.engine, tool, arguments, one.settings.id)
+        case, verdict = _decided(app.engine, tool, arguments, one.settings)
         after = _after_foreign(case)
     if parsed.flag("json"):
         context.console.data(
@@ -104,8 +105,8 @@ async def explain(context: Context, parsed: Parsed) -> int:
     return 0 if verdict.action == "run" else 1
 
 
-def _decided(engine: Engine, tool: Tool, arguments: Mapping[str, Any], agent: str) -> tuple[Case, Verdict]:
-    case = engine.approver.case(tool, arguments, Conversation(agent))
+def _decided(engine: Engine, tool: Tool, arguments: Mapping[str, Any], agent: Settings) -> tuple[Case, Verdict]:
+    case = engine.approver.case(tool, arguments, Conversation(agent.id, workspace=agent.workspace))
     return case, decide(case)
 
 

@@ -4,6 +4,7 @@
     2  the arguments do not fit (tools/invoke.py)                                                     refused, nobody is asked
     3  a `deny` pattern, or the server's `approval: "deny"`                                           refused
     4  the same call was declined earlier in this turn                                                refused
+    5  the call does not only read and names a place of ours: config, state (security/own_places.py)  asked (nobody there: refused)
     5  an `ask` pattern, or the server's `approval: "ask"` and the call does not only read            asked
     6  foreign text was read, and it runs a program, or sends data to a host that nobody named        asked (`taint: "deny"`: refused)
     7  foreign text was read, and it changes something with a value from there that no pattern covers asked (`taint: "deny"`: refused)
@@ -84,7 +85,7 @@ class Case(msgspec.Struct, frozen=True, eq=False):
     """All that is known about a call. `grants` are those that last and the conversation's own, `allow` the patterns of this run.
 
     `sources` are those of foreign text that was read, `origins` the arguments with a value from there; `known_hosts` those that the person
-    wrote. `paths` are where the paths among the arguments of a native tool really lead.
+    wrote. `paths` are where the paths among the arguments of a native tool really lead. `names_own`: an argument is a place of ours.
     """
 
     tool: Tool
@@ -101,14 +102,16 @@ class Case(msgspec.Struct, frozen=True, eq=False):
     declined: bool = False
     surface: str = ""
     paths: Paths = msgspec.field(default_factory=dict)
+    names_own: bool = False
 
 
 class Verdict(msgspec.Struct, frozen=True):
     """`step` is the row of the table, `rule` the reason as the end of a sentence, `where` the place it is written at, if it is.
 
-    `by_foreign`: only because of foreign text. `grant` is the id of the one that let it run. Without `depends_on_call`, every call of the
-    same tool and agent ends the same way, as long as rules and grants are the same, nothing was declined in the turn, and the conversation
-    has read no foreign text either, or the call has no hosts (`risk.hosts_of`).
+    `by_foreign`: only because of foreign text. `is_fixed`: no setting makes it run, only a person's yes. `grant` is the id of the one that
+    let it run. Without `depends_on_call`, every call of the same tool and agent ends the same way, as long as rules and grants are the
+    same, nothing was declined in the turn, the call names no place of ours, unless it only reads, and the conversation has read no foreign
+    text either, or the call has no hosts (`risk.hosts_of`).
     """
 
     action: Literal["run", "ask", "refuse"]
@@ -116,6 +119,7 @@ class Verdict(msgspec.Struct, frozen=True):
     rule: str
     where: str = ""
     by_foreign: bool = False
+    is_fixed: bool = False
     grant: str = ""
     depends_on_call: bool = True
 
@@ -132,6 +136,8 @@ def decide(case: Case) -> Verdict:
         return Verdict("refuse", 3, 'its server says approval "deny"', depends_on_call=False)
     if case.declined:
         return Verdict("refuse", 4, "the person declined the same call in this turn")
+    if case.names_own and not case.risk.only_reads:
+        return Verdict("ask", 5, "it may change OpenClaw's own config or state", is_fixed=True)
     if (asking := _touching(rules.ask, case)) is not None:
         return Verdict("ask", 5, f'ask "{asking.text}" names it', asking.where)
     if setting == "ask" and not case.risk.only_reads:
@@ -147,7 +153,7 @@ def fallen_back(case: Case, verdict: Verdict) -> Verdict:
         return verdict
     fallback = case.rules.fallback_at(case.surface)
     # What a rule asks about was meant to be asked about: only the mode's own question is for the one who ordered the call.
-    if fallback == "allow" or (fallback == "untainted" and verdict.step == 11):
+    if not verdict.is_fixed and (fallback == "allow" or (fallback == "untainted" and verdict.step == 11)):
         return msgspec.structs.replace(
             verdict,
             action="run",

@@ -16,6 +16,7 @@ from openclaw.event_hub import EventHub
 from openclaw.grant import Grant
 from openclaw.security.approval import Rules
 from openclaw.security.grants import LOOK_EVERY, GrantStore
+from openclaw.security.own_places import OwnPlaces
 from openclaw.security.patterns import PatternSet, parse
 from openclaw.tool import Invocation, Tool, ToolFacts, ToolResult, parameters
 from openclaw.tools.invoke import Invoke
@@ -57,6 +58,7 @@ class Desk:
     records: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
     decided: list[ApprovalDecided] = field(default_factory=list)
     running: RunningCalls = field(default_factory=RunningCalls)
+    own: OwnPlaces = OwnPlaces()
     now: float = 0.0
 
     def __post_init__(self) -> None:
@@ -67,6 +69,7 @@ class Desk:
             grants=self.grants,
             audit=lambda: self,
             events=events,
+            own=lambda: self.own,
             clock=self.clock,
         )
         self._invoke = Invoke(
@@ -424,3 +427,28 @@ async def test_a_person_who_confirmed_that_a_tool_only_reads_is_not_asked(desk: 
     for _ in range(2):
         assert await desk.call(desk.tool(), here(person), text="milk") == "done"
     assert person.asked == []
+
+
+async def test_what_may_change_our_config_or_state_is_asked_about_whatever_was_granted(tmp_path: Path) -> None:
+    file = str(tmp_path / "py" / "approvals.json")
+    desk = Desk(Rules(mode="off", fallback={"default": "allow"}), own=OwnPlaces(tmp_path))
+    tool, person = desk.tool(), Person("once", NO)
+    # A verdict that was kept does not count for such a call.
+    for _ in range(2):
+        assert await desk.call(tool, here(person), path="notes.md") == "done"
+    assert await desk.call(tool, here(person), path=file) == "done"
+    assert "the person declined" in await desk.call(tool, here(person), path=file)
+    assert [question.options for question in person.asked] == [("once",), ("once",)]
+    assert person.asked[0].approval is not None
+    assert person.asked[0].approval.reasons == ("Asked because it may change OpenClaw's own config or state.",)
+
+    desk.grants.add(Grant("g_1", "add", "notes:1", "digest one", even_after_untrusted=True))
+    said = await desk.call(tool, here(allow=("*",)), path=file)
+    assert "nobody could be asked" in said
+    assert await desk.call(tool, here(says_yes=True), path=file) == "done"
+    assert file not in str(desk.records)
+
+
+async def test_reading_our_config_is_no_change_of_it(tmp_path: Path) -> None:
+    desk = Desk(own=OwnPlaces(tmp_path))
+    assert await desk.call(desk.tool("read", **READS), here(Person(NO)), path=str(tmp_path / "openclaw.json")) == "done"

@@ -14,10 +14,12 @@ from openclaw.content import Text, ToolCall
 from openclaw.conversation import Answer, Conversation, Nobody, Question, QuestionKind
 from openclaw.event_hub import EventHub
 from openclaw.security.grants import GrantStore
+from openclaw.security.own_places import OwnPlaces
 from openclaw.tool import Invocation, ToolResult
 from openclaw.tools.invoke import Invoke
 from openclaw.tools.running import RunningCalls
 from parts.approval_model import (
+    STATE,
     Facts,
     arguments_for,
     foreign_for,
@@ -65,8 +67,8 @@ async def called(facts: Facts) -> tuple[int, int]:
     given = grants_for(facts, tool)
     lasting = GrantStore()
     lasting.add(*(one for one in given if one.scope == "always"))
-    rules = rules_for(facts)
-    approver = Approver(rules=lambda agent: rules, grants=lasting, audit=Silent, events=EventHub())
+    rules, own = rules_for(facts), OwnPlaces(STATE)
+    approver = Approver(rules=lambda agent: rules, grants=lasting, audit=Silent, events=EventHub(), own=lambda: own)
     invoke = Invoke(
         policy_decide=lambda tool, agent: ALLOWED,
         audit=Trail(),

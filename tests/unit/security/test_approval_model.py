@@ -6,9 +6,11 @@ import pytest
 
 from openclaw.security.approval import Case, confirmed_to_read, decide, fallen_back
 from openclaw.security.foreign import foreign_values, written_hosts
+from openclaw.security.own_places import OwnPlaces
 from openclaw.security.patterns import parse
 from openclaw.security.risk import risk_of
 from parts.approval_model import (
+    STATE,
     Facts,
     arguments_for,
     foreign_for,
@@ -45,6 +47,7 @@ def decided(facts: Facts) -> tuple[str, int]:
         known_hosts=written_hosts(risk.hosts, written),
         declined=facts.declined,
         surface=facts.surface,
+        names_own=OwnPlaces(STATE).named_in(tool, arguments, None),
     )
     verdict = decide(case)
     if facts.nobody:
