@@ -76,7 +76,19 @@ def test_without_one_surface_everything_else_imports(tmp_path: Path, surface: st
 
 def test_without_any_surface_the_commands_that_belong_to_none_are_left(tmp_path: Path) -> None:
     left = commands_without(tmp_path, *SURFACES)
-    assert left == {"agent", "audit", "completion", "config", "doctor", "mcp", "secrets", "sessions", "status", "tools"}
+    assert left == {
+        "agent",
+        "approvals",
+        "audit",
+        "completion",
+        "config",
+        "doctor",
+        "mcp",
+        "secrets",
+        "sessions",
+        "status",
+        "tools",
+    }
 
 
 @pytest.mark.parametrize("surface", sorted(SURFACES.keys() - {"cli"}))

@@ -22,6 +22,7 @@ from openclaw.transport.endpoint import Destination
 from openclaw.transport.http import HttpTransport
 from openclaw.transport.legacy_sse import LegacySseTransport
 from openclaw.transport.stdio import StdioTransport
+from parts.chaos_proxy import ACCEPT_ROUNDS
 
 MESSAGES = 60_000
 # What is handed over in a few milliseconds; one read of the smallest messages without a pause brings twice as many and more.
@@ -67,6 +68,9 @@ async def raw_server(answer: Callable[[bytes], bytes]) -> AsyncIterator[int]:
         yield server.sockets[0].getsockname()[1]
     finally:
         server.close()
+        # Connections that were taken but not yet handed over come in the next rounds of the loop.
+        for _ in range(ACCEPT_ROUNDS):
+            await asyncio.sleep(0)
         for writer in writers:
             writer.transport.abort()
         await server.wait_closed()

@@ -192,7 +192,7 @@ async def test_an_unknown_kind_of_event_is_named(gateway: Running) -> None:
     status, answer = await gateway.get("/v1/events?kinds=calls")
     assert (status, answer["error"]["message"]) == (
         400,
-        "There is no kind of event 'calls'. Use server, tools, definition, resource, call, config, log.",
+        "There is no kind of event 'calls'. Use server, tools, definition, resource, call, config, question, log.",
     )
 
 

@@ -141,7 +141,9 @@ async def hostile_home(folder: Path, *replies: Answer) -> AsyncIterator[tuple[Ho
             "moody": server("marks", str(folder / "begun")),
             **{how: {"url": f"{site}/{how}", **remote} for how in ("reason", "type", "moved", "challenge")},
         }
-        yield Home(folder, mcp={"servers": servers}, **sections), model
+        # Every call is made, whatever was read before.
+        rules = {"approval": {"mode": "off", "taint": "off"}}
+        yield Home(folder, mcp={"servers": servers}, tools=rules, **sections), model
 
 
 def attachments(folder: Path) -> list[str]:

@@ -51,7 +51,6 @@ class Risk(msgspec.Struct, frozen=True):
         return (*named, *(f"egress:{host}" for host in sorted(self.hosts)))
 
 
-_NO_HOSTS: frozenset[str] = frozenset()
 READ = Risk(read=True)
 WRITE = Risk(write=True)
 EXEC = Risk(write=True, exec=True)
@@ -73,31 +72,31 @@ def kind_of_risk(tool: Tool, facts: ToolFacts | None, *, reads: bool) -> Risk:
 def risk_of(tool: Tool, facts: ToolFacts | None, arguments: Mapping[str, Any], *, reads: bool) -> Risk:
     """The class of one call. `reads`: a person confirmed that the tool only reads."""
     risk = kind_of_risk(tool, facts, reads=reads)
-    hosts = hosts_of(arguments)
+    # What our own tools for a server's resources are given is a name at that server, not a place, unless it is an address of the web.
+    is_utility = tool.kind == "mcp" and tool.read_only
+    hosts = frozenset(web_hosts(arguments)) if is_utility else hosts_of(arguments)
     return msgspec.structs.replace(risk, hosts=hosts) if hosts else risk
 
 
 def hosts_of(arguments: Mapping[str, Any]) -> frozenset[str]:
     """Every host that stands in the arguments as an address, or under a name that says so."""
-    # Most calls have none, and every call is looked at.
-    for name, value in arguments.items():
-        if isinstance(value, str):
-            if ":" in value or _names_a_place(name):
-                break
-        elif isinstance(value, dict | list | tuple):
-            break
-    else:
-        return _NO_HOSTS
     found: set[str] = set()
     for name, text in arguments.items():
         if type(text) is str:
-            # As nearly every argument is.
+            # As nearly every argument is: every call is looked at.
             _add_hosts(found, name, text)
         elif isinstance(text, _CONTAINERS):
             for inner, one in leaves({name: text}):
                 if isinstance(one, str):
                     _add_hosts(found, inner, one)
     return frozenset(found) if found else _NONE
+
+
+def web_hosts(arguments: Mapping[str, Any]) -> Iterator[str]:
+    """Every host that stands in the arguments as an address of the web."""
+    for _, value in leaves(arguments):
+        if isinstance(value, str):
+            yield from _hosts_of_address(value)
 
 
 def _add_hosts(found: set[str], name: str, text: str) -> None:

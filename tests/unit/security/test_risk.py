@@ -92,5 +92,12 @@ def test_hosts_are_found_wherever_they_stand(arguments: dict[str, Any], hosts: s
     assert hosts_of(arguments) == hosts
 
 
+def test_what_a_server_calls_its_own_resource_is_no_host() -> None:
+    own = tool("notes__resources_read", kind="mcp", origin="notes", read_only=True)
+    assert risk_of(own, None, {"uri": "notes://today"}, reads=False) == Risk(read=True)
+    away = risk_of(own, None, {"uri": "https://away.example/x"}, reads=False)
+    assert away == Risk(read=True, hosts=frozenset({"away.example"}))
+
+
 def test_an_address_that_readers_take_differently_reaches_every_host_it_may_mean() -> None:
     assert hosts_of({"url": "https://good.example\\@evil.example/"}) == {"good.example", "evil.example"}
