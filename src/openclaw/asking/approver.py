@@ -3,7 +3,7 @@
 Owns the `Approve` step of every call (`tools/invoke.py`): the verdict comes from security/approval.py, and one that holds for every call of
 a tool is kept, so that a call which needs no question costs next to nothing. The calls of one turn are asked about one after the other, and
 each is decided anew when its turn comes: what was granted meanwhile runs, what was declined is not asked again. Only an offer that was made
-is a yes; nothing else is. Shows nothing: that is the asker's business.
+is a yes; nothing else is. Shows nothing: that is the asker's business. What is said is approval_words.py's.
 """
 
 import asyncio
@@ -18,15 +18,14 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from openclaw.config.call_pattern import text_of
+from openclaw.asking.approval_words import nobody, question_about, refusal, told
 from openclaw.content import to_sorted_json
-from openclaw.conversation import Answer, AskedCall, Conversation, Declined, Question
+from openclaw.conversation import Conversation, Declined
 from openclaw.errors import StoreError
 from openclaw.event_hub import EventHub
 from openclaw.grant import Grant
 from openclaw.log import iso_time, one_line, short_hash
 from openclaw.security.approval import Case, Rules, Verdict, confirmed_to_read, decide, fallen_back
-from openclaw.security.external import clean_label
 from openclaw.security.foreign import foreign_values, written_hosts
 from openclaw.security.grants import GrantStore
 from openclaw.security.offers import granted, offers
@@ -45,8 +44,6 @@ _MOST_KEPT = 4_096
 # would wait meanwhile.
 _LOOKED_UP_AT_ONCE = 100_000
 _LONGEST_TEXT = 200
-# As much as a person says with a no.
-_LONGEST_NOTE = 500
 # The arguments of native tools that are places in the file system.
 _PLACES = ("path", "cwd")
 # What the audit trail says of rules whose sentence names hosts, arguments or sources.
@@ -219,6 +216,9 @@ class Approver:
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
             revision = self._grants.revision if used else None
+            if used and not self._grants.has(used):
+                # Revoked since it was looked up.
+                return
             key = id(case.tool), case.agent, bool(case.sources)
             self._kept[key] = _Kept(case.tool, case.rules, revision, case.risk.only_reads)
 
@@ -240,7 +240,7 @@ class Approver:
             call.invocation.conversation.declined.end_row()
             return None
         self._note(call, case, verdict, "nobody")
-        return _nobody(case, verdict)
+        return nobody(case, verdict)
 
     # A person
 
@@ -257,13 +257,13 @@ class Approver:
             self._note(call, case, verdict, "declined", by="rule")
             return "the person declined the calls before it."
         began = self._clock()
-        answer = await conversation.asker.ask(_question(call, case, verdict))
+        answer = await conversation.asker.ask(question_about(call.request.id, case, verdict))
         waited = self._clock() - began
         option = answer.content.get("option") if answer.is_yes else None
         if not isinstance(option, str) or option not in {offer.id for offer in offers(case, verdict)}:
             conversation.declined.add(_digest(case.tool, case.arguments))
-            self._note(call, case, verdict, _told(answer), by=answer.by, waited=waited)
-            return _refusal(answer, case, verdict)
+            self._note(call, case, verdict, told(answer), by=answer.by, waited=waited)
+            return refusal(answer, case, verdict)
         # The rules may be others by now.
         now = decide(msgspec.structs.replace(case, rules=self._rules(case.agent)))
         if now.action == "refuse":
@@ -350,77 +350,3 @@ def _real_path(value: str, conversation: Conversation) -> str:
     except (OSError, ValueError):
         # No path at all: the tool will say so.
         return value
-
-
-def _question(call: Call, case: Case, verdict: Verdict) -> Question:
-    tool, facts = case.tool, case.facts
-    offered = offers(case, verdict)
-    title = facts.name if facts is not None else tool.name
-    who = tool.origin or "The agent"
-    return Question(
-        "approval",
-        f"{who} wants to call {title}" if tool.origin else f"{who} wants to use {title}",
-        call=call.request.id,
-        options=tuple(offer.id for offer in offered),
-        approval=AskedCall(
-            tool.name,
-            title,
-            server=tool.origin,
-            arguments=case.arguments,
-            classes=case.risk.classes,
-            reasons=(f"Asked because {verdict}.",),
-            sources=tuple(case.sources) if verdict.by_foreign else (),
-            origins=case.origins,
-            claims=_claims(facts),
-            offers=offered,
-        ),
-    )
-
-
-def _claims(facts: ToolFacts | None) -> tuple[str, ...]:
-    """What the server says of the tool, in our words."""
-    if facts is None:
-        return ()
-    said = (
-        (facts.read_only is True, "it only reads"),
-        (facts.destructive is True, "it may overwrite or delete"),
-        (facts.destructive is False and not facts.read_only, "it overwrites and deletes nothing"),
-        (facts.open_world is True, "it reaches out to other systems"),
-    )
-    return tuple(words for is_said, words in said if is_said)
-
-
-def _told(answer: Answer) -> str:
-    """What the audit trail says of an answer that is no yes."""
-    if answer.is_yes:
-        return "unknown option"
-    return {"decline": "declined", "cancel": answer.why or "cancelled"}[answer.action]
-
-
-def _refusal(answer: Answer, case: Case, verdict: Verdict) -> str:
-    if answer.is_yes:
-        return "the answer was none of those that were offered."
-    if answer.action == "decline":
-        note = clean_label(answer.note, _LONGEST_NOTE)
-        return f"the person declined. They said: {note}" if note else "the person declined."
-    match answer.why:
-        case "nobody":
-            return _nobody(case, verdict)
-        case "expired":
-            return "the question was not answered in time."
-        case "withdrawn":
-            return "the question was taken back before anybody answered it."
-        case _:
-            return "the person did not answer."
-
-
-def _nobody(case: Case, verdict: Verdict) -> str:
-    """With the command that lets it run: none but a plain yes helps where a rule asks, or for a program after foreign text."""
-    lasting = next((offer for offer in offers(case, verdict) if offer.id == "always"), None)
-    way = "--yes"
-    if lasting is not None:
-        (grant,) = (one for one in granted(case, verdict, lasting.id) if one.tool)
-        way = f"--allow '{text_of(case.tool.name, grant.arguments)}'"
-    elif verdict.step == 11:
-        way = f"--allow {case.tool.name}"
-    return f"nobody could be asked. It can be allowed with: openclaw agent {way} (it is asked about because {verdict})"

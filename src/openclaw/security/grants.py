@@ -74,6 +74,10 @@ class GrantStore:
         self._look()
         return self._grants
 
+    def has(self, ids: Iterable[str]) -> bool:
+        """Whether all of these are still there."""
+        return set(ids) <= {one.id for one in self.all()}
+
     def kept(self) -> tuple[KeptGrant, ...]:
         """The same, with when each was last used."""
         self._look()

@@ -1,7 +1,7 @@
 """The approval of a call: who is asked, what an answer does, and what is never a yes. The whole stack of a call is around it."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -247,6 +247,21 @@ async def test_what_a_grant_let_run_is_looked_up_again_when_another_process_revo
     assert elsewhere.revoke(grant.id)
     now += LOOK_EVERY
     assert "declined" in await desk.call(tool, here(person))
+
+
+async def test_a_grant_that_is_revoked_while_it_lets_a_call_run_lets_no_other_run(tmp_path: Path) -> None:
+    class Revoked(GrantStore):
+        def used(self, ids: Iterable[str]) -> None:
+            for one in ids:
+                GrantStore(tmp_path / "approvals.json").revoke(one)
+            super().used(ids)
+
+    desk = Desk(grants=Revoked(tmp_path / "approvals.json"))
+    tool, person = desk.tool(), Person("any", NO)
+    assert await desk.call(tool, here(person), text="a") == "done"
+    assert await desk.call(tool, here(person), text="b") == "done"
+    assert await desk.call(tool, here(person), text="c") == "notes__add was not called: the person declined."
+    assert len(person.asked) == 2
 
 
 async def test_nobody_to_ask_lets_run_what_only_the_mode_asks_about_and_refuses_the_rest(desk: Desk) -> None:

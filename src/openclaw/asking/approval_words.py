@@ -1,0 +1,90 @@
+"""What is said of a call that is asked about: the question to a person, and what a model and the audit trail hear of the answer. Pure.
+
+Values of the call stand in the question alone, as they are: whoever shows it cleans them. What an answer does is approver.py's.
+"""
+
+from openclaw.config.call_pattern import text_of
+from openclaw.conversation import Answer, AskedCall, Question
+from openclaw.security.approval import Case, Verdict
+from openclaw.security.external import clean_label
+from openclaw.security.offers import granted, offers
+from openclaw.tool import ToolFacts
+
+# As much as a person says with a no.
+_LONGEST_NOTE = 500
+
+
+def question_about(call_id: str, case: Case, verdict: Verdict) -> Question:
+    """The question about a call, with all there is to know of it."""
+    tool, facts = case.tool, case.facts
+    offered = offers(case, verdict)
+    title = facts.name if facts is not None else tool.name
+    who = tool.origin or "The agent"
+    return Question(
+        "approval",
+        f"{who} wants to call {title}" if tool.origin else f"{who} wants to use {title}",
+        call=call_id,
+        options=tuple(offer.id for offer in offered),
+        approval=AskedCall(
+            tool.name,
+            title,
+            server=tool.origin,
+            arguments=case.arguments,
+            classes=case.risk.classes,
+            reasons=(f"Asked because {verdict}.",),
+            sources=tuple(case.sources) if verdict.by_foreign else (),
+            origins=case.origins,
+            claims=_claims(facts),
+            offers=offered,
+        ),
+    )
+
+
+def _claims(facts: ToolFacts | None) -> tuple[str, ...]:
+    """What the server says of the tool, in our words."""
+    if facts is None:
+        return ()
+    said = (
+        (facts.read_only is True, "it only reads"),
+        (facts.destructive is True, "it may overwrite or delete"),
+        (facts.destructive is False and not facts.read_only, "it overwrites and deletes nothing"),
+        (facts.open_world is True, "it reaches out to other systems"),
+    )
+    return tuple(words for is_said, words in said if is_said)
+
+
+def told(answer: Answer) -> str:
+    """What the audit trail says of an answer that is no yes."""
+    if answer.is_yes:
+        return "unknown option"
+    return {"decline": "declined", "cancel": answer.why or "cancelled"}[answer.action]
+
+
+def refusal(answer: Answer, case: Case, verdict: Verdict) -> str:
+    """What the model is told of an answer that is no yes, as the end of a sentence."""
+    if answer.is_yes:
+        return "the answer was none of those that were offered."
+    if answer.action == "decline":
+        note = clean_label(answer.note, _LONGEST_NOTE)
+        return f"the person declined. They said: {note}" if note else "the person declined."
+    match answer.why:
+        case "nobody":
+            return nobody(case, verdict)
+        case "expired":
+            return "the question was not answered in time."
+        case "withdrawn":
+            return "the question was taken back before anybody answered it."
+        case _:
+            return "the person did not answer."
+
+
+def nobody(case: Case, verdict: Verdict) -> str:
+    """With the command that lets it run: none but a plain yes helps where a rule asks, or for a program after foreign text."""
+    lasting = next((offer for offer in offers(case, verdict) if offer.id == "always"), None)
+    way = "--yes"
+    if lasting is not None:
+        (grant,) = (one for one in granted(case, verdict, lasting.id) if one.tool)
+        way = f"--allow '{text_of(case.tool.name, grant.arguments)}'"
+    elif verdict.step == 11:
+        way = f"--allow {case.tool.name}"
+    return f"nobody could be asked. It can be allowed with: openclaw agent {way} (it is asked about because {verdict})"
