@@ -22,6 +22,8 @@ FieldKind = Literal["text", "number", "integer", "boolean", "choice", "choices"]
 MOST_FIELDS = 50
 MOST_CHOICES = 200
 _LONGEST_NAME = 200
+# Of a bound that is a whole number: beyond it lies nothing that anybody counts, and at some point nothing that can be shown.
+_MOST_BOUND = 1 << 63
 _LONGEST_TITLE, _LONGEST_DESCRIPTION = 200, 1_000
 
 _FORMATS = frozenset({"email", "uri", "date", "date-time"})
@@ -133,6 +135,8 @@ def _field(name: str, given: object) -> Field:
     schema |= {word: given[word] for word in _BOUNDS[kind] if word in given}
     if schema.get("format", "email") not in (*_FORMATS, "password"):
         raise FormError(f"The field {shown} has a format that is not known here.")
+    if any(isinstance(schema.get(word), int) and abs(schema[word]) > _MOST_BOUND for word in _BOUNDS[kind]):
+        raise FormError(f"The field {shown} has a bound that cannot be shown.")
     _check_choices(shown, schema, kind)
     checked = {word: value for word, value in schema.items() if word != "enumNames"}
     if fault := problems_of_schema(to_json(checked)):

@@ -195,9 +195,11 @@ def _numbers(typed: str, *, whole: bool) -> Iterator[int | float]:
     for parse in (int,) if whole else (int, float):
         try:
             value = parse(typed)
-        except ValueError:
+            is_one = math.isfinite(value)
+        except (ValueError, OverflowError):
+            # The last is a number of hundreds of digits.
             continue
-        if math.isfinite(value):
+        if is_one:
             yield value
 
 

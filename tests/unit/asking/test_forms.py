@@ -84,6 +84,8 @@ def test_a_default_that_does_not_fit_is_left_out() -> None:
         (form(a={"type": "string", "enum": [1]}), "The field 'a' offers nothing to choose from."),
         (form(a={"type": "string", "format": "binary"}), "The field 'a' has a format that is not known here."),
         (form(a="text"), "The field 'a' is no schema."),
+        (form(a={"type": "integer", "minimum": 10**400}), "The field 'a' has a bound that cannot be shown."),
+        (form(a={"type": "string", "maxLength": -(10**400)}), "The field 'a' has a bound that cannot be shown."),
         (form(**{"a\nb": {"type": "string"}}), "The field 'a b' has a name that cannot be shown."),
         ({**form(), "required": ["b"]}, "The form requires 'b', which it does not have."),
         ({**form(), "required": "b"}, "What the form requires is no list of names."),
