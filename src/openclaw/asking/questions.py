@@ -21,7 +21,7 @@ from openclaw.asking.answers import Given, answer_to, digest_of
 from openclaw.asking.open_question import ANSWERABLE, EXPIRED, OpenQuestion, QuestionChanged
 from openclaw.conversation import Answer, Asker, Conversation, Question, QuestionKind
 from openclaw.errors import UsageError
-from openclaw.event_hub import EventHub
+from openclaw.event_hub import Event, EventHub
 from openclaw.log import one_line, short_hash
 from openclaw.security.approval import DEFAULT_PENDING, DEFAULT_TIMEOUT
 
@@ -155,6 +155,23 @@ class Questions:
             self._watchers.remove(watcher)
             if self._open:
                 asyncio.get_running_loop().call_later(self._grace, self._withdraw_unseen)
+
+    @contextmanager
+    def watch_session(
+        self, kinds: Collection[str], session: str, told: Callable[[QuestionChanged], None]
+    ) -> Iterator[None]:
+        """The same for one session, whose questions `told` hears of as they are asked and answered."""
+
+        def heard(event: Event[QuestionChanged]) -> None:
+            if event.value.session == session:
+                told(event.value)
+
+        unsubscribe = self._events.subscribe(heard, QuestionChanged)
+        try:
+            with self.watch(kinds, session):
+                yield
+        finally:
+            unsubscribe()
 
     def is_watched(self, kind: str, session: str) -> bool:
         return any(watcher.sees(kind, session) for watcher in self._watchers)

@@ -7,14 +7,15 @@ Text goes to stdout; what happens on the way (tool calls, notices) to stderr. `-
 import asyncio
 import mimetypes
 import stat
-from collections.abc import Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 from openclaw.agent.events import Event, MessageEnd, Notice, TextDelta, ToolEnd, ToolStart
 from openclaw.app import Attachment, Reply
 from openclaw.asking.open_question import ANSWERABLE, QuestionChanged, changed_json
+from openclaw.asking.questions import Questions
 from openclaw.commands.arguments import allowed_calls
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
@@ -24,9 +25,7 @@ from openclaw.commands.sign_in_prompt import SignInPrompt
 from openclaw.commands.waiting import told_of_waiting
 from openclaw.content import File, Image, to_json
 from openclaw.conversation import Asker, Conversation, Nobody
-from openclaw.engine import Engine
 from openclaw.errors import UsageError
-from openclaw.event_hub import Event as HubEvent
 from openclaw.media import ITEM_BYTES
 from openclaw.security.external import clean_terminal, escape_json
 from openclaw.security.unframe import Unframer
@@ -57,7 +56,7 @@ async def run(context: Context, parsed: Parsed) -> int:
         asker: Asker = Nobody()
         if answers:
             key = full_key(agent, key or new_key())
-            stack.enter_context(_told_questions(context.console, app.engine, answers, key))
+            stack.enter_context(_told_questions(context.console, app.engine.questions, answers, key))
         if not parsed.flag("json"):
             asker = await stack.enter_async_context(SignInPrompt(context, app.engine, agent))
         conversation = Conversation(
@@ -103,26 +102,19 @@ def _answers(context: Context, parsed: Parsed) -> frozenset[str]:
     return kinds
 
 
-@contextmanager
-def _told_questions(console: Console, engine: Engine, kinds: frozenset[str], session: str) -> Iterator[None]:
+def _told_questions(
+    console: Console, questions: Questions, kinds: frozenset[str], session: str
+) -> AbstractContextManager[None]:
     """Print the questions of one session, which may be answered with `openclaw approvals answer` while this lasts."""
 
-    def told(event: HubEvent[QuestionChanged]) -> None:
-        changed = event.value
-        if changed.session != session:
-            return
-        one = next((one for one in engine.questions.pending() if one.id == changed.id), None)
+    def told(changed: QuestionChanged) -> None:
+        one = next((one for one in questions.pending() if one.id == changed.id), None)
         if changed.state == "pending" and one is not None:
             _say(console, "question", one.as_json())
         elif changed.state != "pending":
             _say(console, "answer", changed_json(changed))
 
-    unsubscribe = engine.events.subscribe(told, QuestionChanged)
-    try:
-        with engine.questions.watch(kinds, session):
-            yield
-    finally:
-        unsubscribe()
+    return questions.watch_session(kinds, session, told)
 
 
 def _say(console: Console, event: str, data: Mapping[str, Any]) -> None:

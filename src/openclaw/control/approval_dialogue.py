@@ -117,12 +117,15 @@ def source_text(source: str) -> str:
 def _head(question: Question, call: AskedCall, screen: Screen) -> list[str]:
     server = clean_label(call.server, LONGEST_NAME)
     agent = f"Agent {clean_label(question.agent, LONGEST_NAME)}" if question.agent else "The agent"
+    return prose(f"{server or agent} wants to call {tool_text(call)}", screen, screen.bold)
+
+
+def tool_text(call: AskedCall) -> str:
+    """The tool of a call, as people are told of it. What it calls itself may say anything: it stands beside the name that counts."""
     tool, title = clean_label(call.tool, LONGEST_NAME), clean_label(call.title, LONGEST_NAME)
-    # A name that the tool goes by elsewhere may say what it likes.
-    is_its_name = title and (tool == title or tool.endswith(f"__{title}"))
-    name = title if is_its_name else tool
-    called = f', which calls itself "{title}"' if title and not is_its_name else ""
-    return prose(f"{server or agent} wants to call {name}{called}", screen, screen.bold)
+    if not title:
+        return tool
+    return title if tool == title or tool.endswith(f"__{title}") else f'{tool}, which calls itself "{title}"'
 
 
 def _claims(call: AskedCall, screen: Screen) -> list[str]:

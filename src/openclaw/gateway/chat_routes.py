@@ -9,8 +9,8 @@ gets those of its run in the stream, as events of their own, and may answer them
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, TypeVar
 
@@ -25,7 +25,6 @@ from openclaw.config.agents import agent_ids
 from openclaw.conversation import Conversation
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError
-from openclaw.event_hub import Event as HubEvent
 from openclaw.gateway.bodies import refuse_very_many
 from openclaw.gateway.completions import (
     AnswerForm,
@@ -243,25 +242,17 @@ def _answers(request: web.Request, asked: CompletionRequest) -> frozenset[str]:
     return kinds
 
 
-@contextmanager
 def _questions(
     engine: Engine, kinds: frozenset[str], session: str, pieces: "asyncio.Queue[str | bytes | None]"
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """While this lasts the caller can be asked in its own session, and has its questions among the pieces of its answer."""
     if not kinds:
-        yield
-        return
+        return nullcontext()
 
-    def told(event: HubEvent[QuestionChanged]) -> None:
-        if event.value.session == session:
-            pieces.put_nowait(sse(changed_json(event.value), QUESTION_EVENT))
+    def told(changed: QuestionChanged) -> None:
+        pieces.put_nowait(sse(changed_json(changed), QUESTION_EVENT))
 
-    unsubscribe = engine.events.subscribe(told, QuestionChanged)
-    try:
-        with engine.questions.watch(kinds, session):
-            yield
-    finally:
-        unsubscribe()
+    return engine.questions.watch_session(kinds, session, told)
 
 
 async def _stream(

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from openclaw.content import to_json
-from openclaw.control.approval_dialogue import source_text
+from openclaw.control.approval_dialogue import source_text, tool_text
 from openclaw.control.shown_text import cut, is_seen, quoted, value_text
 from openclaw.conversation import NO_ANSWER, Answer, AskedCall, Question, QuestionKind
 from openclaw.json_schema import Checker
@@ -126,12 +126,8 @@ def message(question: Question) -> str:
 
 def _call_lines(call: AskedCall) -> Iterator[str]:
     """Each value on a line of its own, with what cannot be seen written as an escape: what is agreed to is what is called."""
-    tool, title = clean_label(call.tool, _LONGEST_NAME), clean_label(call.title, _LONGEST_NAME)
-    # What a tool calls itself may say anything.
-    is_its_name = title and (tool == title or tool.endswith(f"__{title}"))
-    name = title if is_its_name else f'{tool}, which calls itself "{title}"' if title else tool
     of = f" of server {clean_label(call.server, _LONGEST_NAME)}" if call.server else ""
-    yield f"OpenClaw asks whether it may call {name}{of}."
+    yield f"OpenClaw asks whether it may call {tool_text(call)}{of}."
     if sources := dict.fromkeys((*call.sources, *call.origins.values())):
         named = ", ".join(source_text(source) for source in list(sources)[:_MOST_SOURCES])
         others = f" and {len(sources) - _MOST_SOURCES} more" if len(sources) > _MOST_SOURCES else ""
