@@ -55,6 +55,11 @@ async def test_a_write_to_a_filesystem_server_asks_and_a_yes_for_good_holds_unti
 
     (grant,) = json.loads((await home.openclaw("approvals", "grants", "--json")).out)
     assert (grant["tool"], grant["arguments"]) == ("write_file", {"path": f"{notes}/**"})
+    assert (await home.openclaw("approvals", "grants")).out.splitlines()[1].split()[:3] == [
+        grant["id"],
+        "files",
+        "write_file",
+    ]
     words = ("files__write_file", f"path={notes}/three.txt", "content=eggs")
     assert (await home.openclaw("approvals", "explain", *words)).code == 0
     assert (await home.openclaw("approvals", "revoke", grant["id"])).code == 0

@@ -307,6 +307,20 @@ def test_a_call_by_hand_leaves_the_trail_that_every_call_leaves(person: Program)
     ]
 
 
+def test_a_call_that_a_rule_refused_says_why_and_the_trail_tells_what_became_of_approvals(person: Program) -> None:
+    person.configure('{tools: {approval: {deny: ["write"], ask: ["edit"]}}}')
+    ran = person.run("agent", "-m", "write path=a.txt content=hi")
+    assert '← write was not called: deny "write" names it (openclaw.json:1 tools.approval.deny)' in ran.err
+    write(person, "b.txt", "hi")
+    ran = person.run("agent", "--yes", "-m", "edit path=b.txt old_text=hi new_text=ho")
+    assert (person.workspace / "b.txt").read_text() == "ho", ran.err
+    lines = [line.split() for line in person.run("audit", "tail").out.splitlines()]
+    assert [line[1:] for line in lines if line[1] == "approval"] == [
+        ["approval", "write", "main", "refused"],
+        ["approval", "edit", "main", "accepted"],
+    ]
+
+
 @pytest.mark.parametrize("before", ["// Mine.\n{ gateway: { port: 0 } } // So far.\n", "{mcp: {servers: {}}}", ""])
 def test_a_server_that_can_never_work_leaves_the_file_as_it_was(person: Program, before: str) -> None:
     if before:

@@ -189,11 +189,31 @@ async def test_a_terminal_that_leaves_or_interrupts_answers_with_cancel(tmp_path
         terminal.shows(ASKED)
         if how == "interrupt":
             terminal.type(CONTROL_C)
+            terminal.shows("\r\n(This is no longer asked.)\r\n")
         else:
             terminal.kill()
 
     _, code, _ = await at_the_terminal_of_a_gateway(ask, use, tmp_path)
     assert (await answers.get(), code) == (NO_ANSWER, 130 if how == "interrupt" else -9)
+
+
+async def test_what_a_gateway_prints_while_a_question_waits_gets_a_line_of_its_own(tmp_path: Path) -> None:
+    is_shown = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    async def ask(console: Console) -> list[Any]:
+        asked = asyncio.create_task(console.asker.ask(MAY_IT))
+        await is_shown.wait()
+        console.note("The call before it is done.")
+        return [await asked]
+
+    def use(terminal: Terminal) -> None:
+        terminal.shows(ASKED)
+        loop.call_soon_threadsafe(is_shown.set)
+        terminal.shows("\r\nThe call before it is done.\r\n")
+        terminal.type("n")
+
+    assert (await at_the_terminal_of_a_gateway(ask, use, tmp_path))[1] == 0
 
 
 async def test_hostile_text_cannot_draw_on_the_screen_of_the_terminal(tmp_path: Path) -> None:

@@ -152,14 +152,15 @@ def _loaded(paths: Paths, env: Mapping[str, str], shared: Mapping[str, object]) 
 def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
     """The terminal (or pipe) this process was started on."""
     browse, keyboard = partial(_browse, env), Keyboard()
+    asker = TerminalAsker(browse, keyboard, partial(_screen, env, no_color=no_color))
     return Console(
-        out=_writer(sys.stdout),
-        err=_writer(sys.stderr),
+        out=_writer(sys.stdout, asker.make_room),
+        err=_writer(sys.stderr, asker.make_room),
         width=width(),
         screen=sys.stdout.isatty(),
         colour=sys.stdout.isatty() and not no_color and not env.get("NO_COLOR") and env.get("TERM") != "dumb",
         interactive=sys.stderr.isatty(),
-        asker=TerminalAsker(browse, keyboard, partial(_screen, env, no_color=no_color)),
+        asker=asker,
         read=_read,
         browse=browse,
         interruptible=partial(during, "SIGINT"),
@@ -167,13 +168,14 @@ def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
     )
 
 
-def _writer(stream: TextIO) -> Callable[[str], None]:
+def _writer(stream: TextIO, make_room: Callable[[], None]) -> Callable[[str], None]:
     if isinstance(stream, TextIOWrapper):
         # Where a character cannot be shown its code is, as it is on stderr and by a gateway: no reason to end a command.
         stream.reconfigure(errors="backslashreplace")
 
     def write(text: str) -> None:
         try:
+            make_room()
             stream.write(text)
             stream.flush()
         except BrokenPipeError:

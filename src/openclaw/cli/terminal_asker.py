@@ -32,6 +32,14 @@ class TerminalAsker:
         self._screen = screen
         self._shown = asyncio.Lock()
         self._open = 0
+        # Whether the cursor stands behind what is asked.
+        self._is_behind = False
+
+    def make_room(self) -> None:
+        """Something else is about to be printed: it gets a line of its own."""
+        if self._is_behind:
+            self._is_behind = False
+            _show("\n")
 
     def can(self, kind: QuestionKind) -> bool:
         return kind in _KINDS and sys.stdin.isatty() and sys.stderr.isatty()
@@ -63,6 +71,8 @@ class TerminalAsker:
             with suppress(OSError):
                 _show(WITHDRAWN)
             raise
+        finally:
+            self._is_behind = False
         if finished.said:
             _show(finished.said)
         if finished.address and not await self._browse(finished.address):
@@ -83,6 +93,7 @@ class TerminalAsker:
 
     async def _line(self, shown: str) -> str | None:
         _show(shown)
+        self._is_behind = True
         return await self._keyboard.line()
 
     async def _key(self, shown: str) -> str | None:
@@ -90,6 +101,7 @@ class TerminalAsker:
         with self._keyboard.single_keys() as is_silent:
             forget_what_was_typed()
             _show(shown)
+            self._is_behind = True
             key = await self._keyboard.key()
         if is_silent:
             _show(echo_of(key))

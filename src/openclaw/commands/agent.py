@@ -23,17 +23,21 @@ from openclaw.commands.notices import tell
 from openclaw.commands.parse import Parsed
 from openclaw.commands.sign_in_prompt import SignInPrompt
 from openclaw.commands.waiting import told_of_waiting
-from openclaw.content import File, Image, to_json
+from openclaw.content import File, Image, Text, to_json
 from openclaw.conversation import Asker, Conversation, Nobody
 from openclaw.errors import UsageError
+from openclaw.log import one_line
 from openclaw.media import ITEM_BYTES
 from openclaw.security.external import clean_terminal, escape_json
 from openclaw.security.unframe import Unframer
 from openclaw.sessions.key import agent_of, new_key
 from openclaw.sessions.key import session_key as full_key
+from openclaw.tool import ToolResult
 
 # Enough of a call's arguments to recognise it; the whole is in --json.
 _SHOWN_ARGUMENTS = 100
+# Of the sentence that says why a call was not made: the command in it that would allow the call is there to be copied.
+_SHOWN_REFUSAL = 1_000
 
 
 async def run(context: Context, parsed: Parsed) -> int:
@@ -180,6 +184,13 @@ def as_json(reply: Reply) -> dict[str, Any]:
     return document
 
 
+def _not_called(name: str, result: ToolResult) -> str:
+    """Why a call was not made, in our words; empty when it was, or when others' words say why."""
+    first = result.content[0] if result.is_error and result.content else None
+    is_told = isinstance(first, Text) and first.text.startswith(f"{name} was not called: ")
+    return one_line(first.text, _SHOWN_REFUSAL) if is_told and isinstance(first, Text) else ""
+
+
 class StreamPrinter:
     """Shows a run as it happens. Model and tool text is cleaned of terminal control before it is shown."""
 
@@ -201,7 +212,8 @@ class StreamPrinter:
                 self._console.note(self._console.dim(clean_terminal(f"→ {call.name}({arguments})")))
             case ToolEnd(call=call, result=result, seconds=seconds):
                 word = "failed" if result.is_error else "done"
-                self._console.note(self._console.dim(clean_terminal(f"← {call.name} {word} in {seconds:.1f} s")))
+                told = _not_called(call.name, result) or f"{call.name} {word} in {seconds:.1f} s"
+                self._console.note(self._console.dim(clean_terminal(f"← {told}")))
             case Notice(text=text):
                 self._console.note(self._console.dim(clean_terminal(text)))
             case _:

@@ -14,11 +14,14 @@ from openclaw.agent.agent import Settings
 from openclaw.commands.arguments import arguments_of
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
+from openclaw.config.agents import agent_ids
+from openclaw.config.servers import server_specs
 from openclaw.content import to_json
 from openclaw.conversation import Conversation
 from openclaw.engine import Engine
 from openclaw.errors import UsageError
 from openclaw.log import one_line
+from openclaw.mcp.cache import identity
 from openclaw.security.approval import Case, Verdict, decide, fallen_back
 from openclaw.security.external import clean_terminal, escape_json
 from openclaw.security.grants import KeptGrant
@@ -32,20 +35,28 @@ _ANY_SOURCE = "somebody else"
 async def grants(context: Context, parsed: Parsed) -> int:
     async with context.open_engine() as engine:
         kept = engine.grants.kept()
+        config = engine.config
+        servers = {identity(spec): spec.name for agent in agent_ids(config) for spec in server_specs(config, agent)}
     if parsed.flag("json"):
         context.console.data([{**msgspec.to_builtins(one.grant), "lastUsed": one.last_used or None} for one in kept])
         return 0
     if not kept:
         context.console.line("Nothing is allowed for good. A question offers that with `a` or `t`.")
         return 0
-    context.console.table(("id", "tool", "agent", "allows", "given", "used"), [_row(one) for one in kept])
+    context.console.table(
+        ("id", "server", "tool", "agent", "allows", "given", "used"), [_row(one, servers) for one in kept]
+    )
     return 0
 
 
-def _row(kept: KeptGrant) -> tuple[str, ...]:
+def _row(kept: KeptGrant, servers: Mapping[str, str]) -> tuple[str, ...]:
     grant = kept.grant
+    # Of a server its identity, a digest: one that is not configured as it was has the grant no more. Of another tool its kind and origin.
+    _, is_other, origin = grant.server.partition(":")
+    server = (origin or "–") if is_other else servers.get(grant.server, "not there")
     return (
         grant.id,
+        one_line(server, _SHOWN),
         one_line(grant.tool, _SHOWN),
         one_line(grant.agent, _SHOWN) or "all",
         one_line(_allows(kept), _SHOWN),

@@ -46,6 +46,8 @@ def _how(record: dict[str, Any]) -> str:
     match record.get("event"):
         case "question":
             return "asked"
+        case "approval":
+            return str(record.get("answer"))
         case "answer":
             return str(record.get("option") or record.get("answer"))
         case _:

@@ -21,6 +21,7 @@ from openclaw.conversation import Question
 from openclaw.errors import UsageError
 from openclaw.log import iso_time, one_line
 from openclaw.security.external import escape_json
+from openclaw.security.foreign import source_text
 
 _SHOWN_NAME = 60
 _NONE_HERE = "No question waits. They wait in a running gateway: `openclaw gateway status` says whether there is one."
@@ -124,7 +125,7 @@ def described(one: OpenQuestion) -> Iterator[str]:
         if call.server:
             yield f"  server     {_json(call.server)}"
         for name, value in call.arguments.items():
-            origin = f"   ← from {_json(call.origins[name])}" if name in call.origins else ""
+            origin = f"   ← from {_json(source_text(call.origins[name]))}" if name in call.origins else ""
             yield f"  argument   {_json(name)}: {_json(value)}{origin}"
         yield from (f"  because    {_json(reason)}" for reason in call.reasons)
         yield from (f"  it claims  {_json(claim)}" for claim in call.claims)

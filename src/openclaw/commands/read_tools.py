@@ -47,7 +47,8 @@ async def ask_about_reading(console: Console, engine: Engine, spec: ServerSpec, 
     grants = [read_grant(tool, facts, agent=owner, by="terminal", created=now) for tool, facts in taken]
     if grants:
         await asyncio.to_thread(engine.grants.add, *grants)
-        console.note(f"{len(grants)} of them run without a question. Take it back: openclaw approvals grants")
+        ways = "See them: openclaw approvals grants. End one: openclaw approvals revoke ID"
+        console.note(f"{len(grants)} of them run without a question. {ways}")
 
 
 async def _chosen(console: Console, claiming: list[tuple[Tool, ToolFacts]]) -> list[tuple[Tool, ToolFacts]]:

@@ -28,6 +28,7 @@ from openclaw.control.questions import LONGEST_NOTE
 from openclaw.control.shown_text import columns, cut, folded, is_seen, many, padded, quoted, value_text
 from openclaw.conversation import Answer, AskedCall, Offer, Question
 from openclaw.security.external import clean_label, clean_text
+from openclaw.security.foreign import source_text
 
 # Whole up to here, in characters: an address, a path, a name. Of what is longer the beginning is shown.
 _WHOLE, _BEGINNING = 200, 160
@@ -42,7 +43,6 @@ _LEAST_ROOM = 20
 _NO, _REASON, _DETAILS = "n", "r", "d"
 _SPARE_KEYS = "123456789"
 _CLASSES = {"read": "reads", "write": "changes things", "exec": "runs programs"}
-_SOURCES = {"mcp": "server", "plugin": "plugin", "web": "the page at", "file": "the kept result"}
 
 
 def approval_dialogue(question: Question, call: AskedCall, screen: Screen) -> Dialogue:
@@ -105,13 +105,6 @@ def _careful(call: AskedCall, screen: Screen) -> list[str]:
         named.append(many(len(sources) - _MOST_SOURCES, "other"))
     listed = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"
     return prose(f"Careful: in this conversation {listed} sent text that nobody checked.", screen, screen.warning)
-
-
-def source_text(source: str) -> str:
-    """A foreign source, as people are told of it."""
-    kind, mark, name = source.partition(":")
-    word = _SOURCES.get(kind) if mark else None
-    return f"{word} {clean_label(name, LONGEST_NAME)}" if word else clean_label(source, LONGEST_NAME)
 
 
 def _head(question: Question, call: AskedCall, screen: Screen) -> list[str]:

@@ -203,6 +203,8 @@ class _Terminal:
                     return wire.INTERRUPTED
                 _write(2, b"error: the gateway ended while it ran the command. Look: openclaw gateway status\n")
                 return 1
+            if kind in (wire.OUT, wire.ERR) and self._questions is not None:
+                self._questions.make_room()
             if kind == wire.OUT:
                 self._out(payload)
             elif kind == wire.ERR:

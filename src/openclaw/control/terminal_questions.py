@@ -45,6 +45,8 @@ class TerminalQuestions:
         self._open: list[OpenQuestion] = []
         self._dialogue: Dialogue | None = None
         self._wants_key = False
+        # Whether the cursor stands behind what is asked.
+        self._is_behind = False
         # What SIGTERM did before the terminal gave single keys.
         self._at_sigterm: Any = None
         self._typed = b""
@@ -70,11 +72,21 @@ class TerminalQuestions:
         is_shown = self.is_open and self._open[0].id == number
         self._open = [one for one in self._open if one.id != number]
         if is_shown:
+            self._is_behind = False
             self._show(WITHDRAWN)
             self._show_first()
 
+    def make_room(self) -> None:
+        """Something else is about to be printed: it gets a line of its own."""
+        if self._is_behind:
+            self._is_behind = False
+            self._show("\n")
+
     def drop(self) -> None:
         """The person wants the command to stop: that answers every question."""
+        if self.is_open:
+            self._is_behind = False
+            self._show(WITHDRAWN)
         self._open.clear()
         self._dialogue = None
         self.close()
@@ -134,6 +146,7 @@ class TerminalQuestions:
         if self._wants_key:
             forget_what_was_typed()
         self._show(step.shown)
+        self._is_behind = True
 
     def _switch(self, *, on: bool) -> None:
         self._keys.switch(on=on)
@@ -164,6 +177,7 @@ class TerminalQuestions:
         self.close()
 
     def _end(self, finished: Finished) -> None:
+        self._is_behind = False
         if finished.said:
             self._show(finished.said)
         if finished.address and not self._browse(finished.address):

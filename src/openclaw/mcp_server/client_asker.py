@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from openclaw.content import to_json
-from openclaw.control.approval_dialogue import source_text, tool_text
+from openclaw.control.approval_dialogue import tool_text
 from openclaw.control.shown_text import cut, is_seen, quoted, value_text
 from openclaw.conversation import NO_ANSWER, Answer, AskedCall, Question, QuestionKind
 from openclaw.json_schema import Checker
@@ -23,6 +23,7 @@ from openclaw.mcp_server.under_way import UnderWay
 from openclaw.protocol.eras import MODERN
 from openclaw.redact import redact
 from openclaw.security.external import clean_label, clean_text
+from openclaw.security.foreign import source_text
 
 _NEEDS: Mapping[QuestionKind, Ability] = {"approval": "form", "form": "form", "url": "url"}
 # The property of an approval's form, and the choice that means no.

@@ -26,7 +26,7 @@ import msgspec
 from openclaw.config.call_pattern import Glob, glob
 from openclaw.errors import UsageError
 from openclaw.grant import Grant
-from openclaw.security.foreign import MOST_VALUE
+from openclaw.security.foreign import MOST_VALUE, source_text
 from openclaw.security.patterns import (
     Paths,
     Pattern,
@@ -211,16 +211,21 @@ def _doubt(case: Case) -> Verdict | None:
         return None
     action: Literal["ask", "refuse"] = "refuse" if case.rules.taint == "deny" else "ask"
     where = case.rules.place("taint")
-    read = f"after text of {_listed(case.sources)} was read"
     if risk.exec:
-        return Verdict(action, 6, f"it runs a program {read}", where, by_foreign=True, depends_on_call=False)
+        return Verdict(
+            action, 6, f"it runs a program {_once_read(case)}", where, by_foreign=True, depends_on_call=False
+        )
     if hosts := new_hosts(case):
-        sentence = f"it would send data to {_listed(hosts)}, which nobody named, {read}"
+        sentence = f"it would send data to {_listed(hosts)}, which nobody named, {_once_read(case)}"
         return Verdict(action, 6, sentence, where, by_foreign=True)
     if risk.write and case.origins and not _is_named(case):
-        told = [f"{name} came from {source}" for name, source in case.origins.items()]
-        return Verdict(action, 7, f"the value of {_listed(told)}", where, by_foreign=True)
+        told = [f"the value of {name} came from {source_text(source)}" for name, source in case.origins.items()]
+        return Verdict(action, 7, _listed(told), where, by_foreign=True)
     return None
+
+
+def _once_read(case: Case) -> str:
+    return f"after text of {_listed([source_text(one) for one in case.sources])} was read"
 
 
 def _is_named(case: Case) -> bool:

@@ -18,6 +18,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from openclaw.conversation import ForeignSources
+from openclaw.security.external import clean_label
 from openclaw.security.risk import leaves
 from openclaw.security.unframe import without_frames
 
@@ -35,6 +36,10 @@ _MOST_GONE_THROUGH = 500_000_000
 # minutes.
 _MOST_WITHIN_WORDS = 1_000
 
+_SOURCES = {"mcp": "server", "plugin": "plugin", "web": "the page at", "file": "the kept result"}
+# Of a source, as it is shown.
+_LONGEST_NAME = 100
+
 _CHUNK = re.compile(r"[^\s\"'`<>()\[\]{}|,;]+")
 _NUMBER = re.compile(r"\d{4,}")
 _EDGES = ".:!?*_~-=&#/\\"
@@ -43,6 +48,13 @@ _TELLING = re.compile(r"[@/\\]|\d|[^\W_]\.[^\W_]|_")
 _NAME_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrtbf])|([\"/\\']))")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+
+
+def source_text(source: str) -> str:
+    """A foreign source, as people are told of it: `mcp:files` is `server files`."""
+    kind, mark, name = source.partition(":")
+    word = _SOURCES.get(kind) if mark else None
+    return f"{word} {clean_label(name, _LONGEST_NAME)}" if word else clean_label(source, _LONGEST_NAME)
 
 
 def foreign_values(arguments: Mapping[str, Any], foreign: ForeignSources, written: Sequence[str]) -> Mapping[str, str]:

@@ -39,3 +39,27 @@ async def test_a_cancelled_question_stays_cancelled_when_the_terminal_is_gone(mo
         with suppress(OSError):
             stderr.close()
     os.close(keys)
+
+
+async def test_what_is_printed_while_a_question_waits_gets_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys, keyboard = pty.openpty()
+    eyes, screen = pty.openpty()
+    with os.fdopen(keyboard) as stdin, os.fdopen(screen, "w") as stderr:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        monkeypatch.setattr(sys, "stderr", stderr)
+        asker = TerminalAsker(never, Keyboard(), Screen)
+        asker.make_room()
+        asked = asyncio.create_task(asker.ask(Question("approval", "Forget all notes?")))
+        shown = b""
+        while not shown.endswith(b"n no: "):
+            shown += await asyncio.to_thread(os.read, eyes, 4096)
+        asker.make_room()
+        asker.make_room()
+        assert await asyncio.to_thread(os.read, eyes, 4096) == b"\r\n"
+        os.write(keys, b"y")
+        assert (await asked).is_yes
+        asker.make_room()
+        assert await asyncio.to_thread(os.read, eyes, 4096) == b"y\r\n"
+        monkeypatch.undo()
+    os.close(keys)
+    os.close(eyes)

@@ -262,10 +262,10 @@ def test_the_fallback_may_differ_by_surface() -> None:
     [
         (case(), 'it changes things and no rule allows it (tools.approval.mode "writes")'),
         (case(rules=rules(deny=["mail__*"])), 'deny "mail__*" names it (openclaw.json:1 mail__*)'),
-        (case(**FOREIGN), "the value of to came from mcp:web (tools.approval.taint)"),
+        (case(**FOREIGN), "the value of to came from server web (tools.approval.taint)"),
         (
             case(FETCH, {"url": "https://a.example/"}, sources=("mcp:web",)),
-            "it would send data to a.example, which nobody named, after text of mcp:web was read (tools.approval.taint)",
+            "it would send data to a.example, which nobody named, after text of server web was read (tools.approval.taint)",
         ),
         (case(READ, {"path": "a"}), 'it only reads (tools.approval.mode "writes")'),
     ],
