@@ -264,6 +264,11 @@ class Approver:
             conversation.declined.add(_digest(case.tool, case.arguments))
             self._note(call, case, verdict, told(answer), by=answer.by, waited=waited)
             return refusal(answer, case, verdict)
+        if call.tool.facts is not None and call.tool.facts() != case.facts:
+            # What would be called now is not what they said yes to.
+            self._facts.pop(id(call.tool), None)
+            self._note(call, case, verdict, "changed", by=answer.by, waited=waited)
+            return "its server changed it while the person was asked; they said yes to what it was before."
         # The rules may be others by now.
         now = decide(msgspec.structs.replace(case, rules=self._rules(case.agent)))
         if now.action == "refuse":

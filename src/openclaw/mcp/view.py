@@ -22,12 +22,12 @@ from openclaw.mcp.server.server import Server
 from openclaw.mcp.server.state import UnavailableError
 from openclaw.mcp.sign_in import with_sign_in
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
-from openclaw.mcp.tools.bridge import is_heavy, result_of, tool_of, unavailable
+from openclaw.mcp.tools.bridge import facts_of, is_heavy, result_of, tool_of, unavailable
 from openclaw.mcp.tools.registry import Difference, Registry, ToolEntry, Toolset, together
 from openclaw.mcp.tools.results import CallResult
 from openclaw.mcp.wording import absence, trouble
 from openclaw.media import MediaStore
-from openclaw.tool import Absence, Invocation, Tool, ToolResult, find_absence
+from openclaw.tool import Absence, Invocation, Tool, ToolFacts, ToolResult, find_absence
 
 _log = logging.getLogger(__name__)
 
@@ -231,8 +231,15 @@ class View:
         """What a model is offered of an entry."""
         made = self._made.get(entry.name)
         if made is None or made[0] is not entry:
-            made = self._made[entry.name] = (entry, tool_of(entry, partial(self._run, entry.name)))
+            made = self._made[entry.name] = (
+                entry,
+                tool_of(entry, partial(self._run, entry.name), partial(self._facts, entry)),
+            )
         return made[1]
+
+    def _facts(self, entry: ToolEntry) -> ToolFacts:
+        """Of what a call would reach now: its server may have changed it since it was offered."""
+        return facts_of(self.registry.entry(entry.name) or entry)
 
 
 def _missing(server: Server | None, shown: ServerStatus) -> str:

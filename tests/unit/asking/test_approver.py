@@ -373,6 +373,22 @@ async def test_a_rule_that_forbids_the_call_by_the_time_of_the_answer_holds(desk
     assert (desk.made, desk.grants.all()) == ([], ())
 
 
+async def test_a_tool_that_its_server_changes_while_it_is_asked_about_is_not_called(desk: Desk) -> None:
+    now = [FACTS]
+
+    class Slow(Person):
+        async def ask(self, question: Question) -> Answer:
+            now[0] = replace(FACTS, definition="digest two")
+            return await super().ask(question)
+
+    tool = replace(desk.tool(), facts=lambda: now[0])
+    said = await desk.call(tool, here(Slow("any")), text="milk")
+    assert "its server changed it while the person was asked" in said
+    assert (desk.made, desk.grants.all()) == ([], ())
+    # The next yes is to what it is now.
+    assert await desk.call(tool, here(Person("once")), text="milk") == "done"
+
+
 async def test_a_tool_that_is_taken_away_while_it_is_asked_about_is_not_called(desk: Desk) -> None:
     tool = desk.tool()
     asked = asyncio.Event()

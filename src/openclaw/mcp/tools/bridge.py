@@ -75,7 +75,7 @@ def _said(hint: Any) -> bool | None:
     return hint if isinstance(hint, bool) else None
 
 
-def tool_of(entry: ToolEntry, run: Run) -> Tool:
+def tool_of(entry: ToolEntry, run: Run, facts: Callable[[], ToolFacts] | None = None) -> Tool:
     """The Tool a model is offered. A server's hints (`readOnlyHint`, …) relax nothing by themselves."""
     details = entry.definition.details()
     server = clean_label(entry.spec.name, MAX_LABEL)
@@ -89,7 +89,7 @@ def tool_of(entry: ToolEntry, run: Run) -> Tool:
         label=f"MCP: {server}/{clean_label(entry.definition.name, MAX_LABEL)}",
         read_only=entry.is_utility,
         timeout=None,
-        facts=partial(facts_of, entry),
+        facts=facts or partial(facts_of, entry),
     )
 
 
