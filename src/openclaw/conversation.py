@@ -125,13 +125,16 @@ class Nobody:
 
 # The source of foreign text of which nobody says whose it is.
 UNKNOWN = "unknown"
+# Before a source: what it sent besides text. A model may read a value off it that nobody finds in a text.
+MEDIA = "media:"
 # Characters of foreign text that are kept to find values of calls in.
 MOST_FOREIGN_TEXT = 4_000_000
 
 
 class ForeignSources:
     """Where text came from that the model has read in this conversation and that neither the person nor we wrote: `mcp:SERVER`,
-    `plugin:ID`, `web:HOST`, `file:NAME` of a result that was kept. And the text itself, to find values of calls in.
+    `plugin:ID`, `web:HOST`, `file:NAME` of a result that was kept, `media:` before any of them for its pictures and recordings. And the
+    text itself, to find values of calls in.
 
     In the order they were first met. It only grows: what was read once may speak in every later call. A turn begins with those of the
     session (`sessions/turn.py`), of what the person pointed at (prompts and resources of servers), and of the system prompt (`Agent.turn`:

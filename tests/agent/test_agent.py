@@ -13,19 +13,20 @@ from msgspec.structs import replace
 from openclaw.agent.agent import Agent, AgentDependencies, Settings
 from openclaw.agent.events import Compacted, Event, RunEnd, ToolEnd
 from openclaw.agent.loop import RunOutcome
-from openclaw.content import AssistantMessage, Message, Text, ToolCall, ToolMessage, Usage, UserMessage
+from openclaw.content import AssistantMessage, Image, Message, Text, ToolCall, ToolMessage, Usage, UserMessage
 from openclaw.conversation import Answer, Conversation, Question, QuestionKind
 from openclaw.errors import StoreError
 from openclaw.grant import Grant
 from openclaw.models import provider
 from openclaw.models.provider import Done
 from openclaw.models.transcript import INTERRUPTED
+from openclaw.security.foreign import foreign_values
 from openclaw.security.policy import Decision, Named
 from openclaw.sessions.event import Said
 from openclaw.sessions.memory import MemoryStore
 from openclaw.sessions.sqlite import SqliteStore
 from openclaw.sessions.store import Store
-from openclaw.tool import Absence, Invocation, Kind, OwnWords, Tool, ToolResult
+from openclaw.tool import Absence, Invocation, Kind, OwnWords, Tool, ToolResult, parameters
 from parts.stage import ALLOWED, Script, Trail, Turn, calls, echo, ends, invoking, refused, result, says, tool, user
 
 KEY = "agent:main:test"
@@ -480,6 +481,24 @@ async def test_what_the_person_pointed_at_is_foreign_also_in_later_turns(store: 
         (read, ["Look at this."]),
         (read, ["Look at this.", "Look again."]),
     ]
+
+
+async def test_a_picture_they_pointed_at_may_say_anything_also_in_later_turns(store: Store, tmp_path: Path) -> None:
+    foreign: list[tuple[list[str], dict[str, str]]] = []
+
+    async def look(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        known = invocation.conversation
+        foreign.append(([*known.foreign], dict(foreign_values({"to": "x"}, known.foreign, known.written))))
+        return ToolResult((Text("ok"),))
+
+    here = one_agent(store, tmp_path, Script(LOOKS), Tool("look", "It.", parameters({"type": "object"}), look))
+    pointed = UserMessage((Text("Look at this."), Image(b"\x89PNG", "image/png")), sources=("", "mcp:notes"))
+
+    await here.agent.turn(pointed, Conversation(session=KEY))
+    await here.say("Look again.")
+
+    source = "media:mcp:notes"
+    assert foreign == [([source], {"to": source})] * 2
 
 
 async def test_a_summary_keeps_grants_and_tells_that_text_is_lost_and_a_reset_ends_both(

@@ -193,9 +193,9 @@ def _recall(
 ) -> None:
     """Let the conversation know what was read, written and approved before, and what is from its first word on."""
     read = stored.read()
-    for source in stored.foreign:
-        conversation.foreign.add(source)
     read.add(message)
+    for source in (*stored.foreign, *read.media):
+        conversation.foreign.add(source)
     # A surface may use one conversation for several turns.
     known = set(conversation.foreign.texts)
     for source, text in (*read.foreign, *of_prompt):

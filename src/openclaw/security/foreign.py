@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from openclaw.conversation import ForeignSources
+from openclaw.conversation import MEDIA, ForeignSources
 from openclaw.security.external import clean_label
 from openclaw.security.risk import leaves
 from openclaw.security.unframe import without_frames
@@ -52,6 +52,8 @@ _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u
 
 def source_text(source: str) -> str:
     """A foreign source, as people are told of it: `mcp:files` is `server files`."""
+    if source.startswith(MEDIA):
+        return f"a picture or recording of {source_text(source.removeprefix(MEDIA))}"
     kind, mark, name = source.partition(":")
     word = _SOURCES.get(kind) if mark else None
     return f"{word} {clean_label(name, _LONGEST_NAME)}" if word else clean_label(source, _LONGEST_NAME)

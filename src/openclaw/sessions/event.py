@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from openclaw.content import AssistantMessage, Audio, Block, Image, Message, Text, ToolMessage, UserMessage, to_json
+from openclaw.conversation import MEDIA
 from openclaw.errors import StoreError
 from openclaw.grant import Grant
 
@@ -179,12 +180,13 @@ class Read(msgspec.Struct):
     """What a model has read in a conversation since its last reset, as far as the events tell.
 
     `foreign` is text of others behind its source, `written` what the person wrote. `is_whole` is false when foreign text has given way to
-    a summary.
+    a summary. `media` are the sources of what is no text.
     """
 
     foreign: list[tuple[str, str]] = msgspec.field(default_factory=list)
     written: list[str] = msgspec.field(default_factory=list)
     is_whole: bool = True
+    media: list[str] = msgspec.field(default_factory=list)
 
     def add(self, message: Message) -> None:
         match message:
@@ -193,6 +195,8 @@ class Read(msgspec.Struct):
                 for block, source in zip(content, whose, strict=False):
                     if isinstance(block, Text) and source:
                         self.foreign.append((source, block.text))
+                    elif source:
+                        self.media.append(f"{MEDIA}{source}")
                     elif isinstance(block, Text):
                         self.written.append(block.text)
             case ToolMessage(content=content, source=source) if source:

@@ -20,7 +20,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from openclaw.content import Audio, File, Image, Text, ToolCall
-from openclaw.conversation import Nobody
+from openclaw.conversation import MEDIA, Nobody
 from openclaw.errors import OpenClawError
 from openclaw.json_schema import CheckerCache
 from openclaw.security.audit import AuditEntry
@@ -157,7 +157,10 @@ def sourced(step: Step) -> Step:
             return end
         result = end.result
         texts = [block.text for block in result.content if isinstance(block, Text)]
-        call.invocation.conversation.foreign.add(source, *texts)
+        foreign = call.invocation.conversation.foreign
+        foreign.add(source, *texts)
+        if any(isinstance(block, Image | Audio) for block in result.content):
+            foreign.add(f"{MEDIA}{source}")
         if result.source == source:
             return end
         return CallEnd(msgspec.structs.replace(result, source=source), end.outcome)

@@ -107,6 +107,11 @@ def test_with_several_sources_each_value_names_its_own() -> None:
     assert "  path     /home/me/notes/trip.md   ← this value came from the page at evil.test\n" in shown
 
 
+def test_a_picture_is_named_as_one() -> None:
+    shown = held(about(sources=("mcp:web", "media:mcp:web"), origins={"path": "media:mcp:web"}), "n", width=200)[1]
+    assert "← this value came from a picture or recording of server web\n" in shown
+
+
 def test_a_foreign_value_within_a_value_is_named_too() -> None:
     shown = held(about(origins={"people.0.mail": "mcp:web"}), "n")[1]
     assert "  people.0.mail   ← this value came from that text\n" in shown.replace(

@@ -22,6 +22,7 @@ SCHEMA = {"type": "object", "properties": {"count": {"type": "integer"}}, "requi
 HERE = Invocation(Conversation("main", "s"), "c")
 CALL = ToolCall("c", "probe", {"count": 1})
 OK = ToolResult((Text("ok"),))
+PICTURE = ToolResult((Text("Here it is."), Image(b"\x89PNG", "image/png")))
 LATE = replace(ToolResult.error("It took too long."), ending="timeout")
 DENIED = 'deny "probe" (openclaw.json:3 tools.deny)'
 
@@ -373,6 +374,8 @@ async def test_a_trace_sees_every_call_begin_and_end() -> None:
         ("plugin", "words", replace(OK, source="web:nowhere"), ["plugin:words"]),
         ("plugin", "words", RuntimeError("in my own words"), ["plugin:words"]),
         ("native", "", replace(OK, source="web:example.com"), ["web:example.com"]),
+        ("mcp", "files", PICTURE, ["mcp:files", "media:mcp:files"]),
+        ("native", "", PICTURE, []),
         ("native", "", OK, []),
     ],
 )
