@@ -2,9 +2,9 @@
 
 A value is foreign when it stands in foreign text of its conversation and not in what the person wrote: whole (up to 200 characters), or as
 a telling part of a longer one: an address, a file name, a number, an IBAN. A number of up to three digits is theirs only where they wrote
-of what it is one: `file 13` for an argument `file_id`. Compared without case, invisible characters and kinds of blank,
-and as escapes and entities read. Where not all foreign text is kept, every value counts that the person did not write. Much text takes its
-time: whoever has some looks in a thread, which this module allows.
+of what it is one: `file 13` for an argument `file_id`. Compared without case, invisible characters and kinds of blank, and as escapes and
+entities read; accounts and long numbers however they are grouped. Where not all foreign text is kept, every value counts that the person
+did not write. Much text takes its time: whoever has some looks in a thread, which this module allows.
 
 What was paraphrased or encoded on the way is not found: that is said in docs/explain/what-is-untrusted.md. What follows from a foreign
 value is security/approval.py's to say.
@@ -39,12 +39,21 @@ _MOST_WITHIN_WORDS = 1_000
 _SOURCES = {"mcp": "server", "plugin": "plugin", "web": "the page at", "file": "the kept result"}
 # Of a source, as it is shown.
 _LONGEST_NAME = 100
+# Of a value that may be written in groups (DE89 3704 0044, 1,000,000): so many digits, and no more characters.
+_LEAST_DIGITS, _MOST_IN_GROUPS = 6, 64
+# What joins two numbers of one list.
+_JOINS = frozenset({"and", "or"})
 
 _CHUNK = re.compile(r"[^\s\"'`<>()\[\]{}|,;]+")
 _NUMBER = re.compile(r"\d{4,}")
 _EDGES = ".:!?*_~-=&#/\\"
 # An address, a file name, an identifier, a number with its marks.
 _TELLING = re.compile(r"[@/\\]|\d|[^\W_]\.[^\W_]|_")
+_DIGIT = re.compile(r"\d")
+_MARKS = re.compile(r"[\W_]+")
+_WORD_OR_NUMBER = re.compile(r"[^\W\d_]+|\d+")
+# Between a number and the word that says what it is one of: no end of a sentence.
+_NEAR = re.compile(r"[^\w.;!?]{1,3}|_")
 _NAME_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrtbf])|([\"/\\']))")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
@@ -109,18 +118,25 @@ class _Own:
 
     def __init__(self, written: Sequence[str]) -> None:
         self._texts = [normal(text) for text in written]
+        self._squeezed = [_squeezed(text) for text in self._texts]
         self.length = sum(map(len, self._texts))
 
     def has(self, value: str) -> bool:
-        return any(_has_word(text, value, in_doubt=False) for text in self._texts)
+        if any(_has_word(text, value, in_doubt=False) for text in self._texts):
+            return True
+        return _is_in_groups(value) and any(_squeezed(value) in text for text in self._squeezed)
 
     def names(self, value: str, argument: str) -> bool:
-        """Whether they wrote it, and meant this. Who wrote of June 13 did not choose file 13: a short number needs its word before it."""
+        """Whether they wrote it, and meant this.
+
+        A number of one to three digits stands in most texts by chance, as a date, a time or a count: who wrote of June 13 did not choose
+        file 13. So it needs a word of the argument's name before it, or before the numbers before it: `files 12 and 13`. Where the
+        person said it in other words they are asked once more than they need be.
+        """
         if not (value.isdigit() and len(value) < _WHOLE_WORD_BELOW):
             return self.has(value)
-        words = {word.casefold() for word in _NAME_WORDS.findall(argument)}
-        before = (re.findall(rf"(?<![^\W\d_])([^\W\d_]+)[\W_]{{1,3}}{value}(?!\w)", text) for text in self._texts)
-        return any(word in words for found in before for word in found)
+        words = {_singular(word.casefold()) for word in _NAME_WORDS.findall(argument)}
+        return any(_singular(word) in words for text in self._texts for word in _words_before(value, text))
 
 
 class _Index:
@@ -130,6 +146,8 @@ class _Index:
         self._growing = Lock()
         self.length = 0
         self._texts: list[tuple[str, str]] = []
+        # The same without marks and blanks, for those that were looked through so far.
+        self._squeezed: list[tuple[str, str]] = []
         self._read = 0
         self._last = ""
         self._is_whole = True
@@ -162,7 +180,7 @@ class _Index:
         if not value:
             return ""
         if not self._is_whole or not left.take():
-            return "" if own.has(value) else self._last
+            return "" if own.names(value, name) else self._last
         if len(value) <= MOST_VALUE and (source := self._source_where(_has, value)) and not own.names(value, name):
             return source
         for part in _parts(value):
@@ -170,12 +188,21 @@ class _Index:
                 continue
             if not left.take():
                 return self._last
-            if source := self._source_where(_has_word, part):
+            if source := self._source_where(_has_word, part) or self._source_in_groups(part):
                 return source
-        return ""
+        return "" if len(value) > MOST_VALUE or own.has(value) else self._source_in_groups(value)
 
     def _source_where(self, has: Callable[[str, str], bool], value: str) -> str:
         return next((source for source, text in self._texts if has(text, value)), "")
+
+    def _source_in_groups(self, value: str) -> str:
+        """The same for an account or a number that is written with other marks and blanks between its groups."""
+        if not _is_in_groups(value):
+            return ""
+        with self._growing:
+            self._squeezed += [(source, _squeezed(text)) for source, text in self._texts[len(self._squeezed) :]]
+        squeezed = _squeezed(value)
+        return next((source for source, text in self._squeezed if squeezed in text), "")
 
 
 _indexes: WeakKeyDictionary[ForeignSources, _Index] = WeakKeyDictionary()
@@ -209,6 +236,33 @@ def _keys(argument: Any) -> Iterable[str]:
             waiting.extend(value.values())
         elif isinstance(value, list):
             waiting.extend(value)
+
+
+def _is_in_groups(value: str) -> bool:
+    """Whether a value may be an account, a telephone number, an amount: what people write in groups."""
+    return len(value) <= _MOST_IN_GROUPS and len(_DIGIT.findall(value)) >= _LEAST_DIGITS
+
+
+def _squeezed(text: str) -> str:
+    return _MARKS.sub("", text)
+
+
+def _singular(word: str) -> str:
+    return word.removesuffix("s")
+
+
+def _words_before(number: str, text: str) -> Iterator[str]:
+    """The word before each place of a number; of several numbers in a list, the word before the first."""
+    tokens = list(_WORD_OR_NUMBER.finditer(text)) if number in text else []
+    for place, token in enumerate(tokens):
+        if token.group() != number:
+            continue
+        while place > 0 and _NEAR.fullmatch(text, tokens[place - 1].end(), token.start()):
+            place, token = place - 1, tokens[place - 1]
+            word = token.group()
+            if not word.isdigit() and word not in _JOINS:
+                yield word
+                break
 
 
 def _has(text: str, value: str) -> bool:
