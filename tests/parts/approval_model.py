@@ -156,13 +156,14 @@ def _asked(facts: Facts) -> tuple[str, int]:
         return "refuse", 4
     # "any call, of any tool that does not only read, with a path inside the state directory asks always"
     if facts.names_own and not reads:
-        return "ask", 5
+        return ("refuse" if mode == "deny" else "ask"), 5
     if facts.ask in ("bare", "fits", "beside") or (is_exec and facts.is_shell and facts.ask == "misses"):
         return "ask", 5
     if setting == "ask" and not reads:
         return "ask", 5
     if facts.was_read and taint != "off" and not even:
-        doubted = "refuse" if taint == "deny" else "ask"
+        # "deny: what would ask is refused"
+        doubted = "refuse" if "deny" in (taint, mode) else "ask"
         if is_exec:
             return doubted, 6
         # An address pattern of ours always has the host of the call in it, when it fits.

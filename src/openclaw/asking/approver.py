@@ -13,6 +13,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -345,13 +346,16 @@ def _real_paths(tool: Tool, arguments: Mapping[str, Any], conversation: Conversa
     if tool.kind != "native" or conversation.workspace is None:
         return {}
     given = {name: arguments[name] for name in _PLACES if isinstance(arguments.get(name), str)}
-    return {name: (_real_path(value, conversation),) for name, value in given.items()}
+    return {name: _forms_of_path(value, conversation.workspace) for name, value in given.items()}
 
 
-def _real_path(value: str, conversation: Conversation) -> str:
+def _forms_of_path(value: str, workspace: Path) -> tuple[str, ...]:
+    """Where a path really leads: absolute, and from the workspace when it is in there, as patterns may have it either way."""
     expanded = os.path.expanduser(value) if value == "~" or value.startswith("~/") else value
     try:
-        return os.path.realpath(os.path.join(str(conversation.workspace), expanded))
+        root = os.path.realpath(workspace)
+        real = os.path.realpath(os.path.join(root, expanded))
     except (OSError, ValueError):
         # No path at all: the tool will say so.
-        return value
+        return (value,)
+    return (real, os.path.relpath(real, root)) if real.startswith(os.path.join(root, "")) else (real,)

@@ -4,10 +4,10 @@
     2  the arguments do not fit (tools/invoke.py)                                                     refused, nobody is asked
     3  a `deny` pattern, or the server's `approval: "deny"`                                           refused
     4  the same call was declined earlier in this turn                                                refused
-    5  the call does not only read and names a place of ours: config, state (security/own_places.py)  asked (nobody there: refused)
+    5  the call does not only read and names a place of ours: config, state (security/own_places.py)  asked (refused: mode "deny", nobody)
     5  an `ask` pattern, or the server's `approval: "ask"` and the call does not only read            asked
-    6  foreign text was read, and it runs a program, or sends data to a host that nobody named        asked (`taint: "deny"`: refused)
-    7  foreign text was read, and it changes something with a value from there that no pattern covers asked (`taint: "deny"`: refused)
+    6  foreign text was read, and it runs a program, or sends data to a host that nobody named        asked (refused: mode or taint "deny")
+    7  foreign text was read, and it changes something with a value from there that no pattern covers asked (refused: mode or taint "deny")
     8  an `allow` pattern, the server's `approval: "allow"`, a grant                                  runs
     9  mode `off`, or mode `writes` and it only reads                                                 runs
     10 mode `deny`                                                                                    refused
@@ -137,7 +137,9 @@ def decide(case: Case) -> Verdict:
     if case.declined:
         return Verdict("refuse", 4, "the person declined the same call in this turn")
     if case.names_own and not case.risk.only_reads:
-        return Verdict("ask", 5, "it may change OpenClaw's own config or state", is_fixed=True)
+        # Nobody is asked in mode `deny`.
+        action: Literal["ask", "refuse"] = "refuse" if rules.mode == "deny" else "ask"
+        return Verdict(action, 5, "it may change OpenClaw's own config or state", is_fixed=True)
     if (asking := _touching(rules.ask, case)) is not None:
         return Verdict("ask", 5, f'ask "{asking.text}" names it', asking.where)
     if setting == "ask" and not case.risk.only_reads:
@@ -209,8 +211,10 @@ def _doubt(case: Case) -> Verdict | None:
     risk = case.risk
     if any(one.even_after_untrusted and covers(one, case) for one in case.grants):
         return None
-    action: Literal["ask", "refuse"] = "refuse" if case.rules.taint == "deny" else "ask"
-    where = case.rules.place("taint")
+    rules = case.rules
+    action: Literal["ask", "refuse"] = "refuse" if "deny" in (rules.taint, rules.mode) else "ask"
+    # Nobody is asked in mode `deny` either: foreign text must not loosen it.
+    where = rules.place("mode" if rules.mode == "deny" and rules.taint != "deny" else "taint")
     if risk.exec:
         return Verdict(
             action, 6, f"it runs a program {_once_read(case)}", where, by_foreign=True, depends_on_call=False

@@ -490,3 +490,27 @@ async def test_what_may_change_our_config_or_state_is_asked_about_whatever_was_g
 async def test_reading_our_config_is_no_change_of_it(tmp_path: Path) -> None:
     desk = Desk(own=OwnPlaces(tmp_path))
     assert await desk.call(desk.tool("read", **READS), here(Person(NO)), path=str(tmp_path / "openclaw.json")) == "done"
+
+
+@pytest.mark.parametrize(
+    "form", ["notes/a.md", "./notes/a.md", "{workspace}/notes/a.md", "{workspace}/plans/../notes/a.md"]
+)
+async def test_a_pattern_from_the_workspace_meets_a_path_in_every_form(tmp_path: Path, form: str) -> None:
+    path = form.format(workspace=tmp_path)
+    written = {"kind": "native", "origin": "", "facts": None}
+    denies = Desk(rules=Rules(mode="off", deny=PatternSet([parse("write(path=notes/**)")])))
+    refused = await denies.call(denies.tool("write", **written), here(workspace=tmp_path), path=path)
+    assert 'deny "write(path=notes/**)" names it' in refused
+
+    allows = Desk(rules=Rules(mode="deny", allow=(PatternSet([parse("write(path=notes/**)")]),)))
+    write = allows.tool("write", **written)
+    assert await allows.call(write, here(workspace=tmp_path), path=path) == "done"
+    assert "not called" in await allows.call(write, here(workspace=tmp_path), path=f"{tmp_path}/plans/a.md")
+
+
+async def test_a_link_out_of_the_folder_that_a_pattern_allows_leads_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "out").symlink_to(tmp_path)
+    desk = Desk(rules=Rules(mode="deny", allow=(PatternSet([parse("write(path=notes/**)")]),)))
+    write = desk.tool("write", kind="native", origin="", facts=None)
+    assert "not called" in await desk.call(write, here(workspace=tmp_path), path="notes/out/a.md")

@@ -72,7 +72,7 @@ FOREIGN: dict[str, Any] = {"sources": ("mcp:web",), "origins": {"to": "mcp:web"}
         (case(facts=msgspec.structs.replace(FACTS, approval="deny")), ("refuse", 3)),
         (case(declined=True), ("refuse", 4)),
         (case(names_own=True), ("ask", 5)),
-        (case(names_own=True, rules=rules(mode="deny")), ("ask", 5)),
+        (case(names_own=True, rules=rules(mode="deny")), ("refuse", 5)),
         (case(names_own=True, allow=[parse("*")], grants=[grant()], rules=rules(mode="off", allow=["*"])), ("ask", 5)),
         (case(names_own=True, facts=msgspec.structs.replace(FACTS, approval="allow")), ("ask", 5)),
         (case(names_own=True, rules=rules(deny=["mail__send"])), ("refuse", 3)),
@@ -130,10 +130,11 @@ ROWS: dict[tuple[str, int], dict[str, Any]] = {
     ("earlier", "later"), [pair for pair in combinations(ROWS, 2) if pair != (("run", 9), ("refuse", 10))]
 )
 def test_of_two_rows_the_earlier_wins(earlier: tuple[str, int], later: tuple[str, int]) -> None:
-    """Rows 9 and 10 are two values of one setting: never both."""
+    """Rows 9 and 10 are two values of one setting: never both. In mode `deny` what rows 6 and 7 would ask about is refused."""
+    is_refused = later == ("refuse", 10) and earlier[1] in (6, 7)
     both = {"known_hosts": {"a.example"}} | ROWS[later] | ROWS[earlier]
     said = rules(**{name: both.pop(name) for name in ("deny", "ask", "allow", "mode") if name in both})
-    assert row(decide(case(arguments=CALL, rules=said, **both))) == earlier
+    assert row(decide(case(arguments=CALL, rules=said, **both))) == (("refuse", earlier[1]) if is_refused else earlier)
 
 
 @pytest.mark.parametrize(
@@ -294,3 +295,11 @@ def test_a_verdict_says_why_and_where_that_is_written(asked: Case, sentence: str
 )
 def test_a_verdict_says_whether_another_call_of_the_tool_may_end_otherwise(asked: Case, depends: bool) -> None:
     assert decide(asked).depends_on_call is depends
+
+
+def test_neither_foreign_text_nor_a_place_of_ours_loosens_mode_deny() -> None:
+    strict = rules(mode="deny")
+    assert decide(case(rules=strict)).action == "refuse"
+    assert row(decide(case(rules=strict, sources=["mcp:web"], origins={"to": "mcp:web"}))) == ("refuse", 7)
+    assert row(decide(case(EXEC, {"command": ["ls"]}, rules=strict, sources=["mcp:web"]))) == ("refuse", 6)
+    assert row(decide(case(rules=strict, names_own=True))) == ("refuse", 5)
