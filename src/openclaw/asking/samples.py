@@ -38,7 +38,8 @@ MOST_MESSAGES = 1_000
 MOST_TOOLS = 128
 # Of one picture or recording.
 MOST_BYTES = 10 * 1024 * 1024
-_LONGEST_SHOWN = 1_800
+# A terminal shows the beginning, and the rest page by page.
+_LONGEST_SHOWN = 100_000
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _STOP_REASONS = {"end": "endTurn", "tools": "toolUse", "length": "maxTokens"}
 

@@ -497,7 +497,7 @@ async def test_reading_our_config_is_no_change_of_it(tmp_path: Path) -> None:
 )
 async def test_a_pattern_from_the_workspace_meets_a_path_in_every_form(tmp_path: Path, form: str) -> None:
     path = form.format(workspace=tmp_path)
-    written = {"kind": "native", "origin": "", "facts": None}
+    written: dict[str, Any] = {"kind": "native", "origin": "", "facts": None}
     denies = Desk(rules=Rules(mode="off", deny=PatternSet([parse("write(path=notes/**)")])))
     refused = await denies.call(denies.tool("write", **written), here(workspace=tmp_path), path=path)
     assert 'deny "write(path=notes/**)" names it' in refused

@@ -111,5 +111,5 @@ def test_an_answer_is_written_as_the_protocol_has_it_without_what_the_model_thou
 def test_a_person_sees_the_whole_prompt_or_how_much_more_there_is() -> None:
     shown = shown_prompt(asked(HELLO, systemPrompt="Be\x1b[2J brief."))
     assert shown == ("I want local/fast to answer this, with at most 50 tokens:\n[system] Be brief.\n[user] Hello")
-    long = shown_prompt(asked({"role": "user", "content": {"type": "text", "text": "x" * 5_000}}))
+    long = shown_prompt(asked({"role": "user", "content": {"type": "text", "text": "x" * 103_200}}))
     assert long.endswith("… (3,265 more characters)")
