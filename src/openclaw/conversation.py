@@ -144,12 +144,15 @@ class ForeignSources:
 
     def __init__(self, sources: Iterable[str] = ()) -> None:
         self._sources = dict.fromkeys(sources)
+        # Whether there are any: a plain field, for every call asks.
+        self.was_read = bool(self._sources)
         self._texts: list[tuple[str, str]] = []
         self._room = MOST_FOREIGN_TEXT
         self.is_whole = True
 
     def add(self, source: str, *texts: str) -> None:
         self._sources[source] = None
+        self.was_read = True
         for text in texts:
             if len(text) <= self._room:
                 self._room -= len(text)

@@ -125,6 +125,8 @@ async def test_what_does_not_fit_an_answer_is_named_in_it(tmp_path: Path) -> Non
     turns = [Answer(calls=[Call(f"c{number}", "media__large", {"size": size})]) for number, size in enumerate(sizes)]
     async with ChatServer([*turns, Answer("Here.")]) as chat:
         config = local_model(chat.url, chat.key) | {"mcp": {"servers": {"media": MEDIA}}}
+        # What a model may have read off the first picture would be asked about in all later calls.
+        config["tools"] = {"approval": {"taint": "off"}}
         async with OrderProcess(tmp_path, config=config) as server:
             await server.initialize()
             text, *pictures = (await server.order("draw"))["content"]

@@ -341,7 +341,8 @@ async def test_audio_goes_as_the_config_and_the_revision_want(
 async def test_every_type_that_may_come_in_may_go_out(tmp_path: Path) -> None:
     calls = [Call(f"c{number}", "media__give", {"kind": kind}) for number, kind in enumerate(SAMPLES)]
     async with ChatServer([Answer(calls=calls), Answer("All.")]) as chat:
-        config = model(chat, mcp={"servers": {"media": MEDIA}})
+        # What a model may have read off the first picture would be asked about in all later calls.
+        config = model(chat, mcp={"servers": {"media": MEDIA}}, tools={"approval": {"taint": "off"}})
         async with OrderProcess(tmp_path, config=config) as server:
             await server.initialize()
             result = await server.order("give")

@@ -106,11 +106,20 @@ class Approver:
     def __call__(self, call: Call) -> Awaitable[str | None] | None:
         """None at once for a call that is known to need nothing."""
         conversation = call.invocation.conversation
-        kept = self._kept.get((id(call.tool), conversation.agent, bool(conversation.foreign)))
-        if kept is None or not self._holds(kept, call, conversation):
+        agent, is_tainted, declined = conversation.agent, conversation.foreign.was_read, conversation.declined
+        kept = self._kept.get((id(call.tool), agent, is_tainted))
+        # In one function, the cheapest first: every call comes here.
+        if (
+            kept is None
+            or kept.rules is not self._rules(agent)
+            or declined.calls
+            or (kept.revision is not None and kept.revision != self._grants.revision)
+            or (is_tainted and hosts_of(call.request.arguments))
+            or (not kept.only_reads and self._own().named_in(call.tool, call.request.arguments, conversation.workspace))
+        ):
             return self._decided(call, conversation)
-        if conversation.declined.in_a_row:
-            conversation.declined.end_row()
+        if declined.in_a_row:
+            declined.end_row()
         return None
 
     async def _decided(self, call: Call, conversation: Conversation) -> str | None:
@@ -131,16 +140,6 @@ class Approver:
                     return self._without_anybody(call, case, verdict)
                 async with paused(conversation.asker), self._line(conversation.declined):
                     return await self._ask(call, conversation)
-
-    def _holds(self, kept: _Kept, call: Call, conversation: Conversation) -> bool:
-        if kept.rules is not self._rules(conversation.agent) or conversation.declined.calls:
-            return False
-        if kept.revision is not None and kept.revision != self._grants.revision:
-            return False
-        arguments = call.request.arguments
-        if not kept.only_reads and self._own().named_in(call.tool, arguments, conversation.workspace):
-            return False
-        return not conversation.foreign or not hosts_of(arguments)
 
     async def _case_of(self, call: Call, conversation: Conversation) -> Case:
         """All that is known about a call. What takes long is done beside everything else, and before the rest is looked at."""

@@ -83,8 +83,9 @@ def hosts_of(arguments: Mapping[str, Any]) -> frozenset[str]:
     found: set[str] = set()
     for name, text in arguments.items():
         if type(text) is str:
-            # As nearly every argument is: every call is looked at.
-            _add_hosts(found, name, text)
+            # As nearly every argument is: every call is looked at, and most name no host.
+            if ":" in text or _names_a_place(name):
+                _add_hosts(found, name, text)
         elif isinstance(text, _CONTAINERS):
             for inner, one in leaves({name: text}):
                 if isinstance(one, str):
