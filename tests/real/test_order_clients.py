@@ -131,7 +131,7 @@ async def everything_home(tmp_path: Path) -> AsyncIterator[Path]:
         everything("stdio") as entry,
         ChatServer([*(Answer("", calls=[call]) for call in calls), Answer("Done.")]) as chat,
     ):
-        servers = {"mcp": {"servers": {"everything": entry}}, "tools": {"approval": {"mode": "off"}}}
+        servers = {"mcp": {"servers": {"everything": entry}}, "tools": {"approval": {"mode": "off", "taint": "off"}}}
         write_config(tmp_path, local_model(chat.url, chat.key, verbose=True) | servers)
         yield tmp_path
 
