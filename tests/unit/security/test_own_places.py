@@ -27,7 +27,7 @@ class Machine:
         self.home = root / "home" / "me"
         self.state = self.home / ".openclaw"
         self.config = self.home / "conf" / "claw.json5"
-        self.work = self.home / "work"
+        self.work = self.home / "plans"
         for folder in (self.state / "py" / "workspace", self.config.parent, self.work / "src"):
             folder.mkdir(parents=True)
         (self.state / "openclaw.json").write_text("{}")
@@ -55,7 +55,7 @@ def machine(tmp_path: Path) -> Machine:
         "{state}",
         "{state}/",
         "{state}/not/there/yet",
-        "{home}/work/../.openclaw/py/approvals.json",
+        "{home}/plans/../.openclaw/py/approvals.json",
         "{home}//./.openclaw//openclaw.json",
         "{home}/.OpenClaw/openclaw.json",
         "  '{state}/openclaw.json' ",
@@ -90,8 +90,8 @@ def test_a_path_to_the_state_or_the_config_is_found_in_every_form(machine: Machi
         "state",
         "claw",
         "a/b",
-        "{home}/work/notes.md",
-        "~/work/notes.md",
+        "{home}/plans/notes.md",
+        "~/plans/notes.md",
         "~",
         "{home}",
         "openclaw/x",
