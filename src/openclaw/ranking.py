@@ -1,7 +1,8 @@
-"""Text to best matching tools, by words alone: the offline model's ear, and the search over many tools.
+"""Text to best matching tools, by words alone: the search over many tools, and the offline model's ear.
 
-Owns how words are cut (camelCase, snake_case, plurals, scripts without spaces), which everyday verbs mean the same, and how a match
-is weighed: rare words count more than common ones, a tool's name more than its description. Pure, linear, no language model.
+Owns how words are cut (camelCase, snake_case, plurals, scripts without spaces), which everyday verbs mean the same, and how a match is
+weighed: BM25 over all that is known of a tool in one bag of words, those of its name three times. Also how rankings of several kinds are
+joined, for whoever ranks by meaning besides. Pure, no language model.
 Decides nothing: whether a score is good enough, and what to call a tool with, is `models/offline.py`.
 """
 
@@ -9,19 +10,26 @@ import heapq
 import re
 import unicodedata
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
-from math import log, sqrt
+from itertools import chain, pairwise
+from math import log
+from typing import Any
 
 import msgspec
 
-# A hit in a name of one word counts as much as this many hits in a description.
-NAME_WEIGHT = 3.0
-# A synonym says nearly the same, but the word itself is the better sign.
+# A word of the name counts as often as this many in the rest.
+NAME_COUNT = 3
+# Of BM25: how soon more of the same word adds nothing, and how much a long text is held against a tool. Measured (docs/benchmarks.md).
+SATURATION, LENGTH_SHARE = 1.2, 0.4
+# What a synonym counts for the offline model: it says nearly the same, but the word itself is the better sign.
 SYNONYM_WEIGHT = 0.6
-# Enough of a description to tell what a tool does; the rest is usage notes, and an attacker's room.
-DESCRIPTION_CHARACTERS = 1_000
+# Enough of each text to tell what a tool does; the rest is usage notes, and an attacker's room.
+DESCRIPTION_CHARACTERS, PARAMETER_CHARACTERS, SERVER_CHARACTERS = 1_000, 2_000, 300
+# Values of one enumeration that are read, and schemas within schemas that are gone through.
+ENUM_VALUES, SCHEMA_DEPTH = 20, 8
+# Of reciprocal rank fusion: the usual constant, by which the first places of a ranking do not outweigh all others.
+FUSION = 60
 # Words of a question that are looked at: a pasted page must not cost more than a question.
 QUERY_WORDS = 200
 # In an index this big, a word that half of all tools use tells nothing and costs a walk over all of them.
@@ -133,45 +141,119 @@ def same_act(word: str, other: str) -> bool:
     return first == second or second in SYNONYMS.get(first, frozenset())
 
 
+class Document(msgspec.Struct, frozen=True):
+    """A tool as it is searched for. `parameters` is a text (`parameter_text`), `server` its name and the beginning of its instructions."""
+
+    name: str
+    description: str = ""
+    title: str = ""
+    parameters: str = ""
+    server: str = ""
+
+
+def parameter_text(schema: Any) -> str:
+    """What a tool's JSON Schema says about its parameters in words: names, titles, descriptions, values of enumerations."""
+    return " ".join(_parameter_words(schema, SCHEMA_DEPTH))
+
+
+def _parameter_words(schema: Any, depth: int) -> Iterator[str]:
+    if not isinstance(schema, dict) or not depth:
+        return
+    for key in ("title", "description"):
+        if isinstance(text := schema.get(key), str):
+            yield text
+    if isinstance(values := schema.get("enum"), list):
+        yield from (value for value in values[:ENUM_VALUES] if isinstance(value, str))
+    if isinstance(properties := schema.get("properties"), dict):
+        for name, inner in properties.items():
+            yield str(name)
+            yield from _parameter_words(inner, depth - 1)
+    yield from _parameter_words(schema.get("items"), depth - 1)
+    for key in ("anyOf", "oneOf", "allOf"):
+        if isinstance(inner := schema.get(key), list):
+            yield from chain.from_iterable(_parameter_words(one, depth - 1) for one in inner)
+
+
 class _Postings(msgspec.Struct):
-    """The tools a word stands in, and what it weighs there."""
+    """The tools a word stands in, and how often."""
 
     tools: "array[int]" = msgspec.field(default_factory=lambda: array("L"))
-    weights: "array[float]" = msgspec.field(default_factory=lambda: array("f"))
+    counts: "array[int]" = msgspec.field(default_factory=lambda: array("H"))
 
 
-class Index(msgspec.Struct, frozen=True):
-    """Made once by `build`, then asked often. Values of the fields are nobody's business but `rank`'s."""
+class Part(msgspec.Struct, frozen=True, eq=False):
+    """The words of some tools, such as those of one server: made once, and joined with others to an index."""
 
     names: Sequence[str]
     postings: Mapping[str, _Postings]
-    # What a word that stands in one tool alone weighs: scores are counted in this unit.
-    unit: float
+    lengths: "array[int]"
 
 
-def build(tools: Iterable[tuple[str, str]]) -> Index:
-    """An index over (name, description) pairs."""
+class Index(msgspec.Struct, frozen=True, eq=False):
+    """Made by `build` or `joined`, then asked often. Values of the fields are nobody's business but `rank`'s."""
+
+    names: Sequence[str]
+    # Each with the number of its first tool among all.
+    parts: Sequence[tuple[int, Part]]
+    # By how much the length of each tool's text holds a match down.
+    norms: "array[float]"
+
+    def holders(self, word: str) -> int:
+        """How many tools have a word."""
+        return sum(len(found.tools) for _, part in self.parts if (found := part.postings.get(word)) is not None)
+
+
+def build(documents: Iterable[Document]) -> Index:
+    return joined([part_of(documents)])
+
+
+def part_of(documents: Iterable[Document]) -> Part:
     names: list[str] = []
     postings: dict[str, _Postings] = {}
-    for number, (name, description) in enumerate(tools):
-        names.append(name)
-        for word, weight in _weights(name, description).items():
+    lengths = array("L")
+    for number, document in enumerate(documents):
+        names.append(document.name)
+        length = 0
+        for word, count in _counts(document).items():
+            length += count
             posting = postings.get(word)
             if posting is None:
                 posting = postings[word] = _Postings()
             posting.tools.append(number)
-            posting.weights.append(weight)
-    return Index(names, postings, _rarity(1, len(names)) or 1.0)
+            posting.counts.append(count)
+        lengths.append(length)
+    return Part(names, postings, lengths)
 
 
-def _weights(name: str, description: str) -> dict[str, float]:
-    weights = dict.fromkeys(words(description[:DESCRIPTION_CHARACTERS]), 1.0)
-    in_name = dict.fromkeys(words(name))
-    # A long name is spread over its words: `read` is more about reading than `drive__read_shared_file` is.
-    share = NAME_WEIGHT / sqrt(len(in_name) or 1)
-    for word in in_name:
-        weights[word] = max(share, 1.0)
-    return {word: weight for word, weight in weights.items() if word not in _STOP_STEMS or word in in_name}
+def joined(parts: Iterable[Part]) -> Index:
+    """One index over several parts. Quick: what a part has is left as it is, so that one may be made anew without the others."""
+    names: list[str] = []
+    lengths = array("L")
+    kept: list[tuple[int, Part]] = []
+    for part in parts:
+        kept.append((len(names), part))
+        names += part.names
+        lengths += part.lengths
+    average = sum(lengths) / (len(lengths) or 1) or 1.0
+    fixed, share = SATURATION * (1 - LENGTH_SHARE), SATURATION * LENGTH_SHARE / average
+    return Index(names, kept, array("f", [fixed + share * length for length in lengths]))
+
+
+def _counts(document: Document) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for text in (
+        document.title[:DESCRIPTION_CHARACTERS],
+        document.description[:DESCRIPTION_CHARACTERS],
+        document.parameters[:PARAMETER_CHARACTERS],
+        document.server[:SERVER_CHARACTERS],
+    ):
+        for word in words(text):
+            counts[word] = counts.get(word, 0) + 1
+    for word in _STOP_STEMS.intersection(counts):
+        del counts[word]
+    for word in words(document.name[:DESCRIPTION_CHARACTERS]):
+        counts[word] = counts.get(word, 0) + NAME_COUNT
+    return counts
 
 
 def _rarity(tools_with_word: int, tools: int) -> float:
@@ -194,31 +276,50 @@ def query_words(text: str) -> list[str]:
     return [word for word in dict.fromkeys(kept) if word not in _STOP_STEMS]
 
 
-def rank(index: Index, text: str, limit: int = 10) -> list[tuple[str, float]]:
+def rank(index: Index, text: str, limit: int = 10, *, synonym_weight: float = 0.0) -> list[tuple[str, float]]:
     """The best tools for `text`, best first, at most `limit`; tools without any match are left out.
 
-    A score of 1 is one rare word found in a description; a rare word that is the whole name gives `NAME_WEIGHT`.
-    Equal scores keep the order of the index.
+    A score of 1 is one word that no other tool has, found once in a tool of average length. With a `synonym_weight`, each word of the
+    question counts as itself or as the best of its synonyms. Equal scores keep the order of the index.
     """
     totals: dict[int, float] = {}
     for word in query_words(text):
-        for tool, score in _matches(index, word).items():
+        for tool, score in _matches(index, word, synonym_weight).items():
             totals[tool] = totals.get(tool, 0.0) + score
     best = heapq.nsmallest(limit, totals.items(), key=lambda item: (-item[1], item[0]))
-    return [(index.names[tool], score / index.unit) for tool, score in best]
+    unit = _rarity(1, len(index.names)) or 1.0
+    return [(index.names[tool], score / unit) for tool, score in best]
 
 
-def _matches(index: Index, word: str) -> dict[int, float]:
+def _matches(index: Index, word: str, synonym_weight: float) -> dict[int, float]:
     """Each tool's score for one word of the question: its best hit among the word and its synonyms."""
-    count = len(index.names)
-    best: dict[int, float] = {}
-    for form in {word} | SYNONYMS.get(word, frozenset()):
-        posting = index.postings.get(form)
-        if posting is None or (count > LARGE_INDEX and len(posting.tools) * 2 > count):
-            continue
-        factor = _rarity(len(posting.tools), count) * (1.0 if form == word else SYNONYM_WEIGHT)
-        for tool, weight in zip(posting.tools, posting.weights, strict=True):
-            score = factor * weight
-            if score > best.get(tool, 0.0):
-                best[tool] = score
-    return best
+    found = _hits(index, word, 1.0)
+    if synonym_weight:
+        for synonym in SYNONYMS.get(word, frozenset()) - {word}:
+            for tool, score in _hits(index, synonym, synonym_weight).items():
+                if score > found.get(tool, 0.0):
+                    found[tool] = score
+    return found
+
+
+def _hits(index: Index, word: str, weight: float) -> dict[int, float]:
+    holders, count = index.holders(word), len(index.names)
+    if not holders or (count > LARGE_INDEX and holders * 2 > count):
+        return {}
+    factor = _rarity(holders, count) * (SATURATION + 1) * weight
+    norms = index.norms
+    found: dict[int, float] = {}
+    for first, part in index.parts:
+        if (posting := part.postings.get(word)) is not None:
+            for tool, times in zip(posting.tools, posting.counts, strict=True):
+                found[first + tool] = factor * times / (times + norms[first + tool])
+    return found
+
+
+def fused(rankings: Iterable[Sequence[str]], limit: int = 10) -> list[str]:
+    """Several rankings of the same tools as one, by reciprocal rank: for a ranking by meaning beside the one by words."""
+    totals: dict[str, float] = {}
+    for ranking in rankings:
+        for place, name in enumerate(ranking, 1):
+            totals[name] = totals.get(name, 0.0) + 1 / (FUSION + place)
+    return sorted(totals, key=lambda name: -totals[name])[:limit]
