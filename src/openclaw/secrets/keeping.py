@@ -1,0 +1,137 @@
+"""Putting a secret away: into the system's keychain or, where there is none, into a file of its own that only its owner can read.
+
+Gives the reference that finds it again. Never writes over another secret of the same name, which may be somebody's: the new one gets a
+number. Which of the two places it is was decided before (`Keeper.of`) and is never changed on the way.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Literal, TypeVar
+from urllib.parse import quote, unquote
+
+from keyring.backend import KeyringBackend
+from keyring.errors import KeyringError
+
+from openclaw.daemon_thread import in_daemon_thread
+from openclaw.errors import SecretError, StoreError
+from openclaw.files import create, make_directory, reason
+from openclaw.redact import SECRET_SCHEME, remember
+from openclaw.secrets.file import read_private
+from openclaw.secrets.keychain import system_keychain
+
+T = TypeVar("T")
+
+SERVICE: Final = "openclaw"
+# A person has to find the prompt and type a password.
+_DEADLINE: Final = 60.0
+# Of one name; nobody has more.
+_MOST: Final = 100
+
+Place = Literal["keychain", "file"]
+
+
+class Keeper:
+    """`folder` is where files go. `why` says why it is not the keychain, where it is not."""
+
+    def __init__(self, folder: Path, keychain: KeyringBackend | None, why: str = "") -> None:
+        self._folder = folder
+        self._keychain = keychain
+        self._made: list[str] = []
+        self.why = why
+
+    @classmethod
+    async def of(cls, folder: Path, place: Place | None = None) -> "Keeper":
+        """`place` insists on one; otherwise it is the keychain wherever there is one. Raises SecretError when there is not."""
+        if place == "file":
+            return cls(folder, None)
+        try:
+            return cls(folder, await in_daemon_thread(system_keychain))
+        except SecretError as error:
+            if place == "keychain":
+                raise
+            return cls(folder, None, error.message)
+
+    @property
+    def place(self) -> Place:
+        return "keychain" if self._keychain is not None else "file"
+
+    @property
+    def shown(self) -> str:
+        return "the keychain" if self._keychain is not None else f"files in {self._folder}, which only you can read"
+
+    async def take_back(self) -> None:
+        """Take away again what this keeper put away; what was there before, and may be in use, stays."""
+        while self._made:
+            await self.forget(self._made.pop())
+
+    async def keep(self, name: str, value: str) -> str:
+        """Put a value away under a name such as `github/env/TOKEN`. The reference to it. Raises SecretError or StoreError."""
+        remember(value)
+        # Whoever resolves a reference takes one line end off it.
+        kept = value + "\n" if value.endswith("\n") else value
+        for number in range(1, _MOST):
+            numbered = name if number == 1 else f"{name}-{number}"
+            if self._keychain is not None:
+                reference = f"{SECRET_SCHEME}keychain/{SERVICE}/{quote(numbered, safe='/')}"
+                is_there = await self._into_keychain(self._keychain, numbered, kept, reference)
+            else:
+                file = self._folder / re.sub(r"[^A-Za-z0-9_.-]+", ".", numbered).strip(".")
+                reference = f"{SECRET_SCHEME}file/{quote(str(file), safe='/')}"
+                is_there = await self._into_file(file, kept, reference)
+            if is_there:
+                return reference
+        raise SecretError(f"There are {_MOST} secrets named {name} already.")
+
+    async def forget(self, reference: str) -> None:
+        """Take a secret of ours away again, as far as that can be done."""
+        kind, _, rest = reference.removeprefix(SECRET_SCHEME).partition("/")
+        try:
+            if kind == "file":
+                await asyncio.to_thread(Path(unquote(rest)).unlink, missing_ok=True)
+            elif self._keychain is not None:
+                keychain, account = self._keychain, unquote(rest.partition("/")[2])
+                await self._asked(lambda: keychain.delete_password(SERVICE, account))
+        except (OSError, SecretError):
+            pass
+
+    async def _into_keychain(self, keychain: KeyringBackend, account: str, value: str, reference: str) -> bool:
+        """Whether it is there now; another value of that name is left alone."""
+        there = await self._asked(lambda: keychain.get_password(SERVICE, account))
+        if there is None:
+            self._made.append(reference)
+            await self._asked(lambda: keychain.set_password(SERVICE, account, value))
+            there = await self._asked(lambda: keychain.get_password(SERVICE, account))
+            if there != value:
+                raise SecretError("The keychain does not give back what it was given.", hint="Use --secrets file.")
+        return there == value
+
+    async def _asked(self, use: Callable[[], T]) -> T:
+        try:
+            async with asyncio.timeout(_DEADLINE):
+                return await in_daemon_thread(use)
+        except TimeoutError:
+            why = f"did not answer within {_DEADLINE:g} s"
+        except KeyringError as error:
+            # Its own words come from the desktop, and nothing vouches for them.
+            why = f"refused ({type(error).__name__})"
+        raise SecretError(f"The keychain {why}.", hint="Unlock it and try again, or use --secrets file.")
+
+    async def _into_file(self, file: Path, value: str, reference: str) -> bool:
+        """The same for a file."""
+        try:
+            make_directory(self._folder)
+            create(file, [value.encode()])
+        except FileExistsError:
+            return await self._holds(file, value)
+        except OSError as error:
+            raise StoreError(f"{file} cannot be written: {reason(error)}.") from None
+        self._made.append(reference)
+        return True
+
+    async def _holds(self, file: Path, value: str) -> bool:
+        try:
+            return await read_private(file) == value
+        except SecretError:
+            return False

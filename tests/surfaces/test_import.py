@@ -1,0 +1,235 @@
+"""`openclaw mcp import` as a person types it: other programs' files in a home, real servers, and secrets that are seen nowhere."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from parts import stdio_server
+from parts.command_line import PROGRAM, Home, parts_server
+from parts.leaks import files_under, found_in
+from parts.terminal import Terminal
+
+CANARIES = ("sk-live-CANARY0123456789abcdef", "canary-two-0123456789", "tvly-canary-three-01234")
+
+
+def write(home: Home, path: str, content: Any) -> Path:
+    file = home.folder / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content if isinstance(content, str) else json.dumps(content))
+    return file
+
+
+def servers(home: Home) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((home.state / "openclaw.json").read_text())["mcp"]["servers"]
+    return found
+
+
+def with_secrets(home: Home) -> Path:
+    """A file with a credential in every place that one can stand in."""
+    entry = parts_server(env={"API_KEY": CANARIES[0], "MODE": "fast"})
+    entry["args"] += [f"--token={CANARIES[1]}"]
+    far = {
+        "url": f"https://far.example.com/mcp?apiKey={CANARIES[2]}",
+        "headers": {"Authorization": f"Bearer {CANARIES[1]}"},
+    }
+    return write(home, ".cursor/mcp.json", {"mcpServers": {"parts": entry, "far": far}})
+
+
+async def test_an_imported_server_answers_a_call_and_gets_its_secrets(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    entry = parts_server(env={"API_KEY": CANARIES[0]})
+    write(home, ".config/Claude/claude_desktop_config.json", {"mcpServers": {"parts": entry}})
+
+    imported = await home.openclaw("mcp", "import", "claude-desktop", "--yes")
+    called = await home.openclaw("mcp", "call", "parts__echo", "text=hello", "--yes")
+    given = await home.openclaw("mcp", "call", "parts__environment", "--yes")
+    checked = await home.openclaw("secrets", "check")
+
+    assert imported.code == 0
+    assert (called.code, called.out.strip()) == (0, "hello")
+    assert checked.code == 0
+    assert "API_KEY" in given.out
+
+
+async def test_no_secret_is_printed_or_written_anywhere_but_where_it_is_kept(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    source = with_secrets(home)
+    before = source.read_bytes()
+    ran = [
+        await home.openclaw("mcp", "import", *words)
+        for words in (
+            (),
+            ("--json",),
+            ("cursor", "--dry-run"),
+            ("cursor", "--dry-run", "--json"),
+            ("cursor",),
+            ("cursor", "--yes", "--log-level", "debug"),
+            ("cursor", "--yes", "--json"),
+            ("cursor", "--overwrite", "--yes", "--json"),
+        )
+    ]
+    assert [one.code for one in ran] == [0, 0, 0, 0, 2, 0, 0, 0]
+    said = {str(number): (one.out + one.err).encode() for number, one in enumerate(ran)}
+    assert found_in(CANARIES, said) == []
+
+    kept = files_under(home.state)
+    places = [str(Path(path).relative_to(home.state)) for path in found_in(CANARIES, kept)]
+    assert places == [
+        "py/secrets/far.headers.Authorization",
+        "py/secrets/far.url",
+        "py/secrets/parts.args.3",
+        "py/secrets/parts.env.API_KEY",
+    ]
+    assert all((home.state / place).stat().st_mode & 0o777 == 0o600 for place in places)
+    assert source.read_bytes() == before
+    folder = f"secret://file/{home.state}/py/secrets"
+    assert servers(home) == {
+        "parts": {
+            "command": sys.executable,
+            "args": ["-S", "-E", stdio_server.__file__, f"--token={folder}/parts.args.3"],
+            "env": {"API_KEY": f"{folder}/parts.env.API_KEY", "MODE": "fast"},
+        },
+        "far": {
+            "url": f"https://far.example.com/mcp?apiKey={folder}/far.url",
+            "headers": {"Authorization": f"Bearer {folder}/far.headers.Authorization"},
+        },
+    }
+
+
+async def test_a_dry_run_changes_nothing_and_a_pipe_needs_a_yes(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with_secrets(home)
+    before = files_under(home.state)
+
+    dry = await home.openclaw("mcp", "import", "cursor", "--dry-run")
+    unasked = await home.openclaw("mcp", "import", "cursor")
+
+    assert "2 servers would be added" in dry.out
+    assert unasked.code == 2
+    assert unasked.err.endswith("Nobody is there to agree to what these servers run and are sent. Say so with --yes.\n")
+    assert {path: data for path, data in files_under(home.state).items() if "logs" not in path} == before
+
+
+async def test_comments_and_servers_of_the_same_name_stay(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    ours = '{\n  // mine\n  mcp: { servers: {\n    parts: { command: "mine" }, // keep\n  } },\n}\n'
+    (home.state / "openclaw.json").write_text(ours)
+    write(home, ".cursor/mcp.json", {"mcpServers": {"parts": {"command": "theirs"}, "more": {"command": "more"}}})
+
+    first = await home.openclaw("mcp", "import", "cursor", "--yes")
+    again = await home.openclaw("mcp", "import", "cursor", "--yes")
+
+    text = (home.state / "openclaw.json").read_text()
+    assert "note: named parts-cursor, as there is another parts already" in first.out
+    assert again.out.endswith("Nothing is to be imported.\n")
+    assert all(kept in text for kept in ("// mine", 'parts: { command: "mine" }, // keep'))
+    assert sorted(home.config().root.mcp.servers) == ["more", "parts", "parts-cursor"]
+
+    replaced = await home.openclaw("mcp", "import", "cursor", "--yes", "--overwrite", "--only", "parts")
+    assert replaced.code == 0
+    assert home.config().root.mcp.servers["parts"].command == "theirs"
+
+
+async def test_everything_that_is_left_out_is_named_with_its_reason(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    good, plain = {"command": "serve"}, {"type": "http", "url": "http://far.example.com/mcp"}
+    write(home, ".mcp.json", {"mcpServers": {"good": good, "plain": plain, "ws": {"type": "ws", "url": "wss://h"}}})
+    write(home, ".zed/settings.json", '{ "context_servers": { // broken\n "a" } }')
+
+    listed = await home.openclaw("mcp", "import", "--json")
+    imported = await home.openclaw("mcp", "import", "all", "--yes", "--json")
+
+    assert [(one["program"], one["servers"], bool(one["problem"])) for one in json.loads(listed.out)] == [
+        ("claude-code", ["good", "plain"], False),
+        ("zed", [], True),
+    ]
+    reasons = {one["name"]: one["reason"] for one in json.loads(imported.out)["leftOut"]}
+    assert reasons["ws"] == "its transport ws is not spoken here"
+    assert "http" in reasons["plain"]
+    assert reasons[""].startswith("it cannot be read: line 2, column ")
+    # One file could not be read; the others were imported all the same.
+    assert (imported.code, list(servers(home))) == (1, ["good"])
+
+
+async def test_hostile_files_cost_their_program_alone(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    write(home, ".cursor/mcp.json", '{"mcpServers":' * 50_000)
+    (home.folder / ".lmstudio").mkdir()
+    (home.folder / ".lmstudio" / "mcp.json").symlink_to("mcp.json")
+    with write(home, ".gemini/settings.json", "").open("wb") as huge:
+        huge.truncate(40 * 1024 * 1024)
+    (home.folder / ".copilot" / "mcp-config.json").mkdir(parents=True)
+    write(home, ".codex/config.toml", "[mcp_servers.good]\ncommand = 'serve'\n")
+
+    listed = await home.openclaw("mcp", "import", "--json")
+
+    found = {one["program"]: (one["servers"], one["problem"]) for one in json.loads(listed.out)}
+    assert found.pop("codex") == (["good"], "")
+    assert set(found) == {"cursor", "lm-studio", "gemini", "copilot"}
+    assert all(problem and not names for names, problem in found.values())
+    assert "larger than 32 MB" in found["gemini"][1]
+
+
+async def test_a_home_without_servers_says_what_could_be_imported(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    bare = await home.openclaw("mcp", "servers")
+    write(home, ".cursor/mcp.json", {"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}})
+    write(home, ".codex/config.toml", "[mcp_servers.c]\ncommand = 'z'\n")
+
+    listed, status = await asyncio.gather(home.openclaw("mcp", "servers"), home.openclaw("status"))
+
+    told = "Import the servers of Cursor (2) and Codex (1): openclaw mcp import"
+    assert "import" not in bare.out
+    assert told in listed.out
+    assert told in status.out
+
+
+async def test_words_that_mean_nothing_are_answered_with_the_right_ones(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    said = [(await home.openclaw("mcp", "import", *words)) for words in (("curser",), ("cursor",), ("./gone.json",))]
+    in_chat = await home.chat("/mcp import cursor")
+    assert [one.code for one in said] == [2, 2, 2]
+    assert 'Did you mean "cursor"?' in said[0].err
+    assert said[1].err == ("error: No servers of Cursor were found. Name its file: openclaw mcp import cursor FILE\n")
+    assert "gone.json: there is no such file." in said[2].err
+    assert "Servers of other programs can only be imported from a terminal." in in_chat.out + in_chat.err
+
+
+def test_each_program_is_shown_whole_and_asked_about_at_a_terminal(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    yes = {"command": "serve", "args": ["--all", "a b", "x" * 300], "env": {"KEY": "${input:key}"}}
+    no = {"command": "other"}
+    inputs = [{"type": "promptString", "id": "key", "description": "Key of the shop", "password": True}]
+    write(home, ".vscode/mcp.json", {"inputs": inputs, "servers": {"yes": yes, "no": no}})
+    words = [*PROGRAM, "mcp", "import", "vscode"]
+    with Terminal(words, cwd=home.folder, env=home.environ) as terminal:
+        terminal.shows("Key of the shop: ")
+        terminal.type(f"{CANARIES[1]}\r")
+        shown = terminal.shows("Add yes? [y/N] ")
+        assert f"serve --all 'a b' {'x' * 300}" in shown.replace("\r\n", "")
+        terminal.type("y\r")
+        terminal.shows("Add no? [y/N] ")
+        terminal.type("\r")
+        code, rest = terminal.ends()
+        assert CANARIES[1].encode() not in terminal.received
+    assert code == 0
+    assert "Added 1 server to" in rest
+    assert servers(home)["yes"]["env"] == {"KEY": f"secret://file/{home.state}/py/secrets/yes.env.KEY"}
+    assert (home.state / "py/secrets/yes.env.KEY").read_text() == CANARIES[1]
+
+
+async def test_variables_of_a_file_join_the_entry_and_its_secrets_are_put_away(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    write(home, "shop/.env", f"API_KEY={CANARIES[0]}\nMODE=slow\n")
+    entry = {"command": "serve", "env": {"MODE": "fast"}, "envFile": "${workspaceFolder}/.env"}
+    file = write(home, "shop/.cursor/mcp.json", {"mcpServers": {"shop": entry}})
+
+    done = await home.openclaw("mcp", "import", str(file), "--yes")
+
+    assert f"note: the 2 variables of {tmp_path}/shop/.env are taken as they are now" in done.out
+    kept = f"secret://file/{home.state}/py/secrets/shop.env.API_KEY"
+    assert servers(home) == {
+        "shop": {"command": "serve", "env": {"API_KEY": kept, "MODE": "fast"}, "cwd": str(tmp_path / "shop")}
+    }
