@@ -4,9 +4,9 @@ import asyncio
 import sys
 from pathlib import Path
 
-from openclaw.mcp import Manager, ServerSpec, as_json
+from openclaw.mcp import Manager, Server, as_json
 
-CLOCK = ServerSpec("clock", command=sys.executable, args=(str(Path(__file__).with_name("clock_server.py")),))
+CLOCK = Server("clock", command=sys.executable, args=[Path(__file__).with_name("clock_server.py")])
 
 
 async def main() -> None:
@@ -14,10 +14,10 @@ async def main() -> None:
     manager.events.subscribe(lambda event: print("event:", type(event.value).__name__))
     async with manager:
         for tool in manager.tools():
-            print(tool.name, "-", tool.description)
+            print(tool.name, "-", tool.description, sorted(tool.schema["properties"]))
 
-        result = await manager.call("clock__now", {"format": "%Y"})
-        print("answer:", result.content[0].text, "error:", result.is_error)
+        result = await manager.call("clock__now", {"format": "%Y"}, timeout=10)
+        print("answer:", result.text, "error:", result.is_error)
         print("as the server sent it:", as_json(result))
 
         # Nothing raises: a failure is a result too.

@@ -14,7 +14,7 @@ from openclaw.conversation import Conversation
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.tools.results import Result
 from openclaw.redact import remember
 from openclaw.tool import Invocation
 from parts.http_faults import json_body
@@ -30,7 +30,7 @@ async def accept(server: str, params: Mapping[str, Any], invocation: Invocation 
     return {"action": "accept", "content": {"from": server, "asked": params["message"]}}
 
 
-def answer(result: CallResult) -> Any:
+def answer(result: Result) -> Any:
     assert not result.fault, result.fault
     return json.loads(result.content[0].text or "")
 
@@ -216,4 +216,4 @@ async def test_mismatched_headers_in_an_answer_to_the_call_are_shown_and_the_cal
             site.http.fault("tools/call", ran)
             result = await manager.call("shop__count", {"key": "k"})
             words = "Header mismatch. The server's list was read again: the next call may work."
-            assert (result, site.http.methods().count("tools/call")) == (CallResult.refused(words), 1)
+            assert (result, site.http.methods().count("tools/call")) == (Result.refused(words), 1)

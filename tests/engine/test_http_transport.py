@@ -833,7 +833,7 @@ async def test_a_wrong_api_key_is_named_as_such(server: HttpServer, receiver: Re
         await link.send(receiver.initialize())
     error = receiver.failures[1]
     assert isinstance(error, AuthError)
-    assert "apiKey" in str(error)
+    assert "Check the API key" in str(error)
     assert "sk-secret" not in str(error)
 
 

@@ -9,7 +9,7 @@ from openclaw.content import Text
 from openclaw.conversation import Conversation
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.tools import output
-from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.tools.results import Result
 from openclaw.tool import Invocation
 from parts.planned_server import tool
 from parts.sites import Site
@@ -22,7 +22,7 @@ SHAPE = {
 }
 
 
-async def called(tmp_path: Path, structure: dict[str, Any], **schema: Any) -> CallResult:
+async def called(tmp_path: Path, structure: dict[str, Any], **schema: Any) -> Result:
     async with Site("memory", tmp_path) as site:
         site.plan(tools=[tool("rows", **schema)])
         async with Manager([site.spec()], dependencies=site.dependencies) as manager:
@@ -36,7 +36,7 @@ async def test_a_large_structured_result_that_fits_its_schema_is_handed_on(tmp_p
 
 async def test_a_large_structured_result_that_does_not_fit_its_schema_is_refused(tmp_path: Path) -> None:
     result = await called(tmp_path, {"rows": [*ROWS, {"id": "last"}]}, outputSchema=SHAPE)
-    assert result == CallResult.refused(
+    assert result == Result.refused(
         "The structured result does not fit the tool's own output schema: "
         'The results do not fit their schema: rows[40000].id is not of type "integer".'
     )

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from openclaw.config.servers import ServersOptions, ServerSpec
-from openclaw.content import File, Framed, Text
+from openclaw.content import File, Framed, Text, text_of
 from openclaw.conversation import Conversation
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.tools.results import Result
 from openclaw.media import MediaStore
 from openclaw.tool import Invocation
 from parts import media_server
@@ -21,7 +21,7 @@ from parts.processes import HANG_GUARD, handle_of, wait_until_gone
 from parts.sites import Site
 
 
-def words(result: CallResult) -> str:
+def words(result: Result) -> str:
     assert not result.fault, result.fault
     return "\n".join(item.text or "" for item in result.content)
 
@@ -111,7 +111,7 @@ async def test_a_failed_result_and_a_refusal_are_error_results(site: Site) -> No
 async def test_a_deadline_ends_the_call_names_the_milliseconds_and_tells_the_server(site: Site) -> None:
     async with Manager([site.spec(call_timeout=0.2)], dependencies=site.dependencies) as manager:
         result = await manager.call("shop__stall", {"key": "late"})
-        assert result == CallResult.failed("Tool call timed out after 200ms", timed_out=True)
+        assert result == Result.failed("Tool call timed out after 200ms", timed_out=True)
         await site.told_of_cancellation()
 
 
@@ -120,9 +120,19 @@ async def test_progress_extends_a_call_and_is_shown_in_clean_words(site: Site) -
     async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         if site.http:
             site.http.plan.answers = "sse"
-        result = await manager.call("shop__steps", {"n": 2}, show_progress=shown.append)
-        assert words(result) == "stepped"
+        (tool,) = (one for one in manager.tools() if one.name == "shop__steps")
+        result = await tool.run({"n": 2}, Invocation(Conversation("main"), progress=shown.append))
+        assert "stepped" in text_of(result.content)
         assert shown == ["step (1 of 2)", "step (2 of 2)"]
+
+
+async def test_a_program_hears_of_progress_in_numbers(site: Site) -> None:
+    heard: list[tuple[float, float | None, str]] = []
+    async with Manager([site.spec()], dependencies=site.dependencies) as manager:
+        if site.http:
+            site.http.plan.answers = "sse"
+        await manager.call("shop__steps", {"n": 2}, on_progress=lambda *step: heard.append(step))
+        assert heard == [(1.0, 2.0, "step"), (2.0, 2.0, "step")]
 
 
 async def test_a_call_that_makes_progress_ends_at_the_limit_on_all_of_it_and_names_that_limit(tmp_path: Path) -> None:
@@ -130,7 +140,7 @@ async def test_a_call_that_makes_progress_ends_at_the_limit_on_all_of_it_and_nam
         spec = site.spec(call_timeout=30.0, max_total_timeout=0.3)
         async with Manager([spec], dependencies=site.dependencies) as manager:
             result = await manager.call("shop__steps", {"n": 1, "stop": True})
-            assert result == CallResult.failed("Tool call timed out after 300ms", timed_out=True)
+            assert result == Result.failed("Tool call timed out after 300ms", timed_out=True)
 
 
 async def test_a_cancelled_call_is_cancelled_at_the_server(site: Site) -> None:
@@ -223,14 +233,14 @@ async def test_servers_words_go_to_the_log_and_to_nobody_else(site: Site, caplog
 
 async def test_a_tool_that_does_not_exist_is_one_clear_sentence(site: Site) -> None:
     async with Manager([site.spec()], dependencies=site.dependencies) as manager:
-        assert await manager.call("shop__nothing", {}) == CallResult.failed("There is no tool named shop__nothing.")
+        assert await manager.call("shop__nothing", {}) == Result.failed("There is no tool named shop__nothing.")
 
 
 async def test_a_name_that_fits_no_server_starts_none(tmp_path: Path) -> None:
     site = Site("memory", tmp_path)
     async with Manager([site.spec()], dependencies=site.dependencies, eager=False) as manager:
         result = await manager.call("shpo__echo", {})
-        assert result == CallResult.failed("There is no tool named shpo__echo.")
+        assert result == Result.failed("There is no tool named shpo__echo.")
         assert manager.status()[0].state == "stopped"
 
 

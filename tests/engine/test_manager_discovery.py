@@ -16,7 +16,7 @@ from openclaw.mcp.events import DefinitionsChanged, ServerEvent, StateChanged, T
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.tools.pins import Upgrade, digest_of
 from openclaw.mcp.tools.registry import STEP
-from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.tools.results import Result
 from openclaw.tool import Absence
 from openclaw.transport.base import Transport
 from parts.http_faults import hold
@@ -169,7 +169,7 @@ async def test_a_tool_the_server_does_not_know_any_more_is_taken_out(site: Site)
     async with Manager([site.spec()], dependencies=site.dependencies) as manager:
         site.plan(tools=[tool("echo")])
         result = await manager.call("shop__count", {})
-        assert result == CallResult.failed(
+        assert result == Result.failed(
             "The server no longer has this tool. It was taken out of the list, which is read again."
         )
         assert names(manager) == ["shop__echo"]

@@ -15,7 +15,7 @@ def test_the_embedding_example_lists_calls_and_reports() -> None:
         "event: StateChanged",
         "event: ToolsChanged",
         "event: StateChanged",
-        "clock__now - [MCP server: clock] The time in UTC.",
+        "clock__now - [MCP server: clock] The time in UTC. ['format']",
         f"answer: {year} error: False",
         f"as the server sent it: {{'content': [{{'type': 'text', 'text': '{year}'}}], 'isError': False}}",
         'error: True - The arguments do not fit their schema: format is not of type "string".',

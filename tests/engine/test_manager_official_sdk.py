@@ -77,9 +77,9 @@ async def test_everything_an_official_server_offers_arrives(spec: ServerSpec) ->
         broken = await manager.call("sdk__broken", {})
         assert broken.is_error
         assert "broken" in (broken.content[0].text or "")
-        steps: list[str] = []
-        await manager.call("sdk__count", {"n": 2}, show_progress=steps.append)
-        assert steps == ["1 of 2", "2 of 2"]
+        steps: list[tuple[float, float | None, str]] = []
+        await manager.call("sdk__count", {"n": 2}, on_progress=lambda *step: steps.append(step))
+        assert steps == [(1.0, 2.0, ""), (2.0, 2.0, "")]
 
         server = manager.server("sdk")
         assert [entry.uri for entry in await server.use(resources.list_resources)] == ["shop://hours"]

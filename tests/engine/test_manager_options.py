@@ -6,12 +6,12 @@ from pathlib import Path
 
 from openclaw.config.servers import ServersOptions
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.tools.results import Result
 from parts.processes import handle_of, wait_until_gone
 from parts.sites import Site
 
 
-def words(result: CallResult) -> str:
+def words(result: Result) -> str:
     assert not result.fault, result.fault
     return "\n".join(item.text or "" for item in result.content)
 

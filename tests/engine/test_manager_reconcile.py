@@ -21,7 +21,7 @@ from openclaw.mcp.manager import Manager
 from openclaw.mcp.readiness import named_in
 from openclaw.mcp.reconcile import shared_spec
 from openclaw.mcp.status import ServerStatus
-from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.tools.results import Result
 from openclaw.security.audit import AuditLog
 from openclaw.tool import Invocation, ToolResult
 from openclaw.tools.invoke import Invoke
@@ -32,7 +32,7 @@ from parts.sites import Site
 from parts.stage import ALLOWED
 
 
-def words(result: CallResult) -> str:
+def words(result: Result) -> str:
     assert not result.fault, result.fault
     return "\n".join(item.text or "" for item in result.content)
 

@@ -4,7 +4,7 @@ import pytest
 
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.tools.results import Result
 from parts.processes import server_command
 
 
@@ -28,5 +28,5 @@ async def test_a_hook_that_its_entry_allows_is_given_to_the_server() -> None:
     allowed = spec(env=(("NODE_OPTIONS", "--max-old-space-size=64"),), allow_env=("NODE_OPTIONS",))
     async with Manager([allowed]) as manager:
         result = await manager.call("part__environment", {})
-    assert isinstance(result, CallResult)
+    assert isinstance(result, Result)
     assert '"NODE_OPTIONS": "--max-old-space-size=64"' in (result.content[0].text or "")

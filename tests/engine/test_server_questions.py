@@ -14,7 +14,7 @@ from openclaw.conversation import Answer, Asker, Conversation, Nobody, Question
 from openclaw.engine import Engine
 from openclaw.mcp import rounds
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.tools.results import Result
 from openclaw.tool import Invocation
 from parts import planned_server
 from parts.command_line import Home, parts_server
@@ -45,7 +45,7 @@ def call(asker: Asker, number: str = "c", session: str = "s") -> Invocation:
     return Invocation(Conversation("main", session, asker=asker), number)
 
 
-def said(result: CallResult) -> Any:
+def said(result: Result) -> Any:
     assert not result.fault, result.fault
     return json.loads(result.content[0].text or "")
 

@@ -20,7 +20,7 @@ from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.events import StateChanged
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.server.state import UnavailableError
-from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.tools.results import Result
 from openclaw.protocol.lifecycle import LifecycleEvent
 from parts import planned_server
 from parts.chaos_proxy import Chaos, ChaosProxy
@@ -34,7 +34,7 @@ LOOK = "`openclaw mcp logs shop` shows what it wrote."
 MAYBE = "The call may or may not have been carried out; it is not repeated."
 
 
-def words(result: CallResult) -> str:
+def words(result: Result) -> str:
     assert not result.fault, result.fault
     return "\n".join(item.text or "" for item in result.content)
 
@@ -89,7 +89,7 @@ async def test_ten_servers_killed_in_mid_call_have_run_it_at_most_once(tmp_path:
             os.kill(status_.pid, signal.SIGKILL)
         for n, result in enumerate(await asyncio.gather(*calls)):
             look = LOOK.replace("shop", f"s{n}")
-            assert result == CallResult.failed(f"The server was ended by SIGKILL. {look} {MAYBE}")
+            assert result == Result.failed(f"The server was ended by SIGKILL. {look} {MAYBE}")
         assert [site.log for site in sites] == [["stall k"]] * 10
 
 
@@ -99,7 +99,7 @@ async def test_ten_servers_killed_in_mid_call_have_run_it_at_most_once(tmp_path:
 async def test_a_server_that_exits_in_a_call_ends_it_with_one_clear_sentence(tmp_path: Path) -> None:
     async with Site("stdio", tmp_path) as site, Manager([site.spec()]) as manager:
         result = await manager.call("shop__die", {"key": "x"})
-        assert result == CallResult.failed(f"The server exited with code 9. {LOOK} {MAYBE}")
+        assert result == Result.failed(f"The server exited with code 9. {LOOK} {MAYBE}")
         assert site.log == ["die x"]
         assert words(await manager.call("shop__echo", {"text": "back"})) == "back"
 
@@ -376,7 +376,7 @@ async def test_a_program_that_answers_a_byte_a_second_fails_its_call_and_is_repl
     async with Manager([spec, stdio("other")]) as manager:
         first = manager.status()[0].pid
         result = await manager.call("slow__trickle", {"pause": 1.0})
-        assert result == CallResult.failed("Tool call timed out after 500ms", timed_out=True)
+        assert result == Result.failed("Tool call timed out after 500ms", timed_out=True)
         assert words(await manager.call("other__echo", {"text": "fine"})) == "fine"
         await calling_until_answered(manager, "slow")
         assert manager.status()[0].pid != first

@@ -19,10 +19,10 @@ from openclaw.mcp.handlers import Handlers
 from openclaw.mcp.paging import Pages
 from openclaw.mcp.rounds import PAGES_NEEDED, Rounds, VisitedPages, visit_pages
 from openclaw.mcp.tools.results import (
-    CallResult,
     InputRequired,
     Prompt,
     ResourceContents,
+    Result,
     input_required,
     read_call,
     read_prompt,
@@ -112,10 +112,10 @@ class Client:
         on_progress: OnProgress | None = None,
         headers: Mapping[str, str] | None = None,
         invocation: Invocation | None = None,
-    ) -> CallResult:
+    ) -> Result:
         """`invocation` is handed to whoever answers what the server asks about this call."""
 
-        async def send(params: Mapping[str, Any]) -> CallResult | InputRequired:
+        async def send(params: Mapping[str, Any]) -> Result | InputRequired:
             return read_call(
                 await self._request(
                     "tools/call",
@@ -138,7 +138,7 @@ class Client:
             # Nothing was done: the server said what has to come first.
             await visit_pages(self._server, self._handlers, error, invocation, self._visited, timeout=timeout)
             answer = await send(params)
-        if isinstance(answer, CallResult):
+        if isinstance(answer, Result):
             return answer
         rounds = Rounds(self._server, self._handlers, invocation)
         try:

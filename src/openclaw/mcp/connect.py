@@ -20,7 +20,7 @@ from openclaw.config.servers import ServerSpec, map_secrets
 from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, ProcessError, SecretError, UsageError
 from openclaw.mcp.client import Client
 from openclaw.mcp.fetching import FETCH_SECONDS
-from openclaw.mcp.handlers import ELICIT, Handlers
+from openclaw.mcp.handlers import ELICIT, Handlers, OnLog
 from openclaw.mcp.rounds import VISITED, VisitedPages
 from openclaw.mcp.status import auth_of
 from openclaw.mcp.wording import MAX_LABEL
@@ -55,7 +55,14 @@ MakeTransport = Callable[[ServerSpec], Transport | None]
 
 
 async def no_secrets(value: str) -> str:
-    raise SecretError("A secret:// reference cannot be resolved here.", hint="Give the engine a resolver of secrets.")
+    raise SecretError(
+        "A secret:// reference cannot be resolved here.",
+        hint="Give Dependencies a resolve, or the config to Manager.from_config.",
+    )
+
+
+# The setting for a server that needs longer.
+TIMEOUT_KEY = "connectionTimeoutMs"
 
 
 class Dependencies(msgspec.Struct, frozen=True):
@@ -69,6 +76,8 @@ class Dependencies(msgspec.Struct, frozen=True):
     handlers: Handlers = msgspec.field(default_factory=Handlers)
     # In place of `handlers`, where what is answered depends on the server.
     handlers_of: Callable[[ServerSpec], Handlers] | None = None
+    # Told of every log message of every server, beside our own log. Called in the event loop.
+    on_log: OnLog | None = None
     # A launcher that is still fetching its server when this program leaves goes on for a while, to fill its cache.
     lets_fetch: bool = False
     environ: Mapping[str, str] = msgspec.field(default_factory=lambda: os.environ)
@@ -110,7 +119,7 @@ async def connect(
     except TimeoutError:
         raise ConnectError(
             f"The server did not come up within {patience:g} s.",
-            hint="A slow starter needs a longer connect timeout.",
+            hint=f"A slow starter needs a larger `{TIMEOUT_KEY}`.",
         ) from None
 
 
@@ -217,8 +226,9 @@ class _Attempt:
 
     def _client(self, connection: Connection, agreement: Agreement) -> Client:
         spec = self._spec
-        if agreement.modern and "logging" in agreement.capabilities:
-            connection.use_meta({**connection.meta, _LOG_LEVEL: "info"})
+        is_heard = self._dependencies.on_log is not None
+        if agreement.modern and (is_heard or "logging" in agreement.capabilities):
+            connection.use_meta({**connection.meta, _LOG_LEVEL: "debug" if is_heard else "info"})
 
         async def renew() -> Agreement:
             plan = self._plan(connection.link.facts, agreement.version)

@@ -6,7 +6,7 @@ Names and numbers are escaped and bounded; servers' own words arrive framed.
 from collections.abc import Sequence
 from html import escape
 
-from openclaw.mcp.server.server import Server
+from openclaw.mcp.server.server import LiveServer
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.wording import changed_tools, trust_command
 from openclaw.security.external import clean_label
@@ -16,7 +16,7 @@ MAX_SERVERS = 100
 MAX_NAME = 64
 
 
-def context_of(statuses: Sequence[ServerStatus], servers: Sequence[Server]) -> str:
+def context_of(statuses: Sequence[ServerStatus], servers: Sequence[LiveServer]) -> str:
     """Empty when there are no servers."""
     if not statuses:
         return ""
@@ -30,7 +30,7 @@ def context_of(statuses: Sequence[ServerStatus], servers: Sequence[Server]) -> s
     return "\n\n".join(parts)
 
 
-def foreign_of(servers: Sequence[Server]) -> list[tuple[str, str]]:
+def foreign_of(servers: Sequence[LiveServer]) -> list[tuple[str, str]]:
     """What of that text is servers' own words, and whose."""
     return [(f"mcp:{server.spec.name}", "\n\n".join(words)) for server in servers if (words := server.context)]
 
@@ -41,7 +41,9 @@ def _held_back(status: ServerStatus) -> str:
     if not held:
         return ""
     said = f"MCP server {clean_label(status.name, MAX_NAME)}: {changed_tools(held, status.upgrade)}."
-    return f"{said} The user sees and accepts the change with: {trust_command(status.name, status.owner)}"
+    return (
+        f"{said} The user sees and accepts the change with: {trust_command(status.name, status.owner, status.commands)}"
+    )
 
 
 def _line(status: ServerStatus) -> str:

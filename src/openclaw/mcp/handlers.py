@@ -17,6 +17,18 @@ ELICIT = "elicitation/create"
 SAMPLE = "sampling/createMessage"
 ROOTS = "roots/list"
 
+
+class LogMessage(msgspec.Struct, frozen=True):
+    """What a server logs (`notifications/message`). `text` is clean and bounded, for a terminal; `data` is what came."""
+
+    server: str
+    level: str
+    logger: str
+    text: str
+    data: Any
+
+
+OnLog = Callable[[LogMessage], None]
 # The server's name, the params it sent, and the call of a tool that it asks about, in whose conversation a person may be asked, without its
 # id when it may be one of several of that conversation; None when even that is not sure. Gives the result to answer with.
 Handler = Callable[[str, Mapping[str, Any], Invocation | None], Awaitable[Mapping[str, Any]]]

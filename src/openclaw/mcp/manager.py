@@ -14,33 +14,49 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self, TypedDict, Unpack
+
+import msgspec
 
 from openclaw.config.servers import ServersOptions, ServerSpec
+from openclaw.content import ToolCall
 from openclaw.errors import UsageError
 from openclaw.event_hub import EventHub
 from openclaw.mcp.cache import Cache, identity
-from openclaw.mcp.connect import Dependencies
+from openclaw.mcp.connect import Dependencies, no_secrets
 from openclaw.mcp.context import context_of, foreign_of
+from openclaw.mcp.embedding import (
+    Server,
+    check_call,
+    check_plain,
+    checked_servers,
+    folder,
+    read_servers,
+    secrets_of,
+)
 from openclaw.mcp.events import ServerEvent, StateChanged, ToolsChanged
+from openclaw.mcp.handlers import OnLog
+from openclaw.mcp.in_process import InProcess
 from openclaw.mcp.limiter import Limiter
+from openclaw.mcp.model_messages import Vendor, answers_for, calls_of, tools_for
 from openclaw.mcp.old_files import remove_old_files
 from openclaw.mcp.pool import ServerPool
 from openclaw.mcp.readiness import Readiness, named_in
 from openclaw.mcp.reconcile import is_wanted, shared_spec
 from openclaw.mcp.remedies import command
 from openclaw.mcp.server.connection import Limiters
-from openclaw.mcp.server.server import Server, ServerDependencies
+from openclaw.mcp.server.server import LiveServer, ServerDependencies
 from openclaw.mcp.server.stderr_log import StderrLog
 from openclaw.mcp.session_servers import SessionServers, beside
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.registry import Difference, ToolEntry
-from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.tools.results import Result
+from openclaw.mcp.typed_handlers import Elicit, Sample, with_typed_handlers
 from openclaw.mcp.view import View
-from openclaw.mcp.wording import CORRECT, not_started
+from openclaw.mcp.wording import correction, not_started, timed_out
 from openclaw.media import MediaStore
-from openclaw.tool import Absence, Invocation, Tool
+from openclaw.tool import Absence, Invocation, OwnWords, Tool, ToolResult
+from openclaw.transport.connection import OnProgress
 
 _log = logging.getLogger(__name__)
 
@@ -53,27 +69,54 @@ FEWEST_FETCHERS = 2
 ANY_AGENT = ""
 
 # One list for everybody, or one for each agent (`""` for agents that are not named).
-Specs = Sequence[ServerSpec] | Mapping[str, Sequence[ServerSpec]]
+Servers = Sequence[Server | ServerSpec] | Mapping[str, Sequence[Server | ServerSpec]]
 # Ends the calls under way whose agent and tool the function it is given names.
 Revoke = Callable[[Callable[[str, Tool], bool]], object]
 
 
-class Manager:
-    """`state` is where tool lists, pins and servers' own words are kept between runs; `media` takes what models cannot.
+class ManagerOptions(TypedDict, total=False):
+    """What a Manager takes besides its servers."""
 
+    elicit: Elicit | None
+    sample: Sample | None
+    roots: Iterable[str | os.PathLike[str]]
+    on_log: OnLog | None
+    options: ServersOptions | None
+    dependencies: Dependencies | None
+    state: str | os.PathLike[str] | None
+    media: MediaStore | None
+    reserved: Iterable[str]
+    eager: bool
+    patience: float
+    revoke: Revoke
+    events: EventHub | None
+
+
+class Manager:
+    """MCP servers kept available, and their tools: `async with Manager([Server(…), …]) as manager`.
+
+    It takes one list of servers for everybody, or a mapping from agents to lists. Servers ask back through `elicit` (a person), `sample` (a
+    model) and `roots` (folders they may work in); what is not given is not offered to them. `on_log` hears their log messages.
+
+    `state` is where tool lists, pins and servers' own words are kept between runs; `media` takes what models cannot.
     `reserved` are names of other tools, which servers' tools must not take. `eager` starts servers at once; without it each starts
     when it is first needed. `patience` is how many seconds entering the context waits for servers never seen before (as long as
     they may take to connect, unless given; a gateway gives 0). `revoke` ends the calls under way of tools that are gone: it is given what
-    tells so of an agent and a tool. `events` is told what happens to servers; there is one of its own unless given.
+    tells so of an agent and a tool. `events` is told what happens to servers; there is one of its own unless given. `dependencies` is
+    everything else that only the program around can know, `options` what holds for all servers.
     """
 
     def __init__(
         self,
-        specs: Specs,
+        servers: Servers,
         *,
+        elicit: Elicit | None = None,
+        sample: Sample | None = None,
+        roots: Iterable[str | os.PathLike[str]] = (),
+        on_log: OnLog | None = None,
         options: ServersOptions | None = None,
         dependencies: Dependencies | None = None,
-        state: Path | None = None,
+        state: str | os.PathLike[str] | None = None,
         media: MediaStore | None = None,
         reserved: Iterable[str] = (),
         eager: bool = True,
@@ -82,17 +125,24 @@ class Manager:
         events: EventHub | None = None,
     ) -> None:
         self.events = EventHub() if events is None else events
-        self._state = state
-        self.stderr_log = StderrLog(state / "logs" if state else None)
-        self._specs = _by_agent(specs)
+        self._phase: Literal["new", "open", "closed"] = "new"
+        check_plain("on_log", on_log)
+        self._state = folder("state", state)
+        self.stderr_log = StderrLog(self._state / "logs" if self._state else None)
+        self._in_process = InProcess()
+        self._specs = self._by_agent(servers)
         self._options = options or ServersOptions()
         self._media = media
         self._reserved = frozenset(reserved)
         self.is_eager = eager
         self._patience = patience
         self._revoke = revoke
-        self._dependencies = dependencies or Dependencies()
-        self._cache = Cache(state)
+        self._dependencies = self._in_process.added_to(
+            with_typed_handlers(
+                dependencies or Dependencies(), elicit=elicit, sample=sample, roots=roots, on_log=on_log
+            )
+        )
+        self._cache = Cache(self._state)
         cores = os.cpu_count() or 1
         starters, fetchers = Limiter(STARTERS_PER_CORE * cores), Limiter(max(cores, FEWEST_FETCHERS))
         self._limiters = Limiters(Limiter(self._options.max_concurrent_servers), starters, fetchers)
@@ -102,7 +152,42 @@ class Manager:
         self.readiness = Readiness(self._emit, self._servers_of)
         self._said_started = False
 
+    @classmethod
+    def from_config(
+        cls,
+        source: str | os.PathLike[str] | Mapping[str, Any],
+        *,
+        agent: str = ANY_AGENT,
+        **more: Unpack[ManagerOptions],
+    ) -> Self:
+        """A manager of the servers that a config names: the path of an `openclaw.json`, or of any program's file with `mcpServers` or
+        `servers`; a mapping of the same form; or the block of servers alone. `${NAME}` is taken from the environment, and `secret://…`
+        from where the config says. `agent` chooses the servers of one agent. Raises ConfigError with every problem of it.
+        """
+        dependencies = more.get("dependencies") or Dependencies()
+        found = read_servers(source, agent=agent, environ=dependencies.environ)
+        if dependencies.resolve is no_secrets:
+            dependencies = msgspec.structs.replace(dependencies, resolve=secrets_of(found.config, dependencies.environ))
+        more["dependencies"] = dependencies
+        more.setdefault("options", found.options)
+        return cls(found.specs, **more)
+
     async def __aenter__(self) -> Self:
+        if self._phase != "new":
+            raise UsageError(
+                f"This manager {'is open already' if self._phase == 'open' else 'was closed'}.",
+                hint="Make another one: async with Manager([…]) as manager.",
+            )
+        self._phase = "open"
+        try:
+            await self._open()
+        except BaseException:
+            # Who could not enter does not leave: nothing may be left behind.
+            await self.__aexit__()
+            raise
+        return self
+
+    async def _open(self) -> None:
         given = ServerDependencies(
             self._dependencies,
             self._cache,
@@ -129,22 +214,24 @@ class Manager:
             async with asyncio.timeout(None if self._patience == float("inf") else self._patience):
                 for agent in self._specs:
                     await self.readiness.settle(agent, float("inf"))
-        return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._phase = "closed"
         await self._pool.close()
         _log.info("MCP manager shut down")
 
     # For agents (tool.ToolSource, tool.ContextSource)
 
     def tools(self, agent: str = ANY_AGENT) -> Sequence[Tool]:
+        """The tools there are at the moment, under the names that `call` takes."""
         return self._view(agent).tools()
 
     def absences(self, agent: str = ANY_AGENT) -> Sequence[Absence]:
+        """Of every tool that is missing its name, or a pattern of names, and why."""
         return self._view(agent).absences()
 
-    async def settle(self, agent: str, patience: float) -> None:
-        """Wait for servers whose tools are not known yet; for no others, and only once for one that hangs (readiness.py)."""
+    async def settle(self, agent: str = ANY_AGENT, patience: float = float("inf")) -> None:
+        """Wait at most `patience` seconds for servers whose tools are not known yet; for no others, and only once for one that hangs."""
         await self.readiness.settle(agent, patience)
 
     def context(self, agent: str) -> str:
@@ -179,27 +266,99 @@ class Manager:
     async def call(
         self,
         name: str,
-        arguments: Mapping[str, Any],
+        arguments: Mapping[str, Any] | None = None,
         *,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
         agent: str = ANY_AGENT,
         session: str = "",
-        show_progress: Callable[[str], None] | None = None,
         invocation: Invocation | None = None,
-        is_checked: bool = False,
-    ) -> CallResult:
-        """Call a tool by the name agents know, starting its server if need be. Never raises but CancelledError.
+    ) -> Result:
+        """Call a tool by the name it has in `tools()`, starting its server if need be.
 
-        `invocation` is handed to whoever answers what the server asks about this call (`Handlers`). `is_checked` says that the arguments
-        were found to fit the tool's schema already (tools/invoke.py).
+        What goes wrong is a result, never an exception: `result.is_error`, and `result.raise_for_error()` for who wants one. Raises
+        UsageError when the manager is not open or this is no call at all. `timeout` is all the time it may take, in seconds, in place
+        of what its server says. `on_progress` hears how far it is: a number, the number at the end or None, and the server's words.
+        `invocation` is handed to whoever answers what the server asks about this call.
         """
+        given = {} if arguments is None else arguments
+        check_call(name, given, timeout, on_progress)
+        if timeout is None:
+            return await self._call(name, given, None, on_progress, agent, session, invocation)
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._call(name, given, timeout, on_progress, agent, session, invocation)
+        except TimeoutError:
+            return Result.failed(OwnWords(timed_out(timeout)), timed_out=True)
+
+    async def _call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        timeout: float | None,
+        on_progress: OnProgress | None,
+        agent: str,
+        session: str,
+        invocation: Invocation | None,
+    ) -> Result:
+        self._check_open()
         view = self._view(agent)
         entry = await view.find(name)
         if entry is None:
-            absence = view.absence(name)
-            return CallResult.failed(absence.reason if absence else f"There is no tool named {name}.")
-        if not is_checked and (fault := view.check(entry, arguments)):
-            return CallResult.failed(fault)
-        return await view.call(entry, arguments, session=session, show_progress=show_progress, invocation=invocation)
+            return Result.failed(view.why_missing(name))
+        if fault := view.check(entry, arguments):
+            return Result.failed(fault)
+        return await view.call(
+            entry, arguments, session=session, on_progress=on_progress, timeout=timeout, invocation=invocation
+        )
+
+    async def call_checked(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        agent: str,
+        show_progress: Callable[[str], None] | None,
+        invocation: Invocation,
+    ) -> Result:
+        """The same for a call whose arguments were found to fit (tools/invoke.py), with its progress in words for a person."""
+        view = self._view(agent)
+        entry = await view.find(name)
+        if entry is None:
+            return Result.failed(view.why_missing(name))
+        return await view.call(entry, arguments, show_progress=show_progress, invocation=invocation)
+
+    def tools_for(self, vendor: Vendor, agent: str = ANY_AGENT) -> list[Any]:
+        """The tools as a vendor's API takes them as `tools`: `"openai"` (chat completions), `"openai-responses"` or `"anthropic"`."""
+        return tools_for(vendor, self.tools(agent))
+
+    async def answers_for(
+        self,
+        vendor: Vendor,
+        message: object,
+        *,
+        timeout: float | None = None,
+        agent: str = ANY_AGENT,
+        session: str = "",
+    ) -> list[Any]:
+        """Make all calls of a model's message, side by side, and give the messages to send it next; none when it called no tool.
+
+        `message` is what the vendor's library gave you, or the same as a mapping. What servers said is framed as untrusted, pictures are
+        pictures, and what failed says why. `timeout` is for each call.
+        """
+
+        async def answer(call: ToolCall) -> ToolResult:
+            if call.fault:
+                return ToolResult.error(call.fault)
+            result = await self.call(call.name, call.arguments, timeout=timeout, agent=agent, session=session)
+            view = self._view(agent)
+            entry = view.registry.entry(call.name)
+            if entry is None:
+                return view.missing(call.name)
+            return await view.framed(result, entry.spec.name, entry.definition.name)
+
+        calls = calls_of(vendor, message)
+        return answers_for(vendor, calls, await asyncio.gather(*map(answer, calls)))
 
     def entries(self, agent: str = ANY_AGENT) -> list[ToolEntry]:
         """The tools an agent is offered, each with its server and its definition."""
@@ -233,8 +392,9 @@ class Manager:
                 found.setdefault((name, spec.owner), view.status(spec))
         return list(found.values())
 
-    def server(self, name: str, agent: str = ANY_AGENT) -> Server:
+    def server(self, name: str, agent: str = ANY_AGENT) -> LiveServer:
         """One server of an agent. Raises UsageError when there is none that is to run."""
+        self._check_open()
         view = self._view(agent)
         server = view.servers.get(name)
         if server is None:
@@ -244,22 +404,28 @@ class Manager:
                 raise UsageError(f"MCP server '{name}' is not configured.", hint=f"There are: {known}.")
             if spec.enabled:
                 raise UsageError(
-                    not_started(name, spec.fault, "" if spec.fault_has_place else spec.where), hint=CORRECT
+                    not_started(name, spec.fault, "" if spec.fault_has_place else spec.where),
+                    hint=correction(spec.commands),
                 )
-            raise UsageError(f"MCP server '{name}' is disabled.", hint=f"Run: {command('enable', name, spec.owner)}")
+            enable = command("enable", name, spec.owner, prefix=spec.commands)
+            raise UsageError(f"MCP server '{name}' is disabled.", hint=f"Run: {enable}")
         return server
 
-    def servers(self, agent: str = ANY_AGENT) -> list[Server]:
+    def stderr(self, name: str, count: int = 20, agent: str = ANY_AGENT) -> list[str]:
+        """The last lines that a server's program wrote to standard error, each with its time; a server's words, which may be anything."""
+        return self.stderr_log.tail(self.server(name, agent).spec, count)
+
+    def servers(self, agent: str = ANY_AGENT) -> list[LiveServer]:
         """The servers of an agent that are to run."""
         return list(self._view(agent).servers.values())
 
-    async def reconcile(self, specs: Specs, options: ServersOptions | None = None) -> None:
+    async def reconcile(self, servers: Servers, options: ServersOptions | None = None) -> None:
         """Take over a new configuration: start, stop and replace what changed, and leave everything else alone.
 
         Returns when what had to stop has stopped; what starts is not waited for. Without `options` they stay as they are.
         """
         offered = {agent: {entry.name: _origin(entry) for entry in self.entries(agent)} for agent in self._specs}
-        self._specs = _by_agent(specs)
+        self._specs = self._by_agent(servers)
         if options is not None and options != self._options:
             self._adopt(options)
         ended = self._apply()
@@ -331,7 +497,7 @@ class Manager:
         given = (spec for one in self._sessions.values() for spec in one.specs)
         return [*_all(self._specs), *given]
 
-    def _apply(self) -> list[Server]:
+    def _apply(self) -> list[LiveServer]:
         """Make what runs fit the specs. The servers that are to end."""
         started, ended = self._pool.apply(self._all_specs())
         for server in started:
@@ -347,7 +513,7 @@ class Manager:
             given.show(self._session_view(given))
         return ended
 
-    async def _end(self, servers: Sequence[Server]) -> None:
+    async def _end(self, servers: Sequence[LiveServer]) -> None:
         """End servers that nobody has any more. Who waits for one of them waits no longer, however long its end takes."""
         for server in servers:
             server.close()
@@ -367,7 +533,26 @@ class Manager:
 
     # What agents and sessions see
 
+    def _by_agent(self, servers: Servers) -> dict[str, tuple[ServerSpec, ...]]:
+        """The specs of each agent, and the objects among the servers taken note of. Raises UsageError for what is no list of servers."""
+        listed = servers if isinstance(servers, Mapping) else {ANY_AGENT: servers}
+        given = {agent: checked_servers(each) for agent, each in listed.items()}
+        self._in_process.take(one for each in given.values() for one in each)
+        return {
+            agent: tuple(one.spec if isinstance(one, Server) else one for one in each) for agent, each in given.items()
+        }
+
+    def _check_open(self) -> None:
+        """Raises UsageError outside of the block in which a manager is used."""
+        if self._phase != "open":
+            raise UsageError(
+                f"The manager is {'not open yet' if self._phase == 'new' else 'closed'}.",
+                hint="Use it inside its block: async with Manager([…]) as manager.",
+            )
+
     def _view(self, agent: str) -> View:
+        if self._phase == "new":
+            self._check_open()
         view = self._views.get(agent) or self._views.get(ANY_AGENT)
         if view is None:
             view = self._views[ANY_AGENT] = self._make_view((), self._reserved)
@@ -377,13 +562,13 @@ class Manager:
         given = (one.view for one in self._sessions.values() if one.view is not None)
         return list(dict.fromkeys((*self._views.values(), *given)))
 
-    def _servers_of(self, agent: str, session: str) -> Mapping[str, Server]:
+    def _servers_of(self, agent: str, session: str) -> Mapping[str, LiveServer]:
         if not session:
             return self._view(agent).servers
         given = self._sessions.get(session)
         return given.view.servers if given is not None and given.view is not None else {}
 
-    def _tools_changed(self, server: Server) -> None:
+    def _tools_changed(self, server: LiveServer) -> None:
         added: dict[str, None] = {}
         removed: dict[str, None] = {}
         for view in self._all_views():
@@ -396,7 +581,7 @@ class Manager:
         if added or removed:
             self._emit(ToolsChanged(server.spec.name, tuple(added), tuple(removed)))
 
-    async def _tools_changed_in_steps(self, server: Server) -> None:
+    async def _tools_changed_in_steps(self, server: LiveServer) -> None:
         """The same for a server that lists very many tools, in steps."""
         added: dict[str, None] = {}
         removed: dict[str, None] = {}
@@ -434,12 +619,6 @@ def _log_as(options: ServersOptions) -> None:
 def _origin(entry: ToolEntry) -> tuple[str, str]:
     """Which tool an entry is, whatever agents call it."""
     return entry.spec.name, entry.definition.name
-
-
-def _by_agent(specs: Specs) -> dict[str, tuple[ServerSpec, ...]]:
-    if isinstance(specs, Mapping):
-        return {agent: tuple(listed) for agent, listed in specs.items()}
-    return {ANY_AGENT: tuple(specs)}
 
 
 def _all(specs: Mapping[str, Sequence[ServerSpec]]) -> list[ServerSpec]:

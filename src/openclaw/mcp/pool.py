@@ -12,7 +12,7 @@ from msgspec import structs
 
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.reconcile import reconcile
-from openclaw.mcp.server.server import Server, ServerDependencies
+from openclaw.mcp.server.server import LiveServer, ServerDependencies
 
 _log = logging.getLogger(__name__)
 
@@ -24,17 +24,17 @@ class ServerPool:
     """
 
     def __init__(self, dependencies: ServerDependencies, idle_ttl: float | None) -> None:
-        self.shared: dict[ServerSpec, Server] = {}
+        self.shared: dict[ServerSpec, LiveServer] = {}
         self._dependencies = dependencies
-        self._private: dict[tuple[ServerSpec, str], Server] = {}
-        self._tasks: dict[Server, asyncio.Task[None]] = {}
+        self._private: dict[tuple[ServerSpec, str], LiveServer] = {}
+        self._tasks: dict[LiveServer, asyncio.Task[None]] = {}
         # Names of servers that are being ended, and what ends them.
         self._ending: set[tuple[str, asyncio.Task[None]]] = set()
         self._idle_ttl = idle_ttl
         self._ttl_changed = asyncio.Event()
         self._sweeper = asyncio.create_task(self._sweep())
 
-    def apply(self, desired: Iterable[ServerSpec]) -> tuple[list[Server], list[Server]]:
+    def apply(self, desired: Iterable[ServerSpec]) -> tuple[list[LiveServer], list[LiveServer]]:
         """Make what runs fit the specs. Those that are new, and those that the caller is to `end`.
 
         One that replaces another of its name begins when that one has ended: they may want the same port or file, and the same slot.
@@ -45,13 +45,13 @@ class ServerPool:
         ended += [self._private.pop(key) for key in [key for key in self._private if key[0] in stopped]]
         leaving = [*self._ending, *((server.spec.name, self._tasks[server]) for server in ended)]
         started = [
-            self._run(Server(spec, self._dependencies, after=[task for name, task in leaving if name == spec.name]))
+            self._run(LiveServer(spec, self._dependencies, after=[task for name, task in leaving if name == spec.name]))
             for spec in plan.start
         ]
         self.shared.update((server.spec, server) for server in started)
         return started, ended
 
-    async def end(self, servers: Sequence[Server]) -> None:
+    async def end(self, servers: Sequence[LiveServer]) -> None:
         """End them all at the same time, and return when they have ended."""
         for server in servers:
             server.close()
@@ -60,7 +60,7 @@ class ServerPool:
             # Who no longer waits for them cuts none of them short.
             await asyncio.wait(tasks)
 
-    def _leave(self, server: Server) -> "asyncio.Task[None]":
+    def _leave(self, server: LiveServer) -> "asyncio.Task[None]":
         """Remember one that is being ended until it has."""
         name, task = server.spec.name, self._tasks.pop(server)
         self._ending.add((name, task))
@@ -95,7 +95,7 @@ class ServerPool:
 
     # For one conversation alone
 
-    async def private(self, shared: Server, session: str) -> Server:
+    async def private(self, shared: LiveServer, session: str) -> LiveServer:
         """What runs a server for one conversation. Waits only for another to end, when there is no room for both."""
         key = (shared.spec, session)
         if key not in self._private and not self._dependencies.limiters.servers.has_free:
@@ -136,6 +136,6 @@ class ServerPool:
     async def _end_private(self, keys: Sequence[tuple[ServerSpec, str]]) -> None:
         await self.end([self._private.pop(key) for key in keys])
 
-    def _run(self, server: Server) -> Server:
+    def _run(self, server: LiveServer) -> LiveServer:
         self._tasks[server] = asyncio.create_task(server.run(), name=f"mcp-server-{server.spec.name}")
         return server

@@ -1,19 +1,19 @@
 """Prompts of a server: listed, filled in, completed. `/server:prompt key=value` in chat comes here.
 
-A prompt's text is the server's, not the user's: it is framed like any other answer before a model sees it. Every function takes a live
-client; `Server.use` gives one.
+A person chooses a prompt as they choose their words: its text is said as theirs, cleaned and not framed. What is embedded in it, a resource
+or a picture, is framed like any other answer before a model sees it. Every function takes a live client; `LiveServer.use` gives one.
 """
 
 from collections.abc import Mapping
 
-from openclaw.content import Block
+from openclaw.content import Block, Text
 from openclaw.errors import UsageError
 from openclaw.mcp.client import Client, offers
 from openclaw.mcp.resources import entries
-from openclaw.mcp.tools.bridge import result_of
-from openclaw.mcp.tools.results import CallResult, Content, Prompt, PromptEntry
+from openclaw.mcp.tools.bridge import MAX_TEXT, result_of
+from openclaw.mcp.tools.results import Prompt, PromptEntry, Result
 from openclaw.media import MediaStore
-from openclaw.security.external import clean_label
+from openclaw.security.external import clean_label, clean_text
 from openclaw.tool import Invocation
 
 # By this name a server's prompts are allowed or denied, as if a tool got them.
@@ -45,25 +45,29 @@ async def get_prompt(
     return await client.get_prompt(entry.name, arguments, invocation=invocation)
 
 
-async def complete(client: Client, prompt: str, argument: str, value: str, given: Mapping[str, str]) -> list[str]:
-    """What an argument may become, given how it begins and the other arguments. Empty where the server offers no completion."""
+async def complete(
+    client: Client, of: Mapping[str, str], argument: str, value: str, given: Mapping[str, str]
+) -> list[str]:
+    """What an argument of a prompt or a template (a reference of the protocol) may become, given how it begins and the other arguments.
+    Empty where the server offers no completion."""
     # The oldest revision had completion before it had a word for it.
     if client.agreement.version > "2024-11-05" and not offers(client.agreement, "completions"):
         return []
-    reference = {"type": "ref/prompt", "name": prompt}
-    return [clean_label(text, 256) for text in await client.complete(reference, argument, value, given)]
+    return [clean_label(text, 256) for text in await client.complete(of, argument, value, given)]
 
 
 def blocks(server: str, prompt: str, filled: Prompt, media: MediaStore | None) -> tuple[Block, ...]:
-    """A filled-in prompt as content for a user message: one frame around all of it, roles named where there are several."""
-    return result_of(CallResult(_contents(filled)), server, prompt, media).content
-
-
-def _contents(filled: Prompt) -> list[Content]:
+    """A filled-in prompt as content for a user message, in its order: texts as the person's own, the rest framed. Roles are named where
+    there are several."""
+    said: list[Block] = []
     roles = {message.role for message in filled.messages}
-    contents: list[Content] = []
     for message in filled.messages:
-        if len(roles) > 1:
-            contents.append(Content("text", text=f"[{clean_label(message.role, _MAX_ROLE)}]"))
-        contents.append(message.content)
-    return contents
+        label = f"[{clean_label(message.role, _MAX_ROLE)}]" if len(roles) > 1 else ""
+        if message.content.type == "text":
+            lines = [line for line in (label, clean_text(message.content.text or "", MAX_TEXT)) if line]
+            if lines:
+                said.append(Text("\n".join(lines)))
+        else:
+            said += [Text(label)] if label else []
+            said += result_of(Result([message.content]), server, prompt, media).content
+    return tuple(said)

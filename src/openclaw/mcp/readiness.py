@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from openclaw.mcp.events import Awaited, LeftOut
-from openclaw.mcp.server.server import Server
+from openclaw.mcp.server.server import LiveServer
 
 # A person who waits this long wants to know for whom, and again whenever as much time has passed as SAY_AGAIN.
 SAY_AFTER = 1.0
@@ -20,8 +20,8 @@ SAY_AGAIN = 10.0
 _NEVER = float("inf")
 
 # Of an agent, or what a session of it has besides.
-ServersOf = Callable[[str, str], Mapping[str, Server]]
-IsAwaited = Callable[[Server], bool]
+ServersOf = Callable[[str, str], Mapping[str, LiveServer]]
+IsAwaited = Callable[[LiveServer], bool]
 
 
 class Readiness:
@@ -75,14 +75,14 @@ class Readiness:
         awaited = list(servers.values()) if name is None else [servers[name]] if name in servers else []
         await self._wait(agent, awaited, lambda one: one.is_coming)
 
-    async def attempted(self, agent: str, attempts: "Mapping[Server, asyncio.Task[Any]]") -> None:
+    async def attempted(self, agent: str, attempts: "Mapping[LiveServer, asyncio.Task[Any]]") -> None:
         """Wait for attempts to reach servers that somebody makes, or until a person goes on without the rest."""
         for attempt in attempts.values():
             attempt.add_done_callback(lambda _: self.changed())
         await self._wait(agent, attempts, lambda one: not attempts[one].done())
 
     async def _wait(
-        self, agent: str, servers: Collection[Server], is_awaited: IsAwaited, patience: float = _NEVER
+        self, agent: str, servers: Collection[LiveServer], is_awaited: IsAwaited, patience: float = _NEVER
     ) -> None:
         now, went_on = asyncio.get_running_loop().time, self._went_on[agent]
         ends, say_at, was_said = now() + patience, now() + SAY_AFTER, False
@@ -108,7 +108,7 @@ class Readiness:
             return
 
 
-def _is_settling(server: Server) -> bool:
+def _is_settling(server: LiveServer) -> bool:
     return server.is_settling
 
 

@@ -1,7 +1,8 @@
-"""What a person types about a server: the commands that every sentence about one names.
+"""What is typed about a server: the commands that every sentence about one names.
 
-Owns how such a command is written, in a shell and in a conversation. Decides nothing: which command takes a person further is a value
-that comes with what happened (`Remedy` in protocol/lifecycle.py), and wording.py makes the sentences around it.
+Owns how such a command is written, in a shell, in a conversation, and in a program that embeds the client. Decides nothing: which
+command takes a person further is a value that comes with what happened (`Remedy` in protocol/lifecycle.py), and wording.py makes the
+sentences around it.
 """
 
 import shlex
@@ -10,13 +11,26 @@ from typing import Literal
 from openclaw.protocol.lifecycle import Remedy
 
 # How a command begins where it is typed.
-CommandPrefix = Literal["openclaw mcp", "/mcp"]
+CommandPrefix = Literal["openclaw mcp", "/mcp", "manager"]
 SHELL: CommandPrefix = "openclaw mcp"
 CHAT: CommandPrefix = "/mcp"
+# In a program that embeds the client: whoever reads the sentence has a manager, and none of our commands.
+PYTHON: CommandPrefix = "manager"
+
+_IN_PYTHON = {
+    "logs": "{manager}.stderr({server})",
+    "auth": "Dependencies(authorize=…)",
+    "refresh": "await {manager}.server({server}).refresh()",
+    "trust": "{manager}.server({server}).trust_changes()",
+    "enable": "Server({server}, enabled=True)",
+}
 
 
 def command(word: str, server: str, owner: str = "", *, prefix: CommandPrefix = SHELL) -> str:
     """What a person types about one server; `owner` is the agent that alone has it."""
+    if prefix == PYTHON:
+        named = repr(server) + (f", agent={owner!r}" if owner and word not in ("auth", "enable") else "")
+        return _IN_PYTHON[word].format(manager=prefix, server=named)
     return f"{prefix} {word} {shlex.quote(server)}" + (f" --agent {shlex.quote(owner)}" if owner else "")
 
 
@@ -30,6 +44,8 @@ def remedy_sentence(remedy: Remedy, server: str, owner: str = "", *, prefix: Com
     match remedy:
         case "logs":
             return f"`{command('logs', server, owner, prefix=prefix)}` shows what it wrote."
+        case "auth" if prefix == PYTHON:
+            return "Give it an api_key or headers, or the manager a sign-in of its own: Dependencies(authorize=…)."
         case "auth":
             return f"Run `{command('auth', server, owner, prefix=prefix)}`."
         case "":

@@ -2,7 +2,7 @@
 
 Owns the two tools that let a model look for itself (`resources_list`, `resources_read`), the resources a spec wants in the system context
 (`inject`), and how their contents are shown: framed, bounded, described where they are not text. Every function takes a live client;
-`Server.use` gives one.
+`LiveServer.use` gives one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from openclaw.content import Framed, to_json
 from openclaw.errors import ProtocolError, RpcError, StepUpNeededError, TransportError
 from openclaw.mcp.client import Client, Listable
 from openclaw.mcp.tools.definition import Definition
-from openclaw.mcp.tools.results import CallResult, Content, PromptEntry, ResourceContents, ResourceEntry
+from openclaw.mcp.tools.results import Content, PromptEntry, ResourceContents, ResourceEntry, Result
 from openclaw.protocol.jsonrpc import METHOD_NOT_FOUND, parse
 from openclaw.security.external import clean_label, frame
 from openclaw.tool import Invocation
@@ -89,17 +89,17 @@ async def run_utility(
     *,
     timeout: float,
     invocation: Invocation | None = None,
-) -> CallResult:
+) -> Result:
     """Serve one of our own tools, in the shape of a server's answer."""
     if tool == READ_TOOL:
         uri = str(arguments.get("uri", ""))
         contents = await client.read_resource(uri, timeout=timeout, invocation=invocation)
-        return CallResult([Content("resource", resource=Raw(to_json(held))) for held in contents])
+        return Result([Content("resource", resource=Raw(to_json(held))) for held in contents])
     lines = [_line(entry.uri, entry) for entry in await list_resources(client)]
     lines += [_line(f"{entry.uri_template} (template)", entry) for entry in await list_templates(client)]
     if len(lines) > MAX_LISTED:
         lines = [*lines[:MAX_LISTED], f"… and {len(lines) - MAX_LISTED} more"]
-    return CallResult([Content("text", text="\n".join(lines) or "The server lists no resources.")])
+    return Result([Content("text", text="\n".join(lines) or "The server lists no resources.")])
 
 
 def _line(address: str, entry: ResourceEntry) -> str:

@@ -8,14 +8,14 @@ import time
 from collections.abc import Awaitable, Callable
 
 from openclaw.conversation import ask_to_sign_in
-from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.tools.results import Result
 from openclaw.tool import Invocation
 
 # How often one call may ask for a sign-in: for the server, and for rights that the tool turned out to want.
 MOST_SIGN_INS = 2
 
 
-async def with_sign_in(call: Callable[[], Awaitable[CallResult]], server: str, invocation: Invocation) -> CallResult:
+async def with_sign_in(call: Callable[[], Awaitable[Result]], server: str, invocation: Invocation) -> Result:
     """Make a call, and once more after each sign-in that it turned out to need and that the person made.
 
     A server that asked for a sign-in has done nothing yet, unless it answered the call as well: then the sign-in serves the calls to come.

@@ -26,10 +26,12 @@ class ServerStatus(msgspec.Struct, frozen=True):
 
     `unusable` are tools the server lists in a way that cannot be offered, by the names they would have. `mcp_session_id` is a short hash.
     Latencies are seconds, of the calls that were answered lately. `last_error` stays when the server is well again.
-    `reason` says what is wrong, and `remedy` which command takes a person further; `told` is both.
+    `reason` says what is wrong, and `remedy` which command takes a person further; `told` is both, with the
+    command as `commands` writes it.
     `note` is what the agent is told beside the state, in words of ours.
     `is_refused`: the check of the config refuses its entry, so that it is not started; `reason` is what is wrong there, and
     `reason_has_place` whether it says where.
+    `is_passing`: it runs, or would run, for one command alone and ends with it; so says whoever knows that.
     `auth_expires_at` (seconds since the epoch) and `auth_renews` are of a sign-in; the engine leaves them to whoever keeps tokens.
     """
 
@@ -66,11 +68,13 @@ class ServerStatus(msgspec.Struct, frozen=True):
     is_refused: bool = False
     reason_has_place: bool = False
     remedy: Remedy = ""
+    commands: CommandPrefix = SHELL
+    is_passing: bool = False
 
     @property
     def told(self) -> str:
         """What is wrong and what to do about it, as far as the reason is known to have a remedy."""
-        return self.told_for(SHELL)
+        return self.told_for(self.commands)
 
     def told_for(self, prefix: CommandPrefix) -> str:
         """The same with its command as it is typed there."""
@@ -91,7 +95,10 @@ class ServerStatus(msgspec.Struct, frozen=True):
             return f"not started ({said})"
         if self.state == "ready":
             up = "Connected" if self.pid is None else f"Running (PID {self.pid})"
+            up = "Works" if self.is_passing else up
             return f"{up}. {said}" if said else up
+        if self.state == "stopped" and self.is_passing and not said:
+            return "starts when needed"
         return f"{self.state} ({said})" if said else self.state
 
     @property

@@ -18,16 +18,17 @@ from openclaw.config.servers import ServersOptions, ServerSpec
 from openclaw.json_schema import CheckerCache
 from openclaw.mcp.pool import ServerPool
 from openclaw.mcp.readiness import Readiness
-from openclaw.mcp.server.server import Server
+from openclaw.mcp.server.server import LiveServer
 from openclaw.mcp.server.state import UnavailableError
 from openclaw.mcp.sign_in import with_sign_in
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.tools.bridge import facts_of, is_heavy, result_of, tool_of, unavailable
 from openclaw.mcp.tools.registry import Difference, Registry, ToolEntry, Toolset, together
-from openclaw.mcp.tools.results import CallResult
-from openclaw.mcp.wording import absence, trouble
+from openclaw.mcp.tools.results import Result
+from openclaw.mcp.wording import absence, no_such_tool, trouble
 from openclaw.media import MediaStore
 from openclaw.tool import Absence, Invocation, Tool, ToolFacts, ToolResult, find_absence
+from openclaw.transport.connection import OnProgress
 
 _log = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ class View:
     def __init__(
         self,
         specs: Sequence[ServerSpec],
-        servers: Mapping[str, Server],
+        servers: Mapping[str, LiveServer],
         options: ServersOptions,
         reserved: Iterable[str],
         *,
@@ -131,7 +132,7 @@ class View:
         await asyncio.gather(*map(self._ask, likely))
         return self.registry.entry(name)
 
-    async def _ask(self, server: Server) -> None:
+    async def _ask(self, server: LiveServer) -> None:
         """Have a server list its tools, connecting at once if need be. When it does not, its status says why."""
         with contextlib.suppress(UnavailableError):
             # One that fell silent is given up with its list, and started again by who wants it.
@@ -146,22 +147,26 @@ class View:
         *,
         session: str = "",
         show_progress: Callable[[str], None] | None = None,
+        on_progress: OnProgress | None = None,
+        timeout: float | None = None,
         invocation: Invocation | None = None,
-    ) -> CallResult:
-        """Call a tool of a server, the shared one or the conversation's own. Never raises but CancelledError."""
+    ) -> Result:
+        """Call a tool of a server, the shared one or the conversation's own. Never raises but CancelledError. `timeout` is all the time it
+        has, in place of what its spec says."""
         spec = entry.spec
         server = self.servers[spec.name]
         if spec.isolation == "session" and session:
             server = await self._pool.private(server, session)
         if entry.is_utility:
-            name, timeout = entry.definition.name, spec.call_timeout
-            return await server.call_utility(name, arguments, timeout=timeout, invocation=invocation)
+            name, patience = entry.definition.name, spec.call_timeout if timeout is None else timeout
+            return await server.call_utility(name, arguments, timeout=patience, invocation=invocation)
         return await server.call_tool(
             entry.definition.name,
             arguments,
-            timeout=spec.call_timeout,
-            max_total=spec.max_total_timeout,
+            timeout=spec.call_timeout if timeout is None else timeout,
+            max_total=spec.max_total_timeout if timeout is None else timeout,
             show_progress=show_progress,
+            on_progress=on_progress,
             invocation=invocation,
         )
 
@@ -178,8 +183,13 @@ class View:
             show_progress=invocation.progress,
             invocation=invocation,
         )
-        result = await with_sign_in(call, entry.spec.name, invocation)
-        given = result, entry.spec.name, entry.definition.name, self._media
+        return await self.framed(
+            await with_sign_in(call, entry.spec.name, invocation), entry.spec.name, entry.definition.name
+        )
+
+    async def framed(self, result: Result, server: str, tool: str) -> ToolResult:
+        """A result as a model sees it."""
+        given = result, server, tool, self._media
         # Megabytes to decode and to keep on a disk are nothing that other calls should wait for.
         return await asyncio.to_thread(result_of, *given) if is_heavy(result) else result_of(*given)
 
@@ -202,6 +212,7 @@ class View:
                 where=spec.where,
                 is_refused=spec.enabled,
                 reason_has_place=spec.fault_has_place,
+                commands=spec.commands,
             )
         shown = server.status()
         return structs.replace(
@@ -227,6 +238,16 @@ class View:
         """Why a tool that was offered is not there any more; None when nobody knows."""
         return find_absence(self.absences(), tool)
 
+    def why_missing(self, name: str) -> str:
+        """What is said of a name that is no tool's, or not any more."""
+        absent = self.absence(name)
+        return absent.reason if absent else no_such_tool(name, [tool.name for tool in self.tools()])
+
+    def missing(self, name: str) -> ToolResult:
+        """The same as a model sees it."""
+        absent = self.absence(name)
+        return unavailable(name, absent) if absent else ToolResult.error(self.why_missing(name))
+
     def tool(self, entry: ToolEntry) -> Tool:
         """What a model is offered of an entry."""
         made = self._made.get(entry.name)
@@ -242,7 +263,7 @@ class View:
         return facts_of(self.registry.entry(entry.name) or entry)
 
 
-def _missing(server: Server | None, shown: ServerStatus) -> str:
+def _missing(server: LiveServer | None, shown: ServerStatus) -> str:
     """Why a server's tools are missing as a whole; empty when they are there, or would be."""
     if server is not None and server.is_offering and server.is_known:
         return trouble(shown) if shown.state == "ready" else ""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.events import LeftOut
-from openclaw.mcp.remedies import SHELL, CommandPrefix, command, with_remedy
+from openclaw.mcp.remedies import PYTHON, SHELL, CommandPrefix, command, with_remedy
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.pins import Change, Upgrade
 from openclaw.protocol.lifecycle import TELL_AFTER_ATTEMPTS, LifecycleEvent, LifecycleStatus
@@ -21,11 +21,15 @@ NAMED = 3
 MAX_LABEL = 128
 # What to do about an entry that is refused.
 CORRECT = "Correct it, then check it with `openclaw config validate`."
+# Of names that are like the one that was asked for, so many are offered.
+ALIKE = 3
+# Two tools of one server begin alike: only a slip of the pen is alike enough.
+LIKENESS = 0.8
 
 
 def report(spec: ServerSpec, before: LifecycleStatus, now: LifecycleStatus, event: LifecycleEvent) -> None:
     """Write one step of a server's lifecycle to the log."""
-    name, why = spec.name, with_remedy(event.reason, event.remedy, spec.name, spec.owner)
+    name, why = spec.name, with_remedy(event.reason, event.remedy, spec.name, spec.owner, prefix=spec.commands)
     match now.state:
         case "ready":
             _log.info("MCP server '%s' is ready.", name)
@@ -56,12 +60,12 @@ STILL_STARTING = "it is still starting"
 
 def refusal(spec: ServerSpec, status: LifecycleStatus, next_attempt: float | None, *, tried: bool) -> str:
     """Why a call cannot be made; empty when a connection may come. `tried` says that an attempt made for the call has failed."""
-    name, why = spec.name, with_remedy(status.reason, status.remedy, spec.name, spec.owner)
+    name, why = spec.name, with_remedy(status.reason, status.remedy, spec.name, spec.owner, prefix=spec.commands)
     match status.state:
         case "needs-auth":
             return f"MCP server '{name}' needs a sign-in. {why}"
         case "failed":
-            return f"MCP server '{name}' has failed: {_sentence(why)} {_again(name)}"
+            return f"MCP server '{name}' has failed: {_sentence(why)} {_again(name, prefix=spec.commands)}"
     if not tried:
         return ""
     return _sentence(f"MCP server '{name}' is not available: {why or STILL_STARTING}") + _when(next_attempt)
@@ -118,8 +122,29 @@ def trouble(status: ServerStatus, prefix: CommandPrefix = SHELL) -> str:
 def next_step(status: ServerStatus, prefix: CommandPrefix = SHELL) -> str:
     """What a person can do about that, with the command; empty when what is wrong says so already, or nothing is."""
     if status.is_refused:
-        return CORRECT
+        return correction(status.commands)
     return "" if not trouble(status) or status.remedy else _again(status.name, status.owner, prefix)
+
+
+def correction(prefix: CommandPrefix) -> str:
+    """What to do about an entry that is refused, for who has these commands."""
+    return "Correct it." if prefix == PYTHON else CORRECT
+
+
+def no_such_tool(name: str, tools: Sequence[str]) -> str:
+    """What is said of a name that is no tool's, with those that may be meant."""
+    from difflib import get_close_matches
+
+    alike = (
+        get_close_matches(name, tools, ALIKE, LIKENESS) or [tool for tool in tools if tool.endswith(f"_{name}")][:ALIKE]
+    )
+    meant = f" Did you mean {' or '.join(alike)}?" if alike else ""
+    return f"There is no tool named {clean_label(name, MAX_LABEL)}.{meant}"
+
+
+def timed_out(seconds: float) -> str:
+    """What is said of a call whose time was over."""
+    return f"Tool call timed out after {round(seconds * 1000)}ms"
 
 
 def not_started(name: str, fault: str, where: str = "") -> str:

@@ -34,11 +34,12 @@ from openclaw.mcp.server.state import ServerState, UnavailableError
 from openclaw.mcp.tools.catalog import Catalog
 from openclaw.mcp.tools.definition import is_null
 from openclaw.mcp.tools.output import checked_by_program, is_large, output_fault
-from openclaw.mcp.tools.results import CallResult
-from openclaw.mcp.wording import MAX_LABEL
+from openclaw.mcp.tools.results import Result
+from openclaw.mcp.wording import MAX_LABEL, timed_out
 from openclaw.protocol.eras import HEADER_MISMATCH, MISSING_CAPABILITY
 from openclaw.security.external import clean_label
 from openclaw.tool import Invocation, OwnWords
+from openclaw.transport.connection import OnProgress
 
 _log = logging.getLogger(__name__)
 
@@ -85,23 +86,24 @@ class Calls:
         timeout: float,
         max_total: float,
         show_progress: Callable[[str], None] | None = None,
+        on_progress: OnProgress | None = None,
         invocation: Invocation | None = None,
-    ) -> CallResult:
+    ) -> Result:
         """Call a tool by its own name. Never raises but CancelledError. `timeout` and `max_total` are in seconds: without a sign of life,
         and in all. `invocation` is for whoever answers what the server asks meanwhile."""
         state = self._state
         if not state.try_begin_call(timeout) and (fault := await state.begin_call(timeout, "Tool call")):
-            return CallResult.failed(OwnWords(fault))
+            return Result.failed(OwnWords(fault))
         began = self._time()
         try:
-            progress = Progress(self._log, name, show_progress)
+            progress = Progress(self._log, name, show_progress, on_progress)
             call = _Call(self._server, state, self._catalog, name, arguments, timeout, max_total, progress, invocation)
             result = await call.make()
         except OpenClawError as error:
-            result = CallResult(is_error=True, fault=str(error), needs_sign_in=state.name == "needs-auth")
+            result = Result(is_error=True, fault=str(error), needs_sign_in=state.name == "needs-auth")
         except Exception as error:
             _log.exception("An internal error in a call to MCP server '%s'.", self._server.spec.name)
-            result = CallResult.failed(OwnWords(f"An internal error: {type(error).__name__}."))
+            result = Result.failed(OwnWords(f"An internal error: {type(error).__name__}."))
         finally:
             ended = state.end_call()
         if invocation is not None and invocation.notes:
@@ -114,7 +116,7 @@ class Calls:
 
     async def call_utility(
         self, name: str, arguments: Mapping[str, Any], *, timeout: float, invocation: Invocation | None = None
-    ) -> CallResult:
+    ) -> Result:
         """Serve one of the tools of ours that look at the server's resources. Never raises but CancelledError."""
         try:
             result = await self.use(
@@ -122,10 +124,10 @@ class Calls:
                 timeout=timeout,
             )
         except UnavailableError as error:
-            result = CallResult.failed(str(error))
+            result = Result.failed(str(error))
         except OpenClawError as error:
             # May repeat the server's own words.
-            result = CallResult.refused(str(error))
+            result = Result.refused(str(error))
         return _with_notes(result, invocation) if invocation is not None and invocation.notes else result
 
     async def use(self, act: Callable[[Client], Awaitable[T]], *, timeout: float) -> T:
@@ -162,20 +164,20 @@ class _Call(msgspec.Struct, eq=False):
     progress: Progress
     invocation: Invocation | None
 
-    def make(self) -> Coroutine[Any, Any, CallResult]:
+    def make(self) -> Coroutine[Any, Any, Result]:
         """The result, or the error as one. Raises OpenClawError when no connection can be had."""
         started = time.monotonic()
         if _log.isEnabledFor(logging.DEBUG):
             return self._timed(started)
         return self._attempt(started, again=True)
 
-    async def _timed(self, started: float) -> CallResult:
+    async def _timed(self, started: float) -> Result:
         result = await self._attempt(started, again=True)
         milliseconds, note = (time.monotonic() - started) * 1000, ", with an error" if result.is_error else ""
         _log.debug("MCP server '%s': called %s in %.1f ms%s", self.server.spec.name, self.tool, milliseconds, note)
         return result
 
-    async def _attempt(self, started: float, *, again: bool) -> CallResult:
+    async def _attempt(self, started: float, *, again: bool) -> Result:
         server = self.server
         client = self.state.live or await server.client()
         try:
@@ -196,74 +198,75 @@ class _Call(msgspec.Struct, eq=False):
             # Our idea of the tool is out of date.
             await server.list_again()
             if error.addressed or not again:
-                return CallResult.refused(f"{error.message} The server's list was read again: the next call may work.")
+                return Result.refused(f"{error.message} The server's list was read again: the next call may work.")
             # Refused without an answer to our request: nothing was done.
             return await self._attempt(started, again=False)
         except ProtocolError as error:
             # May repeat the server's own words.
-            return CallResult.refused(str(error))
+            return Result.refused(str(error))
         except LinkLostError as error:
             if error.maybe_sent:
                 server.request_failed(error)
+                spec = server.spec
                 look = remedy_sentence(
-                    "logs" if server.spec.facts.is_process else "", server.spec.name, server.spec.owner
+                    "logs" if spec.facts.is_process else "", spec.name, spec.owner, prefix=spec.commands
                 )
                 sentences = " ".join(filter(None, (error.message, look, _MAYBE)))
                 # How a program ended is said in our words; why a connection did, perhaps in those of the other side.
-                return CallResult.failed(OwnWords(sentences) if server.spec.facts.is_process else sentences)
+                return Result.failed(OwnWords(sentences) if server.spec.facts.is_process else sentences)
             if not again:
-                return CallResult.failed(f"{error.message} The call was not carried out.")
+                return Result.failed(f"{error.message} The call was not carried out.")
             await _notice_loss(client)
         except ConnectError as error:
             server.request_failed(error)
             if not again:
-                return CallResult.failed(f"{error} The next call tries again.")
+                return Result.failed(f"{error} The next call tries again.")
         except HttpStatusError as error:
             server.request_failed(error)
             # With the server's own words, where it has any.
-            return CallResult.refused(f"{error} It said: {error.said}") if error.said else CallResult.failed(str(error))
+            return Result.refused(f"{error} It said: {error.said}") if error.said else Result.failed(str(error))
         except OpenClawError as error:
             server.request_failed(error)
             needs_sign_in = isinstance(error, SignInNeededError)
             if isinstance(error, AuthError) and error.answer is not None:
                 said = f"It said: {error.answer.said}" if error.answer.said else ""
-                result = CallResult.refused(" ".join(filter(None, (str(error), _MAYBE, said))))
+                result = Result.refused(" ".join(filter(None, (str(error), _MAYBE, said))))
                 return msgspec.structs.replace(result, needs_sign_in=needs_sign_in, may_have_run=True)
             # That somebody has to sign in is said in our words.
             fault = OwnWords(error) if needs_sign_in else str(error)
-            return CallResult(is_error=True, fault=fault, needs_sign_in=needs_sign_in)
+            return Result(is_error=True, fault=fault, needs_sign_in=needs_sign_in)
         else:
             return await self._fitting(result) if result.has_structure else self._known(result)
         # Surely not processed: once more, over a connection that works.
         return await self._attempt(started, again=False)
 
-    def _late(self, started: float) -> CallResult:
+    def _late(self, started: float) -> Result:
         # Without progress the time is exactly what was configured; with it, what really passed, up to the limit on all of it.
         seconds = min(time.monotonic() - started if self.progress.seen else self.timeout, self.max_total)
-        return CallResult.failed(OwnWords(f"Tool call timed out after {round(seconds * 1000)}ms"), timed_out=True)
+        return Result.failed(OwnWords(timed_out(seconds)), timed_out=True)
 
-    def _refused(self, error: RpcError) -> CallResult:
+    def _refused(self, error: RpcError) -> Result:
         if error.code in _REFUSES_TOOL and _UNKNOWN_TOOL.match(error.message):
             return self._unknown()
         if error.code == MISSING_CAPABILITY and _wants_person(error):
             asker = clean_label(self.server.spec.name, MAX_LABEL)
-            return CallResult.failed(OwnWords(f"{asker} asked a question nobody was there to answer."))
-        return CallResult.refused(error.message)
+            return Result.failed(OwnWords(f"{asker} asked a question nobody was there to answer."))
+        return Result.refused(error.message)
 
-    def _unknown(self) -> CallResult:
+    def _unknown(self) -> Result:
         self.server.tool_is_unknown(self.tool)
-        return CallResult.failed(
+        return Result.failed(
             OwnWords("The server no longer has this tool. It was taken out of the list, which is read again.")
         )
 
-    def _known(self, result: CallResult) -> CallResult:
+    def _known(self, result: Result) -> Result:
         if result.is_error:
             said = (result.content[0].text if result.content else None) or ""
             # A tool may well fail over tools of some other kind; one that its server lacks is named.
             return self._unknown() if self.tool in said and _UNKNOWN_TOOL.match(said) else result
         return result
 
-    async def _fitting(self, result: CallResult) -> CallResult:
+    async def _fitting(self, result: Result) -> Result:
         """A structured result that fits the tool's output schema, or a refusal."""
         if result.is_error:
             return self._known(result)
@@ -273,10 +276,10 @@ class _Call(msgspec.Struct, eq=False):
             return result if is_null(schema) else await checked_by_program(result, schema, catalog.checking)
         check = catalog.output_check(self.tool)
         fault = output_fault(result, check) if check is not None else ""
-        return CallResult.refused(fault) if fault else result
+        return Result.refused(fault) if fault else result
 
 
-def _with_notes(result: CallResult, invocation: Invocation) -> CallResult:
+def _with_notes(result: Result, invocation: Invocation) -> Result:
     """A result with what a model is told of the questions that the server asked meanwhile."""
     notes = " ".join(filter(None, (result.note, *invocation.notes)))
     return msgspec.structs.replace(result, note=OwnWords(notes))

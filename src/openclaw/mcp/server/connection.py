@@ -62,6 +62,9 @@ _NEVER = float("inf")
 # Timers may go off a little early.
 _TICK = 0.01
 
+# What a program writes to standard output that is no message: so many lines of a connection are worth keeping.
+MOST_STRAY_LINES = 20
+
 OnStderr = Callable[[str], None]
 
 
@@ -147,7 +150,8 @@ class _Updated(msgspec.Struct):
 
 
 class ServerConnection:
-    """`tell` hears what becomes of the connection, `take_over` that very many tools were listed."""
+    """`tell` hears what becomes of the connection, `take_over` that very many tools were listed. `on_stray` is given what a program wrote
+    to standard output that is no message: the first lines of it."""
 
     def __init__(
         self,
@@ -160,6 +164,7 @@ class ServerConnection:
         dependencies: Dependencies,
         limiters: Limiters,
         on_stderr: OnStderr,
+        on_stray: OnStderr,
         tell: Tell,
         take_over: Callable[[], Awaitable[None]],
     ) -> None:
@@ -168,6 +173,8 @@ class ServerConnection:
         self._dependencies = dependencies
         self._limiters = limiters
         self._on_stderr = on_stderr
+        self._on_stray = on_stray
+        self._stray_lines = 0
         self._tell = tell
         self._catalog = catalog
         self._log = log
@@ -451,3 +458,6 @@ class ServerConnection:
 
     def _dropped(self, reason: str) -> None:
         self._log.note(logging.DEBUG, f"dropped {reason}")
+        if self._spec.facts.is_process and self._stray_lines < MOST_STRAY_LINES:
+            self._stray_lines += 1
+            self._on_stray(clean_label(redact(reason), MAX_REASON))

@@ -1,7 +1,8 @@
 """What one server says beside its answers: log messages, and the progress of calls.
 
 `ServerLog` writes both to our log, never to a model, and bounds how much: a server may flood us, and the log must stay readable. Text is
-cleaned and masked by the log itself. What a server's program writes to standard error is stderr_log.py's.
+cleaned and masked by the log itself. A program that asked for log messages or progress gets every one. What a server's program writes to
+standard error is stderr_log.py's.
 """
 
 import logging
@@ -14,8 +15,11 @@ from msgspec import Raw
 
 from openclaw.content import to_json
 from openclaw.errors import ProtocolError
+from openclaw.mcp.handlers import LogMessage, OnLog
 from openclaw.protocol.jsonrpc import parse
-from openclaw.security.external import clean_label
+from openclaw.redact import redact
+from openclaw.security.external import clean_label, clean_text
+from openclaw.transport.connection import OnProgress
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +40,7 @@ _LEVELS = {
 }
 
 
-class _LogMessage(msgspec.Struct):
+class _Message(msgspec.Struct):
     level: str = "info"
     logger: str | None = None
     data: Any = ""
@@ -45,8 +49,9 @@ class _LogMessage(msgspec.Struct):
 class ServerLog:
     """The log messages and progress of one server, as lines of our log."""
 
-    def __init__(self, server: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, server: str, *, hear: OnLog | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._server = server
+        self._hear = hear
         self._clock = clock
         self._period_ends = 0.0
         self._written = 0
@@ -58,11 +63,18 @@ class ServerLog:
     def log_message(self, params: Raw) -> None:
         """One `notifications/message`."""
         try:
-            message = parse(params, _LogMessage)
+            message = parse(params, _Message)
         except ProtocolError as error:
             self.note(logging.DEBUG, f"a log message that cannot be read: {error}")
             return
         data = message.data if isinstance(message.data, str) else to_json(message.data).decode()
+        if self._hear is not None:
+            text = clean_text(redact(data), MAX_TEXT)
+            logger = clean_label(message.logger or "", MAX_TEXT)
+            try:
+                self._hear(LogMessage(self._server, message.level, logger, text, message.data))
+            except Exception:
+                _log.exception("What hears the log messages of MCP servers failed.")
         origin = f"{message.logger}: " if message.logger else ""
         self.note(_LEVELS.get(message.level, logging.INFO), f"{origin}{data}")
 
@@ -104,11 +116,13 @@ class ServerLog:
 
 
 class Progress(msgspec.Struct, eq=False):
-    """The progress of one call: to the log, and in clean words to whoever waits. `seen` tells whether there was any."""
+    """The progress of one call: to the log, in clean words to whoever waits, and as numbers to a program that asked for them. `seen` tells
+    whether there was any."""
 
     log: ServerLog
     tool: str
     show: Callable[[str], None] | None
+    hear: OnProgress | None = None
     seen: bool = False
 
     def __call__(self, progress: float, total: float | None, message: str) -> None:
@@ -118,3 +132,5 @@ class Progress(msgspec.Struct, eq=False):
         self.log.note(logging.DEBUG, f"{self.tool}: {words}")
         if self.show is not None:
             self.show(words)
+        if self.hear is not None:
+            self.hear(progress, total, clean_label(message, MAX_TEXT))

@@ -26,7 +26,9 @@ from openclaw.errors import (
     OpenClawError,
     SignInNeededError,
     StepUpNeededError,
+    UsageError,
 )
+from openclaw.mcp import prompts, resources
 from openclaw.mcp.cache import Cache
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Dependencies
@@ -52,12 +54,13 @@ from openclaw.mcp.server.state import ServerState, UnavailableError
 from openclaw.mcp.server.stderr_log import StderrLog
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.catalog import Catalog, Learned
-from openclaw.mcp.tools.pins import Change
+from openclaw.mcp.tools.pins import Change, digest_of
 from openclaw.mcp.tools.registry import Toolset
-from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.tools.results import Prompt, PromptEntry, ResourceContents, ResourceEntry, Result
 from openclaw.mcp.wording import STILL_STARTING, changed_tools, late, limit, report, trust_command
 from openclaw.protocol.lifecycle import Action, LifecycleEvent, RestartPolicy, step
 from openclaw.tool import Invocation
+from openclaw.transport.connection import OnProgress
 
 _log = logging.getLogger(__name__)
 
@@ -79,15 +82,15 @@ class ServerDependencies(msgspec.Struct, frozen=True):
     stderr_log: StderrLog
     # Called in the event loop, and must not raise: something happened; a server's tools are others now.
     emit: Callable[[ServerEvent], None]
-    tools_changed: Callable[["Server"], None]
+    tools_changed: Callable[["LiveServer"], None]
     # The same, in steps, when they are very many.
-    tools_changed_in_steps: Callable[["Server"], Awaitable[None]]
+    tools_changed_in_steps: Callable[["LiveServer"], Awaitable[None]]
     # Asks for the slots of servers that run to be given to those that need one.
     share_slots: Callable[[], None] = lambda: None
     jitter: Callable[[], float] = lambda: random.uniform(-1, 1)
 
 
-class Server:
+class LiveServer:
     """Make it, then run `run` in a task of its own. `spec` is the half of a spec that agents share (reconcile.py).
 
     `after` are the tasks of those it replaces: it does not connect before they have ended.
@@ -122,7 +125,7 @@ class Server:
         self._catalog = catalog or Catalog(spec, dependencies.cache)
         self._injection = InjectedResources(spec.name, spec.inject_resources, spec.resources_max_bytes)
         self._instructions = Instructions(spec.name)
-        self._server_log = ServerLog(spec.name)
+        self._server_log = ServerLog(spec.name, hear=dependencies.connect.on_log)
         self._state = ServerState(spec, self._catalog, lambda: limit(dependencies.limiters.servers.slots))
         self._calls = Calls(self, self._state, self._catalog, self._server_log)
         self._after = after
@@ -154,8 +157,9 @@ class Server:
         timeout: float,
         max_total: float,
         show_progress: Callable[[str], None] | None = None,
+        on_progress: OnProgress | None = None,
         invocation: Invocation | None = None,
-    ) -> Coroutine[Any, Any, CallResult]:
+    ) -> Coroutine[Any, Any, Result]:
         """Call a tool by its own name. Never raises but CancelledError."""
         return self._calls.call_tool(
             name,
@@ -163,12 +167,13 @@ class Server:
             timeout=timeout,
             max_total=max_total,
             show_progress=show_progress,
+            on_progress=on_progress,
             invocation=invocation,
         )
 
     def call_utility(
         self, name: str, arguments: Mapping[str, Any], *, timeout: float, invocation: Invocation | None = None
-    ) -> Coroutine[Any, Any, CallResult]:
+    ) -> Coroutine[Any, Any, Result]:
         """Serve one of the tools of ours that look at the server's resources. Never raises but CancelledError."""
         return self._calls.call_utility(name, arguments, timeout=timeout, invocation=invocation)
 
@@ -178,6 +183,52 @@ class Server:
         `timeout` is how long it may wait for its slot, in seconds. `act` must not wait for another call of this server: it holds a slot.
         """
         return await self._calls.use(act, timeout=self.spec.call_timeout if timeout is None else timeout)
+
+    # What else a program asks for. All of these connect first if need be, and raise OpenClawError.
+
+    async def ping(self) -> float:
+        """Ask whether the server answers. The seconds that took."""
+        began = self._loop.time()
+        await self.use(lambda client: client.probe(self.spec.call_timeout))
+        return self._loop.time() - began
+
+    async def list_resources(self) -> list[ResourceEntry]:
+        """All resources of the server; none when it has no such thing."""
+        return await self.use(resources.list_resources)
+
+    async def list_templates(self) -> list[ResourceEntry]:
+        """All templates of resources (`uri_template`)."""
+        return await self.use(resources.list_templates)
+
+    async def read_resource(self, uri: str) -> list[ResourceContents]:
+        """What a resource holds, in the server's own words."""
+        return await self.use(lambda client: resources.read_resource(client, uri))
+
+    async def list_prompts(self) -> list[PromptEntry]:
+        """All prompts of the server; none when it has no such thing."""
+        return await self.use(prompts.list_prompts)
+
+    async def get_prompt(self, name: str, arguments: Mapping[str, str] | None = None) -> Prompt:
+        """A prompt filled in, in the server's own words."""
+        return await self.use(lambda client: client.get_prompt(name, arguments or {}))
+
+    async def complete(
+        self,
+        argument: str,
+        value: str,
+        *,
+        prompt: str = "",
+        template: str = "",
+        given: Mapping[str, str] | None = None,
+    ) -> list[str]:
+        """What an argument of a prompt, or of a template of resources, may become, given how it begins and what the others are. None where
+        the server offers no completion."""
+        if bool(prompt) == bool(template):
+            raise UsageError(
+                "A completion is of a prompt or of a template.", hint="Give one of them, by its name or uri."
+            )
+        of = {"type": "ref/prompt", "name": prompt} if prompt else {"type": "ref/resource", "uri": template}
+        return await self.use(lambda client: prompts.complete(client, of, argument, value, given or {}))
 
     @property
     def has_client(self) -> bool:
@@ -410,6 +461,10 @@ class Server:
         self._dependencies.tools_changed(self)
         return accepted
 
+    def trust_changes(self) -> tuple[Change, ...]:
+        """Accept all changes of its tools as they are now: for a program that trusts the server. What changed with that."""
+        return self.trust(digest_of(self._catalog.toolset.changes)) if self._catalog.toolset.changes else ()
+
     # When there is not a slot for every server
 
     @property
@@ -501,7 +556,7 @@ class Server:
         if learned.announce:
             name, upgrade = self.spec.name, self._catalog.toolset.upgrade
             said = changed_tools(learned.announce, upgrade)
-            sentence = f"MCP server '{name}': {said}; see and accept it: {trust_command(name, self.spec.owner)}"
+            sentence = f"MCP server '{name}': {said}; see and accept it: {trust_command(name, self.spec.owner, self.spec.commands)}"
             _log.warning("%s", sentence)
             self._dependencies.emit(DefinitionsChanged(name, learned.announce, sentence))
 
@@ -550,7 +605,7 @@ class Server:
         if event is self._failed_attempt:
             state.attempt_failed()
         if event.name in _FAILURES and event.reason:
-            why = with_remedy(event.reason, event.remedy, self.spec.name, self.spec.owner)
+            why = with_remedy(event.reason, event.remedy, self.spec.name, self.spec.owner, prefix=self.spec.commands)
             state.failed(why, self._loop.time())
         if not state.enter(after, event):
             return ()
@@ -568,6 +623,7 @@ class Server:
             dependencies=self._dependencies.connect,
             limiters=self._dependencies.limiters,
             on_stderr=self._stderr,
+            on_stray=self._stray,
             tell=self._on_connection_event,
             take_over=partial(self._dependencies.tools_changed_in_steps, self),
         )
@@ -608,6 +664,10 @@ class Server:
     def _stderr(self, line: str) -> None:
         _log.warning("MCP server '%s' stderr: %s", self.spec.name, line)
         self._dependencies.stderr_log.add(self.spec, line)
+
+    def _stray(self, said: str) -> None:
+        """Beside what it writes to standard error: mostly it is what its author meant for there."""
+        self._dependencies.stderr_log.add(self.spec, f"on standard output: {said}")
 
     def _tell_state(self, *, tell: bool) -> None:
         shown = self.status()

@@ -307,6 +307,7 @@ class ServerState:
             last_error_ago=now - self._error_at if self._error else None,
             note=self._note(),
             remedy=self._remedy(),
+            commands=spec.commands,
         )
 
     def _reason(self) -> str:

@@ -71,6 +71,10 @@ class StderrLog:
         """The last `count` lines, oldest first."""
         return self._kept(identity(spec), count)[-count:]
 
+    def file(self, spec: ServerSpec) -> Path | None:
+        """The file that is being written; None when none is kept."""
+        return None if self._directory is None else self._directory / f"{identity(spec)}.log"
+
     def error_line(self, spec: ServerSpec) -> str:
         """Of the last lines the one that says what is wrong; empty when there are none."""
         return error_line_of(self.tail(spec, LAST_LINES))

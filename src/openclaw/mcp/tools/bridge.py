@@ -21,7 +21,7 @@ from openclaw.mcp.tools.definition import Details, is_null, schema_of
 from openclaw.mcp.tools.output import is_large
 from openclaw.mcp.tools.pins import digest, pin_of
 from openclaw.mcp.tools.registry import ToolEntry
-from openclaw.mcp.tools.results import CallResult, Content, ResourceContents
+from openclaw.mcp.tools.results import Content, ResourceContents, Result
 from openclaw.mcp.wording import MAX_LABEL
 from openclaw.media import RESULT_ITEM_BYTES, MediaStore, clean_type, decode_base64, sniff
 from openclaw.protocol.jsonrpc import parse
@@ -98,7 +98,7 @@ def describe(server: str, details: Details) -> str:
     return f"[MCP server: {server}] {text or 'No description'}"
 
 
-def _failed(call: CallResult, server: str, tool: str) -> ToolResult:
+def _failed(call: Result, server: str, tool: str) -> ToolResult:
     """A call that has no answer: a sentence of ours, framed when it may repeat what the server said."""
     head = " ".join(filter(None, (call.note, _error_head(server, tool))))
     if isinstance(call.fault, OwnWords):
@@ -122,7 +122,7 @@ def unavailable(name: str, absence: Absence | None) -> ToolResult:
     return ToolResult((Text(f"{name} is not available:"), said), True, details, ending="failed")
 
 
-def is_heavy(call: CallResult) -> bool:
+def is_heavy(call: Result) -> bool:
     """Whether `result_of` may take a while: it decodes what is not text, and keeps it and long texts on the disk."""
     length = size_of(call.structured_content)
     for item in call.content:
@@ -136,7 +136,7 @@ def size_of(raw: msgspec.Raw) -> int:
     return len(memoryview(raw))
 
 
-def result_of(call: CallResult, server: str, tool: str, media: MediaStore | None) -> ToolResult:
+def result_of(call: Result, server: str, tool: str, media: MediaStore | None) -> ToolResult:
     """What a model sees of an answer. `details` say where it came from."""
     if call.fault:
         return _failed(call, server, tool)

@@ -170,7 +170,7 @@ class Catalog:
         if shown != digest_of(accepted) or not self._live:
             raise UsageError(
                 f"MCP server '{self._spec.name}' describes its tools in other words than those that were shown; nothing was accepted.",
-                hint=f"Look at them again: {trust_command(self._spec.name, self._spec.owner)}",
+                hint=f"Look at them again: {trust_command(self._spec.name, self._spec.owner, self._spec.commands)}",
             )
         changed = {change.tool for change in accepted}
         pins = self._cache.pins(self._spec)

@@ -16,7 +16,7 @@ from msgspec import Raw, structs
 
 from openclaw.errors import ProcessError
 from openclaw.mcp.tools.definition import is_null
-from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.tools.results import Result
 from openclaw.process.run import run
 from openclaw.tool import OwnWords
 from openclaw.transport.base import PAUSE
@@ -39,11 +39,11 @@ class OutputVerdict(msgspec.Struct):
     problem: str = ""
 
 
-def is_large(call: CallResult) -> bool:
+def is_large(call: Result) -> bool:
     return len(memoryview(call.structured_content)) > MAX_STRUCTURE
 
 
-def output_fault(call: CallResult, check: Callable[[Any], str | None]) -> str:
+def output_fault(call: Result, check: Callable[[Any], str | None]) -> str:
     """Why structured content does not fit the tool's output schema; empty when it does, or when there is none to check."""
     if call.is_error or is_null(call.structured_content):
         return ""
@@ -51,7 +51,7 @@ def output_fault(call: CallResult, check: Callable[[Any], str | None]) -> str:
     return f"{_MISFIT} {fault}" if fault else ""
 
 
-async def checked_by_program(call: CallResult, schema: Raw, lock: asyncio.Lock) -> CallResult:
+async def checked_by_program(call: Result, schema: Raw, lock: asyncio.Lock) -> Result:
     """A large result held against its schema: the same, or a refusal, or the same with a note that it could not be checked.
 
     `lock` lets one program of a server run at a time: each may take as much memory as all of us.
@@ -64,7 +64,7 @@ async def checked_by_program(call: CallResult, schema: Raw, lock: asyncio.Lock) 
     except TimeoutError:
         verdict = OutputVerdict(problem=f"that takes longer than {PATIENCE:g} seconds")
     if verdict.fault:
-        return CallResult.refused(f"{_MISFIT} {verdict.fault}")
+        return Result.refused(f"{_MISFIT} {verdict.fault}")
     if verdict.problem:
         note = f"[The structured result was not held against the tool's output schema: {verdict.problem}.]"
         return structs.replace(call, note=OwnWords(note))

@@ -167,7 +167,7 @@ class Registry:
                 self.base(server, change.tool),
                 OwnWords(
                     "The server changed the tool so that calls valid before may fail. See what changed and accept it: "
-                    f"{trust_command(server, spec.owner)}"
+                    f"{trust_command(server, spec.owner, spec.commands)}"
                 ),
                 spec.where,
             )

@@ -1,17 +1,20 @@
 """What servers answer, as small structs decoded straight from the wire.
 
 Content blocks share one loose struct: a kind of block nobody has heard of must not cost the rest of the result. bridge.py turns a
-`CallResult` into what a model sees; `openclaw mcp call --json` prints it as it is.
+`Result` into what a model sees; `openclaw mcp call --json` prints it as it is.
 """
 
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 from msgspec import Raw
 
-from openclaw.errors import ProtocolError
+from openclaw.content import Image
+from openclaw.errors import CallError, MediaError, ProtocolError
 from openclaw.mcp.tools.definition import NOTHING, is_null
+from openclaw.media import RESULT_ITEM_BYTES, decode_base64
 from openclaw.protocol.jsonrpc import parse
+from openclaw.security.external import clean_text
 from openclaw.tool import Ending
 
 INPUT_REQUIRED = "input_required"
@@ -19,6 +22,10 @@ INPUT_REQUIRED = "input_required"
 _COMPLETE = ("", "complete")
 # The kinds of content block that this engine knows.
 _KINDS = ("text", "image", "audio", "resource_link", "resource")
+# Of what a server said when a call failed, as the words of an exception.
+_MAX_RAISED = 2_000
+# What servers wrap a value in that is no object: structured content has to be one.
+_WRAPPER = "result"
 
 
 class Content(msgspec.Struct, rename="camel", omit_defaults=True):
@@ -45,8 +52,10 @@ class ResourceContents(msgspec.Struct, rename="camel", omit_defaults=True):
     blob: str | None = None
 
 
-class CallResult(msgspec.Struct, rename="camel", omit_defaults=True):
-    """The answer to a tool call. `fault` is our own sentence when there was no answer, framed for a model unless it is in `OwnWords`; it is
+class Result(msgspec.Struct, rename="camel", omit_defaults=True):
+    """The answer to a tool call. `text`, `data`, `structured` and `images` read it; `is_error` says that the call failed.
+
+    `fault` is our own sentence when there was no answer, framed for a model unless it is in `OwnWords`; it is
     then the only thing set besides `is_error`, and `needs_sign_in` when a person has to sign in for this call. `may_have_run` says that a
     call which needs it may have been carried out all the same, `timed_out` that no answer came in time. `note` is a sentence of ours beside
     the answer. `raw` is the result object as the server sent it, absent when it sent an error."""
@@ -72,12 +81,61 @@ class CallResult(msgspec.Struct, rename="camel", omit_defaults=True):
     def has_structure(self) -> bool:
         return not is_null(self.structured_content)
 
+    # For programs. All of it is the server's own words, except for `fault`: frame it before a model sees it.
+
+    @property
+    def text(self) -> str:
+        """All text of the answer, a line break between blocks; our own sentence when there was no answer."""
+        return str(self.fault) or "\n".join(block.text for block in self.content if block.type == "text" and block.text)
+
+    @property
+    def structured(self) -> Any:
+        """The structured content as the server sent it, decoded; None when it sent none."""
+        return msgspec.json.decode(self.structured_content) if self.has_structure else None
+
+    @property
+    def data(self) -> Any:
+        """What the tool returned, as Python data: the structured content, without the `{"result": …}` that servers put around what is no
+        object; without structured content the text, decoded when it is a JSON object or array. None when the call failed."""
+        if self.is_error:
+            return None
+        if self.has_structure:
+            structure = self.structured
+            is_wrapped = isinstance(structure, dict) and structure.keys() == {_WRAPPER}
+            return structure[_WRAPPER] if is_wrapped else structure
+        text = self.text
+        if text.lstrip()[:1] in ("{", "["):
+            try:
+                return msgspec.json.decode(text)
+            except (msgspec.MsgspecError, RecursionError):
+                pass
+        return text
+
+    @property
+    def images(self) -> list[Image]:
+        """The pictures of the answer, decoded. One whose data cannot be read is left out; `content` has it as it came."""
+        found = []
+        for block in self.content:
+            if block.type == "image" and block.data is not None:
+                try:
+                    data = decode_base64(block.data, limit=RESULT_ITEM_BYTES)
+                except MediaError:
+                    continue
+                found.append(Image(data, block.mime_type or "application/octet-stream"))
+        return found
+
+    def raise_for_error(self) -> Self:
+        """The result itself when the call went well. Raises CallError, with our sentence or the server's words, when it failed."""
+        if self.is_error:
+            raise CallError(clean_text(self.text, _MAX_RAISED) or "The tool failed without a word.")
+        return self
+
     @classmethod
-    def failed(cls, sentence: str, *, timed_out: bool = False) -> "CallResult":
+    def failed(cls, sentence: str, *, timed_out: bool = False) -> "Result":
         return cls(is_error=True, fault=sentence, timed_out=timed_out)
 
     @classmethod
-    def refused(cls, message: str) -> "CallResult":
+    def refused(cls, message: str) -> "Result":
         """The server answered with an error: its words are content like any other, and as untrusted."""
         return cls([Content("text", text=message)], is_error=True)
 
@@ -155,7 +213,7 @@ class _Kind(msgspec.Struct, rename="camel"):
     result_type: str = ""
 
 
-def read_call(raw: Raw) -> CallResult | InputRequired:
+def read_call(raw: Raw) -> Result | InputRequired:
     """The result of `tools/call`. Raises ProtocolError when it is not one."""
     try:
         answer = _call_answer.decode(raw)
@@ -167,7 +225,7 @@ def read_call(raw: Raw) -> CallResult | InputRequired:
         raise ProtocolError(f"The server answered with a result of the unknown type '{answer.result_type[:40]}'.")
     if answer.content is None and is_null(answer.structured_content):
         raise ProtocolError("The server answered with neither content nor structuredContent.")
-    return CallResult(answer.content or [], bool(answer.is_error), answer.structured_content, "", raw)
+    return Result(answer.content or [], bool(answer.is_error), answer.structured_content, "", raw)
 
 
 def _mended(raw: Raw) -> _CallAnswer:
@@ -214,7 +272,7 @@ def read_prompt(raw: Raw) -> Prompt:
     return parse(raw, Prompt)
 
 
-def as_json(result: CallResult) -> dict[str, Any]:
+def as_json(result: Result) -> dict[str, Any]:
     """A call's outcome in the protocol's own shape, also when the failure is ours."""
     if not is_null(result.raw):
         whole: dict[str, Any] = msgspec.json.decode(result.raw)

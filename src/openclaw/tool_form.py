@@ -7,7 +7,7 @@ arguments are still checked against the whole schema when the tool is called.
 import json
 import re
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -16,6 +16,8 @@ from openclaw.plain_schema import NAMED_SCHEMAS
 
 EMPTY_SCHEMA = msgspec.Raw(b'{"type":"object","properties":{}}')
 
+# What a property may be called at Anthropic; a tool with another name in its schema makes the vendor refuse the request.
+PROPERTY_NAME: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 # Both vendors answer 400 to every request that carries a tool with one of these at the top of its schema.
 _REFUSED_AT_TOP = ("oneOf", "anyOf", "allOf", "enum", "not", "$ref")
 _INNER_SCHEMAS = (

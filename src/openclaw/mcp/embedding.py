@@ -1,0 +1,349 @@
+"""What a program writes that embeds the client: its servers, as values of Python or as a config that it has.
+
+Owns `Server` (lists, mappings and paths in, a `ServerSpec` out), what counts as a config (`read_servers`), and the sentences for what is
+written wrongly: each says what, of which server, and what to write instead. Opens nothing. manager.py takes both; in_process.py runs a
+server that is an object of the program.
+"""
+
+import json
+import logging
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from inspect import iscoroutinefunction
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import msgspec
+from msgspec import structs
+
+from openclaw.config.load import load_config, parse_config
+from openclaw.config.loaded import Config
+from openclaw.config.paths import Paths
+from openclaw.config.servers import ServersOptions, ServerSpec, server_specs, servers_options, shown_fields
+from openclaw.errors import UsageError
+from openclaw.mcp.connect import Resolve
+from openclaw.redact import SECRET_SCHEME
+
+_log = logging.getLogger(__name__)
+
+Text = str | os.PathLike[str]
+TransportWord = Literal["stdio", "http", "streamable-http", "sse"]
+# What makes a mapping the entry of one server, in any program's config.
+_ENTRY_KEYS = frozenset({"command", "url", "serverUrl", "httpUrl"})
+# Progress extends a call up to this many times its own time, unless the server says otherwise.
+_TOTAL_FACTOR = 10
+
+
+class Server:
+    """One MCP server that a `Manager` is to keep available. It is one of three things:
+
+    - a program: `command`, with `args`, `env` and `cwd`. It gets little of our environment: name in `pass_env` what else it needs.
+    - an address: `url`, with `headers` or an `api_key` (sent as a bearer token). `transport` says which of the two HTTP transports is tried
+      first, Streamable HTTP unless given; a server that speaks the other one is found out.
+    - an object of this program: `in_process`, a server made with FastMCP or with the official SDK.
+
+    Times are seconds. A call ends after `call_timeout` without an answer; each sign of progress starts that time anew, up to
+    `max_total_timeout` in all (ten times as long, unless given). `tool_include` and `tool_exclude` choose tools by their own names, with
+    `*` as a wildcard. A server that is `lazy` starts with its first call. `trust` is what becomes of a tool whose definition changes: it
+    keeps the one first seen (`"pin"`), or takes the new one (`"follow"`). `isolation="session"` gives each session its own connection.
+    """
+
+    __slots__ = ("in_process", "spec")
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        command: Text = "",
+        args: Iterable[Text] = (),
+        env: Mapping[str, Text] | None = None,
+        pass_env: Iterable[str] = (),
+        allow_env: Iterable[str] = (),
+        cwd: Text = "",
+        url: str = "",
+        transport: TransportWord | None = None,
+        headers: Mapping[str, str] | None = None,
+        api_key: str = "",
+        ssl_verify: bool = True,
+        ca_cert: Text = "",
+        client_cert: Text = "",
+        client_key: Text = "",
+        in_process: object | None = None,
+        enabled: bool = True,
+        lazy: bool = False,
+        connect_timeout: float = 30.0,
+        call_timeout: float = 60.0,
+        max_total_timeout: float | None = None,
+        restart_on_crash: bool = True,
+        max_restarts: int = 5,
+        health_interval: float = 30.0,
+        discovery_interval: float = 300.0,
+        idle_timeout: float | None = None,
+        isolation: Literal["shared", "session"] = "shared",
+        trust: Literal["pin", "follow"] = "pin",
+        parallel_calls: bool = True,
+        max_in_flight: int = 64,
+        max_message_bytes: int = 64 * 1024 * 1024,
+        tool_prefix: str = "",
+        tool_include: Iterable[str] = (),
+        tool_exclude: Iterable[str] = (),
+    ) -> None:
+        check = _Check(name)
+        given = [key for key, value in (("command", command), ("url", url), ("in_process", in_process)) if value]
+        if len(given) != 1:
+            raise check.wrong_kinds(given)
+        words = check.texts("args", args)
+        call_seconds = check.seconds("call_timeout", call_timeout)
+        self.in_process = in_process
+        self.spec = ServerSpec(
+            check.name,
+            commands="manager",
+            enabled=enabled,
+            transport=check.transport(given[0], transport),
+            command=check.program(command, words),
+            args=words,
+            env=check.pairs("env", env),
+            pass_env=check.texts("pass_env", pass_env),
+            allow_env=check.texts("allow_env", allow_env),
+            cwd=check.text("cwd", cwd),
+            url=check.address(url),
+            headers=check.pairs("headers", headers),
+            api_key=check.text("api_key", api_key),
+            ssl_verify=ssl_verify,
+            ca_cert=check.text("ca_cert", ca_cert),
+            client_cert=check.text("client_cert", client_cert),
+            client_key=check.text("client_key", client_key),
+            connect_timeout=check.seconds("connect_timeout", connect_timeout),
+            call_timeout=call_seconds,
+            max_total_timeout=check.seconds(
+                "max_total_timeout", call_seconds * _TOTAL_FACTOR if max_total_timeout is None else max_total_timeout
+            ),
+            restart_on_crash=restart_on_crash,
+            max_restarts=max_restarts,
+            health_interval=health_interval,
+            discovery_interval=discovery_interval,
+            idle_timeout=idle_timeout,
+            lazy=lazy,
+            isolation=isolation,
+            trust=trust,
+            parallel_calls=parallel_calls,
+            max_in_flight=max_in_flight,
+            max_message_bytes=max_message_bytes,
+            tool_prefix=check.text("tool_prefix", tool_prefix),
+            tool_include=check.texts("tool_include", tool_include),
+            tool_exclude=check.texts("tool_exclude", tool_exclude),
+        )
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    def __repr__(self) -> str:
+        """What was said of it, credentials masked."""
+        return f"Server({shown_fields(self.spec)})"
+
+
+class _Check:
+    """What was written for one server, as a spec has it. Raises UsageError that names the server and the argument."""
+
+    def __init__(self, name: object) -> None:
+        if not isinstance(name, str) or not name.strip():
+            raise UsageError(
+                f"The name of a server must be a text, not {_kind(name)}.",
+                hint="Its name comes first: Server('files', command='npx', args=[…]).",
+            )
+        self.name = name
+
+    def refusal(self, sentence: str, hint: str) -> UsageError:
+        return UsageError(f"Server '{self.name}': {sentence}", hint=hint)
+
+    def wrong_kinds(self, given: Sequence[str]) -> UsageError:
+        if given:
+            return self.refusal(
+                f"{' and '.join(given)} were both given.", "A server has one of them: make two servers."
+            )
+        return self.refusal(
+            "it says neither what to start nor where it is.", "Give it a command, a url, or an object as in_process."
+        )
+
+    def text(self, key: str, value: object) -> str:
+        if isinstance(value, str | os.PathLike):
+            return os.fsdecode(value)
+        raise self.refusal(f"{key} must be a text or a path, not {_kind(value)}.", f"Write {key}='…'.")
+
+    def texts(self, key: str, values: object) -> tuple[str, ...]:
+        if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+            raise self.refusal(f"{key} must be a list of texts, not {_kind(values)}.", f"Write {key}=['…', '…'].")
+        return tuple(self.text(f"each of {key}", value) for value in values)
+
+    def pairs(self, key: str, values: object) -> tuple[tuple[str, str], ...]:
+        if values is None:
+            return ()
+        if not isinstance(values, Mapping):
+            raise self.refusal(
+                f"{key} must be a mapping of texts, not {_kind(values)}.", f"Write {key}={{'NAME': '…'}}."
+            )
+        return tuple(
+            (self.text(f"each name of {key}", name), self.text(f"{key}[{name!r}]", values[name])) for name in values
+        )
+
+    def seconds(self, key: str, value: object) -> float:
+        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+            return float(value)
+        raise self.refusal(f"{key} must be a number of seconds above zero, not {_kind(value)}.", f"Write {key}=30.0.")
+
+    def program(self, command: object, args: Sequence[str]) -> str:
+        program = self.text("command", command)
+        if not args and len(words := program.split()) > 1 and not os.path.exists(program):
+            written = f"command={words[0]!r}, args={words[1:]!r}"
+            raise self.refusal(f"there is no program named {program!r}.", f"Give its words as args: {written}.")
+        return program
+
+    def address(self, url: object) -> str:
+        address = self.text("url", url)
+        if address and not address.lower().startswith(("http://", "https://")):
+            raise self.refusal("url must begin with http:// or https://.", "Write url='https://…/mcp'.")
+        return address
+
+    def transport(self, kind: str, word: TransportWord | None) -> Literal["stdio", "streamable-http", "sse", "memory"]:
+        if word is not None and word not in get_args(TransportWord):
+            words = ", ".join(repr(one) for one in get_args(TransportWord))
+            raise self.refusal(f"there is no transport {word!r}.", f"Leave it out, or choose one of {words}.")
+        match kind, word:
+            case "command", None | "stdio":
+                return "stdio"
+            case "in_process", None:
+                return "memory"
+            case "url", None | "http" | "streamable-http":
+                return "streamable-http"
+            case "url", "sse":
+                return "sse"
+        raise self.refusal(f"a server with {kind} does not speak {word}.", "Leave transport out.")
+
+
+def _kind(value: object) -> str:
+    """What something is, in a sentence that says what it should be. Never the value: it may be a credential."""
+    match value:
+        case None:
+            return "None"
+        case str():
+            return "a text" if value else "an empty text"
+        case Mapping():
+            return "a mapping"
+        case list() | tuple() | set():
+            return "a list"
+        case bool():
+            return str(value)
+        case int() | float():
+            return f"the number {value}"
+    return f"a {type(value).__name__}"
+
+
+def check_call(name: object, arguments: object, timeout: object, on_progress: object) -> None:
+    """Raises UsageError for what is no call at all."""
+    if not isinstance(name, str) or not isinstance(arguments, Mapping):
+        raise UsageError(
+            "A tool is called by its name and a mapping of arguments.",
+            hint="Write: await manager.call('files__read', {'path': 'notes.md'}).",
+        )
+    if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0):
+        raise UsageError(
+            f"timeout must be a number of seconds above zero, not {_kind(timeout)}.", hint="Write timeout=10.0."
+        )
+    check_plain("on_progress", on_progress)
+
+
+def check_plain(key: str, function: object) -> None:
+    """Raises UsageError for what is not called at once, and for what would have to be awaited."""
+    if function is not None and (not callable(function) or iscoroutinefunction(function)):
+        what = "an async one" if callable(function) else _kind(function)
+        raise UsageError(f"{key} must be a plain function, not {what}.", hint=f"Write {key}=print, to begin with.")
+
+
+def folder(key: str, value: object) -> Path | None:
+    """A folder as it was written; None when there is none."""
+    if value is None or isinstance(value, str | os.PathLike):
+        return None if value is None else Path(value)
+    raise UsageError(f"{key} must be a path, not {_kind(value)}.", hint=f"Write {key}=Path('…').")
+
+
+def checked_servers(servers: object) -> tuple[Server | ServerSpec, ...]:
+    """A list of servers with names of their own. Raises UsageError for anything else."""
+    if isinstance(servers, Server | ServerSpec):
+        raise UsageError("A manager takes a list of servers, not one.", hint="Write Manager([server]).")
+    if isinstance(servers, str | bytes | os.PathLike | Mapping) or not isinstance(servers, Iterable):
+        hint = "Write Manager([Server('files', command=…)]), or Manager.from_config(…) for a path or a mapping."
+        raise UsageError(f"A manager takes a list of servers, not {_kind(servers)}.", hint=hint)
+    listed = tuple(servers)
+    for one in listed:
+        if not isinstance(one, Server | ServerSpec):
+            hint = "Make one: Server('files', command='npx', args=[…])."
+            raise UsageError(f"{_kind(one).capitalize()} is no server.", hint=hint)
+    names = [one.name for one in listed]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"Two servers are named '{twice}'.", hint="Give each a name of its own.")
+    return listed
+
+
+class Configured(msgspec.Struct, frozen=True):
+    """The servers that a config names."""
+
+    specs: tuple[ServerSpec, ...]
+    options: ServersOptions
+    config: Config
+
+
+def read_servers(
+    source: Text | Mapping[str, Any], *, agent: str = "", environ: Mapping[str, str] | None = None
+) -> Configured:
+    """The servers of an `openclaw.json` or of any program's `mcpServers` or `servers` (a file, or a mapping of the same form), or of such a
+    block alone. `${NAME}` is taken from `environ`. Raises ConfigError with every problem, and UsageError when no server is named."""
+    variables = os.environ if environ is None else environ
+    if isinstance(source, Mapping):
+        config, where = _given(source, variables), "The mapping"
+    elif isinstance(source, str | os.PathLike):
+        config, where = _loaded(Path(source), variables), str(source)
+    else:
+        raise UsageError(
+            f"A config must be a path or a mapping, not {_kind(source)}.",
+            hint="Write Manager.from_config('.mcp.json').",
+        )
+    for warning in config.warnings:
+        _log.warning("%s", warning)
+    specs = server_specs(config, agent)
+    if not specs:
+        raise UsageError(f"{where} names no MCP server.", hint="They stand under mcpServers, servers or mcp.servers.")
+    named = not isinstance(source, Mapping)
+    return Configured(
+        tuple(structs.replace(spec, commands="manager", where=spec.where if named else "") for spec in specs),
+        servers_options(config),
+        config,
+    )
+
+
+def _loaded(path: Path, environ: Mapping[str, str]) -> Config:
+    if not path.is_file():
+        raise UsageError(f"There is no file {path}.", hint="Give the path of a config that names MCP servers.")
+    return load_config(structs.replace(Paths.from_env(environ), config_file=path.absolute()), environ)
+
+
+def _given(source: Mapping[str, Any], environ: Mapping[str, str]) -> Config:
+    is_block = bool(source) and all(isinstance(one, Mapping) and _ENTRY_KEYS & one.keys() for one in source.values())
+    try:
+        text = json.dumps({"mcpServers": source} if is_block else source, default=os.fspath)
+    except TypeError as error:
+        raise UsageError(
+            f"The mapping holds what JSON has no form for: {error}.", hint="Use texts and numbers."
+        ) from None
+    return parse_config(text, env=environ, file=str(Path.cwd() / "openclaw.json"))
+
+
+def secrets_of(config: Config, environ: Mapping[str, str]) -> Resolve:
+    """What looks up the `secret://` references of a config, as it says; loaded with the first of them."""
+
+    async def resolve(value: str) -> str:
+        from openclaw.secrets.resolve import Resolver
+
+        return await Resolver.of(config, environ).resolve(value) if SECRET_SCHEME in value else value
+
+    return resolve

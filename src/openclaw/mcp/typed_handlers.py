@@ -1,0 +1,197 @@
+"""What servers ask of a program that embeds the client, as values: a question for a person, a question for a model, folders.
+
+Owns these values, and making `Handlers` of functions that take and give them. What a server says is its own words: the message of a
+question is cleaned for a terminal, and everything else is as it came. Shows and asks nothing itself.
+"""
+
+import os
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from inspect import isawaitable
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import msgspec
+from msgspec import structs
+
+from openclaw.errors import UsageError
+from openclaw.mcp.connect import Dependencies
+from openclaw.mcp.handlers import Handler, OnLog
+from openclaw.mcp.tools.results import Content
+from openclaw.redact import redact
+from openclaw.security.external import clean_text
+from openclaw.tool import Invocation
+
+# Of a question: more than the longest that a person reads.
+MAX_MESSAGE = 4_096
+# What a model may answer with when a server does not say.
+MAX_TOKENS = 1_024
+
+
+class ElicitationAnswer(msgspec.Struct, frozen=True):
+    """What a person said to a server's question. `ElicitationRequest` makes it."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: Mapping[str, Any] | None = None
+
+
+class ElicitationRequest(msgspec.Struct, frozen=True):
+    """A server's question to a person: a `message`, clean for a terminal, and the JSON `schema` of the form it wants filled in.
+
+    Never answer for a person: show which `server` asks, and let them decline. `invocation` is what was given to the call it asks about,
+    when that is sure.
+    """
+
+    server: str
+    message: str
+    schema: Mapping[str, Any]
+    invocation: Invocation | None = None
+
+    def accept(self, content: Mapping[str, Any]) -> ElicitationAnswer:
+        """The person filled in the form."""
+        return ElicitationAnswer("accept", content)
+
+    def decline(self) -> ElicitationAnswer:
+        """The person said no."""
+        return ElicitationAnswer("decline")
+
+    def cancel(self) -> ElicitationAnswer:
+        """Nobody answered."""
+        return ElicitationAnswer("cancel")
+
+
+class SamplingMessage(msgspec.Struct, frozen=True):
+    """One message of a conversation that a server wants a model to go on with. Its words are the server's, whatever the role."""
+
+    role: str
+    content: tuple[Content, ...]
+
+    @property
+    def text(self) -> str:
+        """All text of it."""
+        return "\n".join(block.text for block in self.content if block.type == "text" and block.text)
+
+
+class SamplingRequest(msgspec.Struct, frozen=True):
+    """A server's question to a model. All of it is the server's words: show it to a person first, or do not offer it."""
+
+    server: str
+    messages: tuple[SamplingMessage, ...]
+    max_tokens: int = MAX_TOKENS
+    system_prompt: str = ""
+    temperature: float | None = None
+    stop_sequences: tuple[str, ...] = ()
+    invocation: Invocation | None = None
+
+
+class SamplingAnswer(msgspec.Struct, frozen=True):
+    """What the model said, and which it was."""
+
+    text: str
+    model: str
+    stop_reason: str = "endTurn"
+
+
+T = TypeVar("T")
+Elicit = Callable[[ElicitationRequest], Awaitable[ElicitationAnswer]]
+Sample = Callable[[SamplingRequest], Awaitable[SamplingAnswer]]
+
+
+def with_typed_handlers(
+    dependencies: Dependencies,
+    *,
+    elicit: Elicit | None,
+    sample: Sample | None,
+    roots: Iterable[str | os.PathLike[str]],
+    on_log: OnLog | None,
+) -> Dependencies:
+    """The same dependencies with these functions in the place of the handlers that they have."""
+    changes: dict[str, Handler] = {}
+    if elicit is not None:
+        changes["elicitation"] = _elicitation(elicit)
+    if sample is not None:
+        changes["sampling"] = _sampling(sample)
+    if folders := _folders(roots):
+        changes["roots"] = _roots(folders)
+    if changes and dependencies.handlers_of is not None:
+        raise UsageError("elicit, sample and roots do not go together with handlers_of.", hint="Give one of them.")
+    return structs.replace(
+        dependencies,
+        handlers=structs.replace(dependencies.handlers, **changes),
+        on_log=on_log or dependencies.on_log,
+    )
+
+
+def _folders(roots: object) -> tuple[Path, ...]:
+    if isinstance(roots, str | bytes | os.PathLike) or not isinstance(roots, Iterable):
+        raise UsageError("roots must be a list of folders.", hint="Write roots=[Path.cwd()].")
+    return tuple(Path(folder).absolute() for folder in roots)
+
+
+class _Asked(msgspec.Struct, rename="camel"):
+    message: str = ""
+    requested_schema: dict[str, Any] = {}
+
+
+class _Said(msgspec.Struct):
+    role: str
+    content: Content | list[Content]
+
+
+class _Sampled(msgspec.Struct, rename="camel"):
+    messages: list[_Said]
+    max_tokens: int = MAX_TOKENS
+    system_prompt: str | None = None
+    temperature: float | None = None
+    stop_sequences: list[str] | None = None
+
+
+async def _awaited(key: str, answer: Awaitable[T]) -> T:
+    if not isawaitable(answer):
+        raise UsageError(f"The {key} function is not async.", hint=f"Write: async def {key}(request): …")
+    return await answer
+
+
+def _elicitation(elicit: Elicit) -> Handler:
+    async def handle(server: str, params: Mapping[str, Any], invocation: Invocation | None) -> Mapping[str, Any]:
+        asked = msgspec.convert(params, _Asked, strict=False)
+        message = clean_text(redact(asked.message), MAX_MESSAGE)
+        answer = await _awaited(
+            "elicit", elicit(ElicitationRequest(server, message, asked.requested_schema, invocation))
+        )
+        if not isinstance(answer, ElicitationAnswer):
+            raise UsageError("The elicit function gave no ElicitationAnswer.", hint="Return request.accept({…}).")
+        given: dict[str, Any] = {"action": answer.action}
+        return given if answer.content is None else {**given, "content": dict(answer.content)}
+
+    return handle
+
+
+def _sampling(sample: Sample) -> Handler:
+    async def handle(server: str, params: Mapping[str, Any], invocation: Invocation | None) -> Mapping[str, Any]:
+        asked = msgspec.convert(params, _Sampled, strict=False)
+        request = SamplingRequest(
+            server,
+            tuple(
+                SamplingMessage(said.role, tuple(said.content) if isinstance(said.content, list) else (said.content,))
+                for said in asked.messages
+            ),
+            asked.max_tokens,
+            asked.system_prompt or "",
+            asked.temperature,
+            tuple(asked.stop_sequences or ()),
+            invocation,
+        )
+        answer = await _awaited("sample", sample(request))
+        if not isinstance(answer, SamplingAnswer):
+            raise UsageError("The sample function gave no SamplingAnswer.", hint="Return SamplingAnswer(text, model).")
+        content = {"type": "text", "text": answer.text}
+        return {"role": "assistant", "content": content, "model": answer.model, "stopReason": answer.stop_reason}
+
+    return handle
+
+
+def _roots(folders: tuple[Path, ...]) -> Handler:
+    async def handle(server: str, params: Mapping[str, Any], invocation: Invocation | None) -> Mapping[str, Any]:
+        return {"roots": [{"uri": folder.as_uri(), "name": folder.name} for folder in folders]}
+
+    return handle

@@ -1,0 +1,348 @@
+"""A program that embeds the client: servers of the official SDK in the same process, questions, limits, misuse, and how it all ends."""
+
+import asyncio
+import logging
+import sys
+import warnings
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context, Elicit, Image, Resolve
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import Completion, CompletionArgument, CompletionContext, PromptReference, ResourceTemplateReference
+from pydantic import BaseModel
+
+from openclaw.errors import CallError, OpenClawError, UsageError
+from openclaw.mcp import (
+    ElicitationAnswer,
+    ElicitationRequest,
+    LogMessage,
+    Manager,
+    Server,
+    StateChanged,
+)
+
+PNG = b"\x89PNG\r\n\x1a\n not a whole one"
+
+
+class Guests(BaseModel):
+    people: int
+
+
+def how_many() -> Elicit[Guests]:
+    return Elicit("For how many people?", Guests)
+
+
+def shop() -> MCPServer:
+    server = MCPServer("shop", log_level="ERROR")
+
+    @server.tool()
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    @server.tool()
+    def point() -> dict[str, int]:
+        return {"x": 1}
+
+    @server.tool(structured_output=False)
+    def listed() -> str:
+        return '["a", "b"]'
+
+    @server.tool()
+    def picture() -> Image:
+        return Image(data=PNG, format="png")
+
+    @server.tool()
+    def broken() -> str:
+        raise ToolError("It broke.")
+
+    @server.tool()
+    async def count(n: int, context: Context) -> str:
+        for step in range(n):
+            await context.report_progress(step + 1, n, f"step {step + 1}")
+        with warnings.catch_warnings():
+            # The newest revision would rather have no log messages; servers send them all the same.
+            warnings.simplefilter("ignore")
+            await context.warning("counted")
+        return "counted"
+
+    @server.tool()
+    async def stall() -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    @server.tool()
+    def book(guests: Annotated[Guests, Resolve(how_many)]) -> str:
+        return f"A table for {guests.people}."
+
+    @server.resource("shop://hours")
+    def hours() -> str:
+        return "9 to 5"
+
+    @server.resource("shop://item/{name}")
+    def item(name: str) -> str:
+        return f"One {name}."
+
+    @server.prompt()
+    def greet(who: str) -> str:
+        return f"Hello {who}"
+
+    @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # the SDK leaves it without types
+    async def complete(
+        of: PromptReference | ResourceTemplateReference, argument: CompletionArgument, context: CompletionContext | None
+    ) -> Completion:
+        known = ["anna", "bob"] if isinstance(of, PromptReference) else ["hat", "hut"]
+        return Completion(values=[name for name in known if name.startswith(argument.value)])
+
+    return server
+
+
+SHOP = shop()
+
+
+@contextmanager
+def nothing_left_behind() -> Iterator[None]:
+    before = asyncio.all_tasks()
+    yield
+    assert asyncio.all_tasks() - before == set()
+
+
+async def test_a_server_object_is_called_without_a_process_and_ends_with_its_manager() -> None:
+    with nothing_left_behind():
+        async with Manager([Server("shop", in_process=SHOP)]) as manager:
+            result = await manager.call("shop__add", {"a": 1, "b": 2})
+            assert (result.text, result.data, result.structured, result.is_error) == ("3", 3, {"result": 3}, False)
+            (status,) = manager.status()
+            assert (status.state, status.transport, status.pid) == ("ready", "memory", None)
+
+
+async def test_an_answer_is_read_as_text_data_and_pictures() -> None:
+    async with Manager([Server("shop", in_process=SHOP)]) as manager:
+        point = await manager.call("shop__point")
+        assert (point.data, point.structured) == ({"x": 1}, {"x": 1})
+        listed = await manager.call("shop__listed")
+        assert (listed.text, listed.data, listed.structured) == ('["a", "b"]', ["a", "b"], None)
+        (picture,) = (await manager.call("shop__picture")).images
+        assert (picture.data, picture.mime_type) == (PNG, "image/png")
+        broken = await manager.call("shop__broken")
+        assert (broken.is_error, broken.data, "It broke." in broken.text) == (True, None, True)
+        with pytest.raises(CallError, match=r"It broke\."):
+            broken.raise_for_error()
+        assert point.raise_for_error() is point
+
+
+async def test_the_schema_of_a_tool_is_a_dict() -> None:
+    async with Manager([Server("shop", in_process=SHOP, tool_include=["add"])]) as manager:
+        (add, *_) = manager.tools()
+        assert (add.name, add.schema["required"]) == ("shop__add", ["a", "b"])
+
+
+async def test_progress_is_numbers_and_log_messages_are_heard() -> None:
+    steps: list[tuple[float, float | None, str]] = []
+    logged: list[LogMessage] = []
+    async with Manager([Server("shop", in_process=SHOP)], on_log=logged.append) as manager:
+        await manager.call("shop__count", {"n": 2}, on_progress=lambda *step: steps.append(step))
+    assert steps == [(1.0, 2.0, "step 1"), (2.0, 2.0, "step 2")]
+    assert logged == [LogMessage("shop", "warning", "", "counted", "counted")]
+
+
+async def test_a_call_has_the_time_that_it_is_given_and_the_next_one_works() -> None:
+    async with Manager([Server("shop", in_process=SHOP)]) as manager:
+        late = await manager.call("shop__stall", timeout=0.05)
+        assert (late.is_error, late.timed_out, late.text) == (True, True, "Tool call timed out after 50ms")
+        assert (await manager.call("shop__add", {"a": 1, "b": 1}, timeout=30)).data == 2
+
+
+@pytest.mark.parametrize(("people", "is_error"), [(4, False), (0, True)])
+async def test_a_server_asks_a_person_through_a_typed_function(people: int, is_error: bool) -> None:
+    asked: list[ElicitationRequest] = []
+
+    async def ask(request: ElicitationRequest) -> ElicitationAnswer:
+        asked.append(request)
+        return request.accept({"people": people}) if people else request.decline()
+
+    async with Manager([Server("shop", in_process=SHOP)], elicit=ask) as manager:
+        result = await manager.call("shop__book")
+        assert (result.is_error, result.text == "A table for 4.") == (is_error, not is_error)
+    assert [(one.server, one.message, [*one.schema["properties"]]) for one in asked] == [
+        ("shop", "For how many people?", ["people"])
+    ]
+
+
+async def test_everything_else_of_a_server_is_asked_of_it_by_name() -> None:
+    async with Manager([Server("shop", in_process=SHOP)]) as manager:
+        server = manager.server("shop")
+        assert 0 <= await server.ping() < 30
+        assert [entry.uri for entry in await server.list_resources()] == ["shop://hours"]
+        assert [entry.uri_template for entry in await server.list_templates()] == ["shop://item/{name}"]
+        assert [held.text for held in await server.read_resource("shop://hours")] == ["9 to 5"]
+        assert [entry.name for entry in await server.list_prompts()] == ["greet"]
+        filled = await server.get_prompt("greet", {"who": "Ada"})
+        assert [message.content.text for message in filled.messages] == ["Hello Ada"]
+        assert await server.complete("who", "a", prompt="greet") == ["anna"]
+        assert await server.complete("name", "h", template="shop://item/{name}") == ["hat", "hut"]
+        with pytest.raises(UsageError, match=r"A completion is of a prompt or of a template\."):
+            await server.complete("who", "a")
+
+
+async def test_a_server_of_each_kind_works_beside_the_others() -> None:
+    clock = Path(__file__).parents[2] / "docs" / "examples" / "clock_server.py"
+    config = {"mcpServers": {"clock": {"command": sys.executable, "args": [str(clock)]}}}
+    async with Manager.from_config(config) as manager:
+        assert (await manager.call("clock__now", {"format": "ok"})).text == "ok"
+        await manager.reconcile([Server("shop", in_process=SHOP), Server("time", command=sys.executable, args=[clock])])
+        assert (await manager.call("shop__add", {"a": 2, "b": 2})).data == 4
+        assert (await manager.call("time__now", {"format": "ok"})).text == "ok"
+
+
+# Misuse
+
+MISUSE: list[tuple[str, Callable[[], Awaitable[object]], str]] = [
+    (
+        "before it is open",
+        lambda: Manager([]).call("shop__add"),
+        "The manager is not open yet. Use it inside its block: async with Manager([…]) as manager.",
+    ),
+    (
+        "its tools before it is open",
+        lambda: asyncio.sleep(0, Manager([]).tools()),
+        "The manager is not open yet. Use it inside its block: async with Manager([…]) as manager.",
+    ),
+    (
+        "after it was closed",
+        lambda: closed(lambda manager: manager.call("shop__add")),
+        "The manager is closed. Use it inside its block: async with Manager([…]) as manager.",
+    ),
+    (
+        "a server of it after it was closed",
+        lambda: closed(lambda manager: asyncio.sleep(0, manager.server("shop"))),
+        "The manager is closed. Use it inside its block: async with Manager([…]) as manager.",
+    ),
+    (
+        "opened again",
+        lambda: closed(lambda manager: manager.__aenter__()),
+        "This manager was closed. Make another one: async with Manager([…]) as manager.",
+    ),
+    (
+        "a server that it does not have",
+        lambda: opened(lambda manager: asyncio.sleep(0, manager.server("shoe"))),
+        "MCP server 'shoe' is not configured. There are: shop.",
+    ),
+    (
+        "arguments that are no mapping",
+        lambda: opened(lambda manager: manager.call("shop__add", "1 2")),  # type: ignore[arg-type]  # without types
+        "A tool is called by its name and a mapping of arguments. "
+        "Write: await manager.call('files__read', {'path': 'notes.md'}).",
+    ),
+    (
+        "a time that is none",
+        lambda: opened(lambda manager: manager.call("shop__add", timeout="5")),  # type: ignore[arg-type]  # without types
+        "timeout must be a number of seconds above zero, not a text. Write timeout=10.0.",
+    ),
+    (
+        "a function for progress that would have to be awaited",
+        lambda: opened(lambda manager: manager.call("shop__add", on_progress=closed)),  # type: ignore[arg-type]  # the same
+        "on_progress must be a plain function, not an async one. Write on_progress=print, to begin with.",
+    ),
+    (
+        "a function for log messages that would have to be awaited",
+        lambda: asyncio.sleep(0, Manager([], on_log=closed)),  # type: ignore[arg-type]  # the same
+        "on_log must be a plain function, not an async one. Write on_log=print, to begin with.",
+    ),
+    (
+        "a folder that is none",
+        lambda: asyncio.sleep(0, Manager([], state=7)),  # type: ignore[arg-type]  # the same
+        "state must be a path, not the number 7. Write state=Path('…').",
+    ),
+    (
+        "an object that is no server",
+        lambda: asyncio.sleep(0, Manager([Server("own", in_process=object())])),
+        "Server 'own': in_process must be a server object, not a object. "
+        "Give one made with FastMCP or with the official SDK, or a MemoryTransport.",
+    ),
+    (
+        "two objects of one name",
+        lambda: asyncio.sleep(
+            0, Manager({"a": [Server("own", in_process=SHOP)], "b": [Server("own", in_process=shop())]})
+        ),
+        "Two objects are named 'own'. Give each server a name of its own.",
+    ),
+]
+
+
+async def opened(act: Callable[[Manager], Awaitable[object]]) -> object:
+    async with Manager([Server("shop", in_process=SHOP)]) as manager:
+        return await act(manager)
+
+
+async def closed(act: Callable[[Manager], Awaitable[object]]) -> object:
+    manager = Manager([Server("shop", in_process=SHOP)])
+    async with manager:
+        pass
+    return await act(manager)
+
+
+@pytest.mark.parametrize(("act", "sentence"), [case[1:] for case in MISUSE], ids=[case[0] for case in MISUSE])
+async def test_misuse_is_told_in_a_sentence_and_leaves_nothing_behind(
+    act: Callable[[], Awaitable[object]], sentence: str
+) -> None:
+    with nothing_left_behind():
+        with pytest.raises(UsageError) as caught:
+            await act()
+    assert str(caught.value) == sentence
+
+
+async def test_a_name_that_is_no_tools_is_a_result_which_a_model_can_be_given() -> None:
+    async with Manager([Server("shop", in_process=SHOP)]) as manager:
+        assert (await manager.call("shop__ad")).fault == "There is no tool named shop__ad. Did you mean shop__add?"
+        (message,) = await manager.answers_for(
+            "anthropic", {"content": [{"type": "tool_use", "id": "1", "name": "shop__ad", "input": {}}]}
+        )
+        told = "There is no tool named shop__ad. Did you mean shop__add?"
+        content = [{"type": "text", "text": told}]
+        result = {"type": "tool_result", "tool_use_id": "1", "content": content, "is_error": True}
+        assert message == {"role": "user", "content": [result]}
+        assert (await manager.call("add")).fault == "There is no tool named add. Did you mean shop__add?"
+
+
+async def test_who_gives_up_while_entering_leaves_no_task_and_no_process_behind() -> None:
+    stuck = Server("stuck", command=sys.executable, args=["-c", "import time; time.sleep(600)"])
+    manager = Manager([stuck])
+    starting = asyncio.Event()
+    manager.events.subscribe(lambda event: starting.set(), StateChanged)
+    with nothing_left_behind():
+        entering = asyncio.create_task(manager.__aenter__())
+        await starting.wait()
+        entering.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await entering
+
+
+async def test_what_went_wrong_names_no_command_that_the_program_does_not_have(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    servers = [
+        Server("gone", command=sys.executable, args=["-c", "import sys; sys.exit('no database')"], max_restarts=0),
+        Server("lost", command="no-such-program-anywhere"),
+        Server("off", command="x", enabled=False),
+    ]
+    async with Manager(servers) as manager:
+        said = [status.told for status in manager.status()]
+        said += [absence.reason for absence in manager.absences()]
+        said += [(await manager.call("gone__x")).fault, (await manager.call("lost__x")).fault]
+        with pytest.raises(OpenClawError) as caught:
+            await manager.server("gone").ping()
+        said.append(str(caught.value))
+        with pytest.raises(UsageError) as caught_off:
+            manager.server("off")
+        said.append(str(caught_off.value))
+        assert any("no database" in line for line in manager.stderr("gone"))
+    said += [record.getMessage() for record in caplog.records]
+    assert [text for text in said if "openclaw mcp" in text or "/mcp " in text] == []
+    assert "`manager.stderr('gone')` shows what it wrote." in said[0]
+    assert "`await manager.server('gone').refresh()` tries it again." in str(caught.value)

@@ -1,0 +1,35 @@
+"""Programs that embed the client are type-checked as their authors would: outside of the checkout, strictly, with the installed package."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from parts.pages import DOCS, blocks_of
+
+pytestmark = [pytest.mark.full, pytest.mark.minutes(1)]
+
+PAGES = ("embed-the-engine", "give-tools-to-your-model", "move-a-program")
+PROGRAMS = ("answer_a_server", "embed_engine", "in_process_server", "tools_for_anthropic", "tools_for_openai")
+
+
+def test_every_program_of_the_pages_on_embedding_is_clean_under_strict_types(tmp_path: Path) -> None:
+    for name in PROGRAMS:
+        (tmp_path / f"{name}.py").write_text((DOCS / "examples" / f"{name}.py").read_text())
+    for page in PAGES:
+        text = (DOCS / "how-to" / f"{page}.md").read_text()
+        shown = [one for one in blocks_of(text, page) if one.language == "python" and "not run" not in one.notes]
+        for number, block in enumerate(shown):
+            (tmp_path / f"{page.replace('-', '_')}_{number}.py").write_text(block.text)
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--config-file=",
+        "--cache-dir=.cache",
+        *map(str, tmp_path.glob("*.py")),
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"Success: no issues found in {len(PROGRAMS) + 3} source files\n")
