@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.content import Text
+from openclaw.conversation import Editor
 from openclaw.process.environment import child_environment
 from openclaw.process.run import Finished, run
 from openclaw.redact import mask
 from openclaw.security.external import clean_terminal
 from openclaw.tool import ToolResult
+from openclaw.tools import through_editor
 from openclaw.tools.files import RESULT_CHARS
 
 # Builds and test suites fit; what runs longer should say so.
@@ -39,10 +41,13 @@ async def execute(
     *,
     environ: Mapping[str, str] | None = None,
     variables: Variables | None = None,
+    editor: Editor | None = None,
+    call: str = "",
 ) -> ToolResult:
     """Run the command of a call. Raises ProcessError when it cannot be started, and what `variables` raises; cancelling ends its processes.
 
-    `environ` is the environment that the short list is taken from: ours, unless given.
+    `environ` is the environment that the short list is taken from: ours, unless given. With an `editor` that has terminals it is run in one
+    of those, with that one's environment and the variables of the skill.
     """
     command: list[str] = arguments["command"]
     if arguments.get("shell", False):
@@ -50,13 +55,20 @@ async def execute(
             return ToolResult.error("With shell, command has to be a single item: the whole command line.")
         command = [_SHELL, "-c", command[0]]
     skill = arguments.get("skill", "")
-    child = child_environment(await variables(skill) if skill and variables else None, parent=environ)
+    given = await variables(skill) if skill and variables else None
     timeout = float(arguments.get("timeout", DEFAULT_SECONDS))
+    cwd = workspace / arguments.get("cwd", ".")
+    child = child_environment(given, parent=environ)
+    if editor is not None:
+        own = {name: value for name, value in (given or {}).items() if name not in child.refused}
+        ran = await through_editor.run(editor, command, env=own, cwd=cwd, timeout=timeout, call=call)
+        if ran is not None:
+            return ran
     finished = await run(
         command,
         timeout=timeout,
         env=child.variables,
-        cwd=workspace / arguments.get("cwd", "."),
+        cwd=cwd,
         output_limit=OUTPUT_BYTES,
         merge_stderr=True,
     )

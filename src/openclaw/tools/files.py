@@ -68,19 +68,56 @@ def read(fence: Fence, workspace: Path, path: str, *, offset: int = 1, limit: in
         return Reading((Text(_window(opened, encoding, offset, limit)),), opened.kept)
 
 
-def write(fence: Fence, workspace: Path, path: str, content: str) -> str:
+class Change(msgspec.Struct, frozen=True):
+    """What was done to a file. `old` is None when there was none; `is_known` says that both texts are there to be shown."""
+
+    said: str
+    path: str
+    new: str
+    old: str | None = None
+    is_known: bool = True
+
+
+def write(fence: Fence, workspace: Path, path: str, content: str) -> Change:
     data = _encoded(content, "content")
+    before = _before(fence, workspace, path) if len(data) <= EDIT_BYTES else None
     place = fence.replace(path, workspace, data)
-    return f"Wrote {len(data):,} bytes to {place.shown}."
+    is_known = before is not None
+    return Change(wrote(data, place.shown), place.real, content, before[0] if before else None, is_known)
 
 
-def edit(fence: Fence, workspace: Path, path: str, old: str, new: str, *, replace_all: bool = False) -> str:
+def wrote(data: bytes, shown: str) -> str:
+    return f"Wrote {len(data):,} bytes to {shown}."
+
+
+def _before(fence: Fence, workspace: Path, path: str) -> tuple[str | None] | None:
+    """The text of a file that is about to be replaced, None in it when there is none; None when it is no text that can be shown."""
+    try:
+        with fence.file(path, workspace) as opened:
+            return (_whole(opened),)
+    except PathError:
+        return None if os.path.lexists(fence.locate(path, workspace).real) else (None,)
+
+
+def edit(fence: Fence, workspace: Path, path: str, old: str, new: str, *, replace_all: bool = False) -> Change:
     """Replace `old`, which must occur exactly once unless `replace_all`. Line endings of the file are kept."""
+    with fence.file(path, workspace) as opened:
+        text, shown = _whole(opened), opened.shown
+    changed = edited(text, shown, old, new, replace_all=replace_all)
+    place = fence.replace(path, workspace, changed.new.encode("utf-8"))
+    return Change(changed.said, place.real, changed.new, text)
+
+
+class Edited(msgspec.Struct, frozen=True):
+    new: str
+    said: str
+
+
+def edited(text: str, shown: str, old: str, new: str, *, replace_all: bool = False) -> Edited:
+    """A text after an edit. Raises PathError when it is not clear what is meant."""
     if old == new:
         raise PathError("old_text and new_text are the same: there is nothing to change.")
     _encoded(new, "new_text")
-    with fence.file(path, workspace) as opened:
-        text, shown = _whole(opened), opened.shown
     if old not in text and "\r\n" in text:
         old, new = (part.replace("\r\n", "\n").replace("\n", "\r\n") for part in (old, new))
     count = text.count(old)
@@ -93,8 +130,8 @@ def edit(fence: Fence, workspace: Path, path: str, old: str, new: str, *, replac
             f"old_text occurs {count} times in {shown} (lines {named}).",
             hint="Add surrounding lines to make it unique, or set replace_all.",
         )
-    fence.replace(path, workspace, text.replace(old, new).encode("utf-8"))
-    return f"Replaced {count} occurrences in {shown}." if count > 1 else f"Replaced line {lines[0]} of {shown}."
+    said = f"Replaced {count} occurrences in {shown}." if count > 1 else f"Replaced line {lines[0]} of {shown}."
+    return Edited(text.replace(old, new), said)
 
 
 def ls(fence: Fence, workspace: Path, path: str) -> str:
@@ -129,6 +166,35 @@ def _encoding(head: bytes) -> str | None:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     return None if b"\0" in head else "utf-8-sig"
+
+
+def is_text(fence: Fence, workspace: Path, path: str) -> bool | None:
+    """Whether a file is text; None when there is none. Raises PathError for a path that may not be used."""
+    place = fence.locate(path, workspace)
+    if not os.path.lexists(place.real):
+        return None
+    with fence.file(path, workspace) as opened:
+        head = os.pread(opened.descriptor, HEAD_BYTES, 0)
+        return not opened.kept and _encoding(head) == "utf-8-sig" and sniff(head) not in _BINARY_TYPES
+
+
+def window_of(text: str, shown: str, offset: int, limit: int) -> str:
+    """The same as `read` gives of a file, of a text that begins at line `offset`."""
+    lines = text.splitlines(keepends=True)
+    if not lines:
+        return f"[{shown} is empty.]" if offset == 1 else f"[{shown} has no line {offset}.]"
+    kept, room = [], RESULT_CHARS
+    for line in lines[:limit]:
+        if len(line) > room:
+            break
+        kept.append(line)
+        room -= len(line)
+    body = "".join(kept) or lines[0][:RESULT_CHARS]
+    if len(kept) == len(lines):
+        return body
+    last = offset + max(len(kept), 1) - 1
+    gap = "" if body.endswith("\n") else "\n"
+    return f"{body}{gap}[Lines {offset} to {last}; there are more. Continue with offset {last + 1}.]"
 
 
 def _window(opened: Opened, encoding: str, offset: int, limit: int) -> str:

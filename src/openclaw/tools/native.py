@@ -18,10 +18,10 @@ from openclaw.errors import OpenClawError
 from openclaw.security.egress import Rules
 from openclaw.security.external import frame
 from openclaw.tool import Absence, Invocation, Run, Tool, ToolResult, parameters
-from openclaw.tools import files
+from openclaw.tools import files, through_editor
 from openclaw.tools.confine import Fence
 from openclaw.tools.execute import DEFAULT_SECONDS, MAX_SECONDS, Variables, execute
-from openclaw.tools.files import READ_LINES
+from openclaw.tools.files import READ_LINES, Change
 from openclaw.tools.grep import GREP_SECONDS, grep
 from openclaw.tools.web_fetch import web_fetch
 
@@ -85,14 +85,13 @@ class _ToolFactory(msgspec.Struct):
 
     def read(self) -> Tool:
         async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
-            reading = await asyncio.to_thread(
-                files.read,
-                self.fence,
-                invocation.workspace,
-                arguments["path"],
-                offset=arguments.get("offset", 1),
-                limit=arguments.get("limit", READ_LINES),
-            )
+            where = (self.fence, invocation.workspace, arguments["path"])
+            offset, limit = arguments.get("offset", 1), arguments.get("limit", READ_LINES)
+            if (editor := invocation.conversation.editor) is not None:
+                read = await through_editor.read(editor, *where, offset=offset, limit=limit)
+                if read is not None:
+                    return read
+            reading = await asyncio.to_thread(files.read, *where, offset=offset, limit=limit)
             if not reading.kept:
                 return ToolResult(reading.blocks)
             return ToolResult(tuple(map(_framed, reading.blocks)), source=f"file:{os.path.basename(arguments['path'])}")
@@ -107,8 +106,13 @@ class _ToolFactory(msgspec.Struct):
 
     def write(self) -> Tool:
         async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
-            path, content = arguments["path"], arguments["content"]
-            return _said(await self._in_turn(partial(files.write, self.fence, invocation.workspace, path, content)))
+            given = (self.fence, invocation.workspace, arguments["path"], arguments["content"])
+            if (editor := invocation.conversation.editor) is not None:
+                async with self.writing:
+                    change = await through_editor.write(editor, *given)
+                if change is not None:
+                    return _changed(change)
+            return _changed(await self._in_turn(partial(files.write, *given)))
 
         fields = {"path": _PATH, "content": {"type": "string", "description": "The whole text of the file."}}
         about = (
@@ -119,8 +123,13 @@ class _ToolFactory(msgspec.Struct):
     def edit(self) -> Tool:
         async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
             old, new, every = arguments["old_text"], arguments["new_text"], arguments.get("replace_all", False)
-            work = partial(files.edit, self.fence, invocation.workspace, arguments["path"], old, new, replace_all=every)
-            return _said(await self._in_turn(work))
+            given = (self.fence, invocation.workspace, arguments["path"], old, new)
+            if (editor := invocation.conversation.editor) is not None:
+                async with self.writing:
+                    change = await through_editor.edit(editor, *given, replace_all=every)
+                if change is not None:
+                    return _changed(change)
+            return _changed(await self._in_turn(partial(files.edit, *given, replace_all=every)))
 
         fields = {
             "path": _PATH,
@@ -186,7 +195,14 @@ class _ToolFactory(msgspec.Struct):
         )
 
         async def run(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
-            return await execute(invocation.workspace, arguments, environ=self.environ, variables=self.variables)
+            return await execute(
+                invocation.workspace,
+                arguments,
+                environ=self.environ,
+                variables=self.variables,
+                editor=invocation.conversation.editor,
+                call=invocation.call_id,
+            )
 
         return _tool("exec", about, fields, ["command"], run, label="Run", timeout=None)
 
@@ -240,6 +256,12 @@ def _reporting(run: Run) -> Run:
 
 def _said(text: str) -> ToolResult:
     return ToolResult((Text(text),))
+
+
+def _changed(change: Change) -> ToolResult:
+    """What was said of a change, and for whoever shows it to a person the change itself."""
+    diff = {"path": change.path, "oldText": change.old, "newText": change.new}
+    return ToolResult((Text(change.said),), details={"diff": diff} if change.is_known else {})
 
 
 def _framed(block: Block) -> Block:

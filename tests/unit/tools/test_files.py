@@ -152,7 +152,7 @@ def test_a_kept_result_is_marked(tmp_path: Path) -> None:
 
 
 def test_writing_makes_the_file_and_says_how_much(tmp_path: Path) -> None:
-    assert files.write(Fence(), tmp_path, "new/a.txt", "größe") == "Wrote 7 bytes to new/a.txt."
+    assert files.write(Fence(), tmp_path, "new/a.txt", "größe").said == "Wrote 7 bytes to new/a.txt."
     assert (tmp_path / "new" / "a.txt").read_text(encoding="utf-8") == "größe"
 
 
@@ -165,7 +165,7 @@ def test_half_a_character_cannot_be_written(tmp_path: Path) -> None:
 def test_an_edit_replaces_the_one_place_it_names(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\ny = 2\n")
 
-    assert files.edit(Fence(), tmp_path, "a.py", "y = 2", "y = 3") == "Replaced line 2 of a.py."
+    assert files.edit(Fence(), tmp_path, "a.py", "y = 2", "y = 3").said == "Replaced line 2 of a.py."
     assert (tmp_path / "a.py").read_text() == "x = 1\ny = 3\n"
 
 
@@ -185,7 +185,7 @@ def test_an_edit_that_could_mean_several_places_changes_none(tmp_path: Path) -> 
 def test_replace_all_replaces_all(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("a a a")
 
-    assert files.edit(Fence(), tmp_path, "a.py", "a", "b", replace_all=True) == "Replaced 3 occurrences in a.py."
+    assert files.edit(Fence(), tmp_path, "a.py", "a", "b", replace_all=True).said == "Replaced 3 occurrences in a.py."
     assert (tmp_path / "a.py").read_text() == "b b b"
 
 

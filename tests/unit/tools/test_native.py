@@ -31,6 +31,10 @@ def said(text: str) -> ToolResult:
     return ToolResult((Text(text),))
 
 
+def changed(text: str, path: Path, old: str | None, new: str) -> ToolResult:
+    return ToolResult((Text(text),), details={"diff": {"path": str(path), "oldText": old, "newText": new}})
+
+
 @pytest.fixture
 def tools() -> NativeTools:
     return native_tools(Fence())
@@ -70,11 +74,12 @@ def test_every_schema_is_closed_and_describes_every_field(tools: NativeTools) ->
 
 
 async def test_a_file_is_written_edited_read_listed_and_searched(tools: NativeTools, tmp_path: Path) -> None:
-    assert await call(tools, tmp_path, "write", path="src/a.py", content="x = 1\n") == said(
-        "Wrote 6 bytes to src/a.py."
+    place = tmp_path / "src" / "a.py"
+    assert await call(tools, tmp_path, "write", path="src/a.py", content="x = 1\n") == changed(
+        "Wrote 6 bytes to src/a.py.", place, None, "x = 1\n"
     )
-    assert await call(tools, tmp_path, "edit", path="src/a.py", old_text="1", new_text="2") == said(
-        "Replaced line 1 of src/a.py."
+    assert await call(tools, tmp_path, "edit", path="src/a.py", old_text="1", new_text="2") == changed(
+        "Replaced line 1 of src/a.py.", place, "x = 1\n", "x = 2\n"
     )
     assert await call(tools, tmp_path, "read", path="src/a.py") == said("x = 2\n")
     assert await call(tools, tmp_path, "read", path="src/a.py", offset=1, limit=1) == said("x = 2\n")
@@ -157,7 +162,7 @@ async def test_a_cancelled_write_is_over_before_the_next_one_begins(tools: Nativ
 
     with pytest.raises(asyncio.CancelledError):
         await first
-    assert second == said("Wrote 6 bytes to a.txt.")
+    assert second.content == said("Wrote 6 bytes to a.txt.").content
     assert (tmp_path / "a.txt").read_text() == "second"
 
 

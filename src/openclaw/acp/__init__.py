@@ -1,0 +1,1 @@
+"""A surface: an agent for editors that speak the Agent Client Protocol, on stdin and stdout."""

@@ -1,0 +1,108 @@
+"""The agent that a client speaks to: which methods there are, and in which order they count.
+
+Owns that nothing comes before `initialize`. What methods do is sessions.py's, which is loaded with the first of them, so that a client that
+only greets us pays for nothing else.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from openclaw.acp import wire
+from openclaw.acp.connection import RequestError, params_of
+from openclaw.acp.greeting import greeting
+from openclaw.protocol.jsonrpc import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    Notification,
+    Request,
+    RequestId,
+)
+
+if TYPE_CHECKING:
+    from openclaw.acp.sessions import Sessions
+
+# Characters of a method's name that are repeated in an error.
+_SHOWN = 100
+PROMPT = "session/prompt"
+
+# What each method takes; what it does is the method of `Sessions` with the same name.
+_METHODS: dict[str, tuple[str, type[wire.Part]]] = {
+    "authenticate": ("authenticate", wire.Authenticate),
+    "session/new": ("new", wire.NewSession),
+    "session/load": ("load", wire.OpenSession),
+    "session/resume": ("resume", wire.OpenSession),
+    "session/list": ("list", wire.ListSessions),
+    "session/close": ("close", wire.NamedSession),
+    "session/delete": ("delete", wire.NamedSession),
+    "session/set_mode": ("set_mode", wire.SetMode),
+    "session/set_config_option": ("set_option", wire.SetOption),
+}
+
+# Makes the sessions of a client that has introduced itself.
+OpenSessions = Callable[[wire.Initialize], "Awaitable[Sessions]"]
+
+
+class AcpAgent:
+    """A `connection.Handler`. `greeted` is the `initialize` that was answered already, before there was an agent."""
+
+    def __init__(self, open_sessions: OpenSessions, greeted: wire.Initialize | None = None) -> None:
+        self._open = open_sessions
+        self._client = greeted
+        self._sessions: Sessions | None = None
+
+    def requested(self, request: Request) -> Awaitable[Any]:
+        if request.method == "initialize":
+            return self._initialize(request)
+        if self._client is None:
+            raise RequestError(INVALID_REQUEST, "Invalid request: send initialize first.")
+        if request.method == PROMPT:
+            prompt = params_of(request, wire.Prompt)
+            if self._sessions is not None:
+                # At once: a cancel that follows must find it.
+                return self._sessions.prompt(request.id, prompt)
+            return self._first_prompt(request.id, prompt)
+        if request.method not in _METHODS:
+            raise RequestError(METHOD_NOT_FOUND, f"Method not found: {request.method[:_SHOWN]}")
+        name, kind = _METHODS[request.method]
+        return self._call(name, params_of(request, kind))
+
+    def notified(self, notification: Notification) -> None:
+        if notification.method == wire.CANCEL and self._sessions is not None:
+            try:
+                self._sessions.cancel(params_of(notification, wire.NamedSession).session_id)
+            except RequestError:
+                # Nobody waits for an answer.
+                return
+
+    def taken_back(self, id: RequestId) -> bool:
+        return self._sessions is not None and self._sessions.cancel_prompt(id)
+
+    async def close(self) -> None:
+        """End every session."""
+        if self._sessions is not None:
+            await self._sessions.close_all()
+
+    async def _initialize(self, request: Request) -> Any:
+        client = params_of(request, wire.Initialize)
+        told = greeting(msgspec.json.decode(request.params))
+        if told is None:
+            raise RequestError(INVALID_PARAMS, "Invalid params: protocolVersion must be a number.")
+        self._client = client
+        return told
+
+    async def _call(self, name: str, params: wire.Part) -> Any:
+        return await getattr(await self._loaded(), name)(params)
+
+    async def _first_prompt(self, id: RequestId, prompt: wire.Prompt) -> Any:
+        return await (await self._loaded()).prompt(id, prompt)
+
+    async def _loaded(self) -> "Sessions":
+        if self._sessions is None:
+            assert self._client is not None  # asked before
+            made = await self._open(self._client)
+            # Two may have asked at the same time.
+            self._sessions = self._sessions or made
+        return self._sessions

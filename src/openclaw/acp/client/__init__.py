@@ -1,0 +1,1 @@
+"""`openclaw acp client`: any ACP agent from a terminal, for whoever wants to see what it says."""

@@ -1,0 +1,334 @@
+"""The sessions of one client: what each method of the protocol does with them.
+
+Owns which sessions are open, by the ids that the client knows, and what a new one is: a conversation of its own in the client's folder, or
+the one that was named. A session outlives this process: one that is not open is found by its record.
+"""
+
+import asyncio
+import base64
+import logging
+import os
+import re
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from openclaw.acp import settings, wire
+from openclaw.acp.client_servers import given_servers
+from openclaw.acp.connection import Connection, Replied, RequestError
+from openclaw.acp.given import SessionGiven
+from openclaw.acp.records import Record, Records
+from openclaw.acp.replay import replayed
+from openclaw.acp.session import Session
+from openclaw.app import App
+from openclaw.config.paths import Paths
+from openclaw.errors import ConfigError, ModelError, OpenClawError
+from openclaw.log import iso_time, short_hash
+from openclaw.models.catalog import OFFLINE
+from openclaw.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, RequestId
+from openclaw.redact import redact
+from openclaw.security.external import clean_terminal
+from openclaw.sessions.key import agent_of, session_key
+from openclaw.sessions.store import UnknownSessionError
+
+_log = logging.getLogger(__name__)
+
+MOST_SESSIONS = 16
+PAGE = 50
+_LONGEST_CLIENT = 40
+# Seconds for a session that is deleted or reset to end its turn in another process.
+_PATIENCE = 10.0
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What the command line says. `session` is the key of the conversation that new sessions continue, if one is named."""
+
+    agent: str = ""
+    session: str = ""
+    reset_session: bool = False
+    require_existing: bool = False
+    allow_client_servers: bool = False
+
+
+class Sessions:
+    """`app` gives the App with the config as it is now."""
+
+    def __init__(
+        self,
+        app: Callable[[], Awaitable[App]],
+        paths: Paths,
+        connection: Connection,
+        client: wire.Initialize,
+        options: Options,
+    ) -> None:
+        self._app = app
+        self._connection = connection
+        self._capabilities = client.client_capabilities or wire.ClientCapabilities()
+        self._client = _client_name(client)
+        self._options = options
+        self._records = Records(paths.data_dir / "acp" / "sessions")
+        self._open: dict[str, Session] = {}
+        self._opening = asyncio.Lock()
+        # Which session a prompt is of, by the id of its request.
+        self._prompts: dict[RequestId, Session] = {}
+
+    # Prompts
+
+    def prompt(self, id: RequestId, prompt: wire.Prompt) -> Awaitable[wire.PromptEnd]:
+        session = self._open.get(prompt.session_id)
+        if session is None:
+            return self._prompt_again(id, prompt)
+        return self._prompted(id, session, session.prompt(prompt.prompt))
+
+    async def _prompt_again(self, id: RequestId, prompt: wire.Prompt) -> wire.PromptEnd:
+        """A session that another process had open: it goes on here, without the servers it was given there."""
+        record = await self._record(prompt.session_id)
+        session = await self._opened(record)
+        return await self._prompted(id, session, session.prompt(prompt.prompt))
+
+    async def _prompted(self, id: RequestId, session: Session, work: Awaitable[wire.PromptEnd]) -> wire.PromptEnd:
+        self._prompts[id] = session
+        try:
+            return await work
+        finally:
+            self._prompts.pop(id, None)
+
+    def cancel(self, session_id: str) -> None:
+        if (session := self._open.get(session_id)) is not None:
+            session.cancel()
+
+    def cancel_prompt(self, id: RequestId) -> bool:
+        session = self._prompts.get(id)
+        if session is not None:
+            session.cancel()
+        return session is not None
+
+    # Sessions
+
+    async def authenticate(self, params: wire.Authenticate) -> dict[str, Any]:
+        await self._ready()
+        return {}
+
+    async def new(self, params: wire.NewSession) -> Replied:
+        app = await self._ready()
+        cwd, directories = _folders(params.cwd, params.additional_directories)
+        agent = self._agent(app)
+        id = f"acp:{self._client}:{uuid.uuid4()}"
+        key = await self._key(app, agent, id, params.meta or {})
+        record = Record(id, key, agent, cwd, directories, self._client)
+        session = await self._opened(record, params.mcp_servers)
+        session.keep()
+        modes, options = await session.opened()
+        return Replied(wire.OpenedSession(id, modes, options), lambda: self._tell_commands(session))
+
+    async def load(self, params: wire.OpenSession) -> Replied:
+        session = await self._found(params)
+        try:
+            transcript = await session.app.store.show(session.record.key)
+            for update in replayed(transcript, session.folders[0]):
+                session.show(update)
+        except UnknownSessionError:
+            # Nothing was said in it yet.
+            pass
+        return await self._resumed(session)
+
+    async def resume(self, params: wire.OpenSession) -> Replied:
+        return await self._resumed(await self._found(params))
+
+    async def list(self, params: wire.ListSessions) -> wire.SessionList:
+        app = await self._app()
+        records = await asyncio.to_thread(self._records.all)
+        kept = {info.key for info in await app.store.list()}
+        found = [one for one in records if one.key in kept and params.cwd in (None, one.cwd)]
+        start = _place(params.cursor)
+        page = found[start : start + PAGE]
+        more = _cursor(start + PAGE) if len(found) > start + PAGE else None
+        return wire.SessionList([_info(one) for one in page], more)
+
+    async def close(self, params: wire.NamedSession) -> dict[str, Any]:
+        await self._close(params.session_id)
+        return {}
+
+    async def delete(self, params: wire.NamedSession) -> dict[str, Any]:
+        await self._close(params.session_id)
+        app = await self._app()
+        record = await asyncio.to_thread(self._records.find, params.session_id)
+        if record is not None:
+            try:
+                await app.store.delete(record.key, patience=_PATIENCE)
+                await asyncio.to_thread(self._records.forget, record.id)
+            except OpenClawError as error:
+                raise _internal(error) from None
+        return {}
+
+    async def set_mode(self, params: wire.SetMode) -> Replied:
+        session = self._session(params.session_id)
+        await self._set(session, settings.MODE, params.mode_id)
+        options = await session.options()
+        return Replied({}, lambda: session.show(wire.OptionsUpdate(options)))
+
+    async def set_option(self, params: wire.SetOption) -> Replied:
+        session = self._session(params.session_id)
+        before = session.mode
+        await self._set(session, params.config_id, params.value)
+        options = await session.options()
+
+        def tell() -> None:
+            if session.mode != before:
+                session.show(wire.ModeUpdate(session.mode))
+
+        return Replied(wire.OptionsSet(options), tell)
+
+    async def close_all(self) -> None:
+        """The client has left."""
+        await asyncio.gather(*(self._close(id) for id in tuple(self._open)), return_exceptions=True)
+
+    # How
+
+    async def _ready(self) -> App:
+        """The App, once a model is there to answer. Raises RequestError."""
+        app = await self._app()
+        try:
+            selection = await app.selection(app.engine.agent(self._agent(app)))
+        except OpenClawError as error:
+            raise _internal(error) from None
+        if selection.name == OFFLINE and selection.found:
+            raise RequestError(
+                wire.AUTH_REQUIRED,
+                f"OpenClaw has no model to answer with: {selection.found}. Set agents.defaults.model in "
+                f"{app.paths.config_file}, or the key of a vendor in the environment; `openclaw doctor` says more.",
+            )
+        return app
+
+    def _agent(self, app: App) -> str:
+        try:
+            return app.engine.agent(self._options.agent or agent_of(self._options.session)).id
+        except OpenClawError as error:
+            raise _internal(error) from None
+
+    async def _key(self, app: App, agent: str, id: str, meta: dict[str, Any]) -> str:
+        """The conversation of a new session: one of its own, or the one that the command line or the client names."""
+        named = meta.get("sessionKey") or self._options.session
+        if not isinstance(named, str) or not named:
+            return session_key(agent, id)
+        try:
+            key = session_key(agent, named)
+            kept = {info.key for info in await app.store.list(agent=agent)}
+            if self._options.require_existing and key not in kept:
+                raise RequestError(wire.NOT_FOUND, f"There is no conversation {clean_terminal(named)!r}.")
+            if key in kept and (self._options.reset_session or meta.get("resetSession") is True):
+                async with app.store.turn(key, agent, patience=_PATIENCE) as turn:
+                    turn.reset()
+            return key
+        except OpenClawError as error:
+            raise _internal(error) from None
+
+    async def _found(self, params: wire.OpenSession) -> Session:
+        """A session that is opened again, in the folders that the client names now."""
+        await self._ready()
+        cwd, directories = _folders(params.cwd, params.additional_directories)
+        record = await self._record(params.session_id)
+        await self._close(record.id)
+        record = msgspec.structs.replace(record, cwd=cwd, directories=directories)
+        session = await self._opened(record, params.mcp_servers)
+        session.keep()
+        return session
+
+    async def _resumed(self, session: Session) -> Replied:
+        modes, options = await session.opened()
+        told = wire.OpenedSession(modes=modes, config_options=options)
+        return Replied(told, lambda: self._tell_commands(session))
+
+    async def _record(self, id: str) -> Record:
+        record = await asyncio.to_thread(self._records.find, id)
+        if record is None:
+            raise RequestError(wire.NOT_FOUND, f"There is no session {clean_terminal(id)[:100]!r}.")
+        return record
+
+    async def _opened(self, record: Record, servers: Sequence[wire.McpServer] | None = None) -> Session:
+        app = await self._app()
+        found = given_servers(servers or (), record.cwd)
+        if found:
+            _log.info("session %s: configuring %d MCP servers", short_hash(record.key), len(found))
+        allows_all = self._options.allow_client_servers
+        given = SessionGiven(app, record.agent, record.key, found, allows_all=allows_all)
+        async with self._opening:
+            if record.id in self._open:
+                return self._open[record.id]
+            if len(self._open) >= MOST_SESSIONS:
+                raise RequestError(INTERNAL_ERROR, f"{MOST_SESSIONS} sessions are open. Close one of them first.")
+            try:
+                app.engine.agent(record.agent)
+                plugins = await app.plugins()
+            except OpenClawError as error:
+                raise _internal(error) from None
+            session = Session(app, plugins, self._connection, self._capabilities, self._records, record, given)
+            self._open[record.id] = session
+            return session
+
+    async def _close(self, id: str) -> None:
+        session = self._open.pop(id, None)
+        if session is not None:
+            await session.close()
+
+    def _session(self, id: str) -> Session:
+        session = self._open.get(id)
+        if session is None:
+            raise RequestError(wire.NOT_FOUND, f"Session {clean_terminal(id)[:100]!r} is not open: load or resume it.")
+        return session
+
+    async def _set(self, session: Session, option: str, value: str | bool) -> None:
+        if option == settings.MODE and value in settings.MODES:
+            session.keep(mode=value)
+        elif option == settings.MODEL and isinstance(value, str) and value:
+            try:
+                await session.app.selection(session.spec, value)
+            except (ModelError, ConfigError) as error:
+                raise RequestError(INVALID_PARAMS, clean_terminal(str(error))) from None
+            session.keep(model=value)
+        else:
+            raise RequestError(
+                INVALID_PARAMS, f"There is no {clean_terminal(option)[:100]} {clean_terminal(str(value))[:100]!r}."
+            )
+
+    def _tell_commands(self, session: Session) -> None:
+        async def tell() -> None:
+            session.show(await session.commands())
+
+        session.beside(tell())
+
+
+def _folders(cwd: str, directories: Sequence[str] | None) -> tuple[str, tuple[str, ...]]:
+    """Raises RequestError for what is no folder."""
+    for path in (cwd, *(directories or ())):
+        if "\0" in path or not os.path.isabs(path) or not os.path.isdir(path):
+            raise RequestError(INVALID_PARAMS, f"{clean_terminal(path)} is not the absolute path of a folder.")
+    return os.path.normpath(cwd), tuple(map(os.path.normpath, directories or ()))
+
+
+def _client_name(client: wire.Initialize) -> str:
+    name = client.client_info.name if client.client_info else ""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", name)[:_LONGEST_CLIENT].strip("-") or "client"
+
+
+def _info(record: Record) -> wire.SessionInfo:
+    directories: Any = list(record.directories) if record.directories else msgspec.UNSET
+    updated = iso_time(record.updated) if record.updated else None
+    return wire.SessionInfo(record.id, record.cwd, directories, record.title or None, updated)
+
+
+def _cursor(place: int) -> str:
+    return base64.urlsafe_b64encode(str(place).encode()).decode()
+
+
+def _place(cursor: str | None) -> int:
+    try:
+        return int(base64.urlsafe_b64decode(cursor)) if cursor else 0
+    except ValueError:
+        raise RequestError(INVALID_PARAMS, "There is no page behind this cursor.") from None
+
+
+def _internal(error: OpenClawError) -> RequestError:
+    return RequestError(INTERNAL_ERROR, redact(clean_terminal(str(error))))
