@@ -1,0 +1,262 @@
+"""Markdown as rows of a terminal, while it comes: what is certain is given out once, the rest again and again until it is.
+
+The parser and the layout are those of `rich`; ours is when a row is certain, and a look that can be read without colours. The text has to
+be clean of control characters before: every sequence in the rows is then a style of ours. Links show their address beside their text, so
+that none leads elsewhere than it says; nothing is a hyperlink. Raw HTML is text. Loaded only where somebody watches.
+"""
+
+from collections.abc import Iterable, Sequence
+from io import StringIO
+
+import msgspec
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from rich.color import ColorSystem
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import CodeBlock, Heading, Markdown
+from rich.segment import Segment
+from rich.style import Style
+from rich.syntax import Syntax
+from rich.theme import Theme
+
+from openclaw.commands.screen.columns import STYLE
+
+# The sixteen colours that people choose for their terminal, and none of ours: they are seen on a dark ground and on a light one.
+_CODE = "ansi_dark"
+_THEME = Theme(
+    {
+        "markdown.h1": Style(bold=True, underline=True),
+        "markdown.h2": Style(bold=True),
+        "markdown.h3": Style(bold=True),
+        "markdown.h4": Style(bold=True, dim=True),
+        "markdown.code": Style(color="cyan"),
+        "markdown.code_block": Style(),
+        "markdown.block_quote": Style(dim=True),
+        "markdown.item.bullet": Style(),
+        "markdown.item.number": Style(),
+        "markdown.link": Style(),
+        "markdown.link_url": Style(dim=True, underline=True),
+        "markdown.table.border": Style(dim=True),
+        "markdown.table.header": Style(bold=True),
+        "markdown.hr": Style(dim=True),
+    }
+)
+# Rows at the end of a block that may still change: a word may be added to the last one, and a style end before it.
+_UNSURE = 2
+# Lines of code that are coloured again with every word.
+_MOST_CODE = 40
+# Text below this many columns is cut by the terminal instead.
+_NARROWEST = 20
+
+
+class Rows(msgspec.Struct, frozen=True):
+    """`certain` are new and final; `live` may change with the next words."""
+
+    certain: list[str]
+    live: list[str]
+
+
+class MarkdownRows:
+    """One answer. `feed` takes its text as it comes, `rows` gives what follows for a screen of a width, which may change."""
+
+    def __init__(self, *, colour: bool) -> None:
+        self._colours = ColorSystem.STANDARD if colour else None
+        self._parser = MarkdownIt("commonmark", {"html": False}).enable("strikethrough").enable("table")
+        # A definition would be taken out of the text, and change what was shown long before it.
+        self._parser.disable(["html_block", "html_inline", "reference"])
+        self._text = ""
+        # Visible characters of the first block of `_text` that were given out.
+        self._given = 0
+        self._is_first = True
+
+    def feed(self, text: str) -> None:
+        self._text += text
+
+    def rows(self, width: int, *, last: bool = False) -> Rows:
+        """`last`: nothing more comes."""
+        blocks = self._blocks()
+        certain: list[str] = []
+        for block in blocks if last else blocks[:-1]:
+            certain += self._take(self._drawn(block.tokens, width))
+            self._given, self._is_first = 0, False
+        if last:
+            self._text = ""
+        if last or not blocks:
+            return Rows(certain, [])
+        if (cut := _long_code(blocks[-1])) is not None:
+            finished, self._text = cut
+            certain += self._take(self._drawn(self._parser.parse(finished), width))
+            # The rest goes on right below.
+            self._given, self._is_first = 0, True
+            blocks = self._blocks()
+        latest = blocks[-1]
+        self._text = latest.text
+        rows = self._drawn(latest.tokens, width)
+        sure = 0 if latest.is_whole else max(len(rows) - _UNSURE, 0)
+        # What was given out is known by its characters, so an empty row goes out with the one below it.
+        while sure and not _visible(rows[sure - 1]):
+            sure -= 1
+        certain += self._take(rows[:sure])
+        return Rows(certain, self._new(rows))
+
+    def _take(self, rows: Sequence[str]) -> list[str]:
+        """What is new of these rows of the first block; from now on it was given out."""
+        new = self._new(rows)
+        self._given = max(self._given, sum(map(_visible, rows)))
+        return new
+
+    def _new(self, rows: Sequence[str]) -> list[str]:
+        new = _after(rows, self._given)
+        # A blank row stands before a block.
+        return ["", *new] if new and not self._given and not self._is_first else new
+
+    def _blocks(self) -> list["_Block"]:
+        tokens = self._parser.parse(self._text)
+        lines = self._text.splitlines(keepends=True)
+        starts = [place for place, token in enumerate(tokens) if token.level == 0 and token.nesting >= 0 and token.map]
+        found = []
+        for number, start in enumerate(starts):
+            end = starts[number + 1] if number + 1 < len(starts) else len(tokens)
+            first = tokens[start].map or [0, 0]
+            found.append(_Block(tokens[start:end], "".join(lines[first[0] :])))
+        return found
+
+    def _drawn(self, tokens: Sequence[Token], width: int) -> list[str]:
+        console = Console(
+            file=StringIO(),
+            width=max(width, _NARROWEST),
+            theme=_THEME,
+            legacy_windows=False,
+            force_terminal=True,
+            color_system="standard",
+            emoji=False,
+            highlight=False,
+            markup=False,
+            # The environment is that of the gateway, not of whoever reads it.
+            _environ={},
+        )
+        document = _Answer("", code_theme=_CODE, hyperlinks=False)
+        document.parsed = [_with_addresses(token) for token in tokens]
+        lines = console.render_lines(document, pad=False)
+        rows = [self._row(line) for line in lines]
+        while rows and not _visible(rows[-1]):
+            rows.pop()
+        while rows and not _visible(rows[0]):
+            rows.pop(0)
+        return rows
+
+    def _row(self, segments: Iterable[Segment]) -> str:
+        kept = [segment for segment in segments if segment.text and not segment.is_control]
+        while kept and not kept[-1].text.strip():
+            kept.pop()
+        if kept:
+            kept[-1] = Segment(kept[-1].text.rstrip(), kept[-1].style)
+        return "".join(
+            one.style.render(one.text, color_system=self._colours) if one.style and self._colours else one.text
+            for one in kept
+        )
+
+
+class _Block(msgspec.Struct, frozen=True):
+    """`text` begins with this block and ends with all that came."""
+
+    tokens: list[Token]
+    text: str
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it can be drawn only once all of it is there: the columns of a table, and what may become one."""
+        return self.tokens[0].type == "table_open" or self.text.lstrip().startswith("|")
+
+
+def _long_code(block: _Block) -> tuple[str, str] | None:
+    """Code that has grown long, as the lines that stay and the rest, each in a fence. Drawn whole for every word of it, it would take all
+    the time there is."""
+    opening, *code = block.text.splitlines(keepends=True)
+    if block.tokens[0].type != "fence" or len(code) <= _MOST_CODE:
+        return None
+    # Between two lines that are not empty: those at the edge of a block are not drawn.
+    ends = (end for end in range(len(code) - _UNSURE, 0, -1) if code[end - 1].strip() and code[end].strip())
+    if not (end := next(ends, 0)):
+        return None
+    return opening + "".join(code[:end]) + block.tokens[0].markup, opening + "".join(code[end:])
+
+
+def _visible(row: str) -> int:
+    """Characters that are no blanks: their number does not change with the width."""
+    return sum(map(len, STYLE.sub("", row).split()))
+
+
+def _after(rows: Sequence[str], given: int) -> list[str]:
+    """The rows behind the first `given` visible characters. Of a row that is given in part the rest stands in a row of its own."""
+    left = given
+    for number, row in enumerate(rows):
+        size = _visible(row)
+        if left <= 0:
+            return list(rows[number:])
+        if size > left > 0:
+            return [_without(row, left), *rows[number + 1 :]]
+        left -= size
+    return []
+
+
+def _without(row: str, characters: int) -> str:
+    """A row without its first visible characters; its styles stay."""
+    kept, left = "", characters
+    place = 0
+    while place < len(row):
+        style = STYLE.match(row, place)
+        if style is not None:
+            kept += style[0]
+            place = style.end()
+            continue
+        if left <= 0:
+            kept += row[place]
+        elif not row[place].isspace():
+            left -= 1
+        place += 1
+    return kept.lstrip(" ")
+
+
+class _LeftHeading(Heading):
+    """A heading where text begins."""
+
+    LEVEL_ALIGN = {}  # noqa: RUF012
+
+
+class _PlainCode(CodeBlock):
+    """Code, two columns in, without a frame that would be copied with it."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        code = str(self.text).rstrip()
+        yield Syntax(
+            code, self.lexer_name, theme=self.theme, word_wrap=True, padding=(0, 2), background_color="default"
+        )
+
+
+def _with_addresses(token: Token) -> Token:
+    """The same with pictures as their words and their address, which nobody fetches, and bare addresses as they stand."""
+    if not token.children:
+        return token
+    children: list[Token] = []
+    is_bare = False
+    for child in token.children:
+        if child.type == "image":
+            shown = f"[{child.content or 'picture'}] ({child.attrs.get('src', '')})"
+            children.append(Token("text", "", 0, content=shown))
+        elif child.type == "link_open" and child.markup == "autolink":
+            is_bare = True
+        elif child.type == "link_close" and is_bare:
+            is_bare = False
+        else:
+            children.append(child)
+    return token.copy(children=children)
+
+
+class _Answer(Markdown):
+    elements = {  # noqa: RUF012
+        **Markdown.elements,
+        "heading_open": _LeftHeading,
+        "fence": _PlainCode,
+        "code_block": _PlainCode,
+    }

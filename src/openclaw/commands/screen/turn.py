@@ -1,0 +1,312 @@
+"""A turn as a person sees it: the answer while it comes, what tools do, and what it took.
+
+In a pipe the text of the answer goes out as the model wrote it. On a screen it is Markdown in rows that fit the window; what a tool
+or a server wrote stays plain text, also where the model repeats it. What is not the answer goes to standard error. Everything is
+cleaned of terminal control here.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from openclaw.agent.events import (
+    Compacted,
+    Event,
+    MessageEnd,
+    Notice,
+    ReasoningDelta,
+    RunStart,
+    TextDelta,
+    ToolEnd,
+    ToolProgress,
+    ToolStart,
+    TurnStart,
+)
+from openclaw.app import Reply
+from openclaw.commands.console import Console, Doing
+from openclaw.commands.screen.columns import fold
+from openclaw.commands.screen.pictures import sequence
+from openclaw.commands.screen.spent import spent_line
+from openclaw.content import Audio, File, Image, Text, ToolCall, Usage
+from openclaw.errors import OpenClawError
+from openclaw.media import MediaStore, shown_size
+from openclaw.models.spec import Prices
+from openclaw.security.external import clean_label, clean_terminal
+from openclaw.security.unframe import Unframer, without_frames
+from openclaw.tool import ToolResult
+
+if TYPE_CHECKING:
+    from openclaw.commands.screen.markdown import MarkdownRows
+
+# Enough of a call's arguments to recognise it; the whole is in --json.
+_SHOWN_ARGUMENTS = 100
+# Of the sentence that says why a call was not made: the command in it that would allow the call is there to be copied.
+_SHOWN_REFUSAL = 1_000
+# Of what a tool that failed said: enough to know why; `/last` has the whole.
+_SHOWN_REASON = 200
+_SHOWN_PROGRESS = 200
+# Between two pictures of an answer that comes: more often than that nobody reads.
+_REFRESH = 0.05
+# Of the time no more than one part in so many is spent on drawing: in a gateway everybody else waits meanwhile.
+_SHARE = 10
+
+PricesOf = Callable[[str], Prices | None]
+
+
+class TurnPrinter:
+    """Sees the events of one run. `prices` gives what a model costs, where that is known; `media` keeps pictures that tools give."""
+
+    def __init__(
+        self, console: Console, prices: PricesOf = lambda model: None, media: MediaStore | None = None
+    ) -> None:
+        self._console = console
+        self._media = media
+        self._prices = prices
+        self._answer: _PlainAnswer | _ScreenAnswer = _ScreenAnswer(console) if console.screen else _PlainAnswer(console)
+        self._began = self._since = monotonic()
+        self._model = ""
+        self._window = 0
+        self._running: dict[int, _Running] = {}
+        self._thoughts = 0
+        self._thinking_since: float | None = None
+        self._messages: list[tuple[str, Usage]] = []
+
+    def doing(self) -> Doing:
+        """What the person waits for now."""
+        if self._running:
+            running = list(self._running.values())
+            names = ", ".join(clean_label(one.call.name, 60) for one in running)
+            told = next((one.told for one in reversed(running) if one.told), "")
+            return Doing(f"{names}: {told}" if told else f"Running {names}", running[0].since)
+        if self._thinking_since is not None:
+            return Doing("Thinking", self._thinking_since)
+        return Doing(f"Waiting for {self._model or 'the model'}", self._since)
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case RunStart(model=model, window=window):
+                self._model, self._window = clean_label(model, 60), window
+            case TurnStart():
+                self._since = monotonic()
+            case TextDelta(text=text):
+                self._fold_thoughts()
+                self._answer.feed(text)
+            case ReasoningDelta(text=text):
+                self._thoughts += len(text.split())
+                if self._thinking_since is None:
+                    self._thinking_since = monotonic()
+            case MessageEnd(message=message):
+                self._fold_thoughts()
+                self._answer.end()
+                self._messages.append((message.model, message.usage))
+            case ToolStart() | ToolProgress() | ToolEnd():
+                self._tool(event)
+            case Compacted(dropped_messages=dropped):
+                what = "1 message was" if dropped == 1 else f"{dropped} messages were"
+                self._aside(f"The conversation is long: {what} summed up to make room.")
+            case Notice(text=text):
+                self._answer.pause()
+                self._aside(text)
+            case _:
+                pass
+
+    def _tool(self, event: ToolStart | ToolProgress | ToolEnd) -> None:
+        match event:
+            case ToolStart(call=call):
+                # By the object: some models give every call the same id.
+                self._running[id(call)] = _Running(call)
+                arguments = ", ".join(f"{k}={v!r}" for k, v in call.arguments.items())
+                if len(arguments) > _SHOWN_ARGUMENTS:
+                    arguments = arguments[:_SHOWN_ARGUMENTS] + "…"
+                self._aside(f"→ {call.name}({arguments})")
+            case ToolProgress(call_id=number, text=text):
+                self._progress(number, clean_label(text, _SHOWN_PROGRESS))
+            case ToolEnd(call=call, result=result, seconds=seconds):
+                self._running.pop(id(call), None)
+                self._since = monotonic()
+                self._aside(f"← {_outcome(call, result, seconds)}")
+
+    def _progress(self, number: str, text: str) -> None:
+        for one in self._running.values():
+            if one.call.id == number:
+                one.tell(text)
+        if self._console.interactive and not self._console.cursor:
+            # A terminal that cannot draw a line again gets it as one of its own.
+            self._aside(text)
+
+    def _fold_thoughts(self) -> None:
+        """Thoughts are not the answer: one line tells of them."""
+        if self._thinking_since is not None and self._console.interactive:
+            seconds = monotonic() - self._thinking_since
+            words = "1 word" if self._thoughts == 1 else f"{self._thoughts:,} words"
+            self._aside(f"Thought for {seconds:.1f} s ({words}).")
+        self._thinking_since, self._thoughts = None, 0
+
+    def _aside(self, text: str) -> None:
+        self._console.note(self._console.dim(clean_terminal(text)))
+
+    async def end(self, reply: Reply) -> None:
+        self._fold_thoughts()
+        self._answer.end()
+        for item in reply.media:
+            await self._show_media(item)
+        if reply.reason != "done":
+            why = f"stopped ({reply.reason}): {reply.error}".removesuffix(": ")
+            self._console.note(self._console.bad(clean_terminal(why)))
+        if self._console.interactive:
+            line = spent_line(self._messages, self._window, monotonic() - self._began, self._prices)
+            if line:
+                self._aside(line)
+
+    async def _show_media(self, item: Image | Audio | File) -> None:
+        """Name what tools gave besides text, saved where it was not; and show a picture where that can be done."""
+        console = self._console
+        if isinstance(item, File):
+            console.note(f"saved: {item.path} ({item.mime_type}, {item.size} bytes)")
+        elif self._media is not None and console.interactive:
+            what = "image" if isinstance(item, Image) else "audio"
+            try:
+                file = await asyncio.to_thread(self._media.save, item.data, item.mime_type, what)
+            except OpenClawError as error:
+                console.note(f"[{what} that cannot be saved: {clean_label(str(error), _SHOWN_REASON)}]")
+                return
+            if isinstance(item, Image) and console.screen and console.pictures:
+                # Some are computed, point by point.
+                shown = await asyncio.to_thread(
+                    sequence, console.pictures, item.data, item.mime_type, console.columns()
+                )
+                if shown:
+                    console.out(shown)
+            console.note(console.dim(f"[{what} saved: {file.path} ({file.mime_type}, {shown_size(file.size)})]"))
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """While the run goes on: what is waited for is shown. Of one that ends too early what has come stays."""
+        try:
+            with self._console.live.waiting(self.doing):
+                yield
+        finally:
+            self._answer.end()
+
+
+class _Running:
+    """A call under way, and what it last told of its progress."""
+
+    def __init__(self, call: ToolCall) -> None:
+        self.call = call
+        self.since = monotonic()
+        self.told = ""
+
+    def tell(self, text: str) -> None:
+        self.told = text
+
+
+def _outcome(call: ToolCall, result: ToolResult, seconds: float) -> str:
+    """How a call went, and why not: a sentence of ours when it was not made, the first words of the tool when it failed."""
+    if not result.is_error:
+        return f"{call.name} done in {seconds:.1f} s"
+    # Our own words may stand in a block before those of the server.
+    said = " ".join(without_frames(block.text).strip() for block in result.content if isinstance(block, Text))
+    if said.startswith(f"{call.name} was not called:"):
+        return clean_label(said, _SHOWN_REFUSAL)
+    reason = clean_label(said, _SHOWN_REASON)
+    return f"{call.name} failed in {seconds:.1f} s{f': {reason}' if reason else ''}"
+
+
+class _PlainAnswer:
+    """The text as the model wrote it, for a pipe."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._unframer = Unframer()
+        self._is_at_start = True
+
+    def feed(self, text: str) -> None:
+        self._show(self._unframer.feed(text))
+
+    def pause(self) -> None:
+        return
+
+    def end(self) -> None:
+        self._show(self._unframer.end())
+        if not self._is_at_start:
+            self._console.line()
+            self._is_at_start = True
+
+    def _show(self, text: str) -> None:
+        if text:
+            self._console.out(clean_terminal(text))
+            self._is_at_start = text.endswith("\n")
+
+
+class _ScreenAnswer:
+    """Markdown in rows. What the model repeats of a tool's words, frame and all, is shown as it is, behind a bar."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._unframer = Unframer()
+        self._rows: MarkdownRows | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._pause = _REFRESH
+        # Loading it takes a moment, in which the model begins to answer.
+        self._loading = asyncio.get_running_loop().run_in_executor(None, _load)
+
+    def feed(self, text: str) -> None:
+        self._take(self._unframer.pieces(text))
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._pause, self._refresh)
+
+    def pause(self) -> None:
+        """Something else is about to be printed."""
+        self._refresh()
+
+    def end(self) -> None:
+        self._take(self._unframer.last_pieces())
+        self._finish()
+
+    def _take(self, pieces: list[tuple[str, bool]]) -> None:
+        for text, is_foreign in pieces:
+            if is_foreign:
+                self._finish()
+                width = max(self._console.columns() - 2, 20)
+                for line in fold(clean_terminal(text).strip("\n"), width).split("\n"):
+                    self._console.line(f"{self._console.dim('│')} {line}")
+            elif text:
+                self._markdown().feed(clean_terminal(text))
+
+    def _markdown(self) -> "MarkdownRows":
+        if self._rows is None:
+            self._rows = _load()(colour=self._console.colour)
+        return self._rows
+
+    def _refresh(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._rows is not None:
+            began = monotonic()
+            shown = self._rows.rows(self._console.columns())
+            self._print(shown.certain)
+            self._console.live.tail(shown.live)
+            self._pause = max(_REFRESH, _SHARE * (monotonic() - began))
+
+    def _finish(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._rows is not None:
+            self._console.live.tail(())
+            self._print(self._rows.rows(self._console.columns(), last=True).certain)
+            self._rows = None
+
+    def _print(self, rows: list[str]) -> None:
+        if rows:
+            self._console.out("".join(f"{row}\n" for row in rows))
+
+
+def _load() -> "type[MarkdownRows]":
+    from openclaw.commands.screen.markdown import MarkdownRows
+
+    return MarkdownRows

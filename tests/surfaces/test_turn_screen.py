@@ -1,0 +1,165 @@
+"""How a turn looks at a terminal: Markdown that fits, what is waited for, why a call failed, and how it ends when the gateway does."""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.commands.screen.columns import in_ascii
+from openclaw.commands.screen.markdown import MarkdownRows
+from parts.gateways import PROGRAM, Home, gateway_process, home, stdio_server
+from parts.program import OPENCLAW, Program
+from parts.talking_model import MARKDOWN, TalkingModel
+from parts.terminal import CONTROL_C, CONTROL_D, ENTER, Terminal
+
+MEDIA_SERVER = str(Path(__file__).parent.parent / "parts" / "media_server.py")
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Program:
+    return Program.under(tmp_path)
+
+
+def laid_out(width: int) -> list[str]:
+    rows = MarkdownRows(colour=False)
+    rows.feed(MARKDOWN)
+    return rows.rows(width, last=True).certain
+
+
+def waits(rows: list[str], what: str = "") -> bool:
+    """Whether the last line says what is waited for."""
+    return bool(rows) and what in rows[-1] and rows[-1].endswith(" s · Ctrl-C stops")
+
+
+def asked(person: Program, columns: int, env: dict[str, str]) -> tuple[list[str], bytes]:
+    """The screen after `openclaw agent markdown`, and all that was sent to it."""
+    words = [OPENCLAW, "agent", "markdown"]
+    with Terminal(words, cwd=person.workspace, env=person.env(**env), columns=columns, lines=60) as terminal:
+        assert terminal.ends()[0] == 0
+        return terminal.screen, terminal.received
+
+
+@pytest.mark.parametrize(
+    ("columns", "env"),
+    [
+        (60, {}),
+        (100, {"NO_COLOR": "1"}),
+        (200, {"LC_ALL": "C"}),
+        (60, {"TERM": "dumb"}),
+    ],
+    ids=["60", "100 without colour", "200 in ASCII", "60 dumb"],
+)
+async def test_an_answer_is_laid_out_for_the_window(person: Program, columns: int, env: dict[str, str]) -> None:
+    async with TalkingModel() as model:
+        person.configure(json.dumps(model.config))
+        screen, received = await asyncio.to_thread(asked, person, columns, env)
+    expected = [in_ascii(row) if "LC_ALL" in env else row for row in laid_out(columns)]
+    # A terminal that cannot draw a line again keeps what was said of waiting.
+    start = screen.index(expected[0])
+    end = start + len(expected)
+    assert screen[start:end] == expected
+    assert screen[end].startswith("1,200 tokens in, 240 out")
+    is_coloured = b"\x1b[91;49m-return 1" in received
+    assert is_coloured == ("NO_COLOR" not in env and env.get("TERM") != "dumb")
+    if env.get("TERM") == "dumb":
+        assert b"\x1b" not in received
+    if "LC_ALL" in env:
+        assert received.isascii()
+
+
+async def test_a_pipe_gets_the_text_as_the_model_wrote_it_and_nothing_else(person: Program) -> None:
+    async with TalkingModel() as model:
+        person.configure(json.dumps(model.config))
+        done = await asyncio.to_thread(person.run, "agent", "markdown")
+    assert (done.code, done.out, done.err) == (0, MARKDOWN, "")
+
+
+def with_servers(config: dict[str, Any]) -> dict[str, Any]:
+    media = {"command": sys.executable, "args": [MEDIA_SERVER], "approval": "allow"}
+    return {**config, "mcp": {"servers": {"part": {**stdio_server(), "approval": "allow"}, "media": media}}}
+
+
+def in_chat(place: Home, talk: Callable[[Terminal], None]) -> None:
+    with gateway_process(place) as gateway:
+        gateway.wait_until("'part' is ready")
+        env = {**place.env, "PROMPT_TOOLKIT_NO_CPR": "1"}
+        with Terminal([*PROGRAM, "chat"], cwd=place.state, env=env, columns=100, lines=60) as terminal:
+            terminal.shows(">")
+            talk(terminal)
+            terminal.shows(">")
+            gateway.end(signal.SIGKILL)
+
+
+def talk_about_tools(terminal: Terminal) -> None:
+    terminal.type(f'call part__slow {{"seconds": 600, "every": 0.1}}{ENTER}')
+    terminal.until(lambda rows: waits(rows, "part__slow: "))
+    terminal.type(CONTROL_C)
+    terminal.shows("(stopped)")
+    terminal.type(f'call part__crash {{"code": 3}}{ENTER}')
+    terminal.shows("← part__crash failed in ")
+    assert "exited with code 3" in terminal.shows("tokens in")
+    # The reason stands in a block of its own: it may repeat words of the server.
+    terminal.type(f'call part__echo {{"text": 5}}{ENTER}')
+    said = " ".join(terminal.shows("tokens in").split())
+    assert "MCP tool error (part/echo): The server sent a value of the wrong shape" in said
+    terminal.type(f"call media__picture {{}}{ENTER}")
+    terminal.shows("[image saved:")
+    terminal.shows("tokens in")
+    terminal.type(f'call part__echo {{"text": "**not** [ours](http://x.example)"}}{ENTER}')
+    terminal.shows("tokens in")
+    terminal.type(f"/last{ENTER}")
+    terminal.shows("→ part__echo(text=")
+    terminal.shows("**not** [ours](http://x.example)")
+
+
+async def test_what_tools_do_is_shown_while_they_do_it_and_whole_afterwards(tmp_path: Path) -> None:
+    async with TalkingModel() as model:
+        with home(tmp_path) as place:
+            place.save(with_servers(model.config))
+            await asyncio.to_thread(in_chat, place, talk_about_tools)
+
+
+def lose_the_gateway(place: Home) -> list[str]:
+    with gateway_process(place) as gateway:
+        env = {**place.env, "PROMPT_TOOLKIT_NO_CPR": "1"}
+        with Terminal([*PROGRAM, "chat"], cwd=place.state, env=env, columns=60, lines=40) as terminal:
+            terminal.shows(">")
+            terminal.type(f"hang{ENTER}")
+            terminal.until(lambda rows: "Let me think" in rows and waits(rows))
+            gateway.end(signal.SIGKILL)
+            terminal.shows("gateway status")
+            found = terminal.screen
+            terminal.type(CONTROL_D)
+            return found
+
+
+async def test_when_the_gateway_dies_the_error_has_a_line_of_its_own(tmp_path: Path) -> None:
+    async with TalkingModel() as model:
+        with home(tmp_path) as place:
+            place.save(model.config)
+            screen = await asyncio.to_thread(lose_the_gateway, place)
+    assert any(row.startswith("error: The gateway ended") for row in screen)
+    assert "Let me think" in screen
+
+
+def drag_the_edge(person: Program) -> list[str]:
+    words = [OPENCLAW, "agent", "hang"]
+    with Terminal(words, cwd=person.workspace, env=person.env(), columns=60) as terminal:
+        terminal.until(lambda rows: "Let me think" in rows and waits(rows))
+        terminal.resize(100)
+        terminal.type(CONTROL_C)
+        terminal.ends()
+        return terminal.screen
+
+
+async def test_nothing_is_left_of_what_was_waited_for(person: Program) -> None:
+    async with TalkingModel() as model:
+        person.configure(json.dumps(model.config))
+        screen = await asyncio.to_thread(drag_the_edge, person)
+    assert [row for row in screen if "stops" in row] == []
+    assert screen[0] == "Let me think"

@@ -1,0 +1,66 @@
+"""Text in columns: folded at words, as wide as it is shown, whatever it is written with."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openclaw.commands.screen.columns import boxed, cells, columns, cut, fold, folded, in_ascii
+
+LINE = "the first of them is the one that most people know"
+
+
+def test_a_line_is_folded_at_words_below_where_it_began() -> None:
+    assert folded(f"  {LINE}", 30) == ["  the first of them is the one", "  that most people know"]
+
+
+def test_what_stands_behind_a_label_goes_on_below_itself() -> None:
+    assert folded(f"  State    {LINE}", 40) == [
+        "  State    the first of them is the one",
+        "           that most people know",
+    ]
+
+
+def test_a_word_that_is_longer_than_a_line_stays_whole() -> None:
+    path = "/a/path/that/somebody/may/want/to/copy/from/the/screen"
+    assert folded(f"It is in {path} now.", 30) == ["It is in", path, "now."]
+
+
+def test_what_is_too_long_below_a_label_stands_where_the_line_began() -> None:
+    path = "/a/path/that/is/forty/columns/wide/and/x"
+    assert folded(f"  Server         {path} ok", 44) == ["  Server", f"  {path}", "                 ok"]
+
+
+def test_a_style_goes_on_in_the_next_row_and_takes_no_room() -> None:
+    assert folded("\x1b[2mone two three\x1b[0m four", 10) == ["\x1b[2mone two\x1b[0m", "\x1b[2mthree\x1b[0m four"]
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("plain", 5), ("日本", 4), ("e\u0301", 1), ("\x1b[1mb\x1b[0m", 1), ("👍\ufe0f", 2)]
+)
+def test_a_line_is_as_wide_as_it_is_shown(text: str, size: int) -> None:
+    assert cells(text) == size
+
+
+def test_a_cut_line_fits_and_says_so() -> None:
+    assert [cut("日本語のテキスト", 9), cut("short", 9), cut("a longer one", 9)] == ["日本語の…", "short", "a longer…"]
+
+
+def test_columns_share_what_is_left_once_the_narrow_ones_have_theirs() -> None:
+    assert columns([5, 10, 100], 60) == [5, 10, 41]
+    assert columns([50, 100], 62) == [30, 30]
+    assert columns([5, 6], 60) == [5, 6]
+
+
+def test_a_cell_is_folded_at_words_and_a_long_name_behind_its_signs() -> None:
+    assert boxed("files__read_text_file now", 12) == ["files__read_", "text_file", "now"]
+
+
+def test_our_own_signs_have_ascii_ones() -> None:
+    assert in_ascii("→ a · b … │ é") == "-> a - b ... | é"
+
+
+@given(text=st.text(alphabet=st.sampled_from("ab 日 \n"), max_size=200), width=st.integers(20, 60))
+def test_folding_loses_no_word_and_no_row_is_too_wide_but_for_one_word(text: str, width: int) -> None:
+    shown = fold(text, width)
+    assert shown.split() == text.split()
+    assert all(cells(row) <= width or len(row.split()) == 1 for row in shown.split("\n"))

@@ -1,0 +1,94 @@
+"""Markdown in rows: the same however it comes, as wide as the screen, and with nothing in it that a stranger could use."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from openclaw.commands.screen.columns import STYLE, cells
+from openclaw.commands.screen.markdown import MarkdownRows
+from parts.talking_model import MARKDOWN, words_of
+
+
+def whole(text: str, width: int = 80, *, colour: bool = False) -> list[str]:
+    rows = MarkdownRows(colour=colour)
+    rows.feed(text)
+    return rows.rows(width, last=True).certain
+
+
+def in_pieces(pieces: list[str], width: int = 80) -> list[str]:
+    rows, given_out = MarkdownRows(colour=False), list[str]()
+    for piece in pieces:
+        rows.feed(piece)
+        given_out += rows.rows(width).certain
+    return given_out + rows.rows(width, last=True).certain
+
+
+@pytest.mark.parametrize("width", [60, 100, 200])
+def test_an_answer_is_the_same_whether_it_comes_whole_or_word_by_word_and_fits(width: int) -> None:
+    pieces = [piece for piece in words_of(MARKDOWN) if isinstance(piece, str)]
+    rows = in_pieces(pieces, width)
+    assert rows == whole(MARKDOWN, width)
+    assert all(cells(row) <= width for row in rows)
+
+
+def test_long_code_is_the_same_whether_it_comes_whole_or_line_by_line() -> None:
+    code = [f"line {number}\n" if number % 7 else "\n" for number in range(1, 200)]
+    pieces = ["Look:\n\n", "```text\n", *code, "```\n", "\n", "And so on.\n"]
+    assert in_pieces(pieces) == whole("".join(pieces))
+
+
+@settings(max_examples=15, deadline=None)
+@given(places=st.lists(st.integers(0, len(MARKDOWN)), max_size=12).map(sorted))
+def test_any_split_of_the_text_gives_the_same_words(places: list[int]) -> None:
+    pieces = [MARKDOWN[start:end] for start, end in zip([0, *places], [*places, len(MARKDOWN)], strict=True)]
+    assert " ".join(in_pieces(pieces)).split() == " ".join(whole(MARKDOWN)).split()
+
+
+def test_a_window_that_gets_narrower_loses_and_repeats_no_word() -> None:
+    rows, shown = MarkdownRows(colour=False), list[str]()
+    text = " ".join(f"word{number}" for number in range(200))
+    for number, piece in enumerate(words_of(text)):
+        assert isinstance(piece, str)
+        rows.feed(piece)
+        shown += rows.rows(100 if number < 100 else 37).certain
+    shown += rows.rows(61, last=True).certain
+    assert " ".join(shown).split() == text.split()
+
+
+def test_the_end_that_may_change_is_given_again_until_it_is_certain() -> None:
+    rows = MarkdownRows(colour=False)
+    rows.feed("A **bold")
+    assert rows.rows(40).live == ["A **bold"]
+    rows.feed("** word")
+    assert (rows.rows(40).certain, rows.rows(40).live) == ([], ["A bold word"])
+    rows.feed("\n\nAnd more")
+    now = rows.rows(40)
+    assert (now.certain, now.live) == (["A bold word"], ["", "And more"])
+
+
+def test_a_link_shows_where_it_leads_and_a_picture_is_only_named() -> None:
+    assert whole(
+        "[https://bank.example](https://evil.example) ![cat](https://evil.example/x.png) <https://a.example>"
+    ) == [
+        "https://bank.example (https://evil.example) [cat] (https://evil.example/x.png)",
+        "https://a.example",
+    ]
+
+
+def test_html_and_definitions_are_text() -> None:
+    assert whole("Use `List<int>` or <b>List<T></b>.\n\n[1]: https://a.example") == [
+        "Use List<int> or <b>List<T></b>.",
+        "",
+        "[1]: https://a.example",
+    ]
+
+
+def test_code_and_diffs_have_colours_and_nothing_but_styles() -> None:
+    rows = "\n".join(whole(MARKDOWN, colour=True))
+    assert "\x1b[91;49m-return 1" in rows
+    assert "\x1b[92;49m+return 2" in rows
+    assert "\x1b" not in STYLE.sub("", rows)
+
+
+def test_without_colours_there_are_no_styles_at_all() -> None:
+    assert "\x1b" not in "".join(whole(MARKDOWN))
