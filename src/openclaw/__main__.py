@@ -14,7 +14,7 @@ import sys
 from openclaw.version import __version__
 
 # Words that are about the gateway itself, or about this terminal: asking a gateway first would only cost time.
-_HERE = ("gateway", "chat", "mcp-server", "completion")
+_HERE = ("gateway", "chat", "setup", "keys", "mcp-server", "acp", "completion", "complete")
 # Objects made before garbage is looked for. Importing makes tens of thousands, none of which is garbage; and calls leave next to none.
 GARBAGE_AFTER = (50_000, 20, 20)
 
@@ -35,6 +35,13 @@ def main() -> int:
             # Nobody takes it. The command of that name knows what to say then.
             words = ["--version", "--local"]
     code: int | None = None
+    if words[:1] == ["complete"]:
+        from openclaw.control import shell_words
+
+        words = shell_words.command_line(words)
+        code = shell_words.main(words)
+        if code is not None:
+            return code
     if words and words[0] not in _HERE and "--local" not in words:
         from openclaw.control.remote import run as run_in_gateway
 
@@ -45,6 +52,8 @@ def main() -> int:
     try:
         if words[:1] == ["mcp-server"]:
             code = _serve_orders(words[1:])
+        elif words[:1] == ["acp"]:
+            code = _serve_editor(words[1:])
         if code is None:
             from openclaw.cli.local import run
             from openclaw.program import ROOT
@@ -68,6 +77,17 @@ def _serve_orders(words: list[str]) -> int | None:
             raise
         return None
     return serve_orders(words)
+
+
+def _serve_editor(words: list[str]) -> int | None:
+    """The same for the agent of an editor."""
+    try:
+        from openclaw.acp.command import main as serve_editor
+    except ModuleNotFoundError as error:
+        if error.name != "openclaw.acp":
+            raise
+        return None
+    return serve_editor(words)
 
 
 def _leave(code: int) -> None:

@@ -24,6 +24,7 @@ from msgspec import structs
 from openclaw.agent.agent import Agent, AgentDependencies, Settings
 from openclaw.agent.attachments import Attachment, Transcribe, discard, incoming
 from openclaw.agent.draft import Draft
+from openclaw.agent.events import Compacted
 from openclaw.agent.loop import RunOutcome
 from openclaw.asking.samples import Sample, SampleRequest
 from openclaw.config.agents import AgentSpec
@@ -33,7 +34,7 @@ from openclaw.config.servers import secret_text
 from openclaw.content import Block, Framed, Text, ToolCall, UserMessage
 from openclaw.conversation import UNKNOWN, Conversation
 from openclaw.engine import NATIVE_NAMES, Engine
-from openclaw.errors import ConfigError, OpenClawError
+from openclaw.errors import ConfigError, OpenClawError, UsageError
 from openclaw.files import make_directory
 from openclaw.log import short_hash
 from openclaw.mcp.session_servers import SessionServers
@@ -181,7 +182,14 @@ class App:
         key = full_key(spec.id, asked.session or new_key(), asked.namespace)
         # Held before the model is looked for: it is the same catalog, and stays open to the end of the turn.
         async with self.models.used():
-            one = await self.agent(spec, instructions=asked.instructions, workspace=asked.workspace, session=key)
+            one = await self.agent(
+                spec,
+                instructions=asked.instructions,
+                workspace=asked.workspace,
+                session=key,
+                folders=asked.folders,
+                model=asked.model,
+            )
             manager = await self.engine.manager()
             manager.start(spec.id, first=message)
             sent = await incoming(attachments, self.engine.media, transcribe=self._transcribe())
@@ -205,14 +213,34 @@ class App:
         self.engine.events.send(ReplyEnded(spec.id, reply))
         return reply
 
+    async def compact(self, conversation: Conversation) -> Compacted | None:
+        """Let notes, which the conversation's model writes, take the place of its older part; None when there is none. Raises UsageError
+        when the model cannot write any."""
+        spec = self.engine.agent(conversation.agent)
+        async with self.models.used():
+            one = await self.agent(spec, model=conversation.model)
+            if not one.settings.summaries:
+                raise UsageError(
+                    f"{one.settings.model} cannot write notes on a conversation.", hint="Choose another: /model"
+                )
+            return await one.compact(full_key(spec.id, conversation.session, conversation.namespace))
+
     async def agent(
-        self, spec: AgentSpec, *, instructions: str = "", workspace: Path | None = None, session: str = ""
+        self,
+        spec: AgentSpec,
+        *,
+        instructions: str = "",
+        workspace: Path | None = None,
+        session: str = "",
+        folders: Sequence[Path] = (),
+        model: str = "",
     ) -> Agent:
-        """The agent as it is now: its model found, its sources in place. With a session, also what that one has besides."""
-        selection = await self.selection(spec)
+        """The agent as it is now: its model found, its sources in place. With a session, also what that one has besides; with `model`,
+        that one answers. `folders` go before the workspace that is configured."""
+        selection = await self.selection(spec, model)
         plugins = await self.plugins()
         given = await self._given_servers(session)
-        workplace = self.workplace(spec, workspace)
+        workplace = self.workplace(spec, workspace, folders)
         # In a thread: there may be hundreds of files to read.
         skills = await asyncio.to_thread(workplace.skills)
         return Agent(
@@ -344,8 +372,14 @@ class App:
 
         return transcribe
 
-    async def selection(self, spec: AgentSpec) -> Selection:
-        """The model that serves an agent. Looked for once: finding one may take a moment. Raises ConfigError for a name of nothing."""
+    async def selection(self, spec: AgentSpec, model: str = "") -> Selection:
+        """The model that serves an agent. Looked for once: finding one may take a moment. Raises ConfigError for a name of nothing.
+
+        With `model` it is that one alone, without the agent's fallbacks: whoever names a model wants its answer. Raises ModelError when
+        the name means nothing here.
+        """
+        if model:
+            return await self.models.select(model)
         # Those of this config: another may come while this one's model is looked for.
         selections = self._selections
         if spec.id not in selections:
@@ -354,12 +388,15 @@ class App:
             selections[spec.id] = await self.models.select(spec.model, spec.fallbacks)
         return selections[spec.id]
 
-    def workplace(self, spec: AgentSpec, given: Path | None = None) -> Workplace:
-        """Where an agent works. `given`: for this turn, in place of this App's own."""
-        root = self._root(spec, given)
+    def workplace(self, spec: AgentSpec, given: Path | None = None, folders: Sequence[Path] = ()) -> Workplace:
+        """Where an agent works. `given`: for this turn, in place of this App's own; `folders` in place of whatever is configured."""
+        if folders:
+            root, *others = folders
+        else:
+            root, others = self._root(spec, given), []
         if root == self.paths.workspace_dir:
             make_directory(root)
-        return Workplace(spec, root, self.config, self.paths, self.engine.env, self.engine.resolve)
+        return Workplace(spec, root, self.config, self.paths, self.engine.env, self.engine.resolve, tuple(others))
 
     def _root(self, spec: AgentSpec, given: Path | None) -> Path:
         return workspace_of(spec, given or self._workspace, self.paths)
@@ -406,11 +443,17 @@ class App:
         """
         spec, workspace = self.engine.agent(conversation.agent), conversation.workspace
         key = _key_of_call(spec, conversation)
-        found = await self.tool(tool, spec.id, workspace=workspace, session=key) if isinstance(tool, str) else tool
+        folders = conversation.folders
+        found = (
+            await self.tool(tool, spec.id, workspace=workspace, session=key, folders=folders)
+            if isinstance(tool, str)
+            else tool
+        )
         if found is None:
             return await self.unknown(str(tool), arguments, conversation)
         # A server knows nothing of it: no need to look whether it is there.
-        root = self._root(spec, workspace) if found.kind == "mcp" else self.workplace(spec, workspace).root
+        is_known = found.kind == "mcp" and not folders
+        root = self._root(spec, workspace) if is_known else self.workplace(spec, workspace, folders).root
         known = self.engine.asking(
             structs.replace(conversation, agent=spec.id, session=key, namespace="", workspace=root)
         )
@@ -431,7 +474,13 @@ class App:
         return f"command-{self._mark}-{next(self._numbers)}"
 
     async def tool(
-        self, name: str, agent: str = "", *, workspace: Path | None = None, session: str = ""
+        self,
+        name: str,
+        agent: str = "",
+        *,
+        workspace: Path | None = None,
+        session: str = "",
+        folders: Sequence[Path] = (),
     ) -> Tool | None:
         """A tool that an agent has and may use, by its name; with a session, also one of the servers it was given.
 
@@ -439,7 +488,7 @@ class App:
         """
         spec = self.engine.agent(agent)
         if name in NATIVE_NAMES:
-            workplace = self.workplace(spec, workspace)
+            workplace = self.workplace(spec, workspace, folders)
             native = workplace.native(await asyncio.to_thread(workplace.skills))
             found = next((tool for tool in native.tools(spec.id) if tool.name == name), None)
         else:

@@ -123,6 +123,37 @@ class Nobody:
         return NO_ANSWER
 
 
+class Ran(msgspec.Struct, frozen=True):
+    """What came of a program that an editor ran. `code` is None when a signal ended it, which `signal` names. `place` is where the editor
+    shows it."""
+
+    output: str
+    code: int | None = None
+    signal: str = ""
+    timed_out: bool = False
+    was_cut: bool = False
+    place: str = ""
+
+
+class Editor(Protocol):
+    """The person's editor, where it does the work of a tool: a file as it stands there, saved or not, and a program in a terminal that they
+    see. Rules and approvals come before, whoever does the work. None of these raises anything but CancelledError."""
+
+    async def read(self, path: str, *, line: int = 1, limit: int | None = None) -> str | None:
+        """The text of a file from a line on; None when the editor does not give it."""
+        ...
+
+    async def write(self, path: str, text: str) -> bool:
+        """False when the editor does not do it: nothing was written then."""
+        ...
+
+    async def run(
+        self, command: Sequence[str], *, env: Mapping[str, str], cwd: str, timeout: float, most_bytes: int, call: str
+    ) -> Ran | None:
+        """Run a program to its end; None when the editor does not start it."""
+        ...
+
+
 # The source of foreign text of which nobody says whose it is.
 UNKNOWN = "unknown"
 # Before a source: what it sent besides text. A model may read a value off it that nobody finds in a text.
@@ -212,10 +243,14 @@ class Conversation(msgspec.Struct, frozen=True):
 
     `agent` may be empty: the default one. An empty `session` is a new one for a message, and none for a call. App fills in the agent, the
     whole key of the session and the workspace; a `namespace` becomes part of that key. `patience` is how many seconds to wait for servers
-    whose tools are not known yet; None as long as each may take to connect. `instructions` are added to the agent's own. `sink` sees the
-    run as it happens (`agent/events.py`). `surface` is the way in: `chat`, `agent`, `call`, `http`, `order`. `allow` are patterns of calls
-    that need no approval in this run (`--allow`); with `says_yes` whatever would be asked is approved (`--yes`, and what
-    a person typed as a command).
+    whose tools are not known yet; None as long as each may take to connect. `instructions` are added to the agent's own. `model`
+    (`provider/model`) answers this message in place of the agent's own model and its fallbacks. `sink` sees the run as it happens
+    (`agent/events.py`). `surface` is the way in: `chat`, `agent`, `call`, `http`, `order`, `acp`. `allow` are patterns of calls that need
+    no approval in this run (`--allow`); with `says_yes` whatever would be asked is approved (`--yes`, and what a person typed as a
+    command).
+
+    `folders` are where it works, before whatever its agent has configured: the first is the workspace, and file tools may use the others
+    too. With `reads_only` no call may change anything. `editor` is the person's, if it does work of tools.
 
     `foreign`, `written` (what the person wrote), `granted` (the session's own grants) and `declined` are filled in while it runs, from the
     session first.
@@ -226,6 +261,7 @@ class Conversation(msgspec.Struct, frozen=True):
     namespace: str = ""
     workspace: Path | None = None
     instructions: str = ""
+    model: str = ""
     patience: float | None = None
     sink: Callable[[Any], None] | None = None
     asker: Asker = msgspec.field(default_factory=Nobody)
@@ -233,6 +269,9 @@ class Conversation(msgspec.Struct, frozen=True):
     surface: str = ""
     allow: tuple[str, ...] = ()
     says_yes: bool = False
+    folders: tuple[Path, ...] = ()
+    reads_only: bool = False
+    editor: Editor | None = None
     written: list[str] = msgspec.field(default_factory=list)
     granted: list[Grant] = msgspec.field(default_factory=list)
     declined: Declined = msgspec.field(default_factory=Declined)

@@ -11,6 +11,7 @@
     ├── MediaError              an attachment is refused
     ├── PathError               a file tool refuses a path, or cannot use what is there
     ├── ModelError              a model provider failed for good
+    ├── CallError               a tool call failed, for who asked for an exception (`Result.raise_for_error`)
     ├── AuthError               authorization failed
     │   ├── SignInNeededError   a person has to sign in; carries the command to run
     │   │   └── StepUpNeededError   for this call alone: everything else that the server offers goes on
@@ -112,6 +113,10 @@ class PathError(OpenClawError):
 
 
 class ModelError(OpenClawError):
+    pass
+
+
+class CallError(OpenClawError):
     pass
 
 

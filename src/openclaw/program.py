@@ -10,6 +10,7 @@ from openclaw.commands.table import tree
 
 # Where each surface lists its commands.
 SURFACES = (
+    "openclaw.acp.table",
     "openclaw.cli.table",
     "openclaw.demo.table",
     "openclaw.gateway.table",

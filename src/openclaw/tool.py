@@ -115,6 +115,12 @@ class Tool(msgspec.Struct, frozen=True):
     # Of a server's tool. Worked out when it is asked for: most calls need none of it.
     facts: Callable[[], ToolFacts] | None = None
 
+    @property
+    def schema(self) -> dict[str, Any]:
+        """`parameters` decoded: a new dict every time."""
+        decoded: dict[str, Any] = msgspec.json.decode(self.parameters)
+        return decoded
+
 
 def parameters(schema: Mapping[str, Any]) -> msgspec.Raw:
     """A JSON Schema given as a mapping, in the raw form a Tool keeps."""

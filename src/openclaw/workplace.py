@@ -24,7 +24,18 @@ SLASH_WORDS: Mapping[str, str] = {
     "help": "Show this list.",
     "new": "Start a new conversation.",
     "reset": "The same as /new.",
+    "sessions": "List conversations; go on with one: /sessions NUMBER, KEY or words of its title.",
+    "resume": "The same as /sessions; without a word you choose from a list.",
+    "title": "Name this conversation: /title WORDS.",
+    "undo": "Take your last message and its answer back.",
+    "compact": "Let notes take the place of the older part of this conversation.",
+    "export": "Write this conversation to a file: /export [FILE.md or FILE.jsonl].",
+    "copy": "Copy the last answer.",
+    "attach": "Send a file with your next message: /attach FILE … (or @FILE in the message).",
+    "model": "List models; have another one answer: /model NAME, or default.",
+    "usage": "Show how many tokens this conversation used.",
     "tools": "List the tools the agent has.",
+    "last": "Show the whole result of the last call, or of the one before: /last 2. The model's thoughts: /last thoughts.",
     "status": "Show agent, model and conversation.",
     "approvals": "List the questions that wait for you.",
     "approve": "Answer one of them: /approve ID allow-once, allow-always or deny.",
@@ -35,7 +46,7 @@ SLASH_WORDS: Mapping[str, str] = {
 
 
 class Workplace(msgspec.Struct, frozen=True):
-    """`root` is the agent's workspace."""
+    """`root` is the agent's workspace, `folders` what its file tools may use besides."""
 
     spec: AgentSpec
     root: Path
@@ -44,6 +55,7 @@ class Workplace(msgspec.Struct, frozen=True):
     env: Mapping[str, str]
     # A configured value with its secret references replaced.
     resolve: Resolve
+    folders: tuple[Path, ...] = ()
 
     def skills(self) -> Skills:
         """Read from the disk each time: not for the event loop."""
@@ -75,6 +87,7 @@ class Workplace(msgspec.Struct, frozen=True):
     def native(self, skills: Skills) -> NativeTools:
         """The native tools, which may read the directories of these skills too."""
         fence = Fence(
+            roots=self.folders,
             readable=skills.directories,
             kept=(self.paths.media_dir,),
             refused=(*self.config.files, self.paths.state_dir),

@@ -78,7 +78,7 @@ async def test_a_launcher_that_a_person_went_on_without_is_left_behind_once_too(
     home = _home_with_slow(tmp_path, connect_ms=600_000)
     for _ in range(2):
         with Terminal([*PROGRAM, "agent", "-m", "hello"], cwd=tmp_path, env=home.environ) as terminal:
-            terminal.shows("Waiting for slow (Enter goes on without)")
+            terminal.until(lambda rows: any("Waiting for slow" in row and "Enter goes on" in row for row in rows))
             terminal.type(ENTER)
             assert terminal.ends()[0] == 0
     await _has_one_left(tmp_path)

@@ -38,8 +38,8 @@ async def test_the_vendors_client_streams_an_answer_that_used_an_mcp_tool(tmp_pa
         chunks = [chunk async for chunk in stream]
 
     text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
-    assert text.startswith("Let me ask.\n\nIt said: ")
-    assert "from the server" in text
+    # Without the frame that the model had around it.
+    assert text == "Let me ask.\n\nIt said: from the server"
     assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == "stop"
     assert chunks[0].choices[0].delta.role == "assistant"
     assert chunks[-1].usage is not None

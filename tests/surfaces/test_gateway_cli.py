@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import select
 import signal
 import socket
@@ -204,6 +205,10 @@ def test_a_large_result_arrives_whole(gateway: GatewayProcess) -> None:
     assert (run.returncode, len(run.stdout), run.stdout[-1]) == (0, 20_000_001, "\n")
 
 
+# What is waited for is drawn again and again, and gone in the end.
+WAITING = re.compile("(?:\x1b\\[2m)?[\u2800-\u28ff] [^\r\n]*|\r\x1b\\[J")
+
+
 def on_a_terminal(
     place: Home, *words: str, columns: int = 80, answer: str = "", env: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[int, str]:
@@ -229,7 +234,7 @@ def on_a_terminal(
             if answer and shown.endswith(b"] "):
                 os.write(ours, answer.encode())
         os.close(ours)
-        return process.wait(HANG_GUARD), shown.decode()
+        return process.wait(HANG_GUARD), WAITING.sub("", shown.decode())
 
 
 def test_width_and_colour_are_those_of_the_terminal(gateway: GatewayProcess) -> None:
@@ -346,6 +351,6 @@ def test_a_gateway_that_dies_during_a_command_is_told_in_one_sentence(tmp_path: 
             gateway.end(signal.SIGKILL)
             assert process.wait(HANG_GUARD) == 1
             assert process.stderr is not None
-            assert process.stderr.read().startswith("error: the gateway ended while it ran the command.")
+            assert process.stderr.read().startswith("error: The gateway ended while it ran the command.")
         # And the next command works, by itself.
         assert place.run("mcp", "call", "part__echo", "text=again").stdout == "again\n"

@@ -40,7 +40,7 @@ def test_a_second_gateway_is_refused_with_the_pid_of_the_first(tmp_path: Path) -
     with home(tmp_path) as place, gateway_process(place) as first:
         other = tmp_path / "other.json"
         other.write_text('{"gateway": {"port": 0}}')
-        for words in (("gateway", "run"), ("gateway", "start"), ("gateway", "run", "--config", str(other))):
+        for words in (("gateway", "run"), ("gateway", "run", "--config", str(other))):
             second = place.run(*words)
             assert (second.returncode, f"(pid {first.process.pid})" in second.stderr) == (1, True), second.stderr
         assert place.run("gateway", "status").returncode == 0

@@ -47,14 +47,14 @@ FRAMED = """
     unknown_type error_text rpc_error result_type output_property read_uri read_text read_error initialize_error list_error
     resource_title resource_description resource_mime resource_uri resource_only_name
     template_uri template_name template_description template_mime
-    skill_description input_method protocol_version attached_text pdf_text prompt_text prompt_uri prompt_resource
+    skill_description input_method protocol_version attached_text pdf_text prompt_uri prompt_resource
 """
-# What it must have seen in the definitions of tools, clean: a frame around each would cost more than it protects. Names of files too, and
-# the versions by which a server calls itself before and after its tools have changed.
+# What it must have seen in the definitions of tools, clean: a frame around each would cost more than it protects. Names of files too, the
+# versions by which a server calls itself before and after its tools have changed, and a prompt that the person chose to say.
 CLEAN = """
     tool_description only_title schema_title schema_description property_title property_description schema_default schema_example
     property_name schema_enum blob_file_name read_blob_uri schema_comment deep_description const
-    definition_description file_name file_text attached_name pdf_name info_version later_version
+    definition_description file_name file_text attached_name pdf_name info_version later_version prompt_text
 """
 # What goes to people alone, or is put into our own words.
 FOR_PEOPLE = """

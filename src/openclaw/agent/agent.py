@@ -14,8 +14,17 @@ from pathlib import Path
 
 import msgspec
 
-from openclaw.agent.compaction import SMALLEST_WINDOW, WINDOW, Budget, compact, estimate, overhead, written_summary
-from openclaw.agent.events import Compacted, Event, Sink
+from openclaw.agent.compaction import (
+    SMALLEST_WINDOW,
+    WINDOW,
+    Budget,
+    compact,
+    compact_now,
+    estimate,
+    overhead,
+    written_summary,
+)
+from openclaw.agent.events import Compacted, Event, Notice, Sink
 from openclaw.agent.loop import MAX_TURNS, PARALLEL_CALLS, RunOutcome, RunRequest, run
 from openclaw.agent.prompt import PromptParts, system_prompt
 from openclaw.content import Message, ToolCall, UserMessage
@@ -29,6 +38,10 @@ from openclaw.sessions.store import Store
 from openclaw.sessions.turn import ANSWER, Turn
 from openclaw.tool import Absence, ContextSource, Invocation, OwnWords, Tool, ToolResult, ToolSource
 from openclaw.tools.invoke import Invoke, PolicyDecide
+
+# Seconds after which somebody who waits for a session wants to know why nothing happens.
+TOLD_AFTER = 0.5
+BUSY = "Another window is in the middle of a turn of this conversation; this waits until it has ended."
 
 
 def _unseen(event: Event) -> None:
@@ -129,7 +142,7 @@ class Agent(msgspec.Struct, frozen=True):
         def left() -> float:
             return FOREVER if deadline is None else max(0.0, deadline - (self.dependencies.clock() - began))
 
-        async with self._taken(conversation.session, deadline, left()) as stored:
+        async with self._taken(conversation.session, deadline, left(), sink) as stored:
             known = min(patience, left())
             await asyncio.gather(*(source.settle(agent, known) for source in self.dependencies.sources))
             settled()
@@ -148,6 +161,7 @@ class Agent(msgspec.Struct, frozen=True):
                     spent=self.dependencies.clock() - began,
                     max_tokens=self.settings.max_tokens,
                     parallel_calls=self.settings.parallel_calls,
+                    window=self.settings.window,
                 ),
                 provider_stream=self.dependencies.provider_stream,
                 tools=turn.offer,
@@ -162,16 +176,36 @@ class Agent(msgspec.Struct, frozen=True):
                 stored.note(ANSWER, label)
             return outcome
 
+    async def compact(self, session_key: str) -> Compacted | None:
+        """Let notes take the place of the older part of a session now; None when it has none. Raises StoreError."""
+        async with self._taken(session_key, None, FOREVER, _unseen) as stored:
+            messages, budget = paired(stored.history()), Budget(self.settings.window)
+            done = await compact_now(messages, budget, self.summarise)
+            if done is None:
+                return None
+            stored.compact(done.summary, done.kept)
+            return Compacted(done.dropped, done.summary)
+
+    async def summarise(self, messages: Sequence[Message]) -> str:
+        settings = self.settings
+        if not settings.summaries:
+            return ""
+        return await written_summary(messages, settings.model, settings.window, self.dependencies.provider_stream)
+
     @asynccontextmanager
-    async def _taken(self, session_key: str, deadline: float | None, left: float) -> AsyncIterator[Turn]:
-        """The session, when it is this turn's. Raises SessionBusyError when that takes longer than the time there is."""
+    async def _taken(self, session_key: str, deadline: float | None, left: float, sink: Sink) -> AsyncIterator[Turn]:
+        """The session, when it is this turn's; whoever waits for it is told so. Raises SessionBusyError when that takes longer than the
+        time there is."""
         async with AsyncExitStack() as stack:
+            told = asyncio.get_running_loop().call_later(TOLD_AFTER, sink, Notice(BUSY))
             try:
                 waiting = self.dependencies.store.turn(session_key, self.settings.id, patience=left)
                 stored = await stack.enter_async_context(waiting)
             except SessionBusyError:
                 # Told of the whole time, of which some may have gone by before.
                 raise SessionBusyError(left if deadline is None else deadline) from None
+            finally:
+                told.cancel()
             yield stored
 
     def system_prompt(self) -> str:
@@ -269,7 +303,7 @@ class _TurnHost(msgspec.Struct):
 
     async def prepare(self, messages: Sequence[Message]) -> Sequence[Message]:
         budget = self.budget()
-        done = await compact(messages, budget, self.summarise)
+        done = await compact(messages, budget, self.agent.summarise)
         if done is None:
             return messages
         self.begin()
@@ -277,9 +311,3 @@ class _TurnHost(msgspec.Struct):
         await self.stored.commit()
         self.sink(Compacted(done.dropped, done.summary))
         return done.messages
-
-    async def summarise(self, messages: Sequence[Message]) -> str:
-        settings = self.agent.settings
-        if not settings.summaries:
-            return ""
-        return await written_summary(messages, settings.model, settings.window, self.agent.dependencies.provider_stream)

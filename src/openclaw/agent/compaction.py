@@ -113,7 +113,18 @@ async def compact(messages: Sequence[Message], budget: Budget, summarise: Summar
     if estimate(cleared) <= target:
         noted = _noted(messages)
         return Compaction(noted, cleared[1:] if noted else cleared, 0)
-    cut = boundary(messages, budget.recent)
+    return await _with_notes(messages, boundary(messages, budget.recent), budget, summarise)
+
+
+async def compact_now(messages: Sequence[Message], budget: Budget, summarise: Summarise) -> Compaction | None:
+    """The same because a person wants it, though the messages may fit: all but the last quarter gives way to notes. None when that is
+    nothing."""
+    cut = boundary(messages, min(budget.recent, estimate(messages) // 4))
+    said = sum(not (isinstance(message, UserMessage) and message.notes) for message in messages[:cut])
+    return await _with_notes(messages, cut, budget, summarise) if said else None
+
+
+async def _with_notes(messages: Sequence[Message], cut: int, budget: Budget, summarise: Summarise) -> Compaction:
     asked = _last_request(messages)
     kept = [m for m in messages[:cut] if m is asked] + list(messages[cut:])
     summary = ""

@@ -1,7 +1,8 @@
 """The closed set of things that happen in a run, in the order a surface sees them.
 
 RunStart (TurnStart (TextDelta | ReasoningDelta | Notice)* MessageEnd (ToolStart | ToolProgress | ToolEnd)*)* RunEnd.
-`Compacted` may come before a turn. A sink is a plain function: it must not block and must not raise.
+`Compacted` may come before a turn, and a `Notice` before RunStart: of a session that is busy. A sink is a plain function: it must not
+block and must not raise.
 """
 
 from collections.abc import Callable
@@ -22,6 +23,8 @@ class RunStart(msgspec.Struct, frozen=True):
     agent: str
     model: str
     session_key: str
+    # Tokens that the model can take in; 0 when that is not known.
+    window: int = 0
 
 
 class TurnStart(msgspec.Struct, frozen=True):

@@ -67,6 +67,8 @@ class RunRequest(msgspec.Struct, frozen=True):
     spent: float = 0.0
     max_tokens: int | None = None
     parallel_calls: int = PARALLEL_CALLS
+    # Tokens that the model can take in, for whoever watches.
+    window: int = 0
 
 
 class RunOutcome(msgspec.Struct, frozen=True):
@@ -111,7 +113,7 @@ async def run(
     room = asyncio.Semaphore(request.parallel_calls)
     messages = list(request.messages)
     state = _Run(request, provider_stream, tools, call_tool, sink, clock, on_message, prepare, shorten, messages, room)
-    sink(RunStart(request.conversation.agent, request.model, request.conversation.session))
+    sink(RunStart(request.conversation.agent, request.model, request.conversation.session, request.window))
     try:
         reason, error = await _within(request, state)
     except asyncio.CancelledError:

@@ -32,7 +32,7 @@ from openclaw.security.grants import GrantStore
 from openclaw.security.offers import granted, offers
 from openclaw.security.own_places import OwnPlaces
 from openclaw.security.patterns import Paths, Pattern, parse
-from openclaw.security.risk import hosts_of, risk_of
+from openclaw.security.risk import has_many_values, hosts_of, is_plain, risk_of
 from openclaw.standstill import paused
 from openclaw.tool import Tool, ToolFacts
 from openclaw.tools.invoke import Call
@@ -47,6 +47,8 @@ _LOOKED_UP_AT_ONCE = 100_000
 _LONGEST_TEXT = 200
 # The arguments of native tools that are places in the file system.
 _PLACES = ("path", "cwd")
+# Of calls that would change something where the person said that nothing may be.
+_READ_ONLY = Verdict("refuse", 3, "the person set this conversation to only read")
 # What the audit trail says of rules whose sentence names hosts, arguments or sources.
 _RULES_OF_FOREIGN = {6: "a program or a new host after foreign text", 7: "a foreign value"}
 
@@ -70,6 +72,31 @@ class _Kept(msgspec.Struct, frozen=True, eq=False):
     rules: Rules
     revision: int | None
     only_reads: bool
+
+
+class _Known(msgspec.Struct, frozen=True, eq=False):
+    """What is known about a call before its values are looked at. Of a conversation that goes on meanwhile, what may change is copied."""
+
+    tool: Tool
+    facts: ToolFacts | None
+    arguments: Mapping[str, Any]
+    rules: Rules
+    grants: Sequence[Grant]
+    allow: Sequence[Pattern]
+    conversation: Conversation
+    sources: Sequence[str]
+    written: Sequence[str]
+    declined: frozenset[str]
+    own: OwnPlaces
+
+    @property
+    def takes_long(self) -> bool:
+        """Whether everybody else would wait while the values are looked at."""
+        if has_many_values(self.arguments):
+            return True
+        return (
+            bool(self.sources) and self.conversation.foreign.length + sum(map(len, self.written)) > _LOOKED_UP_AT_ONCE
+        )
 
 
 class Approver:
@@ -113,18 +140,25 @@ class Approver:
             kept is None
             or kept.rules is not self._rules(agent)
             or declined.calls
+            or (conversation.reads_only and not kept.only_reads)
             or (kept.revision is not None and kept.revision != self._grants.revision)
-            or (is_tainted and hosts_of(call.request.arguments))
-            or (not kept.only_reads and self._own().named_in(call.tool, call.request.arguments, conversation.workspace))
         ):
             return self._decided(call, conversation)
+        if is_tainted or not kept.only_reads:
+            arguments = call.request.arguments
+            if not is_plain(arguments) and (has_many_values(arguments) or (is_tainted and hosts_of(arguments))):
+                return self._decided(call, conversation)
+            if not kept.only_reads and self._own().named_in(call.tool, arguments, conversation.workspace):
+                return self._decided(call, conversation)
         if declined.in_a_row:
             declined.end_row()
         return None
 
     async def _decided(self, call: Call, conversation: Conversation) -> str | None:
-        case = await self._case_of(call, conversation)
-        verdict = decide(case)
+        case, verdict = await self._judged(call, conversation)
+        if conversation.reads_only and not case.risk.only_reads:
+            self._note(call, case, _READ_ONLY, "refused", by="rule")
+            return f"{_READ_ONLY}."
         match verdict.action:
             case "run":
                 self._run(case, verdict, conversation)
@@ -141,50 +175,28 @@ class Approver:
                 async with paused(conversation.asker), self._line(conversation.declined):
                     return await self._ask(call, conversation)
 
-    async def _case_of(self, call: Call, conversation: Conversation) -> Case:
-        """All that is known about a call. What takes long is done beside everything else, and before the rest is looked at."""
-        foreign, arguments = conversation.foreign, call.request.arguments
-        if not foreign or foreign.length + sum(map(len, conversation.written)) <= _LOOKED_UP_AT_ONCE:
-            return self.case(call.tool, arguments, conversation)
-        case = self.case(call.tool, arguments, conversation, origins={})
-        if case.rules.taint == "off" or case.risk.only_reads:
-            return case
-        origins = await asyncio.to_thread(foreign_values, arguments, foreign, tuple(conversation.written))
-        return self.case(call.tool, arguments, conversation, origins=origins)
+    async def _judged(self, call: Call, conversation: Conversation) -> tuple[Case, Verdict]:
+        """All that is known about a call, and what follows. What takes long is looked at beside everything else."""
+        known = self._known(call.tool, call.request.arguments, conversation)
+        return await asyncio.to_thread(_judge, known) if known.takes_long else _judge(known)
 
-    def case(
-        self,
-        tool: Tool,
-        arguments: Mapping[str, Any],
-        conversation: Conversation,
-        *,
-        origins: Mapping[str, str] | None = None,
-    ) -> Case:
-        """All that is known about a call now. `origins` are its foreign values, if somebody has looked them up."""
-        rules, facts = self._rules(conversation.agent), self._facts_of(tool)
-        grants = (*self._grants.all(), *conversation.granted)
-        reads = confirmed_to_read(tool, facts, conversation.agent, grants) is not None
-        risk = risk_of(tool, facts, arguments, reads=reads)
-        is_doubted = bool(conversation.foreign) and rules.taint != "off"
-        if origins is None and is_doubted and not risk.only_reads:
-            origins = foreign_values(arguments, conversation.foreign, conversation.written)
-        declined = conversation.declined.calls
-        return Case(
+    def case(self, tool: Tool, arguments: Mapping[str, Any], conversation: Conversation) -> Case:
+        """All that is known about a call now."""
+        return _case_of(self._known(tool, arguments, conversation))
+
+    def _known(self, tool: Tool, arguments: Mapping[str, Any], conversation: Conversation) -> _Known:
+        return _Known(
             tool=tool,
-            facts=facts,
+            facts=self._facts_of(tool),
             arguments=arguments,
-            agent=conversation.agent,
-            risk=risk,
-            rules=rules,
-            grants=grants,
+            rules=self._rules(conversation.agent),
+            grants=(*self._grants.all(), *conversation.granted),
             allow=_patterns(conversation.allow, self._home),
+            conversation=conversation,
             sources=tuple(conversation.foreign),
-            origins=origins or {},
-            known_hosts=written_hosts(risk.hosts, conversation.written) if risk.hosts and is_doubted else (),
-            declined=bool(declined) and _digest(tool, arguments) in declined,
-            surface=conversation.surface,
-            paths=_real_paths(tool, arguments, conversation),
-            names_own=not risk.only_reads and self._own().named_in(tool, arguments, conversation.workspace),
+            written=tuple(conversation.written),
+            declined=frozenset(conversation.declined.calls),
+            own=self._own(),
         )
 
     def _facts_of(self, tool: Tool) -> ToolFacts | None:
@@ -246,8 +258,7 @@ class Approver:
 
     async def _ask(self, call: Call, conversation: Conversation) -> str | None:
         """Whatever was decided before others were asked about is decided anew."""
-        case = await self._case_of(call, conversation)
-        verdict = decide(case)
+        case, verdict = await self._judged(call, conversation)
         if verdict.action == "run":
             self._run(case, verdict, conversation)
             return None
@@ -328,6 +339,37 @@ class Approver:
             facts["grant"] = grant
         self._audit().noted("approval", facts)
         self._events.send(ApprovalDecided(tool.kind, answer, waited))
+
+
+def _case_of(known: _Known) -> Case:
+    """All that there is to know about a call. May run in a thread."""
+    tool, arguments, conversation, rules = known.tool, known.arguments, known.conversation, known.rules
+    reads = confirmed_to_read(tool, known.facts, conversation.agent, known.grants) is not None
+    risk = risk_of(tool, known.facts, arguments, reads=reads)
+    is_doubted = bool(known.sources) and rules.taint != "off"
+    looks_up = is_doubted and not risk.only_reads
+    return Case(
+        tool=tool,
+        facts=known.facts,
+        arguments=arguments,
+        agent=conversation.agent,
+        risk=risk,
+        rules=rules,
+        grants=known.grants,
+        allow=known.allow,
+        sources=known.sources,
+        origins=foreign_values(arguments, conversation.foreign, known.written) if looks_up else {},
+        known_hosts=written_hosts(risk.hosts, known.written) if risk.hosts and is_doubted else (),
+        declined=bool(known.declined) and _digest(tool, arguments) in known.declined,
+        surface=conversation.surface,
+        paths=_real_paths(tool, arguments, conversation),
+        names_own=not risk.only_reads and known.own.named_in(tool, arguments, conversation.workspace),
+    )
+
+
+def _judge(known: _Known) -> tuple[Case, Verdict]:
+    case = _case_of(known)
+    return case, decide(case)
 
 
 @lru_cache(64)

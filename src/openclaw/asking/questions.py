@@ -301,7 +301,7 @@ class _ConversationAsker:
         self._questions = questions
         self._surface = conversation.asker
         self._agent, self._session = conversation.agent, conversation.session
-        self._by = "client" if conversation.surface == "order" else "terminal"
+        self._by = "client" if conversation.surface in ("order", "acp") else "terminal"
         # Made with the first question: most calls ask none.
         self._line: _Line | None = None
         self._shows = tuple(kind for kind in _KINDS if self._surface.can(kind))

@@ -20,6 +20,8 @@ class Keyboard:
         # Those of them that wait for a key.
         self._for_keys: set[asyncio.Future[bytes]] = set()
         self._typed = b""
+        # Whether the terminal waits for its readers, as others that have it open found it.
+        self._is_blocking = True
 
     async def line(self) -> str | None:
         """The next line that is typed; None at the end of input. Raises OSError when the terminal is gone."""
@@ -55,6 +57,8 @@ class Keyboard:
         self._waiting.append(ours)
         # What was begun before is no part of it.
         self._typed = b""
+        if len(self._waiting) == 1:
+            self._is_blocking = os.get_blocking(keyboard)
         loop.add_reader(keyboard, self._read, keyboard)
         try:
             return await ours
@@ -62,6 +66,8 @@ class Keyboard:
             self._waiting.remove(ours)
             if not self._waiting:
                 loop.remove_reader(keyboard)
+                # The loop may have changed that, also for the shell.
+                os.set_blocking(keyboard, self._is_blocking)
 
     async def enter(self) -> None:
         """Until Enter is pressed, or never can be."""

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from openclaw.cli.keyboard import Keyboard
 from openclaw.cli.terminal_asker import TerminalAsker
@@ -21,12 +21,15 @@ from openclaw.commands.console import Console, never
 from openclaw.commands.dispatch import Context, dispatch
 from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Command, parse
+from openclaw.commands.screen.live import alive
 from openclaw.config.load import Config, load_config
 from openclaw.config.paths import Paths
 from openclaw.config.sections import LoggingSection
 from openclaw.control.event_loop import during, new_loop, on_signal
-from openclaw.control.remote import width
+from openclaw.control.marks import marks, pictures_of
+from openclaw.control.remote import has_piped, width
 from openclaw.control.wire import INTERRUPTED
+from openclaw.daemon_thread import in_daemon_thread
 from openclaw.errors import StoreError, UsageError
 from openclaw.files import reason
 from openclaw.log import configure
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
     from openclaw.app import App
     from openclaw.control.dialogue_steps import Screen
     from openclaw.engine import Engine
+
+T = TypeVar("T")
 
 # What a command leaves running gets this long to clean up.
 _LAST_SECONDS = 2.0
@@ -125,18 +130,33 @@ async def _until_signalled(words: Sequence[str], context: Context) -> int:
 async def _own_app(paths: Paths, env: Mapping[str, str], shared: Mapping[str, object]) -> "AsyncIterator[App]":
     """An App for this command alone. `shared` are the options of every command."""
     config = _loaded(paths, env, shared)
+    app_class = await _loaded_class(_app_class)
+    async with app_class(config, paths=paths, env=env, workspace=Path.cwd()) as app:
+        yield app
+
+
+async def _loaded_class(load: "Callable[[], type[T]]") -> "type[T]":
+    """What takes a moment to load, beside the loop where somebody is shown that something is done."""
+    return await asyncio.to_thread(load) if sys.stderr.isatty() else load()
+
+
+def _app_class() -> "type[App]":
     from openclaw.app import App
 
-    async with App(config, paths=paths, env=env, workspace=Path.cwd()) as app:
-        yield app
+    return App
+
+
+def _engine_class() -> "type[Engine]":
+    from openclaw.engine import Engine
+
+    return Engine
 
 
 @asynccontextmanager
 async def _own_engine(paths: Paths, env: Mapping[str, str], shared: Mapping[str, object]) -> "AsyncIterator[Engine]":
     config = _loaded(paths, env, shared)
-    from openclaw.engine import Engine
-
-    async with Engine(config, paths=paths, env=env) as engine:
+    engine_class = await _loaded_class(_engine_class)
+    async with engine_class(config, paths=paths, env=env) as engine:
         yield engine
 
 
@@ -153,19 +173,28 @@ def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
     """The terminal (or pipe) this process was started on."""
     browse, keyboard = partial(_browse, env), Keyboard()
     asker = TerminalAsker(browse, keyboard, partial(_screen, env, no_color=no_color))
-    return Console(
+    known = marks(env, screen=sys.stdout.isatty(), interactive=sys.stderr.isatty(), no_color=no_color)
+    # Python may know better than the environment, such as where it was told what to write.
+    utf8 = "a" not in known and "utf" in (sys.stdout.encoding or "utf-8").lower()
+    console = Console(
         out=_writer(sys.stdout, asker.make_room),
         err=_writer(sys.stderr, asker.make_room),
         width=width(),
-        screen=sys.stdout.isatty(),
-        colour=sys.stdout.isatty() and not no_color and not env.get("NO_COLOR") and env.get("TERM") != "dumb",
-        interactive=sys.stderr.isatty(),
+        screen="s" in known,
+        colour="c" in known,
+        interactive="i" in known,
+        cursor="m" in known,
+        utf8=utf8,
+        pictures=pictures_of(known),
+        width_now=width,
         asker=asker,
         read=_read,
+        piped=_piped,
         browse=browse,
         interruptible=partial(during, "SIGINT"),
         enter=keyboard.enter if _has_keys() else never,
     )
+    return alive(console)
 
 
 def _writer(stream: TextIO, make_room: Callable[[], None]) -> Callable[[str], None]:
@@ -201,6 +230,13 @@ async def _browse(env: Mapping[str, str], address: str) -> bool:
 
 async def _read() -> str:
     return await asyncio.to_thread(sys.stdin.read)
+
+
+async def _piped(most: int) -> bytes:
+    # In threads that nobody waits for when the person interrupts.
+    if not await in_daemon_thread(has_piped):
+        return b""
+    return await in_daemon_thread(lambda: sys.stdin.buffer.read(most + 1))
 
 
 def _has_keys() -> bool:

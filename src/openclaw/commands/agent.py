@@ -5,39 +5,33 @@ Text goes to stdout; what happens on the way (tool calls, notices) to stderr. `-
 """
 
 import asyncio
-import mimetypes
-import stat
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, AsyncExitStack
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-from openclaw.agent.events import Event, MessageEnd, Notice, TextDelta, ToolEnd, ToolStart
-from openclaw.app import Attachment, Reply
+from openclaw.app import Reply
 from openclaw.asking.open_question import ANSWERABLE, QuestionChanged, changed_json
 from openclaw.asking.questions import Questions
 from openclaw.commands.arguments import allowed_calls
+from openclaw.commands.attaching import read_file
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.notices import tell
 from openclaw.commands.parse import Parsed
+from openclaw.commands.screen.turn import TurnPrinter
 from openclaw.commands.sign_in_prompt import SignInPrompt
 from openclaw.commands.waiting import told_of_waiting
-from openclaw.content import File, Image, Text, to_json
+from openclaw.content import File, Image, to_json
 from openclaw.conversation import Asker, Conversation, Nobody
 from openclaw.errors import UsageError
-from openclaw.log import one_line
-from openclaw.media import ITEM_BYTES
-from openclaw.security.external import clean_terminal, escape_json
-from openclaw.security.unframe import Unframer
+from openclaw.models.configured import prices_of
+from openclaw.security.external import escape_json
 from openclaw.sessions.key import agent_of, new_key
 from openclaw.sessions.key import session_key as full_key
-from openclaw.tool import ToolResult
 
-# Enough of a call's arguments to recognise it; the whole is in --json.
-_SHOWN_ARGUMENTS = 100
-# Of the sentence that says why a call was not made: the command in it that would allow the call is there to be copied.
-_SHOWN_REFUSAL = 1_000
+# Of what is piped in beside the words: about as much as the largest models read at once.
+MOST_PIPED = 4 * 1024 * 1024
 
 
 async def run(context: Context, parsed: Parsed) -> int:
@@ -49,13 +43,19 @@ async def run(context: Context, parsed: Parsed) -> int:
         context.console.note(
             "Commands that start with a slash work in `openclaw chat`; this goes to the agent as text."
         )
-    attachments = [await asyncio.to_thread(_attachment, context.cwd, name) for name in parsed.many("attach")]
-    progress = None if parsed.flag("json") else StreamPrinter(context.console)
+    attachments = [
+        await asyncio.to_thread(read_file, context.cwd, name, f"--attach {name}") for name in parsed.many("attach")
+    ]
     answers = _answers(context, parsed)
     async with context.open_app() as app, AsyncExitStack() as stack:
         key = parsed.text("session-key")
         # A key as `sessions` lists it names its agent.
         agent = app.engine.agent(parsed.text("agent") or agent_of(key)).id
+        progress = (
+            None
+            if parsed.flag("json")
+            else TurnPrinter(context.console, partial(prices_of, app.config), app.engine.media)
+        )
         # With --json nothing but the answer is shown, so nobody is asked here.
         asker: Asker = Nobody()
         if answers:
@@ -67,6 +67,7 @@ async def run(context: Context, parsed: Parsed) -> int:
             agent,
             key,
             workspace=context.cwd,
+            model=parsed.text("model"),
             # A command may wait for servers it has never seen; a gateway has others to serve, and they go on coming up.
             patience=app.engine.startup_grace if context.surface == "control" else None,
             sink=progress,
@@ -78,6 +79,8 @@ async def run(context: Context, parsed: Parsed) -> int:
         said, named = "", set[str]()
         try:
             async with told_of_waiting(context.console, await app.engine.manager(), agent) as named:
+                if progress is not None:
+                    stack.enter_context(progress.shown())
                 reply = await app.reply(message, conversation, attachments=attachments, timeout=timeout)
             said = reply.text
         finally:
@@ -87,7 +90,7 @@ async def run(context: Context, parsed: Parsed) -> int:
     elif progress is None:
         context.console.data(as_json(reply))
     else:
-        progress.end(reply)
+        await progress.end(reply)
     return 0 if reply.reason == "done" else 1
 
 
@@ -133,29 +136,29 @@ async def _message(context: Context, parsed: Parsed) -> str:
     message = message or " ".join(words)
     if message == "-":
         message = await context.console.read()
+    else:
+        message = "\n\n".join(filter(None, (message, as_text(await context.console.piped(MOST_PIPED)))))
     if not message.strip():
         raise UsageError(
             "openclaw agent: there is no message.",
-            hint='Try: openclaw agent -m "hello", or -m - to read it from stdin.',
+            hint='Try: openclaw agent "hello", or pipe it in.',
         )
     return message
 
 
-def _attachment(cwd: Path, name: str) -> Attachment:
-    """A file of the person's. Looked at before it is read: a pipe would be waited for without end, a disk image fill the memory."""
-    path = cwd / name
+def as_text(piped: bytes) -> str:
+    """What was piped in, as part of a message. Raises UsageError for what is no text, or too much of it."""
+    if len(piped) > MOST_PIPED:
+        raise UsageError(
+            f"What is piped in has more than {MOST_PIPED:,} bytes.", hint="Send it along as a file: --attach FILE"
+        )
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
-            raise UsageError(f"--attach {name}: it is not a file.")
-        if found.st_size > ITEM_BYTES:
-            raise UsageError(f"--attach {name}: it has {found.st_size:,} bytes; at most {ITEM_BYTES:,} can be sent.")
-        data = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"--attach {name}: {error.strerror or error}.") from None
-    return Attachment(
-        name=path.name, mime_type=mimetypes.guess_type(path.name)[0] or "application/octet-stream", data=data
-    )
+        text = piped.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise UsageError("What is piped in is not text.", hint="Send it along as a file: --attach FILE")
+    return text.strip("\n") if text.strip() else ""
 
 
 def as_json(reply: Reply) -> dict[str, Any]:
@@ -182,59 +185,3 @@ def as_json(reply: Reply) -> dict[str, Any]:
     if reply.reason != "done":
         document |= {"stopped": reply.reason, "error": reply.error}
     return document
-
-
-def _not_called(name: str, result: ToolResult) -> str:
-    """Why a call was not made, in our words; empty when it was, or when others' words say why."""
-    first = result.content[0] if result.is_error and result.content else None
-    is_told = isinstance(first, Text) and first.text.startswith(f"{name} was not called: ")
-    return one_line(first.text, _SHOWN_REFUSAL) if is_told and isinstance(first, Text) else ""
-
-
-class StreamPrinter:
-    """Shows a run as it happens. Model and tool text is cleaned of terminal control before it is shown."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._unframer = Unframer()
-        self._at_line_start = True
-
-    def __call__(self, event: Event) -> None:
-        match event:
-            case TextDelta(text=text):
-                self._show(self._unframer.feed(text))
-            case MessageEnd():
-                self._newline()
-            case ToolStart(call=call):
-                arguments = ", ".join(f"{k}={v!r}" for k, v in call.arguments.items())
-                if len(arguments) > _SHOWN_ARGUMENTS:
-                    arguments = arguments[:_SHOWN_ARGUMENTS] + "…"
-                self._console.note(self._console.dim(clean_terminal(f"→ {call.name}({arguments})")))
-            case ToolEnd(call=call, result=result, seconds=seconds):
-                word = "failed" if result.is_error else "done"
-                told = _not_called(call.name, result) or f"{call.name} {word} in {seconds:.1f} s"
-                self._console.note(self._console.dim(clean_terminal(f"← {told}")))
-            case Notice(text=text):
-                self._console.note(self._console.dim(clean_terminal(text)))
-            case _:
-                pass
-
-    def _show(self, text: str) -> None:
-        if text:
-            self._console.out(clean_terminal(text))
-            self._at_line_start = text.endswith("\n")
-
-    def _newline(self) -> None:
-        self._show(self._unframer.end())
-        if not self._at_line_start:
-            self._console.line()
-            self._at_line_start = True
-
-    def end(self, reply: Reply) -> None:
-        self._newline()
-        for item in reply.media:
-            if isinstance(item, File):
-                self._console.note(f"saved: {item.path} ({item.mime_type}, {item.size} bytes)")
-        if reply.reason != "done":
-            why = f"stopped ({reply.reason}): {reply.error}".removesuffix(": ")
-            self._console.note(self._console.bad(clean_terminal(why)))

@@ -57,7 +57,7 @@ def _how(record: dict[str, Any]) -> str:
 async def export(context: Context, parsed: Parsed) -> int:
     records = _records(context.paths.audit_dir)
     while lines := await asyncio.to_thread(lambda: [json.dumps(record) for record in islice(records, _BATCH)]):
-        context.console.line("\n".join(lines))
+        context.console.verbatim("\n".join(lines))
         await context.console.flush()
     return 0
 

@@ -5,49 +5,56 @@ gateway's. Without one it runs the same code on an App of its own (cli/chat.py).
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 
 import msgspec
 
-from openclaw.app import App
-from openclaw.commands.agent import StreamPrinter
+from openclaw.app import App, Attachment
+from openclaw.commands.attaching import files_said, read_file
+from openclaw.commands.chat_state import Chat
+from openclaw.commands.chat_words import completions
 from openclaw.commands.console import never
+from openclaw.commands.conversations import going_on
 from openclaw.commands.dispatch import Context
 from openclaw.commands.notices import prefix_on, tell
 from openclaw.commands.notices import say as say_line
 from openclaw.commands.parse import Parsed
-from openclaw.commands.references import FullMessage, argument_words, is_prompt, prompt_names, with_resources
+from openclaw.commands.references import FullMessage, server_words, with_resources
+from openclaw.commands.screen.turn import TurnPrinter
 from openclaw.commands.sign_in_prompt import SignInPrompt
-from openclaw.commands.slash import BUILT_IN, Chat
 from openclaw.commands.slash import run as slash
 from openclaw.commands.waiting import told_of_waiting
-from openclaw.conversation import Conversation
-from openclaw.errors import OpenClawError
 from openclaw.event_hub import Event
 from openclaw.mcp.events import DefinitionsChanged
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.wording import held_back_by
+from openclaw.models.configured import prices_of
 from openclaw.sessions.key import agent_of
 
 # The conversation of a person at a terminal, unless they name another.
 MAIN = "main"
-# A completion that takes longer is of no use to somebody who types.
-COMPLETION_SECONDS = 2.0
 # The exit code of a line that says goodbye: beyond those that tell of a failure.
 LEAVE = 10
 
 
 async def run(context: Context, parsed: Parsed) -> int:
+    console = context.console
+    if parsed.flag("switch"):
+        # What the terminal goes on with is all that it is told on stdout.
+        context = msgspec.structs.replace(context, console=msgspec.structs.replace(console, out=console.err))
     async with context.open_app() as app, begun(app, context, parsed) as chat:
         line = parsed.text("text")
         if parsed.flag("complete"):
-            context.console.data(await completions(chat, line))
+            console.data(await completions(chat, line))
         elif not line:
             await greet(chat)
         else:
-            return LEAVE if await say(chat, line) else 0
+            leaves = await say(chat, line)
+            if parsed.flag("switch"):
+                console.data(chat.state)
+            return LEAVE if leaves else 0
     return 0
 
 
@@ -63,7 +70,8 @@ async def begun(app: App, context: Context, parsed: Parsed) -> AsyncIterator[Cha
     key = parsed.text("session-key") or MAIN
     # A key as `sessions` lists it names its agent.
     told = context.told(parsed.text("terminal"))
-    chat = Chat(app, here, parsed.text("agent") or agent_of(key), key, told)
+    agent = parsed.text("agent") or agent_of(key)
+    chat = Chat(app, here, agent, key, told, parsed.text("model"), tuple(parsed.many("attach")))
     manager = await app.engine.manager()
     unsubscribe = manager.events.subscribe(partial(_changed, chat, manager), DefinitionsChanged)
     manager.start(chat.spec.id)
@@ -84,19 +92,26 @@ def _changed(chat: Chat, manager: Manager, event: Event[DefinitionsChanged]) -> 
 
 async def greet(chat: Chat) -> None:
     """Show which agent answers, and which model it uses."""
-    selection = await chat.app.selection(chat.spec)
+    selection = await chat.app.selection(chat.spec, chat.model)
     found = f" ({selection.found})" if selection.found else ""
     console = chat.console
     console.note(console.dim(f"{chat.spec.id} on {selection.name}{found}. /help for commands, Ctrl-D to leave."))
+    if line := await going_on(chat):
+        console.note(console.dim(line))
     await tell(chat.context, chat.app.engine, chat.spec.id, chat.told)
 
 
 async def say(chat: Chat, line: str) -> bool:
     """Handle one line that the person typed. True when they want to leave. Raises OpenClawError."""
     if not line.startswith("/"):
-        engine = chat.app.engine
-        said = await with_resources(await engine.manager(), engine.decide, chat.spec.id, line, asker=chat.console.asker)
-        await _answer(chat, said)
+        engine, cwd = chat.app.engine, chat.context.cwd
+        manager = await engine.manager()
+        servers = server_words(manager, chat.spec.id)
+        sent = [await asyncio.to_thread(read_file, cwd, name, f"/attach {name}") for name in chat.attached]
+        sent += await asyncio.to_thread(files_said, line, cwd, servers)
+        said = await with_resources(manager, engine.decide, chat.spec.id, line, asker=chat.console.asker)
+        chat.switch(msgspec.structs.replace(chat.state, attached=()))
+        await _answer(chat, said, sent)
         return False
     outcome = await slash(chat, line)
     if outcome.said is not None:
@@ -104,41 +119,23 @@ async def say(chat: Chat, line: str) -> bool:
     return outcome.leave
 
 
-async def _answer(chat: Chat, said: FullMessage) -> None:
-    printer = StreamPrinter(chat.console)
+async def _answer(chat: Chat, said: FullMessage, attachments: Sequence[Attachment] = ()) -> None:
+    printer = TurnPrinter(chat.console, partial(prices_of, chat.app.config), chat.app.engine.media)
     # What is typed meanwhile is the next line.
     console = msgspec.structs.replace(chat.console, enter=never)
     async with (
         SignInPrompt(chat.context, chat.app.engine, chat.spec.id) as prompt,
         told_of_waiting(console, await chat.app.engine.manager(), chat.spec.id, chat.context.surface) as named,
     ):
-        reply = await chat.app.reply(
-            said.message,
-            Conversation(
-                chat.agent,
-                chat.key,
-                workspace=chat.context.cwd,
-                patience=chat.app.engine.startup_grace,
-                sink=printer,
-                asker=prompt,
-                surface="chat",
-            ),
-            blocks=said.blocks,
-            sources=said.sources,
-        )
-    printer.end(reply)
+        with printer.shown():
+            reply = await chat.app.reply(
+                said.message,
+                msgspec.structs.replace(
+                    chat.conversation(), patience=chat.app.engine.startup_grace, sink=printer, asker=prompt
+                ),
+                attachments=attachments,
+                blocks=said.blocks,
+                sources=said.sources,
+            )
+    await printer.end(reply)
     await tell(chat.context, chat.app.engine, chat.spec.id, chat.told, answer=reply.text, but=named)
-
-
-async def completions(chat: Chat, typed: str) -> list[str]:
-    """How the last word after the slash may go on: commands, prompts of servers that are up, and the arguments of those."""
-    manager, agent = await chat.app.engine.manager(), chat.spec.id
-    name, blank, rest = typed.partition(" ")
-    try:
-        async with asyncio.timeout(COMPLETION_SECONDS):
-            if not blank:
-                skills = await asyncio.to_thread(chat.skills)
-                return [*sorted({*BUILT_IN, *skills.commands}), *await prompt_names(manager, agent)]
-            return await argument_words(manager, agent, name, rest) if is_prompt(manager, agent, name) else []
-    except (TimeoutError, OpenClawError):
-        return []

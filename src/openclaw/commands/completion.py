@@ -1,57 +1,183 @@
-"""Completion scripts for shells, made from the command table."""
+"""Completion in shells: the script that each is given, and the answer to its Tab key where control/shell_words.py has none at hand.
 
-from collections.abc import Iterator
+Owns the scripts, which are short because the program decides what is offered, and the names that can be completed: servers and tools as
+they are known, agents and models of the config, conversations of the store. What was found is kept in a file, from which the next Tab is
+answered without loading any of this. Starts no server.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
 
 from openclaw.commands.dispatch import Context
 from openclaw.commands.options import SHARED
-from openclaw.commands.parse import Command, Parsed
+from openclaw.commands.parse import Argument, Command, Option, Parsed
+from openclaw.config.agents import agent_ids, default_agent
+from openclaw.content import to_json
+from openclaw.control.shell_words import ARGUMENT, SESSION, TOOL, answer, sessions, stamp
+from openclaw.engine import NATIVE_NAMES, Engine
+from openclaw.errors import OpenClawError
+from openclaw.files import make_directory, replace
+from openclaw.log import one_line
+from openclaw.mcp.manager import Manager
+from openclaw.models.configured import model_names
 
 
 async def run(context: Context, parsed: Parsed) -> int:
-    makers = {"bash": _bash, "zsh": _zsh, "fish": _fish}
-    context.console.out(makers[parsed.text("shell")](context.root))
+    context.console.out({"bash": _BASH, "zsh": _ZSH, "fish": _FISH}[parsed.text("shell")])
     return 0
 
 
-def _words(root: Command) -> Iterator[tuple[str, list[str]]]:
-    """Each command line so far, and the words that may follow it."""
+async def complete(context: Context, parsed: Parsed) -> int:
+    """A Tab that nothing was remembered for. Whatever goes wrong, nothing is offered, and nothing said: a person is typing."""
+    words = parsed.many("words")
+    async with context.open_engine() as engine:
+        names, commands = await known_names(engine), tree(context.root, default_agent(engine.config))
+    database = str(engine.paths.sessions_file)
+    shown = answer(
+        commands, lambda kind: sessions(database, commands["agent"]) if kind == SESSION else names.get(kind, {}), words
+    )
+    context.console.out(shown)
+    if context.surface == "terminal":
+        # A gateway knows more of its servers than a file would.
+        _remember(engine, parsed.text("config"), commands, names)
+    return 0
 
-    def visit(command: Command, trail: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
-        options = [option.flag for option in (*command.options, *SHARED)]
-        choices = [choice for argument in command.arguments for choice in argument.choices]
-        shown = [child for child in command.children if not child.hidden]
-        yield " ".join(trail), [*(child.name for child in shown), *choices, *options]
-        for child in shown:
-            yield from visit(child, (*trail, child.name))
 
-    yield from visit(root, ())
+def _remember(engine: Engine, config: str, commands: Mapping[str, Any], names: Mapping[str, Any]) -> None:
+    made_from = stamp(engine.env, config, [str(path) for path in engine.config.files])
+    kept = {"stamp": made_from, "commands": commands, "names": names}
+    try:
+        make_directory(engine.paths.data_dir)
+        replace(engine.paths.data_dir / "completion.json", to_json(kept))
+    except (OpenClawError, OSError):
+        # The next Tab takes as long as this one did.
+        return
 
 
-def _bash(root: Command) -> str:
-    cases = "\n".join(f'        "{trail}") words="{" ".join(words)}";;' for trail, words in _words(root))
-    return f"""\
-_openclaw() {{
-    local trail="" word words=""
-    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-        case "$word" in -*) ;; *) trail="${{trail:+$trail }}$word";; esac
-    done
-    case "$trail" in
-{cases}
-    esac
-    COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
-}}
-complete -o default -F _openclaw openclaw
+async def known_names(engine: Engine) -> dict[str, dict[str, str]]:
+    """All names by their kinds, each with what is said of it, but for conversations."""
+    config, manager = engine.config, await engine.manager()
+    return {
+        "agent": dict.fromkeys(agent_ids(config), ""),
+        "model": dict.fromkeys(model_names(config, engine.env), ""),
+        # Where servers are not kept up they are all stopped, which tells nobody anything.
+        "server": {
+            one.name: one.state if manager.is_eager else "" for one in manager.status() if one.name.isprintable()
+        },
+        **tool_names(manager, agent_ids(config)),
+    }
+
+
+def tool_names(manager: Manager, agents: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    """Tools as far as their servers have ever listed them, and their arguments behind their names."""
+    tools: dict[str, str] = dict.fromkeys(NATIVE_NAMES, "")
+    arguments: dict[str, str] = {}
+    for agent in agents:
+        for entry in manager.entries(agent):
+            if entry.name in tools:
+                continue
+            tool = manager.tool(entry, agent)
+            tools[entry.name] = one_line(tool.description.partition("] ")[2], 80)
+            for name, text in argument_names(tool.parameters):
+                arguments[f"{entry.name} {name}"] = text
+    return {TOOL: tools, ARGUMENT: arguments}
+
+
+def argument_names(schema: msgspec.Raw) -> list[tuple[str, str]]:
+    """The names of a tool's arguments, and what its server says of them."""
+    properties = msgspec.json.decode(schema).get("properties")
+    if not isinstance(properties, dict):
+        return []
+    said = {name: part.get("description") if isinstance(part, dict) else "" for name, part in properties.items()}
+    # A name is printed as it is, and a line of an answer is a word.
+    words = {name: text for name, text in said.items() if name.isprintable() and " " not in name}
+    return [(name, text if isinstance(text, str) else "") for name, text in words.items()]
+
+
+def tree(root: Command, agent: str) -> dict[str, Any]:
+    """The commands as plain values. `agent` is the default one, whose name keys are shown without."""
+    return {"tree": _node(root), "shared": [_option(one) for one in SHARED], "agent": agent}
+
+
+def _node(command: Command) -> dict[str, Any]:
+    return {
+        "summary": command.summary,
+        "hidden": command.hidden,
+        "default": command.default,
+        "children": {child.name: _node(child) for child in command.children},
+        "options": [_option(one) for one in command.options],
+        "arguments": [_argument(one) for one in command.arguments],
+    }
+
+
+def _option(option: Option) -> dict[str, Any]:
+    return {
+        "flag": option.flag,
+        "short": option.short,
+        "help": option.help,
+        "value": bool(option.value),
+        "many": option.many,
+        "names": option.names,
+        "choices": list(option.choices),
+    }
+
+
+def _argument(argument: Argument) -> dict[str, Any]:
+    # A program and its arguments, of which files are the best guess.
+    names = "file" if argument.verbatim else argument.names
+    return {"names": names, "rest": argument.rest, "choices": list(argument.choices)}
+
+
+# The program that was typed answers: it may be another than the one on PATH. A line of an answer is a word, and behind a tab what is said
+# of it; `:files` stands for the names of files.
+_BASH = r"""_openclaw() {
+    local program=$1 line
+    case $program in "~/"*) program=$HOME/${program#"~/"};; esac
+    COMPREPLY=()
+    while IFS= read -r line; do
+        case $line in
+            :files) compopt -o default 2>/dev/null; COMPREPLY=(); return;;
+            *=) compopt -o nospace 2>/dev/null; COMPREPLY+=("$line");;
+            ?*) COMPREPLY+=("$line");;
+        esac
+    done < <("$program" complete -- bash "$COMP_WORDBREAKS" "${COMP_LINE:0:COMP_POINT}" 2>/dev/null </dev/null)
+}
+complete -F _openclaw openclaw
 """
 
+_ZSH = r"""#compdef openclaw
+_openclaw() {
+    local program=${words[1]/#\~\//$HOME/} line
+    local -a plain plain_shown open open_shown
+    while IFS= read -r line; do
+        case $line in
+            :files) _files; return;;
+            *=$'\t'*) open+=("${line%%$'\t'*}"); open_shown+=("${line%%$'\t'*}  ${line#*$'\t'}");;
+            ?*) plain+=("${line%%$'\t'*}"); plain_shown+=("${line%%$'\t'*}  ${line#*$'\t'}");;
+        esac
+    done < <("$program" complete -- zsh "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null </dev/null)
+    (( $#plain )) && compadd -l -d plain_shown -a plain
+    (( $#open )) && compadd -l -S '' -d open_shown -a open
+}
+if [ "$funcstack[1]" = _openclaw ]; then
+    _openclaw "$@"
+else
+    (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -u; }
+    compdef _openclaw openclaw
+fi
+"""
 
-def _zsh(root: Command) -> str:
-    return f"autoload -U +X bashcompinit && bashcompinit\n{_bash(root)}"
-
-
-def _fish(root: Command) -> str:
-    lines = ["complete -c openclaw -f"]
-    for trail, words in _words(root):
-        given = trail.split()
-        seen = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in given) or "__fish_use_subcommand"
-        lines += [f"complete -c openclaw -n '{seen}' -a '{word}'" for word in words if not word.startswith("-")]
-    return "\n".join(lines) + "\n"
+_FISH = r"""function __openclaw_words
+    set -l line (commandline -opc) (commandline -ct)
+    set -l found ($line[1] complete -- fish $line[2..-1] 2>/dev/null </dev/null)
+    if test "$found[1]" = :files
+        __fish_complete_path (commandline -ct)
+    else if test (count $found) -gt 0
+        printf '%s\n' $found
+    end
+end
+complete -c openclaw -e
+complete -c openclaw -f -k -a '(__openclaw_words)'
+"""

@@ -6,11 +6,14 @@ Credentials are never printed.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from msgspec import structs
 
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
+from openclaw.commands.rule_names import names_of_nothing
 from openclaw.config import json5
 from openclaw.config.agents import agent_ids
 from openclaw.config.dotted import Path, format_path, parse_path
@@ -34,7 +37,8 @@ async def validate(context: Context, parsed: Parsed) -> int:
     missing = False
     try:
         config = load_config(context.paths, context.env)
-        warnings, missing = (*config.warnings, *withheld(config, context.env)), config.missing
+        warnings = (*config.warnings, *withheld(config, context.env), *names_of_nothing(config))
+        missing = config.missing
         problems = (*config.refusals, *misnamed(config))
     except ConfigError as error:
         problems = error.problems
@@ -78,10 +82,10 @@ async def get(context: Context, parsed: Parsed) -> int:
     sections = path[:1] or tuple(config.raw)
     secret = frozenset(found for name in sections for found in credential_paths(config.raw[name], (name,)))
     shown = _without(value, secret, path)
-    if isinstance(shown, str):
-        context.console.line(redact(shown))
+    if isinstance(shown, str) and not parsed.flag("json"):
+        context.console.verbatim(redact(shown))
     else:
-        context.console.data(shown)
+        context.console.data(redact(shown) if isinstance(shown, str) else shown)
     return 0
 
 
@@ -108,24 +112,44 @@ async def set_value(context: Context, parsed: Parsed) -> int:
         value = json5.loads(parsed.text("value"))
     except ConfigError:
         value = parsed.text("value")
-    config = await asyncio.to_thread(edit_file, context.paths, context.env, lambda source: edited(source, path, value))
-    context.console.line(f"Set {format_path(path)} in {context.paths.config_file}.")
-    _warn(context, config)
+    config = await _edit(context, lambda source: edited(source, path, value))
+    _tell(context, parsed, path, f"Set {format_path(path)} in {context.paths.config_file}.", _warnings(config, path))
     return 0
 
 
 async def unset(context: Context, parsed: Parsed) -> int:
     path = parse_path(parsed.text("path"))
-    config = await asyncio.to_thread(edit_file, context.paths, context.env, lambda source: remove(source, path))
-    context.console.line(f"Removed {format_path(path)} from {context.paths.config_file}.")
-    _warn(context, config)
+    config = await _edit(context, lambda source: remove(source, path))
+    told = f"Removed {format_path(path)} from {context.paths.config_file}."
+    _tell(context, parsed, path, told, _warnings(config, path))
     return 0
 
 
-def _warn(context: Context, config: Config) -> None:
-    """Warn of a model whose provider is not configured. It is written all the same: the provider may come next."""
-    for problem in misnamed(config):
-        context.console.note(f"{context.console.bad('config:')} {problem}")
+async def _edit(context: Context, change: Callable[[str], str]) -> Config:
+    try:
+        return await asyncio.to_thread(edit_file, context.paths, context.env, change)
+    except ConfigError as error:
+        # What changes a text does not know whose it is.
+        file = str(context.paths.config_file)
+        raise ConfigError([structs.replace(one, file=one.file or file) for one in error.problems]) from None
+
+
+def _warnings(config: Config, changed: Path) -> list[Problem]:
+    """What of a change will not work as it stands. It is written all the same: a provider, or a server with the tool, may come next."""
+    found = [(parse_path(problem.path), problem) for problem in (*misnamed(config), *names_of_nothing(config))]
+    return [problem for at, problem in found if at[: len(changed)] == changed or changed[: len(at)] == at]
+
+
+def _tell(context: Context, parsed: Parsed, path: Path, told: str, warnings: Sequence[Problem]) -> None:
+    console = context.console
+    if parsed.flag("json"):
+        console.data(
+            {"path": format_path(path), "file": str(context.paths.config_file), "message": told, "warnings": warnings}
+        )
+        return
+    console.line(told)
+    for problem in warnings:
+        console.note(f"{console.dim('warning:')} {problem}")
 
 
 async def schema(context: Context, parsed: Parsed) -> int:

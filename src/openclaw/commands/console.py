@@ -6,12 +6,13 @@ words: a server, a file, a folder. What is written with `out` and `err` themselv
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, Literal, Protocol
 
 import msgspec
 
+from openclaw.commands.screen.columns import fold, table_rows
 from openclaw.content import to_json
 from openclaw.conversation import Asker, Nobody, Question
 from openclaw.security.external import clean_terminal, escape_json
@@ -23,14 +24,55 @@ _STYLE = re.compile("(\x1b\\[(?:0|1|2|31|32)m)")
 
 Write = Callable[[str], None]
 Read = Callable[[], Awaitable[str]]
+Piped = Callable[[int], Awaitable[bytes]]
+Pieces = Callable[[], AsyncIterator[bytes]]
 Flush = Callable[[], Awaitable[None]]
 Browse = Callable[[str], Awaitable[bool]]
 Interruptible = Callable[[Callable[[], object]], AbstractContextManager[None]]
 Enter = Callable[[], Awaitable[None]]
+# How a terminal is sent a picture; empty where it shows none.
+Pictures = Literal["", "kitty", "iterm2", "sixel"]
+
+
+class Doing(msgspec.Struct, frozen=True):
+    """What is done now, for a person who waits: in a few clean words, since when (monotonic), and which keys do what about it."""
+
+    text: str
+    since: float
+    keys: str = ""
+
+
+class Live(Protocol):
+    """The last lines of a terminal, which are drawn again (screen/live.py)."""
+
+    def waiting(self, doing: str | Callable[[], Doing]) -> AbstractContextManager[None]: ...
+
+    def tail(self, rows: Sequence[str]) -> None: ...
+
+    def hidden(self) -> AbstractContextManager[None]:
+        """While somebody else uses the terminal."""
+        ...
+
+
+class _NoLines:
+    """Where nothing is drawn again."""
+
+    def waiting(self, doing: str | Callable[[], Doing]) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def tail(self, rows: Sequence[str]) -> None:
+        return
+
+    def hidden(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 async def _nothing() -> str:
     return ""
+
+
+async def _nothing_piped(most: int) -> bytes:
+    return b""
 
 
 async def never() -> None:
@@ -45,13 +87,21 @@ async def _without_screen(address: str) -> bool:
     return False
 
 
+async def _no_pieces() -> AsyncIterator[bytes]:
+    nothing: tuple[bytes, ...] = ()
+    for piece in nothing:
+        yield piece
+
+
 def _uninterrupted(act: Callable[[], object]) -> AbstractContextManager[None]:
     return nullcontext()
 
 
 class Console(msgspec.Struct, frozen=True):
     """`asker` is the person at the terminal, whom commands ask for a yes (`agreed`) and turns for more; `read` gives all of standard
-    input.
+    input, `pieces` the same as it comes, where it comes from afar. `piped` gives what came through a pipe beside the words, and one byte
+    more than asked for when there is more; nothing where a person sits, or where nothing comes for a while: a pipe that nobody writes to
+    would be waited for without end.
 
     `flush` waits until the other end has taken most of what was printed; who prints much without it fills our memory. `browse` opens an
     address in a browser where the person sits and says whether that went; without an address, whether there is a screen for it. While
@@ -68,8 +118,18 @@ class Console(msgspec.Struct, frozen=True):
     colour: bool = False
     # stderr is a terminal that a person watches: progress may be shown there.
     interactive: bool = False
+    # A line that stands there can be drawn again.
+    cursor: bool = False
+    # It shows more than ASCII.
+    utf8: bool = True
+    pictures: Pictures = ""
+    # Columns as they are now, where somebody may draw the edge of the window.
+    width_now: Callable[[], int] | None = None
+    live: Live = msgspec.field(default_factory=_NoLines)
     asker: Asker = msgspec.field(default_factory=Nobody)
     read: Read = _nothing
+    piped: Piped = _nothing_piped
+    pieces: Pieces = _no_pieces
     flush: Flush = _at_once
     browse: Browse = _without_screen
     interruptible: Interruptible = _uninterrupted
@@ -79,6 +139,10 @@ class Console(msgspec.Struct, frozen=True):
     def has_keys(self) -> bool:
         """Whether the person can press Enter."""
         return self.enter is not never
+
+    def columns(self) -> int:
+        """Columns of the screen at this moment; 0 where there is none."""
+        return self.width_now() if self.width_now is not None else self.width
 
     @property
     def prose_width(self) -> int:
@@ -90,11 +154,20 @@ class Console(msgspec.Struct, frozen=True):
         return None if answer.action == "cancel" else answer.is_yes
 
     def line(self, text: str = "") -> None:
-        self.out(self._clean(text) + "\n")
+        """Words of ours: on a screen they are folded to fit it."""
+        self.out(self._laid_out(text, is_screen=self.screen) + "\n")
 
     def note(self, text: str) -> None:
         """Something for the person, not for a pipe."""
-        self.err(self._clean(text) + "\n")
+        self.err(self._laid_out(text, is_screen=self.interactive) + "\n")
+
+    def verbatim(self, text: str) -> None:
+        """What others wrote, as they folded it."""
+        self.out(self._clean(text) + "\n")
+
+    def _laid_out(self, text: str, *, is_screen: bool) -> str:
+        width = self.columns() if is_screen else 0
+        return fold(self._clean(text), width) if width else self._clean(text)
 
     def data(self, value: Any) -> None:
         self.out(readable_json(value) + "\n")
@@ -120,17 +193,13 @@ class Console(msgspec.Struct, frozen=True):
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Columns as wide as their widest cell; the last one is cut at the edge of the screen. In a pipe nothing is cut."""
+        """Columns that fit the screen, their cells folded and the last one cut after a few rows. In a pipe nothing is folded or cut."""
         if not rows:
             return
-        widths = [max(len(str(row[i])) for row in [head, *rows]) for i in range(len(head))]
-        room = max(self.width - sum(widths[:-1]) - 2 * (len(widths) - 1), 20) if self.width else widths[-1]
-        for number, row in enumerate([head, *rows]):
-            cells = [f"{cell!s:<{width}}" for cell, width in zip(row[:-1], widths, strict=False)]
-            last = str(row[-1])
-            cells.append(last if len(last) <= room else last[: room - 1] + "…")
-            text = "  ".join(cells).rstrip()
-            self.line(self.dim(text) if number == 0 else text)
+        plain = [[self._clean(str(cell)) for cell in row] for row in (head, *rows)]
+        width = self.columns() if self.screen else self.width
+        for number, text in enumerate(table_rows(plain, width)):
+            self.out((self.dim(text) if number == 0 else text) + "\n")
 
 
 # From two of a unit on it is easier to read than many of a smaller one; what is as good as two counts as two.

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from openclaw.commands.console import Console
+from openclaw.commands.failure import error_json, sentence, wants_json
 from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Command, Option, Parsed, help_text, parse
 from openclaw.config.paths import Paths
+from openclaw.content import to_json
 from openclaw.errors import ConfigError, OpenClawError
-from openclaw.redact import redact
-from openclaw.security.external import clean_terminal
+from openclaw.security.external import escape_json
 from openclaw.version import __version__
 
 Surface = Literal["terminal", "control", "chat", "http"]
@@ -60,12 +61,15 @@ async def dispatch(words: Sequence[str], context: Context, shared: Sequence[Opti
     console = context.console
     try:
         return await run_command(words, context, shared)
-    except ConfigError as error:
-        for problem in error.problems:
-            console.note(f"{console.bad('config:')} {sentence(problem)}")
-        return error.exit_code
     except OpenClawError as error:
-        console.note(f"{console.bad('error:')} {sentence(error)}")
+        if wants_json(words, context.root, shared):
+            # In one line: what came before may be lines of JSON too.
+            console.out(escape_json(to_json(error_json(error)).decode()) + "\n")
+        elif isinstance(error, ConfigError):
+            for problem in error.problems:
+                console.note(f"{console.bad('config:')} {sentence(problem)}")
+        else:
+            console.note(f"{console.bad('error:')} {sentence(error)}")
         return error.exit_code
 
 
@@ -77,10 +81,17 @@ async def run_command(words: Sequence[str], context: Context, shared: Sequence[O
         if parsed.flag("version"):
             console.line(f"openclaw {__version__}")
             return 0
+        if parsed.flag("help") and parsed.many("about"):
+            return await loaded(parsed.command.help_handler)(context, parsed)
         if parsed.flag("help") or parsed.command.children:
             console.line(help_text(root, parsed, shared, console.prose_width))
             return 0
-        return await handler(parsed)(context, parsed)
+        if parsed.command.stays or parsed.flag("follow"):
+            return await handler(parsed)(context, parsed)
+        with console.live.waiting("Working"):
+            # Beside the loop, which shows meanwhile that something is done: loading takes a moment, and more on a busy machine.
+            run = await asyncio.to_thread(handler, parsed) if console.cursor else handler(parsed)
+            return await run(context, parsed)
     except (OpenClawError, asyncio.CancelledError, BrokenPipeError):
         raise
     except Exception as error:
@@ -90,12 +101,12 @@ async def run_command(words: Sequence[str], context: Context, shared: Sequence[O
         raise OpenClawError(said) from error
 
 
-def sentence(error: object) -> str:
-    """What went wrong, for a terminal: an error may repeat words of a server, and must not repeat a secret."""
-    return clean_terminal(redact(str(error)))
-
-
 def handler(parsed: Parsed) -> Handler:
-    module, _, name = parsed.command.handler.partition(":")
+    return loaded(parsed.command.handler)
+
+
+def loaded(place: str) -> Handler:
+    """The function that `module:function` names."""
+    module, _, name = place.partition(":")
     found: Handler = getattr(import_module(module), name)
     return found

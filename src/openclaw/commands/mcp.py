@@ -12,8 +12,10 @@ from typing import Any, TypeVar
 from openclaw.commands.arguments import prompt_arguments
 from openclaw.commands.dispatch import Context
 from openclaw.commands.notices import prefix_on, say
+from openclaw.commands.once import Once, once, opened_once
 from openclaw.commands.parse import Parsed
-from openclaw.commands.references import asked_by, permit, read_from
+from openclaw.commands.passing import told_on
+from openclaw.commands.references import asked_by, permit, prompt_typed, read_from
 from openclaw.commands.render import (
     left_out,
     server_lines,
@@ -23,6 +25,8 @@ from openclaw.commands.render import (
     tool_count,
 )
 from openclaw.commands.sign_in_state import with_sign_ins
+from openclaw.commands.signature import signature
+from openclaw.commands.tool_help import annotations_of, schema_value, tool_lines
 from openclaw.commands.waiting import told_of_waiting, tried
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.wording import nearest
@@ -32,16 +36,18 @@ from openclaw.mcp.manager import Manager
 from openclaw.mcp.prompts import PROMPT_TOOL, get_prompt, list_prompts
 from openclaw.mcp.remedies import SHELL, CommandPrefix
 from openclaw.mcp.resources import READ_TOOL, list_resources, list_templates
-from openclaw.mcp.server.server import Server
+from openclaw.mcp.server.server import LiveServer
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.definition import schema_of
 from openclaw.mcp.tools.names import typed_name
 from openclaw.mcp.tools.pins import Change, digest_of
-from openclaw.mcp.tools.results import CallResult, PromptEntry
+from openclaw.mcp.tools.registry import ToolEntry
+from openclaw.mcp.tools.results import PromptEntry, Result
 from openclaw.mcp.wording import held_back, trouble
 from openclaw.security.external import clean_label, clean_terminal
 
 _DESCRIPTION = 500
+_TITLE = 200
 
 T = TypeVar("T")
 
@@ -62,7 +68,7 @@ async def servers(context: Context, parsed: Parsed) -> int:
             manager.start(agent)
         manager.retry(agent)
         await manager.readiness.started(agent)
-        found = await with_sign_ins(engine, manager.status(agent))
+        found = told_on(context.surface, await with_sign_ins(engine, manager.status(agent)))
     if parsed.flag("json"):
         context.console.data([status_json(status) for status in found])
     elif not found:
@@ -72,6 +78,11 @@ async def servers(context: Context, parsed: Parsed) -> int:
         context.console.line(
             "No MCP servers are configured. Add one: openclaw mcp connect URL, or under mcp.servers in openclaw.json."
         )
+        if context.surface == "terminal":
+            from openclaw.commands.import_search import could_import
+
+            if told := await asyncio.to_thread(could_import, context):
+                context.console.line(told)
     else:
         for line in server_lines(found, context.console):
             context.console.line(line)
@@ -126,20 +137,14 @@ def _milliseconds(seconds: float | None) -> float | None:
 
 async def tools(context: Context, parsed: Parsed) -> int:
     name = parsed.text("server")
+    asked_once = once(parsed.text("stdio"), [name] if name else [])
+    if asked_once is not None:
+        return await _tools_once(context, parsed, asked_once)
     async with opened(context, parsed) as (_, manager, agent):
         asked = [manager.server(name, agent)] if name else manager.servers(agent)
         await tried(manager, agent, [one for one in asked if not one.is_stopped_by_hand])
         found = [entry for entry in manager.entries(agent) if not name or entry.spec.name == name]
-        rows: list[dict[str, Any]] = [
-            {
-                "name": entry.name,
-                "server": entry.spec.name,
-                "tool": entry.definition.name,
-                "description": clean_terminal(entry.definition.details().description or ""),
-                "inputSchema": schema_of(entry.definition.details()),
-            }
-            for entry in found
-        ]
+        rows = [tool_json(entry) for entry in found]
         about = [one for one in manager.status(agent) if not name or one.name == name]
         prefix = prefix_on(context.surface)
         # One that made room for others was listed before it did.
@@ -153,6 +158,9 @@ async def tools(context: Context, parsed: Parsed) -> int:
         ]
     if parsed.flag("json"):
         context.console.data(rows)
+    elif name:
+        for line in tool_lines([(entry.name, entry.definition.details()) for entry in found], context.console):
+            context.console.line(line)
     else:
         context.console.table(
             ("tool", "server", "what it does"),
@@ -162,6 +170,35 @@ async def tools(context: Context, parsed: Parsed) -> int:
         say(context.console, said)
     # Exit 1 when no server listed tools, or the one asked about did not.
     return 1 if troubled and (not rows or name) else 0
+
+
+async def _tools_once(context: Context, parsed: Parsed, asked: Once) -> int:
+    """The tools of a server that is not configured, by their own names: so they are called."""
+    if asked.rest:
+        raise UsageError(f"{asked.rest[0]!r} is one word too many.", hint="Try: openclaw mcp tools --help")
+    async with opened_once(context, parsed, asked) as (_, tried, _):
+        found = tried.view.registry.entries()
+        if parsed.flag("json"):
+            context.console.data([tool_json(entry) for entry in found])
+        else:
+            for line in tool_lines([(one.definition.name, one.definition.details()) for one in found], context.console):
+                context.console.line(line)
+    return 0
+
+
+def tool_json(entry: ToolEntry) -> dict[str, Any]:
+    """A tool as `--json` shows it. What its server says of it, in `annotations`, is its own word."""
+    details = entry.definition.details()
+    return {
+        "name": entry.name,
+        "server": entry.spec.name,
+        "tool": entry.definition.name,
+        "title": clean_label(details.title or "", _TITLE),
+        "description": clean_terminal(details.description or ""),
+        "signature": signature(entry.name, schema_value(details)),
+        "inputSchema": schema_of(details),
+        "annotations": annotations_of(details),
+    }
 
 
 def _unlisted(status: ServerStatus, prefix: CommandPrefix = SHELL) -> str:
@@ -175,7 +212,8 @@ async def status(context: Context, parsed: Parsed) -> int:
     name = parsed.text("name")
     async with opened(context, parsed) as (engine, manager, agent):
         await _reached(manager, name, agent)
-        (found,) = await with_sign_ins(engine, [one for one in manager.status(agent) if one.name == name])
+        asked = [one for one in manager.status(agent) if one.name == name]
+        (found,) = told_on(context.surface, await with_sign_ins(engine, asked))
         wrote = await _last_words(manager, found, agent)
     if parsed.flag("json"):
         context.console.data(status_json(found))
@@ -264,7 +302,7 @@ async def resources(context: Context, parsed: Parsed) -> int:
     return 0
 
 
-async def _resource_rows(name: str, server: Server) -> list[dict[str, Any]]:
+async def _resource_rows(name: str, server: LiveServer) -> list[dict[str, Any]]:
     listed = await server.use(list_resources)
     templates = await server.use(list_templates)
     return [
@@ -310,7 +348,7 @@ async def prompts(context: Context, parsed: Parsed) -> int:
     return 0
 
 
-async def _prompt_rows(name: str, server: Server) -> list[dict[str, Any]]:
+async def _prompt_rows(name: str, server: LiveServer) -> list[dict[str, Any]]:
     return [_prompt_json(name, entry) for entry in await server.use(list_prompts)]
 
 
@@ -332,14 +370,15 @@ def _prompt_json(server: str, entry: PromptEntry) -> dict[str, Any]:
 
 async def prompt(context: Context, parsed: Parsed) -> int:
     async with opened(context, parsed) as (engine, manager, agent):
-        permit(manager, engine.decide, agent, parsed.text("server"), PROMPT_TOOL)
-        server = manager.server(parsed.text("server"), agent)
+        whose, name, words = prompt_typed(manager, agent, parsed.many("words"))
+        permit(manager, engine.decide, agent, whose, PROMPT_TOOL)
+        server = manager.server(whose, agent)
         listed = {entry.name: entry for entry in await server.use(list_prompts)}
-        entry = listed.get(parsed.text("name"))
+        entry = listed.get(name)
         if entry is None:
-            hint = nearest(parsed.text("name"), list(listed)) or f"Try: openclaw mcp prompts {parsed.text('server')}"
-            raise UsageError(f"There is no prompt {parsed.text('name')}.", hint=hint)
-        given = prompt_arguments(entry, parsed.many("words"))
+            hint = nearest(name, list(listed)) or f"Try: openclaw mcp prompts {whose}"
+            raise UsageError(f"There is no prompt {name}.", hint=hint)
+        given = prompt_arguments(entry, words)
         invocation = asked_by(agent, context.console.asker)
         filled = await server.use(lambda client: get_prompt(client, entry, given, invocation=invocation))
         if parsed.flag("json"):
@@ -347,7 +386,7 @@ async def prompt(context: Context, parsed: Parsed) -> int:
         else:
             for message in filled.messages:
                 context.console.line(context.console.bold(f"{clean_label(message.role, 20)}:"))
-                await show_result(CallResult([message.content]), engine.media, context.console)
+                await show_result(Result([message.content]), engine.media, context.console)
     return 0
 
 
@@ -356,7 +395,7 @@ async def _from_each(
     manager: Manager,
     agent: str,
     name: str,
-    rows_of: Callable[[str, Server], Awaitable[list[dict[str, Any]]]],
+    rows_of: Callable[[str, LiveServer], Awaitable[list[dict[str, Any]]]],
 ) -> list[dict[str, Any]]:
     """The rows of one server; without a name, of every server that can be reached, with a line about each that cannot."""
     if name:
@@ -370,25 +409,11 @@ async def _from_each(
     rows: list[dict[str, Any]] = []
     for one, outcome in zip(names, await asyncio.gather(*asked, return_exceptions=True), strict=True):
         if isinstance(outcome, OpenClawError):
-            context.console.note(f"{clean_label(one, 100)}: {clean_label(str(outcome), 500)}")
+            # Most of them name it.
+            name_first = "" if one in str(outcome) else f"{clean_label(one, 100)}: "
+            context.console.note(f"{name_first}{clean_label(str(outcome), 500)}")
         elif isinstance(outcome, BaseException):
             raise outcome
         else:
             rows += outcome
     return rows
-
-
-async def logs(context: Context, parsed: Parsed) -> int:
-    count = parsed.count("lines", 0)
-    async with opened(context, parsed) as (_, manager, agent):
-        spec = manager.server(parsed.text("name"), agent).spec
-        book = manager.stderr_log
-        lines = (
-            await asyncio.to_thread(book.tail, spec, count) if count else await asyncio.to_thread(book.excerpt, spec)
-        )
-    if parsed.flag("json"):
-        context.console.data(lines)
-    else:
-        for line in lines or ["It has written nothing to standard error."]:
-            context.console.line(clean_terminal(line))
-    return 0

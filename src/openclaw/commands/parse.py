@@ -15,9 +15,12 @@ import msgspec
 from openclaw.config.wording import nearest
 from openclaw.errors import UsageError
 
+# What a value names, so that it can be completed: the names that are known, or files.
+Names = Literal["", "server", "tool", "argument", "session", "agent", "model", "file"]
+
 
 class Option(msgspec.Struct, frozen=True):
-    """`--name VALUE`, or a flag when `value` is empty. `many` collects repeats into a tuple."""
+    """`--name VALUE`, or a flag when `value` is empty. `many` collects repeats into a tuple. `names` says what a value names."""
 
     name: str
     help: str
@@ -26,6 +29,7 @@ class Option(msgspec.Struct, frozen=True):
     many: bool = False
     kind: Literal["text", "int", "float"] = "text"
     choices: tuple[str, ...] = ()
+    names: Names = ""
 
     @property
     def flag(self) -> str:
@@ -41,6 +45,7 @@ class Argument(msgspec.Struct, frozen=True):
     rest: bool = False
     verbatim: bool = False
     choices: tuple[str, ...] = ()
+    names: Names = ""
 
     @property
     def usage(self) -> str:
@@ -49,10 +54,13 @@ class Argument(msgspec.Struct, frozen=True):
 
 
 class Command(msgspec.Struct, frozen=True):
-    """One word of the command tree. `handler` is `module:function`, loaded when it is run; a group has children instead.
+    """One word of the command tree. `handler` is `module:function`, loaded when it is run; a group has children instead. `help_handler` is
+    the same for `--help` with words before it: what they name is explained, and they are the value `about`.
 
     `default` names the child that runs when none is given. `local` marks commands that belong to this terminal or process
-    and are never sent to a gateway. `hidden` marks those that programs use and nobody types: help does not list them.
+    and are never sent to a gateway. `hidden` marks those that programs use and nobody types: help does not list them. One that `means`
+    other words stands for them, beside which it stands: the words are put in its place, unless it has a handler of its own.
+    `stays` marks those that run until somebody ends them: nobody waits for them.
     """
 
     name: str
@@ -64,7 +72,10 @@ class Command(msgspec.Struct, frozen=True):
     children: tuple["Command", ...] = ()
     default: str = ""
     local: bool = False
+    means: tuple[str, ...] = ()
     hidden: bool = False
+    help_handler: str = ""
+    stays: bool = False
 
     def child(self, name: str) -> "Command | None":
         return next((c for c in self.children if c.name == name), None)
@@ -130,6 +141,8 @@ def parse(root: Command, words: Sequence[str], shared: Sequence[Option] = ()) ->
         _take(option, inline, queue, values)
     if not values.get("help"):
         values |= _positional(command, positional, _line(root, trail))
+    elif command.help_handler:
+        values["about"] = tuple(positional)
     return Parsed(command, trail, values)
 
 
@@ -154,6 +167,9 @@ def _descend(
                 kept.append(queue.pop(0))
             continue
         child = command.child(word)
+        if child is not None and child.means and not child.handler:
+            queue[0:1] = child.means
+            continue
         if child is None and word == "help":
             queue[0] = "--help"
             continue

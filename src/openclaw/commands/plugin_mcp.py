@@ -12,8 +12,8 @@ import msgspec
 
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context, dispatch
-from openclaw.commands.mcp_table import MCP
 from openclaw.commands.options import HELP
+from openclaw.commands.other_words import MCP
 from openclaw.content import Text
 from openclaw.plugins.mcp_client import MCP_CLIENT, MCP_MANAGE
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
@@ -53,7 +53,12 @@ def mcp_manage(context: Context) -> Tool:
         printed: list[str] = []
         console = context.console
         collecting = Console(
-            out=printed.append, err=console.err, width=console.width, asker=console.asker, browse=console.browse
+            out=printed.append,
+            err=console.err,
+            width=console.columns(),
+            live=console.live,
+            asker=console.asker,
+            browse=console.browse,
         )
         code = await dispatch(words, msgspec.structs.replace(context, console=collecting, root=_TREE), (HELP,))
         return ToolResult((Text("".join(printed).rstrip("\n")),), is_error=code != 0, details={"exitCode": code})

@@ -1,7 +1,8 @@
 """What a person can point at in a conversation: `/server:prompt key=value` and `@server:uri`.
 
-Both fetch text from a server and put it into the person's message, framed as what it is. Pointing at something that is not there is
-a UsageError; a lone `@` or a word with a colon that names no server is just text.
+Both fetch something from a server and put it into the person's message. A resource is framed as what it is; a prompt is what the person
+chose to say. Either way the conversation knows that the text came from there. Pointing at something that is not there is a UsageError; a
+lone `@` or a word with a colon that names no server is just text.
 """
 
 import asyncio
@@ -18,14 +19,12 @@ from openclaw.conversation import Asker, Conversation
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, ProtocolError, TransportError, UsageError
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.prompts import PROMPT_TOOL, complete, get_prompt, list_prompts
+from openclaw.mcp.prompts import PROMPT_TOOL, get_prompt, list_prompts
 from openclaw.mcp.prompts import blocks as prompt_blocks
 from openclaw.mcp.resources import READ_TOOL, list_resources, read_resource, show
-from openclaw.mcp.server.server import Server
+from openclaw.mcp.server.server import LiveServer
 from openclaw.mcp.tools.names import typed_name
 from openclaw.mcp.tools.results import PromptEntry, ResourceContents
-from openclaw.mcp.wording import MAX_LABEL
-from openclaw.security.external import clean_label
 from openclaw.security.policy import Decision, Named, ToolRef
 from openclaw.tool import Invocation
 
@@ -86,7 +85,7 @@ def asked_by(agent: str, asker: Asker | None) -> Invocation | None:
     return None if asker is None else Invocation(Conversation(agent, asker=asker))
 
 
-async def read_from(server: Server, uri: str, invocation: Invocation | None = None) -> list[ResourceContents]:
+async def read_from(server: LiveServer, uri: str, invocation: Invocation | None = None) -> list[ResourceContents]:
     """What one resource holds. Raises OpenClawError, which says whose resource cannot be read."""
     try:
         return await server.use(lambda client: read_resource(client, uri, invocation=invocation))
@@ -98,7 +97,7 @@ async def read_from(server: Server, uri: str, invocation: Invocation | None = No
         ) from error
 
 
-async def _meant(server: Server, typed: str) -> str:
+async def _meant(server: LiveServer, typed: str) -> str:
     """The address that was typed, without the punctuation that may end a sentence, unless the server lists it with that."""
     bare = typed.rstrip(_MARKS)
     if bare == typed:
@@ -118,6 +117,24 @@ def is_prompt(manager: Manager, agent: str, name: str) -> bool:
     return bool(colon) and server in _typed(manager, agent)
 
 
+def server_words(manager: Manager, agent: str) -> list[str]:
+    """How the agent's servers are typed before a colon."""
+    return list(_typed(manager, agent))
+
+
+async def resource_names(manager: Manager, agent: str, word: str) -> dict[str, str]:
+    """The resources of one server, by its typed word, with their names. None is started for this, and none waited for long."""
+    server = _typed(manager, agent).get(word, "")
+    if server not in {status.name for status in manager.status(agent) if status.state == "ready"}:
+        return {}
+    try:
+        async with asyncio.timeout(_NAMES_SECONDS):
+            entries = await manager.server(server, agent).use(list_resources)
+    except (TimeoutError, OpenClawError):
+        return {}
+    return {entry.uri: entry.title or entry.name for entry in entries if not any(map(str.isspace, entry.uri))}
+
+
 def _typed(manager: Manager, agent: str) -> dict[str, str]:
     """The agent's servers by the word that is typed for each. A configured name goes before one that was derived from another."""
     names = [status.name for status in manager.status(agent)]
@@ -127,7 +144,8 @@ def _typed(manager: Manager, agent: str) -> dict[str, str]:
 async def filled_prompt(
     engine: Engine, agent: str, name: str, words: str, *, asker: Asker | None = None
 ) -> FullMessage:
-    """`/server:prompt key=value …` as a message. Raises UsageError when there is no such prompt or an argument is wrong."""
+    """`/server:prompt key=value …` as a message: the line as it was typed, and what the prompt says for the person. Raises UsageError when
+    there is no such prompt or an argument is wrong."""
     manager = await engine.manager()
     server, prompt = _taken_apart(manager, agent, name)
     permit(manager, engine.decide, agent, server, PROMPT_TOOL)
@@ -141,7 +159,18 @@ async def filled_prompt(
         lambda client: get_prompt(client, entry, given, invocation=invocation)
     )
     blocks = prompt_blocks(server, entry.name, filled, engine.media)
-    return FullMessage(f"Follow the prompt {clean_label(name, MAX_LABEL)}.", blocks, (f"mcp:{server}",) * len(blocks))
+    return FullMessage(f"/{name} {words}".rstrip(), blocks, (f"mcp:{server}",) * len(blocks))
+
+
+def prompt_typed(manager: Manager, agent: str, words: Sequence[str]) -> tuple[str, str, Sequence[str]]:
+    """The server, the prompt and its arguments, of `SERVER PROMPT …` or `SERVER:PROMPT …`, as the list of prompts names it. Raises
+    UsageError when no prompt is named."""
+    first, rest = words[0].removeprefix("/"), words[1:]
+    if is_prompt(manager, agent, first):
+        return (*_taken_apart(manager, agent, first), rest)
+    if not rest:
+        raise UsageError("The name of the prompt is missing.", hint=f"Try: openclaw mcp prompts {first}")
+    return _typed(manager, agent).get(first, first), rest[0], rest[1:]
 
 
 def _taken_apart(manager: Manager, agent: str, name: str) -> tuple[str, str]:
@@ -185,5 +214,5 @@ async def argument_words(manager: Manager, agent: str, name: str, typed: str) ->
     if not equals:
         names = [argument.name for argument in entry.arguments or [] if argument.name not in given]
         return [f"{argument}=" for argument in names if argument.startswith(key)]
-    values = await manager.server(server, agent).use(lambda client: complete(client, prompt, key, start, given))
+    values = await manager.server(server, agent).complete(key, start, prompt=prompt, given=given)
     return [f"{key}={value}" for value in values]

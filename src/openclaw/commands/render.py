@@ -16,7 +16,7 @@ from openclaw.mcp.remedies import command
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.definition import is_null
 from openclaw.mcp.tools.pins import Change
-from openclaw.mcp.tools.results import CallResult, Content, ResourceContents
+from openclaw.mcp.tools.results import Content, ResourceContents, Result
 from openclaw.mcp.wording import MAX_LABEL, held_back, named
 from openclaw.media import RESULT_ITEM_BYTES, MediaStore, decode_base64, shown_size
 from openclaw.protocol.jsonrpc import parse
@@ -135,22 +135,22 @@ def _last_error(status: ServerStatus) -> str:
     return f"{duration(status.last_error_ago)} ago: {status.last_error}"
 
 
-async def show_result(result: CallResult, media: MediaStore, console: Console) -> None:
+async def show_result(result: Result, media: MediaStore, console: Console) -> None:
     """Print a call's result as a person wants it. What has to be saved for that is written in a thread: it may be large."""
     lines = _result_lines(result, media, console)
     if any(item.type in _SAVED for item in result.content):
         lines = iter(await asyncio.to_thread(list, lines))
     for line in lines:
-        console.line(line)
+        console.verbatim(line)
 
 
 async def show_resource(contents: Sequence[ResourceContents], media: MediaStore, console: Console) -> None:
     """Print what a resource holds, in the same way."""
     for line in await asyncio.to_thread(list, _resource_lines(contents, media, console)):
-        console.line(line)
+        console.verbatim(line)
 
 
-def _result_lines(result: CallResult, media: MediaStore, console: Console) -> Iterator[str]:
+def _result_lines(result: Result, media: MediaStore, console: Console) -> Iterator[str]:
     if result.fault:
         yield clean_terminal(result.fault)
     for item in result.content:

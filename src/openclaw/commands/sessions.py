@@ -1,4 +1,4 @@
-"""`openclaw sessions`: list, show, export, delete and prune conversations."""
+"""`openclaw sessions`: list, show, rename, export, delete and prune conversations."""
 
 import shlex
 from collections.abc import Sequence
@@ -10,21 +10,25 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config.agents import default_agent
 from openclaw.content import AssistantMessage, Block, Message, Text, ToolMessage, UserMessage
-from openclaw.errors import SessionBusyError, StoreError
+from openclaw.control.shell_words import short_key
+from openclaw.errors import SessionBusyError, StoreError, UsageError
 from openclaw.log import one_line
 from openclaw.media import shown_size
-from openclaw.security.external import clean_terminal
+from openclaw.security.external import clean_label, clean_terminal
 from openclaw.security.unframe import without_frames
-from openclaw.sessions.event import Reset, Said, Shortened
+from openclaw.sessions.event import Reset, Said, Shortened, Undone
 from openclaw.sessions.export import jsonl
 from openclaw.sessions.key import session_key
 from openclaw.sessions.retention import Keep, Pruned
 from openclaw.sessions.store import SessionInfo
+from openclaw.sessions.title import MOST_CHARACTERS
 
 # A key in the middle of a sentence.
 _SHOWN_SENTENCE = 80
 # Seconds for a turn that is just ending; one that goes on is not waited for, nor taken away from whoever waits for its answer.
 _ENDING_TURN = 1.0
+# Columns that all there is to tell of a conversation takes.
+_WIDE = 100
 # Enough of a tool's result to recognise it; `export` has it whole.
 _SHOWN_RESULT = 400
 
@@ -37,23 +41,34 @@ async def list_sessions(context: Context, parsed: Parsed) -> int:
             agent=parsed.text("agent") or None, active_within=None if minutes is None else minutes * 60
         )
     if parsed.flag("json"):
-        context.console.data([_as_json(info) for info in found])
+        context.console.data([as_json(info) for info in found])
     elif not found:
         context.console.line('No conversations yet. Start one: openclaw agent -m "hello"')
     else:
-        keys = _shown_keys(context.console, app, [info.key for info in found])
-        rows = [
-            (key, _when(info.updated), str(info.messages), info.agent) for key, info in zip(keys, found, strict=True)
-        ]
-        context.console.table(("key", "last used", "messages", "agent"), rows)
+        _print_list(context.console, _shown_keys(context.console, app, [info.key for info in found]), found)
     return 0
+
+
+def _print_list(console: Console, keys: Sequence[str], found: Sequence[SessionInfo]) -> None:
+    titles = [clean_label(info.title, MOST_CHARACTERS) for info in found]
+    times = [when(info.updated) for info in found]
+    if console.width and console.width < _WIDE:
+        # Without the year, and without what is told of one conversation elsewhere: the key is whole, and the title is what one looks for.
+        short = [time.partition("-")[2] for time in times]
+        console.table(("key", "last used", "title"), list(zip(keys, short, titles, strict=True)))
+        return
+    rows = [
+        (key, time, str(info.messages), info.agent, title)
+        for key, time, info, title in zip(keys, times, found, titles, strict=True)
+    ]
+    console.table(("key", "last used", "messages", "agent", "title"), rows)
 
 
 async def show(context: Context, parsed: Parsed) -> int:
     async with context.open_app() as app:
         transcript = await app.store.show(_key(app, parsed))
     if parsed.flag("json"):
-        context.console.data({**_as_json(transcript.info), "entries": [entry.event for entry in transcript.entries]})
+        context.console.data({**as_json(transcript.info), "entries": [entry.event for entry in transcript.entries]})
         return 0
     for entry in transcript.entries:
         match entry.event:
@@ -63,9 +78,29 @@ async def show(context: Context, parsed: Parsed) -> int:
                 context.console.line(context.console.dim(f"[shortened here] {clean_terminal(summary)}"))
             case Reset():
                 context.console.line(context.console.dim("[a new conversation starts here]"))
+            case Undone():
+                context.console.line(context.console.dim("[the last message was taken back here]"))
             case _:
                 pass
     return 0
+
+
+async def rename(context: Context, parsed: Parsed) -> int:
+    title = title_typed(parsed.many("title"))
+    async with context.open_app() as app:
+        found = await app.store.rename(_key(app, parsed), title)
+    context.console.line(
+        f"Named: {title}" if found else "There is no such conversation. `openclaw sessions` lists them."
+    )
+    return 0 if found else 1
+
+
+def title_typed(words: Sequence[str]) -> str:
+    """A title as a person gave it, on one line. Raises UsageError when there is none."""
+    title = clean_label(" ".join(words), MOST_CHARACTERS)
+    if not title:
+        raise UsageError("A conversation cannot be called by no word at all.")
+    return title
 
 
 async def export(context: Context, parsed: Parsed) -> int:
@@ -108,7 +143,7 @@ async def prune(context: Context, parsed: Parsed) -> int:
             return 0
         keys = _shown_keys(context.console, app, [one.key for one in pruned.removed])
     console = context.console
-    rows = [(key, _when(one.updated), shown_size(one.size)) for key, one in zip(keys, pruned.removed, strict=True)]
+    rows = [(key, when(one.updated), shown_size(one.size)) for key, one in zip(keys, pruned.removed, strict=True)]
     console.table(("key", "last used", "size"), rows)
     for key in pruned.busy:
         console.line(f"{one_line(key, _SHOWN_SENTENCE)} is in use, and stays.")
@@ -136,12 +171,8 @@ def _shown_keys(console: Console, app: App, keys: Sequence[str]) -> list[str]:
     wants them; in a pipe they are whole."""
     if not console.width:
         return [clean_terminal(key).replace("\n", " ") for key in keys]
-    own = f"agent:{default_agent(app.config)}:"
-    short = [key.removeprefix(own) for key in keys]
-    return [
-        shlex.quote(clean_terminal(key if less.startswith("agent:") or not less else less))
-        for key, less in zip(keys, short, strict=True)
-    ]
+    own = default_agent(app.config)
+    return [shlex.quote(clean_terminal(short_key(key, own))) for key in keys]
 
 
 def _key(app: App, parsed: Parsed) -> str:
@@ -150,7 +181,8 @@ def _key(app: App, parsed: Parsed) -> str:
     return typed if typed.startswith("agent:") else session_key(default_agent(app.config), typed)
 
 
-def _as_json(info: SessionInfo) -> dict[str, object]:
+def as_json(info: SessionInfo) -> dict[str, object]:
+    """What `sessions list --json` prints of a session."""
     return {
         "key": info.key,
         "id": info.id,
@@ -158,6 +190,7 @@ def _as_json(info: SessionInfo) -> dict[str, object]:
         "createdAt": _iso(info.created),
         "updatedAt": _iso(info.updated),
         "messages": info.messages,
+        "title": info.title,
     }
 
 
@@ -187,5 +220,5 @@ def _iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _when(at: float) -> str:
+def when(at: float) -> str:
     return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M")

@@ -58,9 +58,18 @@ async def _sign_in(context: Context, parsed: Parsed, engine: Engine, spec: Serve
 async def sign_in(
     context: Context, engine: Engine, name: str, agent: str, say: Write, *, patience: float = LISTEN_LIFE
 ) -> bool:
+    """Sign a person in to a server of an agent, which then connects anew; otherwise as `sign_in_to`."""
+    done = await sign_in_to(context, engine, await _spec(engine, name, agent), say, patience=patience)
+    if done:
+        await _recover(engine, name, agent)
+    return done
+
+
+async def sign_in_to(
+    context: Context, engine: Engine, spec: ServerSpec, say: Write, *, patience: float = LISTEN_LIFE
+) -> bool:
     """Sign a person in through the browser in front of them. Without a screen the address is shown, to be finished with `--code`, and
     the answer is False. Raises AuthError, also when nobody came back from the browser within `patience` seconds."""
-    spec = await _spec(engine, name, agent)
     if not await context.console.browse(""):
         _show(context, await engine.credentials.start(spec), spec, say)
         await _warn(context, engine)
@@ -68,7 +77,6 @@ async def sign_in(
     done = await engine.credentials.sign_in(spec, lambda started: _open(context, started, spec), patience=patience)
     say(_said(done))
     await _warn(context, engine)
-    await _recover(engine, name, agent)
     return True
 
 

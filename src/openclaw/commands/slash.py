@@ -5,63 +5,30 @@ into a message that asks the model to follow the skill.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
-from openclaw.app import App
 from openclaw.asking.answers import Given
+from openclaw.commands import conversations
+from openclaw.commands.chat_state import Chat, Outcome, Run
 from openclaw.commands.console import Console
-from openclaw.commands.dispatch import Context
+from openclaw.commands.last import show_last
 from openclaw.commands.plugin_mcp import mcp_manage
 from openclaw.commands.questions import answer_question, show_pending, told
 from openclaw.commands.references import FullMessage, filled_prompt, is_prompt
-from openclaw.config.agents import AgentSpec, agent
 from openclaw.config.wording import nearest
-from openclaw.content import text_of
-from openclaw.conversation import Conversation
+from openclaw.content import Text, text_of
 from openclaw.errors import UsageError
 from openclaw.log import one_line
 from openclaw.plugins.mcp_client import MCP_MANAGE
 from openclaw.security.external import clean_terminal
 from openclaw.security.unframe import without_frames
-from openclaw.sessions.key import session_key
-from openclaw.skills.catalog import Skills
 from openclaw.skills.skill import SkillFault
 from openclaw.workplace import SLASH_WORDS
 
-
-class Chat(msgspec.Struct):
-    """One conversation at one surface. `context` is what its commands run in."""
-
-    app: App
-    context: Context
-    agent: str
-    key: str
-    # What its terminal has been told of servers.
-    told: set[str] = msgspec.field(default_factory=set)
-
-    @property
-    def console(self) -> Console:
-        return self.context.console
-
-    @property
-    def spec(self) -> AgentSpec:
-        return agent(self.app.config, self.agent)
-
-    def skills(self) -> Skills:
-        """Those of the place where the agent works: that of the person, if it has none configured. Reads files: not for the event loop."""
-        return self.app.workplace(self.spec, self.context.cwd).skills()
-
-
-class Outcome(msgspec.Struct, frozen=True):
-    """What to do after a slash line. `said`: say this to the model instead. `leave`: the person wants to go."""
-
-    said: FullMessage | None = None
-    leave: bool = False
-
-
-Run = Callable[[Chat, str], Awaitable[Outcome]]
+# Of a prompt that is said for the person: its beginning tells which one it is.
+_SHOWN_LINES = 8
 
 
 async def run(chat: Chat, line: str) -> Outcome:
@@ -71,8 +38,21 @@ async def run(chat: Chat, line: str) -> Outcome:
     if built_in is not None:
         return await built_in(chat, words.strip())
     if is_prompt(await chat.app.engine.manager(), chat.spec.id, name):
-        return Outcome(await filled_prompt(chat.app.engine, chat.spec.id, name, words, asker=chat.console.asker))
+        said = await filled_prompt(chat.app.engine, chat.spec.id, name, words, asker=chat.console.asker)
+        _show_words(chat.console, said)
+        return Outcome(said)
     return await _use_skill(chat, name, words)
+
+
+def _show_words(console: Console, said: FullMessage) -> None:
+    """What a prompt says in the person's name, as far as they need it to know what they said."""
+    lines = [
+        line for block in said.blocks if isinstance(block, Text) for line in without_frames(block.text).split("\n")
+    ]
+    for line in lines[:_SHOWN_LINES]:
+        console.note(console.dim(f"  {clean_terminal(line)}"))
+    if len(lines) > _SHOWN_LINES:
+        console.note(console.dim(f"  … {len(lines) - _SHOWN_LINES} more"))
 
 
 async def _use_skill(chat: Chat, name: str, words: str) -> Outcome:
@@ -85,15 +65,8 @@ async def _use_skill(chat: Chat, name: str, words: str) -> Outcome:
         )
     if command.tool:
         tool = mcp_manage(chat.context) if command.tool == MCP_MANAGE else command.tool
-        conversation = Conversation(
-            chat.agent,
-            chat.key,
-            workspace=chat.context.cwd,
-            asker=chat.console.asker,
-            surface="chat",
-            # They typed it themselves.
-            says_yes=True,
-        )
+        # They typed it themselves.
+        conversation = msgspec.structs.replace(chat.conversation(), says_yes=True)
         result = await chat.app.call(tool, command.arguments(words.strip()), conversation)
         if said := text_of(result.content):
             chat.console.line(clean_terminal(without_frames(said)))
@@ -114,22 +87,27 @@ async def _help(chat: Chat, words: str) -> Outcome:
 
 async def _new(chat: Chat, words: str) -> Outcome:
     """Start the conversation afresh under the same key. `sessions export` keeps what was said; servers of this session are ended."""
-    key = session_key(chat.spec.id, chat.key)
-    async with chat.app.store.turn(key, chat.spec.id) as turn:
+    async with chat.app.store.turn(chat.session, chat.spec.id) as turn:
         turn.reset()
-    await (await chat.app.engine.manager()).end_session(key)
+    await (await chat.app.engine.manager()).end_session(chat.session)
     chat.console.line("A new conversation.")
     return Outcome()
 
 
 async def _tools(chat: Chat, words: str) -> Outcome:
-    tools = (await chat.app.agent(chat.spec, workspace=chat.context.cwd)).tools()
+    one = await chat.app.agent(chat.spec, workspace=chat.context.cwd, session=chat.session, folders=chat.folders)
+    tools = one.tools()
     chat.console.table(("tool", "what it does"), [(tool.name, one_line(tool.description)) for tool in tools])
     return Outcome()
 
 
+async def _last(chat: Chat, words: str) -> Outcome:
+    await show_last(chat.app, chat.console, chat.session, words)
+    return Outcome()
+
+
 async def _status(chat: Chat, words: str) -> Outcome:
-    selection = await chat.app.selection(chat.spec)
+    selection = await chat.app.selection(chat.spec, chat.model)
     chat.console.line(f"agent {chat.spec.id}, model {selection.name}, conversation {one_line(chat.key, 80)}")
     if selection.problem:
         chat.console.line(selection.problem)
@@ -166,7 +144,18 @@ BUILT_IN: Mapping[str, Run] = {
     "help": _help,
     "new": _new,
     "reset": _new,
+    "sessions": conversations.list_or_switch,
+    "resume": conversations.list_or_switch,
+    "title": conversations.title,
+    "undo": conversations.undo,
+    "compact": conversations.compact,
+    "export": conversations.export,
+    "copy": conversations.copy,
+    "attach": conversations.attach,
+    "model": conversations.model,
+    "usage": conversations.usage,
     "tools": _tools,
+    "last": _last,
     "status": _status,
     "approvals": _approvals,
     "approve": _approve,

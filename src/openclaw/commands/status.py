@@ -2,12 +2,14 @@
 
 import asyncio
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from openclaw.app import App
-from openclaw.commands.dispatch import Context
+from openclaw.commands.dispatch import Context, Surface
 from openclaw.commands.mcp import status_json
 from openclaw.commands.parse import Parsed
+from openclaw.commands.passing import told_on
 from openclaw.commands.render import tool_count
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.agents import agent, agent_ids
@@ -21,7 +23,7 @@ from openclaw.version import __version__
 
 async def run(context: Context, parsed: Parsed) -> int:
     async with context.open_app() as app:
-        found = {**await collect(app), "gateway": None}
+        found = {**await collect(app, context.surface), "gateway": None}
     if context.surface == "control":
         # It runs in the gateway itself, which goes by the last file that could be used.
         found["gateway"] = os.getpid()
@@ -52,10 +54,15 @@ async def run(context: Context, parsed: Parsed) -> int:
             console.line(f"            {console.bad('!')} {one['problem']}")
         console.line(f"            workspace {one['workspace']}, {tool_count(one['tools'])}")
     for server in found["servers"]:
-        state = clean_label(f"{server['shown']}, {tool_count(server['tools'])}", 300)
+        state = clean_label(f"{server['shown']}, {_tools(server)}", 300)
         console.line(f"  Server    {console.bold(clean_label(server['name'], 60))}  {state}")
         if server["changed"]:
             console.line(f"            {console.bad('!')} {server['changed']}")
+    if not found["servers"] and context.surface == "terminal":
+        from openclaw.commands.import_search import could_import
+
+        if told := await asyncio.to_thread(could_import, context):
+            console.line(f"  Server    none. {told}")
     console.line(f"  Sessions  {found['sessions']} in {found['store']}")
     if found["storeProblem"]:
         console.line(f"            {console.bad('!')} {found['storeProblem']}")
@@ -74,11 +81,17 @@ def _unused(context: Context) -> list[str]:
     return []
 
 
+def _tools(server: Mapping[str, Any]) -> str:
+    if server["state"] == "stopped" and not server["tools"]:
+        return "its tools are not known yet"
+    return tool_count(server["tools"])
+
+
 def _why(found: str) -> str:
     return f" ({found})" if found else ""
 
 
-async def collect(app: App) -> dict[str, Any]:
+async def collect(app: App, surface: Surface) -> dict[str, Any]:
     """Everything `status` shows, as data. A part that cannot be read says so in its own place."""
     agents = []
     for name in agent_ids(app.config):
@@ -111,7 +124,7 @@ async def collect(app: App) -> dict[str, Any]:
         sessions = len(await app.store.list())
     except OpenClawError as error:
         store_problem = str(error)
-    servers = await with_sign_ins(app.engine, (await app.engine.manager()).status())
+    servers = told_on(surface, await with_sign_ins(app.engine, (await app.engine.manager()).status()))
     return {
         "version": __version__,
         "config": {

@@ -4,8 +4,8 @@ Handlers are named, not imported, so that reading a table costs nothing. What st
 has that part alone.
 """
 
-from openclaw.commands.mcp_table import MCP
 from openclaw.commands.options import AGENT, ALLOW, JSON, YES
+from openclaw.commands.other_words import FIRST_WORDS, MCP
 from openclaw.commands.parse import Argument, Command, Option
 
 _AGENT = Command(
@@ -13,14 +13,22 @@ _AGENT = Command(
     "Ask an agent and print its answer.",
     handler="openclaw.commands.agent:run",
     details="""\
-The answer streams to stdout as it comes; tool calls are shown on stderr.
-Example: openclaw agent -m "what files are in docs?"\
+The answer streams to stdout as it comes; tool calls are shown on stderr. Text that is piped in goes along with the message.
+Examples:
+  openclaw agent "what files are in docs?"
+  git diff | openclaw agent "write a commit message"\
 """,
     options=(
         Option("message", "What to say. `-` reads it from stdin.", value="TEXT", short="-m"),
         AGENT,
-        Option("session-key", "Continue this conversation; a new one when left out.", value="KEY"),
-        Option("attach", "Send a file along (repeat for more).", value="FILE", many=True),
+        Option(
+            "model",
+            "The model that answers, as vendor/model, in place of the agent's own.",
+            value="MODEL",
+            names="model",
+        ),
+        Option("session-key", "Continue this conversation; a new one when left out.", value="KEY", names="session"),
+        Option("attach", "Send a file along (repeat for more).", value="FILE", many=True, names="file"),
         Option(
             "timeout", "Stop after this many seconds, waiting for the session included.", value="SECONDS", kind="float"
         ),
@@ -36,9 +44,10 @@ Example: openclaw agent -m "what files are in docs?"\
     arguments=(Argument("words", "What to say, when -m is not used.", required=False, rest=True),),
 )
 
+_KEY = Argument("key", "The session key, as `sessions list` shows it.", names="session")
 _SESSIONS = Command(
     "sessions",
-    "List, show, export, delete and prune conversations.",
+    "List, show, rename, export, delete and prune conversations.",
     default="list",
     children=(
         Command(
@@ -61,20 +70,27 @@ _SESSIONS = Command(
             "show",
             "Print one conversation.",
             handler="openclaw.commands.sessions:show",
-            arguments=(Argument("key", "The session key, as `sessions list` shows it."),),
+            arguments=(_KEY,),
             options=(JSON,),
+        ),
+        Command(
+            "rename",
+            "Give one conversation a title.",
+            handler="openclaw.commands.sessions:rename",
+            details="Until then its title is what you said first.",
+            arguments=(_KEY, Argument("title", "What to call it.", rest=True)),
         ),
         Command(
             "export",
             "Print one conversation as JSON lines.",
             handler="openclaw.commands.sessions:export",
-            arguments=(Argument("key", "The session key, as `sessions list` shows it."),),
+            arguments=(_KEY,),
         ),
         Command(
             "delete",
             "Delete one conversation for good.",
             handler="openclaw.commands.sessions:delete",
-            arguments=(Argument("key", "The session key, as `sessions list` shows it."),),
+            arguments=(_KEY,),
             options=(JSON,),
         ),
         Command(
@@ -112,6 +128,7 @@ _CONFIG = Command(
             "Print one value (secrets are not shown).",
             handler="openclaw.commands.config:get",
             arguments=(_PATH,),
+            options=(JSON,),
         ),
         Command(
             "set",
@@ -119,12 +136,14 @@ _CONFIG = Command(
             handler="openclaw.commands.config:set_value",
             details="The value is JSON5; a word that is not is taken as text.",
             arguments=(_PATH, Argument("value", "The new value.")),
+            options=(JSON,),
         ),
         Command(
             "unset",
             "Take one setting out and keep every comment.",
             handler="openclaw.commands.config:unset",
             arguments=(_PATH,),
+            options=(JSON,),
         ),
         Command("schema", "Print the JSON Schema of the file.", handler="openclaw.commands.config:schema"),
         Command("path", "Print where the file is.", handler="openclaw.commands.config:path"),
@@ -143,7 +162,7 @@ _TOOLS = Command(
             "explain",
             "Say which rule in which file admits or hides a tool.",
             handler="openclaw.commands.tools:explain",
-            arguments=(Argument("name", "The tool."),),
+            arguments=(Argument("name", "The tool.", names="tool"),),
             options=(AGENT, JSON),
         ),
     ),
@@ -203,8 +222,14 @@ Example: openclaw approvals answer q7Hk2dQ allow-once\
             handler="openclaw.commands.approvals:explain",
             details="Example: openclaw approvals explain files__write_file path=notes/trip.md",
             arguments=(
-                Argument("tool", "The tool, as `tools list` names it."),
-                Argument("words", "Its arguments: key=value …, or one JSON object.", required=False, rest=True),
+                Argument("tool", "The tool, as `tools list` names it.", names="tool"),
+                Argument(
+                    "words",
+                    "Its arguments: key=value …, or one JSON object.",
+                    required=False,
+                    rest=True,
+                    names="argument",
+                ),
             ),
             options=(AGENT, JSON),
         ),
@@ -226,6 +251,47 @@ _SECRETS = Command(
             "List credentials that stand in the config in plain sight, with file and line.",
             handler="openclaw.commands.secrets:audit",
             options=(Option("check", "Exit with 1 when there is one."), JSON),
+        ),
+    ),
+)
+
+_MODELS = Command(
+    "models",
+    "List models, try whether they answer, and choose one.",
+    default="list",
+    children=(
+        Command(
+            "list",
+            "List the models in use, and those that vendors say they have.",
+            handler="openclaw.commands.models:list_models",
+            arguments=(Argument("vendor", "Of this vendor alone, all of them.", required=False),),
+            options=(JSON,),
+        ),
+        Command(
+            "test",
+            "Ask a model for one word, and say how long it took or what is wrong.",
+            handler="openclaw.commands.models:test",
+            arguments=(
+                Argument(
+                    "models",
+                    "As vendor/model; those that agents use when left out.",
+                    required=False,
+                    rest=True,
+                    names="model",
+                ),
+            ),
+            options=(JSON,),
+        ),
+        Command(
+            "set",
+            "Choose the model that agents use; its vendor is asked whether it has it.",
+            handler="openclaw.commands.models:set_model",
+            arguments=(Argument("model", "As vendor/model.", names="model"),),
+            options=(
+                Option("agent", "For this agent alone.", value="ID", names="agent"),
+                Option("yes", "Also when the vendor has no such model."),
+                JSON,
+            ),
         ),
     ),
 )
@@ -258,14 +324,18 @@ COMMANDS: tuple[Command, ...] = (
         "doctor",
         "Check everything and say how to fix what is wrong.",
         handler="openclaw.commands.doctor:run",
-        details="Every server is started if it does not run, and asked; one that hangs takes as long as it may take to connect.",
-        options=(JSON,),
+        details="""\
+Every server is started if it does not run, and asked; one that hangs takes as long as it may take to connect. The model of each agent
+is asked for one word.\
+""",
+        options=(Option("offline", "Ask no server and no model."), JSON),
     ),
     _SESSIONS,
     _CONFIG,
     _TOOLS,
     _APPROVALS,
     MCP,
+    _MODELS,
     _SECRETS,
     _AUDIT,
     Command(
@@ -276,23 +346,31 @@ COMMANDS: tuple[Command, ...] = (
         arguments=(Argument("shell", "Your shell.", choices=("bash", "zsh", "fish")),),
         local=True,
     ),
+    Command(
+        "complete",
+        "Print how a command line may go on.",
+        handler="openclaw.commands.completion:complete",
+        details="What completion scripts run at every Tab: `openclaw complete -- zsh WORDS …`, the last word being typed.",
+        arguments=(Argument("words", "The shell, and what it says of the line.", rest=True),),
+        hidden=True,
+    ),
 )
 
 
 # What people type first comes first.
 ORDER = (
-    *("agent", "chat", "demo", "status", "doctor", "gateway", "sessions", "config", "tools", "approvals", "mcp"),
-    *("mcp-server", "secrets", "audit", "completion"),
+    *("setup", "agent", "chat", "demo", "status", "doctor", "gateway", "sessions", "models", "keys", "config", "tools"),
+    *("approvals", "mcp", "mcp-server", "secrets", "audit", "completion"),
 )
 
 
 def tree(*more: Command) -> Command:
     """The whole tree: `more` are the commands of surfaces. Each stands where `ORDER` has it; one that is not in there comes last."""
     place = {name: number for number, name in enumerate(ORDER)}
-    children = sorted((*more, *COMMANDS), key=lambda command: place.get(command.name, len(ORDER)))
+    children = sorted((*more, *COMMANDS, *FIRST_WORDS), key=lambda command: place.get(command.name, len(ORDER)))
     return Command(
         "openclaw",
         "A personal agent whose tools come from any MCP server.",
-        details="Start with: openclaw demo",
+        details="Start with: openclaw demo, or set it up: openclaw setup",
         children=tuple(children),
     )

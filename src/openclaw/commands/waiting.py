@@ -1,20 +1,23 @@
 """Waiting for servers: what the person at a terminal sees meanwhile, and the key with which they go on without them.
 
-A terminal shows now and then which servers are waited for, until Enter is pressed. A pipe shows only those that a turn went on without.
+A terminal shows which servers are waited for, until Enter is pressed. A pipe shows only those that a turn went on without.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
+from functools import partial
+from time import monotonic
 
-from openclaw.commands.console import Console
+from openclaw.commands.console import Console, Doing
 from openclaw.commands.dispatch import Surface
 from openclaw.commands.notices import prefix_on, say
+from openclaw.commands.screen.live import STOP
 from openclaw.errors import OpenClawError
 from openclaw.event_hub import Event
 from openclaw.mcp.events import Awaited, LeftOut
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.server.server import Server
+from openclaw.mcp.server.server import LiveServer
 from openclaw.mcp.wording import STILL_STARTING, going_on_without
 from openclaw.security.external import clean_label
 
@@ -22,7 +25,7 @@ from openclaw.security.external import clean_label
 UNFINISHED = f"{STILL_STARTING[:1].upper()}{STILL_STARTING[1:]}."
 
 
-async def tried(manager: Manager, agent: str, servers: Iterable[Server]) -> dict[str, str]:
+async def tried(manager: Manager, agent: str, servers: Iterable[LiveServer]) -> dict[str, str]:
     """Start servers that do not run, also those that a person stopped, and list what each offers, as many at a time as may run. Gives
     what went wrong, by server name.
 
@@ -30,7 +33,7 @@ async def tried(manager: Manager, agent: str, servers: Iterable[Server]) -> dict
     """
     slots = asyncio.Semaphore(manager.max_servers)
 
-    async def one(server: Server) -> str:
+    async def one(server: LiveServer) -> str:
         async with slots:
             try:
                 await server.refresh()
@@ -51,6 +54,15 @@ async def tried(manager: Manager, agent: str, servers: Iterable[Server]) -> dict
     }
 
 
+def _doing(manager: Manager, agent: str, began: float) -> Doing:
+    """What whoever looks at servers waits for: those that are on their way."""
+    found = manager.status(agent)
+    coming = [clean_label(one.name, 60) for one in found if one.state == "starting"]
+    if not coming:
+        return Doing("Asking " + (clean_label(found[0].name, 60) if len(found) == 1 else "the servers"), began)
+    return Doing(f"Waiting for {', '.join(coming)}", began)
+
+
 @asynccontextmanager
 async def told_of_waiting(
     console: Console, manager: Manager, agent: str, surface: Surface = "terminal"
@@ -58,6 +70,8 @@ async def told_of_waiting(
     """Show, while this is held, which servers of this agent are waited for. Gives the names of those that a turn went on without."""
     named: set[str] = set()
     pressed: asyncio.Task[None] | None = None
+    began = monotonic()
+    shown = ExitStack()
 
     async def skip() -> None:
         while True:
@@ -75,6 +89,7 @@ async def told_of_waiting(
         nonlocal pressed
         if event.value.agent != agent:
             return
+        shown.close()
         if not event.value.servers:
             # What is typed from now on is not for us.
             if pressed is not None:
@@ -82,15 +97,21 @@ async def told_of_waiting(
                 pressed = None
         elif console.interactive:
             names = ", ".join(clean_label(name, 100) for name in event.value.servers)
-            key = " (Enter goes on without)" if console.has_keys else ""
-            console.note(console.dim(f"Waiting for {names}{key}"))
+            if console.cursor:
+                keys = f"Enter goes on without, {STOP}" if console.has_keys else ""
+                shown.enter_context(console.live.waiting(partial(Doing, f"Waiting for {names}", began, keys)))
+            else:
+                key = " (Enter goes on without)" if console.has_keys else ""
+                console.note(console.dim(f"Waiting for {names}{key}"))
             if pressed is None:
                 pressed = asyncio.create_task(skip())
 
     subscribed = (manager.events.subscribe(tell_left_out, LeftOut), manager.events.subscribe(tell_awaited, Awaited))
     try:
-        yield named
+        with console.live.waiting(partial(_doing, manager, agent, began)):
+            yield named
     finally:
+        shown.close()
         for unsubscribe in subscribed:
             unsubscribe()
         if pressed is not None:

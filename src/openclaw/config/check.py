@@ -41,7 +41,7 @@ _ELSEWHERE = {
 }
 # Sections of another OpenClaw. Not ours, and not misspellings of ours.
 FOREIGN_SECTIONS = keys(
-    "accessGroups acp approvals attachments auth bindings broadcast browser channels cloudWorkers commands cron desktop diagnostics "
+    "accessGroups approvals attachments auth bindings broadcast browser channels cloudWorkers commands cron desktop diagnostics "
     "discovery hooks memory messages meta nodeHost proxy security surfaces talk telemetry transcripts tts ui update web wizard "
     "worktree worktrees inputs args"
 )

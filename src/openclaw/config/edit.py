@@ -72,16 +72,31 @@ def edit_file(paths: Paths, env: Mapping[str, str], change: Callable[[str], str]
     """
     file = paths.config_file
     with _only_writer(file):
-        try:
-            source = read_text(file)
-        except FileNotFoundError:
-            source = ""
+        source = _source(file)
         text = change(source)
-        config = load_config(paths, env, text=text)
-        if spoilt := _spoilt(config, paths, env, source):
-            raise ConfigError(spoilt)
+        config = _loaded(paths, env, source, text)
         if text != source:
             replace(file, text.encode())
+    return config
+
+
+def preview(paths: Paths, env: Mapping[str, str], change: Callable[[str], str]) -> Config:
+    """The config that `edit_file` would give, with nothing written. Raises what it would raise."""
+    source = _source(paths.config_file)
+    return _loaded(paths, env, source, change(source))
+
+
+def _source(file: FilePath) -> str:
+    try:
+        return read_text(file)
+    except FileNotFoundError:
+        return ""
+
+
+def _loaded(paths: Paths, env: Mapping[str, str], source: str, text: str) -> Config:
+    config = load_config(paths, env, text=text)
+    if spoilt := _spoilt(config, paths, env, source):
+        raise ConfigError(spoilt)
     return config
 
 

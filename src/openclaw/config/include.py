@@ -24,8 +24,11 @@ MAX_INCLUDE_PATH = 4096
 INCLUDE = "$include"
 
 
-def read_text(file: Path) -> str:
-    """The text of a regular file. Raises FileNotFoundError when there is none, ConfigError with one clear line for anything else."""
+def read_text(file: Path, limit: int = MAX_FILE_BYTES) -> str:
+    """The text of a regular file of at most `limit` bytes.
+
+    Raises FileNotFoundError when there is none, ConfigError with one clear line for anything else.
+    """
     # Without O_NONBLOCK, opening a FIFO would wait for a writer.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
     try:
@@ -39,13 +42,13 @@ def read_text(file: Path) -> str:
         if not stat.S_ISREG(mode):
             raise _unreadable(file, "it is a directory" if stat.S_ISDIR(mode) else "it is not a regular file")
         with os.fdopen(descriptor, "rb", closefd=False) as stream:
-            data = stream.read(MAX_FILE_BYTES + 1)
+            data = stream.read(limit + 1)
     except OSError as error:
         raise _unreadable(file, _reason(error)) from None
     finally:
         os.close(descriptor)
-    if len(data) > MAX_FILE_BYTES:
-        raise _unreadable(file, f"it is larger than {MAX_FILE_BYTES // (1024 * 1024)} MB")
+    if len(data) > limit:
+        raise _unreadable(file, f"it is larger than {limit // (1024 * 1024)} MB")
     return _decoded(file, data)
 
 

@@ -15,6 +15,7 @@ from openclaw.config.dotted import Path, format_path
 from openclaw.config.entry import Auth, ServerEntry, address_of, argv_of, is_on, transport_of
 from openclaw.config.loaded import Config
 from openclaw.config.sections import AgentSettings, ToolRules
+from openclaw.config.wording import nearest
 from openclaw.errors import Problem, UsageError
 from openclaw.redact import SECRET_SCHEME
 
@@ -169,6 +170,8 @@ def _servers(config: Config, faulty: Set[Path]) -> _Broken:
         if not is_on(entry) or config.fault(path) or not isinstance(config.get(path), Mapping):
             continue
         for key, message, hint in entry_faults(entry):
+            if not key:
+                hint = _misspelt(config.get(path)) or hint
             # What decides the transport may be missing only because it was wrong.
             if key or not any((*path, name) in faulty for name in _DECIDING):
                 yield (*path, key), (*path, key) if key else path, message, hint
@@ -176,6 +179,14 @@ def _servers(config: Config, faulty: Set[Path]) -> _Broken:
 
 # What decides how a server is reached.
 _DECIDING = ("transport", "type", "transportType", "command", "url", "httpUrl", "serverUrl", "baseUrl")
+
+
+def _misspelt(entry: Mapping[str, object]) -> str:
+    """A hint, when a key of an entry looks like what is missing from it."""
+    for key in entry:
+        if key not in _DECIDING and (near := nearest(key, ("command", "url"))):
+            return f'{near.removesuffix("?")} by "{key}"?'
+    return ""
 
 
 def entry_faults(entry: ServerEntry) -> Iterator[Fault]:

@@ -26,6 +26,7 @@ from openclaw.config.entry import (
 
 Names = tuple[str, ...]
 Port = Annotated[int, Meta(ge=0, le=65535)]
+Amount = Annotated[float, Meta(ge=0)]
 
 
 Fallback = Literal["untainted", "deny", "allow"]
@@ -141,16 +142,29 @@ class AgentsSection(Part, frozen=True):
     default: Annotated[str | None, about("The id of the agent that answers when none is named. `main`.")] = None
 
 
+class ModelCost(Part, frozen=True):
+    """What a model costs, in dollars for a million tokens: shown behind each turn at a terminal."""
+
+    foreign = keys("cacheWrite")
+
+    input: Annotated[Amount, about("Tokens it reads.")] = 0.0
+    output: Annotated[Amount, about("Tokens it writes.")] = 0.0
+    cache_read: Annotated[Amount | None, about("Tokens it reads from the vendor's cache. As `input`, if not said.")] = (
+        None
+    )
+
+
 class Model(Part, frozen=True):
     """What a provider's model can do, when its wire does not tell."""
 
-    foreign = keys("api compat contextTokens cost headers reasoning")
+    foreign = keys("api compat contextTokens headers reasoning")
 
     id: Annotated[str, about("The model's name on the wire.")]
     name: Annotated[str, about("A name for people.")] = ""
     context_window: Annotated[Some | None, about("Tokens it can take in.")] = None
     max_tokens: Annotated[Some | None, about("Tokens it can answer with.")] = None
     input: Annotated[Names | None, about("What it takes: text, image. Both when it is not said.")] = None
+    cost: Annotated[ModelCost | None, about("What it costs, when the terminal should say what a turn did.")] = None
 
 
 Api = Literal[
@@ -414,6 +428,18 @@ class SessionsSection(Part, frozen=True):
     keep: Annotated[KeepSection, about("How long conversations are kept.")] = KeepSection()
 
 
+class AcpSection(Part, frozen=True):
+    """Editors that have us as their agent."""
+
+    # Another OpenClaw also starts agents of others by this protocol.
+    foreign = keys("enabled dispatch backend defaultAgent allowedAgents maxConcurrentSessions stream runtime fallbacks")
+
+    client_servers: Annotated[
+        Literal["ask", "allow", "deny"],
+        about("Whether MCP servers that an editor hands over are started: asked about, started, or left alone."),
+    ] = "ask"
+
+
 class LoggingSection(Part, frozen=True):
     """What is logged, and where."""
 
@@ -487,6 +513,7 @@ class Root(Part, frozen=True, forbid_unknown_fields=False):
     secrets: Annotated[SecretsSection, about("Where secrets come from.")] = SecretsSection()
     session: Annotated[SessionSection, about("Conversations.")] = SessionSection()
     sessions: Annotated[SessionsSection, about("What becomes of conversations.")] = SessionsSection()
+    acp: Annotated[AcpSection, about("Editors that have us as their agent.")] = AcpSection()
     logging: Annotated[LoggingSection, about("What is logged, and where.")] = LoggingSection()
     media: Annotated[MediaSection, about("Attachments.")] = MediaSection()
     token_store: Annotated[TokenStoreSection, about("OAuth tokens at rest.")] = TokenStoreSection()

@@ -92,6 +92,8 @@ class ServerSpec(msgspec.Struct, frozen=True, eq=False):
     fault: str = ""
     # Whether the fault says where in the file it is.
     fault_has_place: bool = False
+    # How a person, or the program they wrote, does something about it: with our commands, or with the manager it was given to.
+    commands: Literal["openclaw mcp", "manager"] = "openclaw mcp"
 
     # The first to try.
     transport: TransportName = "stdio"
@@ -173,6 +175,14 @@ def _masked(value: str | tuple[tuple[str, str], ...]) -> object:
     if isinstance(value, str):
         return value if not value or value.startswith(SECRET_SCHEME) else MASK
     return tuple((name, _masked(text)) for name, text in value)
+
+
+def shown_fields(spec: ServerSpec) -> str:
+    """What a spec says that is not said by default, credentials masked: for who wrote it."""
+    bare = ServerSpec("")
+    fields = ((name, getattr(spec, name)) for name in spec.__struct_fields__ if name not in ("commands", "where"))
+    told = ((name, value) for name, value in fields if value != getattr(bare, name))
+    return ", ".join(f"{name}={(_masked(value) if name in _HIDDEN else value)!r}" for name, value in told)
 
 
 _compared = attrgetter(*(name for name in ServerSpec.__struct_fields__ if name != "where"))

@@ -29,26 +29,44 @@ def _look(file: Path) -> Look:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-async def watch(
-    files: Callable[[], Iterable[Path]], changed: Callable[[], Awaitable[None]], *, seen: Mapping[Path, Look]
-) -> None:
-    """Call `changed` after each change, without end. `files` is asked again each time: a config may name others by then.
+class ConfigWatch:
+    """Calls `changed` after each change. `files` is asked again each time: a config may name others by then.
 
     `seen` is how they were when they were read: what was saved since then is the first change.
     """
-    while True:
-        await asyncio.sleep(LOOK_EVERY)
-        now = look_at(files())
-        if now == seen:
-            continue
-        while (settled := await _after_a_pause(files)) != now:
-            now = settled
-        seen = now
-        await changed()
-        # Files that are new to us are taken as they are: they were just read.
-        seen = {file: seen.get(file, look) for file, look in look_at(files()).items()}
 
+    def __init__(
+        self, files: Callable[[], Iterable[Path]], changed: Callable[[], Awaitable[None]], *, seen: Mapping[Path, Look]
+    ) -> None:
+        self._files = files
+        self._changed = changed
+        self._seen = dict(seen)
+        # One change at a time: who catches up waits for the one that is being taken over.
+        self._taking_over = asyncio.Lock()
 
-async def _after_a_pause(files: Callable[[], Iterable[Path]]) -> dict[Path, Look]:
-    await asyncio.sleep(SETTLE)
-    return look_at(files())
+    async def run(self) -> None:
+        """Look, without end."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY)
+            now = look_at(self._files())
+            if now == self._seen:
+                continue
+            while (settled := await self._after_a_pause()) != now:
+                now = settled
+            await self.catch_up()
+
+    async def catch_up(self) -> None:
+        """Look now, and take over what was saved, for somebody who must not work with what was before. A file that is still being written
+        is looked at again when the rest of it is there."""
+        async with self._taking_over:
+            now = look_at(self._files())
+            if now == self._seen:
+                return
+            self._seen = now
+            await self._changed()
+            # Files that are new to us are taken as they are: they were just read.
+            self._seen = {file: self._seen.get(file, look) for file, look in look_at(self._files()).items()}
+
+    async def _after_a_pause(self) -> dict[Path, Look]:
+        await asyncio.sleep(SETTLE)
+        return look_at(self._files())

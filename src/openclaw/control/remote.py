@@ -14,6 +14,7 @@ from _collections_abc import Callable
 
 from openclaw.config import plain_paths
 from openclaw.control import wire
+from openclaw.control.marks import marks
 from openclaw.version import __version__
 
 # A plain name instead of typing.TYPE_CHECKING: type checkers know it, and importing typing costs milliseconds.
@@ -28,7 +29,7 @@ _WIDTH = 80
 
 def run(words: list[str], out: Callable[[bytes], object] | None = None) -> int | None:
     """The exit code of a command line; None when it is to be run in this process. `out` takes what it prints in place of stdout."""
-    config = _config(words)
+    config = config_named(words)
     place = plain_paths.running_socket(os.environ, config)
     link = _connect(place)
     if link is None:
@@ -38,12 +39,19 @@ def run(words: list[str], out: Callable[[bytes], object] | None = None) -> int |
     if handler is _signal.SIG_DFL:
         _signal.signal(_signal.SIGINT, _signal.default_int_handler)
     try:
-        terminal = _Terminal(connection, out or _print, no_color=_has_flag(words, "--no-color"))
+        flags = _Flags(no_color=_has_flag(words, "--no-color"), json=_has_flag(words, "--json"))
+        terminal = _Terminal(connection, out or _print, flags)
         # What somebody else takes in place of a terminal nobody reads.
         kinds = wire.TERMINAL_KINDS if out is None and os.isatty(0) and os.isatty(2) else b""
         if not terminal.is_taken(_request(words, config, token, kinds)):
             return None
-        return _served(terminal)
+        with_window = out is None and os.isatty(1) and hasattr(_signal, "SIGWINCH")
+        before = _signal.signal(_signal.SIGWINCH, terminal.resized) if with_window else None
+        try:
+            return _served(terminal)
+        finally:
+            if with_window:
+                _signal.signal(_signal.SIGWINCH, before)
     finally:
         connection.close()
         if handler is _signal.SIG_DFL:
@@ -68,7 +76,7 @@ def _served(terminal: "_Terminal") -> int:
         terminal.close()
 
 
-def _config(words: list[str]) -> str:
+def config_named(words: list[str]) -> str:
     """The value of `--config`. The gateway reads the words properly, and sends us away when it finds another."""
     for index, word in enumerate(words):
         if word == "--":
@@ -86,9 +94,6 @@ def _has_flag(words: list[str], flag: str) -> bool:
 
 def _request(words: list[str], config: str, token: bytes, kinds: bytes) -> bytes:
     env = os.environ
-    screen = os.isatty(1)
-    colour = screen and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
-    marks = ("s" if screen else "") + ("c" if colour else "") + ("i" if os.isatty(2) else "")
     try:
         cwd = os.getcwd()
     except OSError:
@@ -100,7 +105,9 @@ def _request(words: list[str], config: str, token: bytes, kinds: bytes) -> bytes
         config_file=os.fsencode(plain_paths.config_file(env, config)),
         cwd=os.fsencode(cwd),
         width=str(width()).encode(),
-        marks=marks.encode(),
+        marks=marks(
+            env, screen=os.isatty(1), interactive=os.isatty(2), no_color=_has_flag(words, "--no-color")
+        ).encode(),
         kinds=kinds,
         words=[os.fsencode(word) for word in words],
     )
@@ -153,16 +160,26 @@ def _dialled(family: int, address: "str | tuple[str, int]") -> "_socket.socket":
     return connection
 
 
+class _Flags:
+    """What the words say about how to print."""
+
+    def __init__(self, *, no_color: bool, json: bool) -> None:
+        self.no_color = no_color
+        self.json = json
+
+
 class _Terminal:
     """This terminal, as the gateway uses it."""
 
-    def __init__(self, connection: "_socket.socket", out: Callable[[bytes], object], *, no_color: bool) -> None:
+    def __init__(self, connection: "_socket.socket", out: Callable[[bytes], object], flags: _Flags) -> None:
         self.interrupted = False
-        self._no_color = no_color
+        self._flags = flags
         self._connection = connection
         self._out = out
         self._arrived = bytearray()
         self._is_taken = False
+        # Whether the cursor stands at the start of a line, as far as we moved it.
+        self._is_at_start = True
         self._questions: TerminalQuestions | None = None
 
     def is_taken(self, request: bytes) -> bool:
@@ -181,6 +198,10 @@ class _Terminal:
             _write(2, payload + b"\n")
         self._is_taken = kind == wire.TAKEN
         return self._is_taken
+
+    def resized(self, number: int, frame: object) -> None:
+        """The window was made wider or narrower: what is printed from now on has to fit it."""
+        self._send(wire.frame(wire.WIDTH, str(width()).encode()))
 
     def interrupt(self) -> None:
         """Ask the gateway to stop; it still tells how that went."""
@@ -201,10 +222,12 @@ class _Terminal:
             except OSError:
                 if self.interrupted:
                     return wire.INTERRUPTED
-                _write(2, b"error: the gateway ended while it ran the command. Look: openclaw gateway status\n")
+                self._tell_of_the_end()
                 return 1
             if kind in (wire.OUT, wire.ERR) and self._questions is not None:
                 self._questions.make_room()
+            if kind in (wire.OUT, wire.ERR) and payload:
+                self._is_at_start = payload.endswith(b"\n")
             if kind == wire.OUT:
                 self._out(payload)
             elif kind == wire.ERR:
@@ -216,9 +239,20 @@ class _Terminal:
             elif kind == wire.BROWSE:
                 self._open_address(payload)
             elif kind == wire.READ:
-                self._give_input()
+                self._give_input(int(payload or b"0"))
             elif kind == wire.EXIT:
                 return int(payload)
+
+    def _tell_of_the_end(self) -> None:
+        message, hint = b"The gateway ended while it ran the command.", b"Look: openclaw gateway status"
+        if not self._flags.json:
+            start = b"" if self._is_at_start else b"\n"
+            told = b"error: %s" % message
+            is_narrow = 0 < width() <= len(told) + len(hint)
+            _write(2, start + told + (b"\n" if is_narrow else b" ") + hint + b"\n")
+            return
+        told = b'{"error":{"code":"gateway-ended","message":"%s","hint":"%s","exitCode":1}}\n'
+        self._out(told % (message, hint))
 
     def _next(self) -> tuple[bytes, bytes]:
         """The next frame. Raises OSError when there is none to come."""
@@ -252,7 +286,7 @@ class _Terminal:
             from openclaw.control.question_screen import question_screen
             from openclaw.control.terminal_questions import TerminalQuestions
 
-            screen = question_screen(os.environ, no_color=self._no_color)
+            screen = question_screen(os.environ, no_color=self._flags.no_color)
             self._questions = TerminalQuestions(_show, self._send, _browse, screen)
         return self._questions
 
@@ -265,9 +299,12 @@ class _Terminal:
             # Also when the person interrupts it.
             self._send(wire.frame(wire.BROWSED, wire.pack([number, opened])))
 
-    def _give_input(self) -> None:
-        while data := os.read(0, wire.PIECE_BYTES):
+    def _give_input(self, most: int) -> None:
+        """All of standard input; with `most`, so many bytes of what is piped in."""
+        left = most if not most or has_piped() else -1
+        while left >= 0 and (data := os.read(0, min(left, wire.PIECE_BYTES) if most else wire.PIECE_BYTES)):
             self._send(wire.frame(wire.INPUT, data))
+            left -= len(data) if most else 0
         self._send(wire.frame(wire.INPUT))
 
     def _send(self, data: bytes) -> None:
@@ -277,6 +314,23 @@ class _Terminal:
         except OSError:
             # What is read next tells whether the gateway is gone.
             pass
+
+
+def has_piped() -> bool:
+    """Whether something comes through standard input that no person types. Says so when nothing does for too long."""
+    # Only for commands that take it.
+    import select
+
+    try:
+        if os.isatty(0):
+            return False
+        if select.select([0], [], [], wire.PIPE_PATIENCE)[0]:
+            return True
+    except (OSError, ValueError):
+        # It is closed.
+        return False
+    _write(2, wire.NOTHING_PIPED)
+    return False
 
 
 def _browse(address: str) -> bool:

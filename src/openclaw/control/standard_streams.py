@@ -156,7 +156,7 @@ class Reader:
     """Lines from the client. `on_lines` gets them in the loop and says, by a callback, when it wants more; `on_end` comes last, from
     this object's thread.
 
-    `on_lines` empties the list it is given: a line may be 300 MB, and this thread would hold on to it.
+    `on_lines` empties the list it is given: a line may be 300 MB, and this thread would hold on to it. `first` is what was read before.
     """
 
     def __init__(
@@ -165,7 +165,12 @@ class Reader:
         loop: AbstractEventLoop,
         on_lines: Callable[[list[Line], Callable[[], None]], None],
         on_end: Callable[[], None],
+        *,
+        limit: int = LINE_BYTES,
+        first: bytes = b"",
     ) -> None:
+        self._limit = limit
+        self._first = first
         self._descriptor = descriptor
         self._loop = loop
         self._on_lines = on_lines
@@ -174,7 +179,9 @@ class Reader:
         threading.Thread(target=self._read_all, name="stdin", daemon=True).start()
 
     def _read_all(self) -> None:
-        framer = LineFramer(LINE_BYTES)
+        framer = LineFramer(self._limit)
+        if (lines := framer.feed(self._first)) and not self._hand_over(lines):
+            return
         with suppress(OSError):
             while data := _read(self._descriptor):
                 if (lines := framer.feed(data)) and not self._hand_over(lines):

@@ -5,7 +5,7 @@ command-line stub, so it imports nothing at all. A conversation is opened by RUN
 without NUL bytes, which no argument of a program can hold: PROTOCOL first, so that every version can tell every other apart.
 
     RUN → LOCAL                                          the caller has to do it itself; the payload says why, if a person should know
-    RUN → TAKEN, GO → (OUT | ERR | QUESTION | WITHDRAWN | BROWSE | READ)* EXIT     CANCEL any time
+    RUN → TAKEN, GO → (OUT | ERR | QUESTION | WITHDRAWN | BROWSE | READ)* EXIT     CANCEL and WIDTH any time
     STATUS → DATA        STOP → DATA
 
 A QUESTION is something for a person: JSON with an id of its own (`questions.py`), answered by an ANSWER that carries the same id. Several
@@ -15,18 +15,21 @@ open.
 
 BROWSE and READ stay beside it because no person decides about them: they are what the terminal at the other end is used for. BROWSE is
 an id and an address, answered by BROWSED with the same id and, when the address was opened (or one could be, if it is empty), a word; one
-that nobody waits for any more is ignored. READ is answered by INPUT frames and an empty one.
+that nobody waits for any more is ignored. READ is answered by INPUT frames and an empty one; one that carries a number wants so many
+bytes at most, and only what comes through a pipe.
+
+WIDTH tells of the columns of a screen whose window was made wider or narrower.
 
 Nothing is begun before GO: a caller that was tired of waiting and does the work itself never says it.
 """
 
 # Changes with anything in this file that an older other end would misread.
-PROTOCOL = b"openclaw-3"
+PROTOCOL = b"openclaw-4"
 
 # From the caller, first.
 RUN, STATUS, STOP = b"R", b"S", b"T"
 # From the caller, later.
-GO, CANCEL, ANSWER, BROWSED, INPUT = b"g", b"c", b"a", b"w", b"i"
+GO, CANCEL, ANSWER, BROWSED, INPUT, WIDTH = b"g", b"c", b"a", b"w", b"i", b"z"
 # From the gateway.
 TAKEN, LOCAL, OUT, ERR, EXIT, DATA = b"k", b"l", b"o", b"e", b"x", b"d"
 QUESTION, WITHDRAWN, BROWSE, READ = b"q", b"u", b"b", b"r"
@@ -43,6 +46,12 @@ PIECE_BYTES = 64 * 1024
 LINE_BYTES = 4096
 # Seconds. A healthy gateway takes a request within milliseconds; one that does not is left alone.
 ANSWER_TIMEOUT = 5.0
+# Seconds that a pipe has to begin with what it brings: `ssh` and some programs leave one open that nobody ever writes to.
+PIPE_PATIENCE = 3.0
+NOTHING_PIPED = (
+    b"note: nothing came through standard input within %d s, so the message goes without it. "
+    b"To wait for all of it: openclaw agent -m -\n" % PIPE_PATIENCE
+)
 # The exit code of a command that was interrupted, as shells show it.
 INTERRUPTED = 130
 

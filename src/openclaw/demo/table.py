@@ -9,5 +9,6 @@ COMMANDS = (
         handler="openclaw.demo.command:run",
         details="Everything is real, runs on this machine alone in a temporary folder, and is gone afterwards. Enter goes on.",
         local=True,
+        stays=True,
     ),
 )

@@ -84,23 +84,33 @@ def _log_as_configured(context: Context, parsed: Parsed, section: LoggingSection
     """The command line goes before the config file."""
     level = parsed.text("log-level") or section.level or "info"
     file = Path(context.paths.home, section.file).expanduser() if section.file else None
-    configure(level=level, json_lines=parsed.flag("log-json") or section.json, file=file, own=_log_file(context.paths))
+    configure(level=level, json_lines=parsed.flag("log-json") or section.json, file=file, own=log_file(context.paths))
 
 
-def _log_file(paths: Paths) -> Path:
+def log_file(paths: Paths) -> Path:
     """The log of a gateway without a terminal."""
     return paths.logs_dir / "gateway.log"
 
 
 async def start(context: Context, parsed: Parsed) -> int:
-    """As a process of its own; returns when it answers."""
+    """As a process of its own; returns when it answers. One that runs already is as good."""
     running = holder(lock_file(context.paths))
     if running is not None:
-        raise AlreadyRunningError(running)
+        if running.config != str(context.paths.config_file):
+            raise AlreadyRunningError(running)
+        answer = await _first_answer(context.paths)
+        if answer is None:
+            raise OpenClawError(
+                f"A gateway runs already (pid {running.pid}) and does not answer.",
+                hint="Stop it with `openclaw gateway stop`.",
+            )
+        _tell_of(context, parsed, answer, "The gateway runs already")
+        return 0
     load_config(context.paths, context.env)
-    log = _log_file(context.paths)
+    log = log_file(context.paths)
     argv = [*_program(), "gateway", "run", "--config", str(context.paths.config_file)]
-    with open_log(log) as output, log.open("rb") as before:
+    starting = context.console.live.waiting("Waiting for the gateway to start")
+    with open_log(log) as output, log.open("rb") as before, starting:
         before.seek(0, os.SEEK_END)
         process = start_detached(argv, env=context.env, output=output.fileno(), cwd=Path(log.anchor))
         deadline = time.monotonic() + START_TIMEOUT
@@ -109,11 +119,28 @@ async def start(context: Context, parsed: Parsed) -> int:
                 raise OpenClawError(f"The gateway did not start. In {log}:\n{_said(log, before)}")
             answer = await ask(socket_of(context.paths), wire.STATUS)
             if answer is not None:
-                context.console.line(f"The gateway runs: pid {answer['pid']}, {answer['url']}")
+                _tell_of(context, parsed, answer, "The gateway runs")
                 context.console.note(context.console.dim(f"Its log: {log}"))
                 return 0
             await asyncio.sleep(_PAUSE)
     raise OpenClawError(f"The gateway (pid {process.pid}) does not answer yet.", hint=f"Look at {log}.")
+
+
+def _tell_of(context: Context, parsed: Parsed, answer: dict[str, Any], told: str) -> None:
+    if parsed.flag("json"):
+        context.console.data({"running": True, "pid": answer["pid"], "url": answer["url"]})
+    else:
+        context.console.line(f"{told}: pid {answer['pid']}, {answer['url']}")
+
+
+async def _first_answer(paths: Paths) -> dict[str, Any] | None:
+    """What a gateway says that may only just have been started; None when it says nothing."""
+    deadline = time.monotonic() + START_TIMEOUT
+    while (answer := await ask(socket_of(paths), wire.STATUS)) is None:
+        if time.monotonic() > deadline or holder(lock_file(paths)) is None:
+            return None
+        await asyncio.sleep(_PAUSE)
+    return answer
 
 
 def _program() -> list[str]:
@@ -132,7 +159,11 @@ def _said(log: Path, before: BinaryIO) -> str:
 
 
 async def stop(context: Context, parsed: Parsed) -> int:
-    running = await _stop(context.paths)
+    with context.console.live.waiting("Waiting for the gateway to stop"):
+        running = await _stop(context.paths)
+    if parsed.flag("json"):
+        context.console.data({"running": False, "pid": running})
+        return 0
     context.console.line(f"The gateway has stopped (pid {running})." if running else "No gateway runs.")
     return 0
 
@@ -207,17 +238,13 @@ async def install(context: Context, parsed: Parsed) -> int:
     console, env = context.console, context.env
     argv = [*_program(), "gateway", "run", "--config", str(context.paths.config_file)]
     carried = {name: env[name] for name in _CARRIED if env.get(name)}
+    file = _service_file(context)
     if sys.platform == "darwin":
-        file = context.paths.home / "Library" / "LaunchAgents" / f"{LABEL}.plist"
-        data = launchd_job(argv, carried, str(_log_file(context.paths)))
+        data = launchd_job(argv, carried, str(log_file(context.paths)))
         steps = [f"launchctl bootstrap gui/{os.getuid()} {file}"]
-    elif sys.platform.startswith("linux"):
-        config_home = Path(env.get("XDG_CONFIG_HOME") or context.paths.home / ".config")
-        file = config_home / "systemd" / "user" / UNIT
+    else:
         data = systemd_unit(argv, carried).encode()
         steps = ["systemctl --user daemon-reload", f"systemctl --user enable --now {UNIT}", "loginctl enable-linger"]
-    else:
-        raise OpenClawError("There is no service to install on this system.", hint="Use `openclaw gateway start`.")
     existed = file.exists()
     try:
         make_directory(context.paths.logs_dir)
@@ -234,3 +261,36 @@ async def install(context: Context, parsed: Parsed) -> int:
     for step in steps:
         console.line(f"  {step}")
     return 0
+
+
+async def uninstall(context: Context, parsed: Parsed) -> int:
+    """Take away what `install` wrote, and what switching it on left beside it. Stops nothing."""
+    console, file = context.console, _service_file(context)
+    # Made by `systemctl --user enable`.
+    switched_on = file.parent / "default.target.wants" / file.name
+    if not file.exists() and not switched_on.is_symlink():
+        console.line(f"No service is installed: there is no {file}")
+        return 0
+    try:
+        for one in (switched_on, file):
+            one.unlink(missing_ok=True)
+    except OSError as error:
+        raise OpenClawError(f"{one} cannot be removed: {error.strerror}.") from error
+    console.line(f"Removed {file}")
+    console.line("If it was switched on, it runs until you end it:")
+    if sys.platform == "darwin":
+        console.line(f"  launchctl bootout gui/{os.getuid()}/{LABEL}")
+    else:
+        console.line(f"  systemctl --user stop {UNIT}")
+        console.line("  systemctl --user daemon-reload")
+    return 0
+
+
+def _service_file(context: Context) -> Path:
+    """Where the service of the user's session is written. Raises OpenClawError where there is no such thing."""
+    if sys.platform == "darwin":
+        return context.paths.home / "Library" / "LaunchAgents" / f"{LABEL}.plist"
+    if sys.platform.startswith("linux"):
+        config_home = Path(context.env.get("XDG_CONFIG_HOME") or context.paths.home / ".config")
+        return config_home / "systemd" / "user" / UNIT
+    raise OpenClawError("There is no service on this system.", hint="Use `openclaw gateway start`.")

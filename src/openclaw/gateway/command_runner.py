@@ -28,15 +28,17 @@ _OF_THE_PROCESS = ("local", "log-level", "log-json")
 
 
 Status = Callable[[], Awaitable[Mapping[str, Any]]]
+CatchUp = Callable[[], Awaitable[None]]
 
 
 class CommandRunner:
-    """`status` and `stop` are the gateway's own; `root` has the commands it may run."""
+    """`status` and `stop` are the gateway's own; `root` has the commands it may run. `catch_up` takes over a config that was just saved."""
 
-    def __init__(self, app: App, root: Command, *, status: Status, stop: Callable[[], None]) -> None:
+    def __init__(self, app: App, root: Command, *, status: Status, stop: Callable[[], None], catch_up: CatchUp) -> None:
         self._app = app
         self._root = root
         self._status = status
+        self._catch_up = catch_up
         self.stop = stop
         self.is_stopping = False
         self._told = ShownNotices()
@@ -70,7 +72,12 @@ class CommandRunner:
     async def run(self, request: CommandRequest, console: Console) -> int:
         if "--no-color" in request.words:
             console = msgspec.structs.replace(console, colour=False)
-        return await dispatch(request.words, self.context(console, "control", request.cwd))
+        # What was written a moment ago holds for this command, and what it writes for whoever comes next, by whatever way.
+        await self._catch_up()
+        try:
+            return await dispatch(request.words, self.context(console, "control", request.cwd))
+        finally:
+            await self._catch_up()
 
     def context(self, console: Console, surface: Surface, cwd: Path) -> Context:
         """What a command gets that runs in this process."""

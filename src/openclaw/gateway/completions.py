@@ -18,6 +18,7 @@ from openclaw.content import PICTURES, AssistantMessage, Block, Image, Message, 
 from openclaw.errors import UsageError
 from openclaw.media import ITEM_BYTES, MAX_FILES, MAX_IMAGES, clean_type, decode_base64, safe_name, sniff
 from openclaw.reply import Reply
+from openclaw.security.unframe import Unframer
 
 MODEL: Final = "openclaw"
 DEFAULT: Final = "default"
@@ -210,21 +211,29 @@ def _from_data_url(url: str, name: str) -> Attachment:
 
 
 class TextFlow:
-    """The text of an answer as it comes: everything the model says, with a blank line between messages."""
+    """The text of an answer as it comes: everything the model says, with a blank line between messages. What it repeats of a tool's result
+    is shown as a person reads it, without our frame around it."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self._is_new_message = False
+        self._unframer = Unframer()
 
     def take(self, event: Event) -> str:
         """What an event adds to the answer."""
+        match event:
+            case TextDelta():
+                text = self._unframer.feed(event.text)
+            case MessageEnd():
+                text = self._unframer.end()
+            case _:
+                return ""
+        piece = _BREAK + text if text and self._is_new_message and self.pieces else text
+        if piece:
+            self._is_new_message = False
+            self.pieces.append(piece)
         if isinstance(event, MessageEnd):
             self._is_new_message = True
-        if not isinstance(event, TextDelta) or not event.text:
-            return ""
-        piece = _BREAK + event.text if self._is_new_message and self.pieces else event.text
-        self._is_new_message = False
-        self.pieces.append(piece)
         return piece
 
     def __call__(self, event: Event) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from openclaw.commands.console import Console
+from openclaw.commands.failure import error_json
 from openclaw.content import to_json
 from openclaw.control import wire
 from openclaw.control.socket_client import read_frame
@@ -150,7 +151,7 @@ class ControlServer:
         listening = asyncio.get_running_loop().create_task(terminal.listen(work.cancel))
         self.busy += 1
         try:
-            code = await _outcome(work, console)
+            code = await _outcome(work, console, as_json="--json" in request.words)
             await terminal.exit(code)
         finally:
             self.busy -= 1
@@ -159,7 +160,7 @@ class ControlServer:
             await asyncio.gather(listening, work, return_exceptions=True)
 
 
-async def _outcome(work: "asyncio.Task[int]", console: Console) -> int:
+async def _outcome(work: "asyncio.Task[int]", console: Console, *, as_json: bool) -> int:
     """How the command ended: by itself, interrupted by its person, or because the gateway stops."""
     try:
         return await work
@@ -170,8 +171,12 @@ async def _outcome(work: "asyncio.Task[int]", console: Console) -> int:
         task.uncancel()
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
-        console.note("error: The gateway is stopping; the command was ended.")
-        return 1
+        error = OpenClawError("The gateway is stopping; the command was ended.")
+        if as_json:
+            console.out(to_json(error_json(error)).decode() + "\n")
+        else:
+            console.note(f"error: {error}")
+        return error.exit_code
 
 
 def own_directory(path: Path) -> None:

@@ -22,8 +22,9 @@ from openclaw.commands.parse import Command
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
-from openclaw.control.config_watch import Look, look_at, watch
+from openclaw.control.config_watch import ConfigWatch, Look, look_at
 from openclaw.control.instance import Instance, lock_file
+from openclaw.control.port import listen
 from openclaw.errors import OpenClawError
 from openclaw.gateway.command_runner import CommandRunner
 from openclaw.gateway.control import ControlServer
@@ -31,7 +32,6 @@ from openclaw.gateway.credentials import rules_of
 from openclaw.gateway.feed import Feed, LogToEvents
 from openclaw.gateway.guard import GuardRules
 from openclaw.gateway.observer import Observer
-from openclaw.gateway.port import listen
 from openclaw.gateway.reload import LogAs, Reloader
 from openclaw.mcp.manager import Manager
 from openclaw.media import shown_size
@@ -94,11 +94,12 @@ class Gateway:
         self._observer = Observer(self._events)
         self._stop = stop
         self._started = time.monotonic()
-        self._runner = CommandRunner(app, root, status=self.status, stop=stop.set)
+        self._runner = CommandRunner(app, root, status=self.status, stop=stop.set, catch_up=self._catch_up)
         self._control = ControlServer(app.paths.control_socket, self._runner)
         self._manager: Manager
         self.http: HttpServer
         self._reloader: Reloader
+        self._watch: ConfigWatch
 
     async def start(self, stack: AsyncExitStack, rules: GuardRules, sockets: "list[socket.socket]") -> None:
         """`stack` gets what has to be undone."""
@@ -121,13 +122,13 @@ class Gateway:
             snapshot=self.snapshot,
             busy=self.busy,
         )
-        await self._control.start()
-        await self.http.start(self.app.config.root.gateway, sockets)
         self._reloader = Reloader(self.app, self.http, log_as=self._log_as)
+        self._watch = ConfigWatch(self._reloader.files, self._reloader.reload, seen=self._seen)
+        await self.http.start(self.app.config.root.gateway, sockets)
+        await self._control.start()
         stack.push_async_callback(self._reloader.close)
-        watching = watch(self._reloader.files, self._reloader.reload, seen=self._seen)
         for name, work in (
-            ("config-watch", watching),
+            ("config-watch", self._watch.run()),
             ("plugins", self._load_plugins()),
             ("sessions", self._prune_sessions()),
         ):
@@ -135,6 +136,10 @@ class Gateway:
         if self.app.config.root.gateway.bind != "loopback":
             _log.warning("The HTTP port is open beyond this machine, and tokens travel there unencrypted.")
         _log.info("The gateway is up: pid %d, port %d, config %s.", os.getpid(), self.port, self.app.config.file)
+
+    async def _catch_up(self) -> None:
+        """Use the config as it is on the disk now, before and after somebody's command: the next one must not find the old rules."""
+        await self._watch.catch_up()
 
     async def _prune_sessions(self) -> None:
         """Now and every day, remove the conversations that the config no longer keeps."""

@@ -18,6 +18,7 @@ from aiohttp import web
 
 from openclaw.config.sections import GatewaySection
 from openclaw.content import to_json
+from openclaw.control.port import listen
 from openclaw.errors import (
     AuthError,
     ConfigError,
@@ -43,7 +44,6 @@ from openclaw.gateway.guard import (
     too_many,
 )
 from openclaw.gateway.meters import Counter, Histogram
-from openclaw.gateway.port import listen
 from openclaw.gateway.throttle import Throttle
 from openclaw.log import one_line
 from openclaw.redact import redact

@@ -92,8 +92,10 @@ class Reloader:
         if config.root.logging != self._logged:
             self._logged = config.root.logging
             self._log_as(self._logged)
-        # Servers that have to stop may take their time; the next change of the file must not wait for them.
+        # Servers that have to stop may take their time; the next change of the file must not wait for them. Rules, and which servers
+        # there are, are new when this returns.
         self._spawn(self._app.reload(config, instead_of=used))
+        await asyncio.sleep(0)
         try:
             await self._http.move(config.root.gateway)
         except OpenClawError as error:

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import msgspec
 
+from openclaw.commands.console import Pictures
 from openclaw.control import wire
+from openclaw.control.marks import pictures_of
 
 # protocol, token, version, state directory, config file, working directory, width, marks, kinds of questions
 _FIELDS = 9
@@ -15,7 +17,8 @@ _NARROWEST, _WIDEST, _USUAL = 20, 1_000, 80
 
 
 class CommandRequest(msgspec.Struct, frozen=True):
-    """`screen`: standard output is one. `interactive`: a person watches standard error. `kinds`: the questions that can be shown there.
+    """`screen`: standard output is one. `interactive`: a person watches standard error. `cursor`: lines can be drawn
+    again. `kinds`: the questions that can be shown there.
 
     `token` matters only where a socket's file mode cannot protect it.
     """
@@ -30,6 +33,9 @@ class CommandRequest(msgspec.Struct, frozen=True):
     screen: bool = False
     colour: bool = False
     interactive: bool = False
+    cursor: bool = False
+    utf8: bool = True
+    pictures: Pictures = ""
     kinds: frozenset[str] = frozenset()
 
 
@@ -46,15 +52,18 @@ def read_request(payload: bytes) -> CommandRequest | None:
         config_file=config_file,
         cwd=Path(cwd),
         words=tuple(words),
-        width=_usable(width),
+        width=usable_width(width),
         screen="s" in marks,
         colour="c" in marks,
         interactive="i" in marks,
+        cursor="m" in marks,
+        utf8="a" not in marks,
+        pictures=pictures_of(marks),
         kinds=frozenset(kinds.split()),
     )
 
 
-def _usable(width: str) -> int:
+def usable_width(width: str) -> int:
     if width == _NO_EDGE:
         return 0
     return min(max(int(width), _NARROWEST), _WIDEST) if width.isdigit() else _USUAL

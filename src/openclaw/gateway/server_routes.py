@@ -13,7 +13,8 @@ from aiohttp import web
 
 from openclaw.app import App
 from openclaw.commands.console import Console
-from openclaw.commands.dispatch import Context, run_command, sentence
+from openclaw.commands.dispatch import Context, run_command
+from openclaw.commands.failure import sentence
 from openclaw.commands.mcp import status_json
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.agents import agent as agent_spec

@@ -1,17 +1,23 @@
 """The commands of the gateway, as data."""
 
 from openclaw.commands.options import JSON
-from openclaw.commands.parse import Command
+from openclaw.commands.other_words import GATEWAY_WORDS
+from openclaw.commands.parse import Command, Option
+
+
+def _command(name: str, summary: str) -> Command:
+    return Command(name, summary, handler=f"openclaw.gateway.command:{name}", options=(JSON,), local=True)
+
 
 _GATEWAY = Command(
     "gateway",
     "Run the long-lived OpenClaw that keeps servers warm and answers in milliseconds.",
     default="status",
     children=(
-        Command("run", "Run it in this terminal.", handler="openclaw.gateway.command:run", local=True),
-        Command("start", "Start it as a process of its own.", handler="openclaw.gateway.command:start", local=True),
-        Command("stop", "Let running calls finish, then stop it.", handler="openclaw.gateway.command:stop", local=True),
-        Command("restart", "Stop it and start it again.", handler="openclaw.gateway.command:restart", local=True),
+        Command("run", "Run it in this terminal.", handler="openclaw.gateway.command:run", local=True, stays=True),
+        _command("start", "Start it as a process of its own; no error when it runs already."),
+        _command("stop", "Let running calls finish, then stop it."),
+        _command("restart", "Stop it and start it again."),
         Command(
             "status",
             "Show whether it runs, since when, and how its servers are.",
@@ -26,6 +32,24 @@ _GATEWAY = Command(
             details="A systemd user unit on Linux, a launchd job on macOS. Nothing is started.",
             local=True,
         ),
+        Command(
+            "uninstall",
+            "Take the service away again.",
+            handler="openclaw.gateway.command:uninstall",
+            local=True,
+        ),
+        Command(
+            "logs",
+            "Show what the gateway wrote to its log.",
+            handler="openclaw.gateway.log_command:logs",
+            options=(
+                Option("follow", "Go on with what it writes, until Ctrl-C.", short="-f"),
+                Option("lines", "How many of the last lines; 80 when left out.", value="N", kind="int", short="-n"),
+                JSON,
+            ),
+            local=True,
+        ),
+        *GATEWAY_WORDS,
     ),
 )
 

@@ -6,19 +6,20 @@ person interrupts, or the terminal goes away, whoever runs the command is told o
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 
 import msgspec
 
 from openclaw.commands.console import Console
+from openclaw.commands.screen.live import alive
 from openclaw.control import wire
 from openclaw.control.questions import MOST_OPEN, checked, question_frame, read_answer
 from openclaw.control.socket_client import read_frame
 from openclaw.conversation import NO_ANSWER, Answer, Question, QuestionKind
 from openclaw.errors import UsageError
-from openclaw.gateway.request import CommandRequest
+from openclaw.gateway.request import CommandRequest, usable_width
 
 # An order with everything it may carry (`openclaw order`); past it the caller is told, not the memory filled.
 MOST_INPUT = 320 * 1024 * 1024
@@ -45,8 +46,15 @@ class RemoteTerminal:
         self._is_gone = False
         # What an interruption does for a while instead of ending the command, the latest last.
         self._catchers: list[Callable[[], object]] = []
+        self._width = 0
+        self._encoding = "utf-8"
 
     def console(self, request: CommandRequest) -> Console:
+        self._width = request.width
+        self._encoding = "utf-8" if request.utf8 else "ascii"
+        return alive(self._console(request))
+
+    def _console(self, request: CommandRequest) -> Console:
         return Console(
             out=lambda text: self._print(wire.OUT, text),
             err=lambda text: self._print(wire.ERR, text),
@@ -54,8 +62,14 @@ class RemoteTerminal:
             screen=request.screen,
             colour=request.colour,
             interactive=request.interactive,
+            cursor=request.cursor,
+            utf8=request.utf8,
+            pictures=request.pictures,
+            width_now=lambda: self._width,
             asker=self,
             read=self._read,
+            piped=self._piped,
+            pieces=self._pieces,
             flush=self._flush,
             browse=self._browse,
             interruptible=self._interruptible,
@@ -73,6 +87,8 @@ class RemoteTerminal:
                     self._take_answer(payload)
                 elif kind == wire.BROWSED:
                     self._take_browsed(payload)
+                elif kind == wire.WIDTH:
+                    self._width = usable_width(payload.decode("ascii", "replace"))
                 elif kind == wire.INPUT:
                     self._input.put_nowait(payload)
         except (OSError, EOFError, ValueError):
@@ -137,7 +153,7 @@ class RemoteTerminal:
     def _print(self, kind: bytes, text: str) -> None:
         if self._is_gone:
             return
-        data = text.encode("utf-8", "backslashreplace")
+        data = text.encode(self._encoding, "backslashreplace")
         for start in range(0, len(data), wire.PIECE_BYTES):
             self._writer.write(wire.frame(kind, data[start : start + wire.PIECE_BYTES]))
 
@@ -167,13 +183,26 @@ class RemoteTerminal:
         if not self._is_gone:
             self._writer.write(wire.frame(kind, payload))
 
-    async def _read(self) -> str:
+    async def _piped(self, most: int) -> bytes:
         if self._is_gone:
-            return ""
+            return b""
+        self._send(wire.READ, b"%d" % (most + 1))
+        given = bytearray()
+        while piece := await self._input.get():
+            given += piece
+        return bytes(given)
+
+    async def _pieces(self) -> AsyncIterator[bytes]:
+        if self._is_gone:
+            return
         self._send(wire.READ)
+        while piece := await self._input.get():
+            yield piece
+
+    async def _read(self) -> str:
         given = bytearray()
         size = 0
-        while piece := await self._input.get():
+        async for piece in self._pieces():
             size += len(piece)
             if size <= MOST_INPUT:
                 given += piece

@@ -5,11 +5,8 @@ command table like any other command, and ends in `run`.
 """
 
 import os
-import shutil
-import sys
 from collections.abc import Sequence
 
-from openclaw.config import plain_paths
 from openclaw.version import __version__
 
 # A plain name instead of typing.TYPE_CHECKING: type checkers know it, and importing typing costs milliseconds.
@@ -78,33 +75,15 @@ async def run(context: "Context", parsed: "Parsed") -> int:
 
 
 def _print_config(context: "Context", parsed: "Parsed", client: str) -> int:
+    from openclaw.commands.own_program import command_line, own_places
     from openclaw.mcp_server.clients import config_text, place_text
 
-    command, *arguments = *_command(sys.argv[0]), "mcp-server"
-    arguments += ["--verbose"] if parsed.flag("verbose") else []
-    arguments += ["--local"] if parsed.flag("local") else []
-    for name in ("agent", "config"):
-        if value := parsed.text(name):
-            arguments += [f"--{name}", os.path.join(context.cwd, value) if name == "config" else value]
-    # Where our files are is said by this shell, which the client does not know.
-    cwd = str(context.cwd)
-    known = {
-        "OPENCLAW_HOME": plain_paths.home(context.env),
-        "OPENCLAW_STATE_DIR": plain_paths.state_dir(context.env, cwd),
-        "OPENCLAW_CONFIG_PATH": plain_paths.config_file(context.env, "", cwd),
-    }
-    env = {name: value for name, value in known.items() if context.env.get(name)}
+    command, *arguments = command_line(context, parsed, "mcp-server")
+    env = own_places(context)
     context.console.line(config_text(client, command, arguments, env))
     place = place_text(client, command, arguments, env)
     context.console.note(context.console.dim(f"For {place}"))
     return 0
-
-
-def _command(program: str) -> list[str]:
-    """This program with its absolute path, as another one can start it."""
-    found = os.path.abspath(program if os.sep in program else shutil.which(program) or program)
-    # Started as a module, it is a file of ours that nobody can execute.
-    return [sys.executable, "-m", "openclaw"] if found.endswith(".py") else [found]
 
 
 async def run_order(context: "Context", parsed: "Parsed") -> int:

@@ -1,7 +1,6 @@
-"""Orders carried out in this process: one agent host, made with the first order, and what one order becomes with it.
+"""Orders carried out in this process: one App, made with the first order (`control/app_host.py`), and what one order becomes with it.
 
-Owns that host: one task opens and closes it, whichever order comes first, and a config that was saved meanwhile is taken over before the
-next order. `carry_out` is the same for an order that came over our own stdin and for one that another process handed to a gateway: it is
+`carry_out` is the same for an order that came over our own stdin and for one that another process handed to a gateway: it is
 what `openclaw agent` would do with the same words, without a channel, without commands, with the rights of the local user. What fails
 becomes a result that names no path and no secret (`public.py`).
 """
@@ -18,10 +17,9 @@ from openclaw.agent.attachments import Attachment
 from openclaw.agent.events import Event, MessageEnd, ToolEnd
 from openclaw.app import App, Reply
 from openclaw.config.agents import agent as agent_of
-from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
 from openclaw.config.sections import LoggingSection
-from openclaw.control.config_watch import Look, look_at
+from openclaw.control.app_host import AppHost
 from openclaw.conversation import Conversation
 from openclaw.errors import OpenClawError
 from openclaw.log import short_hash
@@ -132,7 +130,7 @@ def _new_key() -> str:
 
 
 class AgentHost:
-    """One App, made with the first order. `agent` and `config` are what the command line chose; empty means the default ones.
+    """Orders for one App, made with the first of them. `agent` and `config` are what the command line chose; empty means the default ones.
 
     `log_as` is told how the config wants the log.
     """
@@ -145,26 +143,18 @@ class AgentHost:
         cwd: Path,
         log_as: Callable[[LoggingSection], None],
     ) -> None:
-        self._log_as = log_as
         self._agent = agent
-        self._config = config
-        self._env = env
         self._cwd = cwd
-        self._opened: asyncio.Future[App] | None = None
-        self._owner: asyncio.Task[None] | None = None
-        self._closing = asyncio.Event()
-        self._looks: dict[Path, Look] = {}
-        self._refreshing = asyncio.Lock()
+        self._host = AppHost(config, env, cwd, log_as)
 
     async def carry_out(self, order: Order, version: str, listener: OrderListener) -> dict[str, Any]:
         """What went wrong is in the result."""
         try:
-            paths = Paths.from_env(self._env, config=self._config, cwd=str(self._cwd))
+            paths = self._host.paths()
         except OpenClawError as error:
             return failed(error, {})
         try:
-            app = await self._app(paths)
-            await self._refresh(app)
+            app = await self._host.app()
         except (OpenClawError, OSError) as error:
             return failed(error, private_places(paths, self._cwd))
         return await carry_out(
@@ -172,48 +162,5 @@ class AgentHost:
         )
 
     async def close(self) -> None:
-        """End the host and every server it started."""
-        self._closing.set()
-        if self._owner is not None:
-            await asyncio.wait([self._owner])
-
-    async def _app(self, paths: Paths) -> App:
-        """The host. When it cannot be made, say because the config is wrong, the next order tries again."""
-        if self._opened is None or (self._opened.done() and self._opened.exception() is not None):
-            loop = asyncio.get_running_loop()
-            self._opened = loop.create_future()
-            self._owner = loop.create_task(self._own(paths, self._opened))
-        return await asyncio.shield(self._opened)
-
-    async def _refresh(self, app: App) -> None:
-        """Take over a changed config. One that cannot be used is reported, and the running one stays."""
-        async with self._refreshing:
-            looks = look_at(app.config.files)
-            if looks == self._looks:
-                return
-            self._looks = looks
-            try:
-                config = await asyncio.to_thread(load_config, app.paths, self._env)
-            except OpenClawError as error:
-                _log.warning("The changed config cannot be used; the running one stays: %s", error)
-                return
-            self._log_as(config.root.logging)
-            await app.reload(config)
-            self._looks = look_at(config.files)
-
-    async def _own(self, paths: Paths, opened: "asyncio.Future[App]") -> None:
-        try:
-            config = await asyncio.to_thread(load_config, paths, self._env)
-            self._log_as(config.root.logging)
-            self._looks = look_at(config.files)
-            async with App(config, paths=paths, env=self._env, workspace=self._cwd) as app:
-                await app.engine.manager()
-                opened.set_result(app)
-                await self._closing.wait()
-        except Exception as error:
-            if opened.done():
-                _log.warning("closing the host failed: %s", error, exc_info=error)
-                return
-            opened.set_exception(error)
-            # Looked at: whoever waited for it may have been cancelled meanwhile.
-            opened.exception()
+        """End the App and every server it started."""
+        await self._host.close()

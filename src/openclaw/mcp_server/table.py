@@ -11,6 +11,7 @@ _MCP_SERVER = Command(
 Claude Code, an editor or another agent starts this by itself; --print-config shows what to put into its config.
 Example: openclaw mcp-server --print-config claude-code\
 """,
+    stays=True,
     options=(
         Option("verbose", "Log what passes to stderr.", short="-v"),
         AGENT,

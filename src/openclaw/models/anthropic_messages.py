@@ -37,8 +37,8 @@ from openclaw.models.provider import (
 )
 from openclaw.models.refusal import Refusal, error_in
 from openclaw.models.spec import ModelEndpoint
-from openclaw.models.tool_form import accepted_schema, encoded, finished_call, lenient_json
 from openclaw.models.transcript import Sent, carried, sendable
+from openclaw.tool_form import PROPERTY_NAME, accepted_schema, encoded, finished_call, lenient_json
 
 API_VERSION: Final = "2023-06-01"
 # The vendor wants a limit; this one holds a long answer and its thinking, and every current model takes it.
@@ -46,9 +46,6 @@ DEFAULT_MAX_TOKENS: Final = 32_000
 # Signatures of this wire: of thinking, and of thinking that the vendor keeps to itself.
 SIGNATURE: Final = "anthropic:"
 REDACTED: Final = "anthropic-redacted:"
-
-# What a property may be called; a tool with another name in its schema makes the vendor refuse the request.
-PROPERTY_NAME: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 
 _TOOL_CHOICES = {"required": "any", "none": "none"}
 _CACHED = {"type": "ephemeral"}

@@ -9,7 +9,7 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Final, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 import msgspec
 
@@ -20,6 +20,9 @@ from openclaw.models.provider import Done, ModelEvent, ModelRequest, Notice, Pro
 from openclaw.models.spec import ModelEndpoint, ModelSpec, ProviderSpec
 from openclaw.models.vendors import USUAL_WINDOW, VENDORS, Vendor, located
 from openclaw.redact import SECRET_SCHEME, looks_secret, remember, remember_guess
+
+if TYPE_CHECKING:
+    from openclaw.models.exchange import HttpProvider
 
 __all__ = ["OFFLINE", "Candidate", "Chain", "ModelSpec", "Models", "ProviderSpec", "Selection"]
 
@@ -135,8 +138,32 @@ class Models:
         spec, vendor = self._known(provider_id)
         listed = next((m for m in spec.models if m.id == model_id), ModelSpec(model_id))
         window = listed.context_window or (OFFLINE_WINDOW if provider_id == BUILTIN else vendor.context_window)
-        problem, key = self._problem(provider_id), self._key_origin(provider_id)
+        problem, key = self._problem(provider_id), self.key_origin(provider_id)
         return Selection(candidates[0].name, Chain(candidates), window, listed.max_tokens, found, problem, key)
+
+    def full_name(self, model: str) -> str:
+        """`provider/model` for a name that somebody wrote. Raises ModelError for one that means nothing here."""
+        return "/".join(read_name(model, self._specs))
+
+    async def offered(self, provider_id: str) -> tuple[str, ...]:
+        """The models that a provider says it has, asked now. Raises ModelError or SecretError."""
+        provider = self._candidate(f"{provider_id}/-").provider
+        if isinstance(provider, _Lazy):
+            return await provider.offered()
+        if provider_id == BUILTIN:
+            return (OFFLINE.partition("/")[2],)
+        return tuple(model.id for model in self._known(provider_id)[0].models)
+
+    def with_keys(self) -> list[str]:
+        """The providers that have a key, wherever it comes from."""
+        return [one for one in dict.fromkeys([*self._specs, *VENDORS]) if self.key_origin(one)]
+
+    async def usable(self) -> list[str]:
+        """The providers that are configured or have a key, and an Ollama that runs here."""
+        found = [*self._specs, *(self.with_keys() if self._look_around else ())]
+        if self._look_around and "ollama" not in found and await self._ollama():
+            found.append("ollama")
+        return list(dict.fromkeys(found))
 
     async def close(self) -> None:
         for provider in self._providers.values():
@@ -148,19 +175,24 @@ class Models:
         for spec in self._specs.values():
             if spec.models:
                 return f"{spec.id}/{spec.models[0].id}", f"the first model of models.providers.{spec.id}"
+        for provider_id, spec in self._specs.items():
+            if spec.api_key and (named := VENDORS.get(provider_id)) and named.model:
+                return f"{provider_id}/{named.model}", f"models.providers.{provider_id}.apiKey is set"
         if not self._look_around:
             return OFFLINE, "no model is configured"
         for provider_id, vendor in VENDORS.items():
             variable = self._variable(vendor)
             if variable and vendor.model:
                 return f"{provider_id}/{vendor.model}", f"{variable} is set"
-        base_url = self._known("ollama")[0].base_url
+        if running := await self._ollama():
+            return f"ollama/{running}", f"Ollama runs at {self._known('ollama')[0].base_url}"
+        return OFFLINE, "no model is configured, no key is set, and no Ollama runs here"
+
+    async def _ollama(self) -> str:
+        """The model to talk to of an Ollama on this machine; empty when none runs, or it has none."""
         from openclaw.models.ollama import talking_model
 
-        running = await talking_model(base_url, self._environ)
-        if running:
-            return f"ollama/{running}", f"Ollama runs at {base_url}"
-        return OFFLINE, "no model is configured, no key is set, and no Ollama runs here"
+        return await talking_model(self._known("ollama")[0].base_url, self._environ)
 
     def _candidate(self, name: str) -> Candidate:
         provider_id, model = read_name(name, self._specs)
@@ -211,7 +243,7 @@ class Models:
             return place
         return self._variable(vendor) or f"{vendor.variables[0]} or {place}"
 
-    def _key_origin(self, provider_id: str) -> str:
+    def key_origin(self, provider_id: str) -> str:
         """Where the key comes from, in words; empty when there is none."""
         spec = self._specs.get(provider_id, ProviderSpec(provider_id))
         place = f"models.providers.{provider_id}.apiKey"
@@ -254,7 +286,16 @@ class _Lazy:
         self._problem = problem
         self._resolve = resolve
         self._environ = environ
-        self._provider: Provider | None = None
+        self._provider: HttpProvider | None = None
+
+    async def offered(self) -> tuple[str, ...]:
+        """The models that it says it has. Raises ModelError or SecretError."""
+        from openclaw.models.listing import offered
+
+        if self._problem:
+            raise ModelError(self._problem)
+        provider = self._provider or self._connected(await self._endpoint())
+        return await offered(provider.endpoint, provider.wire)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         try:
@@ -272,7 +313,7 @@ class _Lazy:
         if self._provider is not None:
             await self._provider.close()
 
-    def _connected(self, endpoint: ModelEndpoint) -> Provider:
+    def _connected(self, endpoint: ModelEndpoint) -> "HttpProvider":
         # Another request may have come this far while the secrets were resolved.
         if self._provider is None:
             match WIRES[self._spec.api]:

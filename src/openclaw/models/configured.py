@@ -1,9 +1,9 @@
-"""What a config says of models: the providers, as the values the catalog takes, and names of models that mean nothing.
+"""What a config says of models: the providers, as the values the catalog takes, names to choose from, and names that mean nothing.
 
 References to secrets stay as they are.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from openclaw.config.dotted import Path, format_path
 from openclaw.config.load import Config
@@ -11,8 +11,9 @@ from openclaw.config.rules import agent_settings
 from openclaw.config.sections import Model, ModelChoice
 from openclaw.config.servers import secret_text
 from openclaw.errors import ModelError, Problem
-from openclaw.models.naming import read_name
-from openclaw.models.spec import ModelSpec, ProviderSpec
+from openclaw.models.naming import OFFLINE, read_name
+from openclaw.models.spec import ModelSpec, Prices, ProviderSpec
+from openclaw.models.vendors import VENDORS
 
 
 def provider_specs(config: Config) -> list[ProviderSpec]:
@@ -39,6 +40,29 @@ def _model_spec(model: str | Model) -> ModelSpec:
     # What an entry does not say stays as it is known.
     takes = ModelSpec(model.id).input if model.input is None else model.input
     return ModelSpec(model.id, model.name, model.context_window, model.max_tokens, takes)
+
+
+def model_names(config: Config, environ: Mapping[str, str]) -> list[str]:
+    """Models that a person may want to choose from: those that the config lists or names, those that a key in the environment leads to,
+    and the built-in one."""
+    listed = [f"{spec.id}/{model.id}" for spec in provider_specs(config) for model in spec.models]
+    keyed = [
+        f"{name}/{vendor.model}"
+        for name, vendor in VENDORS.items()
+        if vendor.model and any(environ.get(variable, "").strip() for variable in vendor.variables)
+    ]
+    named = [name for _, name in _named(config)]
+    return list(dict.fromkeys([*named, *listed, *keyed, OFFLINE]))
+
+
+def prices_of(config: Config, name: str) -> Prices | None:
+    """What `provider/model` costs, where its entry says so."""
+    provider, _, model = name.partition("/")
+    section = config.root.models.providers.get(provider)
+    for one in section.models if section is not None else ():
+        if isinstance(one, Model) and one.id == model and one.cost is not None:
+            return Prices(one.cost.input, one.cost.output, one.cost.cache_read)
+    return None
 
 
 def misnamed(config: Config, names: Collection[str] | None = None) -> list[Problem]:

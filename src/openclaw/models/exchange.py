@@ -9,7 +9,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Protocol
 
@@ -152,8 +152,8 @@ class HttpProvider:
 
     def __init__(self, endpoint: ModelEndpoint, wire: Wire, pace: Pace | None = None) -> None:
         self.name = endpoint.provider
-        self._endpoint = endpoint
-        self._wire = wire
+        self.endpoint = endpoint
+        self.wire = wire
         self._pace = pace or Pace()
         if endpoint.max_retries is not None:
             self._pace = msgspec.structs.replace(self._pace, attempts=endpoint.max_retries + 1)
@@ -183,7 +183,7 @@ class HttpProvider:
 
     async def _attempts(self, request: ModelRequest, attempt: _Attempt) -> AsyncGenerator[ModelEvent, None]:
         loop = asyncio.get_running_loop()
-        ends = loop.time() + (request.timeout or self._endpoint.timeout or DEFAULT_TIMEOUT)
+        ends = loop.time() + (request.timeout or self.endpoint.timeout or DEFAULT_TIMEOUT)
         number = 0
         while True:
             number += 1
@@ -215,7 +215,7 @@ class HttpProvider:
 
     async def _once(self, request: ModelRequest, attempt: _Attempt, timeout: float) -> AsyncGenerator[ModelEvent, None]:
         """One request and its answer, up to and including `Done`. Raises RefusalError and OpenClawError."""
-        endpoint, wire = self._endpoint, self._wire
+        endpoint, wire = self.endpoint, self.wire
         decoder = wire.decoder()
         body = wire.body(request, endpoint, self._quirks.get(request.model, frozenset()))
         try:
@@ -235,22 +235,18 @@ class HttpProvider:
             attempt.used(decoder.usage)
 
     def _headers(self) -> dict[str, str]:
-        """The wire's headers under the operator's: of one name in two spellings, the operator's stays."""
         headers = {
             "Content-Type": "application/json",
             "Accept": "text/event-stream, application/json",
             # A compressed stream comes in bursts.
             "Accept-Encoding": "identity",
-            **self._wire.headers(self._endpoint),
+            **self.wire.headers(self.endpoint),
         }
-        own = {name.lower() for name, _ in self._endpoint.headers}
-        return {name: value for name, value in headers.items() if name.lower() not in own} | dict(
-            self._endpoint.headers
-        )
+        return sent_headers(headers, self.endpoint)
 
     def _learn(self, model: str, refusal: Refusal) -> Quirk | None:
         known = self._quirks.get(model, frozenset())
-        quirk = self._wire.quirk(refusal, known) if refusal.status else None
+        quirk = self.wire.quirk(refusal, known) if refusal.status else None
         if quirk is None or quirk.name in known:
             return None
         self._quirks[model] = known | {quirk.name}
@@ -261,7 +257,7 @@ class HttpProvider:
         if refusal.status not in {400, 422} or reason_of(refusal) != "request":
             return None
         known = self._quirks.get(request.model, frozenset())
-        sources = self._wire.sources(request, self._endpoint, known)
+        sources = self.wire.sources(request, self.endpoint, known)
         conversation = [source for group in sources for source in group]
         number = named_message(refusal)
         if number is not None and number < len(sources) and not whole:
@@ -283,15 +279,21 @@ class HttpProvider:
             sentence(
                 reason,
                 refusal,
-                self._endpoint,
+                self.endpoint,
                 request.model,
-                wire=self._wire.label,
-                url=self._wire.url(self._endpoint.base_url),
+                wire=self.wire.label,
+                url=self.wire.url(self.endpoint.base_url),
             ),
             retryable=not attempt.spoke and may_fall_back(reason),
             model=f"{self.name}/{request.model}",
             too_long=reason == "too-long",
         )
+
+
+def sent_headers(headers: Mapping[str, str], endpoint: ModelEndpoint) -> dict[str, str]:
+    """The wire's headers under the operator's: of one name in two spellings, the operator's stays."""
+    own = {name.lower() for name, _ in endpoint.headers}
+    return {name: value for name, value in headers.items() if name.lower() not in own} | dict(endpoint.headers)
 
 
 async def _decoded(response: Response, decoder: Decoder, after_outcome: float) -> AsyncGenerator[ModelEvent, None]:

@@ -24,14 +24,14 @@ from openclaw.models.provider import (
     ToolCallEnd,
     ToolCallStart,
 )
-from openclaw.ranking import build, query_words, rank, same_act, stem, words
+from openclaw.ranking import SYNONYM_WEIGHT, Document, build, query_words, rank, same_act, stem, words
 from openclaw.tool import Tool
 
 NAME = "builtin"
 MODEL = "offline"
 
-# Below this a match is a coincidence. One rare word of a description is just enough.
-THRESHOLD = 0.9
+# Below this a match is a coincidence. One rare word of a description that is not long is just enough.
+THRESHOLD = 0.7
 # Tools whose arguments are tried: the right one is hardly ever further down.
 CANDIDATES = 8
 # A typed request fits many times; a pasted page is not searched for arguments to its end.
@@ -163,9 +163,13 @@ def _named(text: str, offered: Mapping[str, Tool]) -> tuple[str, _Written]:
 def _chosen(text: str, tools: Sequence[Tool]) -> _Choice | None:
     """The best tool for a sentence, of those that can be called with what it says; None when nothing matches well enough."""
     by_name = {tool.name: tool for tool in tools}
-    index = build((tool.name, f"{tool.label} {tool.description}") for tool in tools)
+    index = build(Document(tool.name, tool.description, tool.label) for tool in tools)
     asked, written = query_words(text), _read_written(text)
-    found = [by_name[name] for name, score in rank(index, text, CANDIDATES) if score >= THRESHOLD]
+    found = [
+        by_name[name]
+        for name, score in rank(index, text, CANDIDATES, synonym_weight=SYNONYM_WEIGHT)
+        if score >= THRESHOLD
+    ]
     choices = [_filled(tool, written, picked=True) for tool in found if _meant(tool, asked)]
     return next((choice for choice in choices if not choice.missing), choices[0] if choices else None)
 

@@ -19,9 +19,9 @@ from openclaw.models.pictures import OPENAI
 from openclaw.models.provider import ModelRequest
 from openclaw.models.refusal import Refusal
 from openclaw.models.spec import ModelEndpoint
-from openclaw.models.tool_form import accepted_schema, encoded
 from openclaw.models.transcript import carried, sendable
 from openclaw.security.egress import parse_url
+from openclaw.tool_form import accepted_schema, encoded
 
 # Hosts that refuse the older `max_tokens`; everybody else refuses, or does not know, the newer name.
 _NEW_LIMIT_NAME = frozenset({"api.openai.com", "openrouter.ai"})

@@ -22,7 +22,7 @@ from openclaw.models.provider import (
     ToolCallStart,
 )
 from openclaw.models.refusal import error_in
-from openclaw.models.tool_form import encoded, finished_call, lenient_json, scrubbed
+from openclaw.tool_form import encoded, finished_call, lenient_json, scrubbed
 
 # Signatures of this wire: the field reasoning came in, or the whole list of signed pieces.
 FIELD_SIGNATURE: Final = "chat:"

@@ -8,6 +8,14 @@ from collections.abc import Mapping
 import msgspec
 
 
+class Prices(msgspec.Struct, frozen=True):
+    """Of one model, in dollars for a million tokens. What was read from the vendor's cache costs `cached`; None: as much as the rest."""
+
+    input: float = 0.0
+    output: float = 0.0
+    cached: float | None = None
+
+
 class ModelSpec(msgspec.Struct, frozen=True):
     """One entry of `models.providers.<id>.models`. None means: not known."""
 

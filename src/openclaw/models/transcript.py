@@ -29,7 +29,7 @@ from openclaw.content import (
     UserMessage,
 )
 from openclaw.models.pictures import PictureLimits, fitted
-from openclaw.models.tool_form import encoded
+from openclaw.tool_form import encoded
 
 INTERRUPTED: Final = "The call was interrupted before it gave a result."
 # OpenAI refuses ids longer than this.

@@ -35,5 +35,5 @@ class StaticAuthorizer:
     async def challenged(self, status: int, headers: Mapping[str, str], sent: Mapping[str, str]) -> bool:
         raise AuthError(
             f"The server answered {status} to the configured API key.",
-            hint="Check `apiKey` (or the Authorization header) of this server in openclaw.json.",
+            hint="Check the API key (or the Authorization header) that this server is given.",
         )

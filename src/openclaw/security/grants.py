@@ -74,6 +74,11 @@ class GrantStore:
         self._look()
         return self._grants
 
+    def check(self) -> None:
+        """Raises StoreError when the file cannot be read, or is not understood: then no grant is in force."""
+        if self._file is not None:
+            _read(self._file)
+
     def has(self, ids: Iterable[str]) -> bool:
         """Whether all of these are still there."""
         return set(ids) <= {one.id for one in self.all()}

@@ -281,6 +281,8 @@ class NamePatterns:
 
 
 _GROUPS = frozenset({*_NATIVE_GROUPS, *_KIND_GROUPS})
+# What a rule may name besides tools; one of them is for a tool that comes.
+OTHER_NAMES = _GROUPS | frozenset(_ALIASES) | _NATIVE_GROUPS["group:web"]
 
 
 def _granting(name: str) -> str:

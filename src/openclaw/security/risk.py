@@ -27,6 +27,9 @@ _LISTS = (list, tuple)
 _CONTAINERS = (dict, *_LISTS)
 _NONE: frozenset[str] = frozenset()
 _TRIMMED = "".join(map(chr, range(0x21)))
+# Values of a call that are looked at in a few milliseconds, and texts that have so many characters in all.
+_MANY_VALUES = 1_000
+_MUCH_TEXT = 1_000_000
 # No client takes a longer address; where its host stands is in its beginning anyway.
 _MOST_ADDRESS = 65_536
 
@@ -83,7 +86,7 @@ def hosts_of(arguments: Mapping[str, Any]) -> frozenset[str]:
     found: set[str] = set()
     for name, text in arguments.items():
         if type(text) is str:
-            # As nearly every argument is: every call is looked at, and most name no host.
+            # As nearly every argument is.
             if ":" in text or _names_a_place(name):
                 _add_hosts(found, name, text)
         elif isinstance(text, _CONTAINERS):
@@ -119,6 +122,33 @@ def leaves(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             waiting.extend((name, one) for one in reversed(value))
         else:
             yield name, value
+
+
+def is_plain(arguments: Mapping[str, Any]) -> bool:
+    """Whether the arguments are known at a glance to be few and to name no host, as those of most calls are."""
+    if len(arguments) > _MANY_VALUES:
+        return False
+    # A generator would take twice as long, and every call comes here.
+    for name, text in arguments.items():  # noqa: SIM110
+        if type(text) is not str or ":" in text or _names_a_place(name):
+            return False
+    return True
+
+
+def has_many_values(arguments: Mapping[str, Any]) -> bool:
+    """Whether it takes long to look at each value within the arguments. Does not take long itself."""
+    values = text = 0
+    waiting: list[Any] = [arguments]
+    for one in waiting:
+        values += len(one)
+        if values > _MANY_VALUES:
+            return True
+        for value in one.values() if isinstance(one, Mapping) else one:
+            if type(value) is str:
+                text += len(value)
+            elif isinstance(value, _CONTAINERS):
+                waiting.append(value)
+    return text > _MUCH_TEXT
 
 
 def _hosts_of_address(text: str) -> Iterator[str]:

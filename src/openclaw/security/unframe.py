@@ -50,35 +50,43 @@ class Unframer:
 
     def feed(self, piece: str) -> str:
         """What can be shown now."""
+        return "".join(text for text, _ in self.pieces(piece))
+
+    def pieces(self, piece: str) -> list[tuple[str, bool]]:
+        """The same in parts, each with whether it stood in a frame: then it is not the speaker's own."""
         self._held.append(piece)
         if self._tail:
             # Inside a frame only its end tells anything: the rest is not looked at again and again.
             last, self._tail = self._tail + piece, (self._tail + piece)[-len(_CLOSE) :]
             if _CLOSE not in last:
-                return ""
+                return []
         text = "".join(self._held)
-        shown: list[str] = []
+        shown: list[tuple[str, bool]] = []
         start = 0
         while (opening := _opening(text, start)) >= 0:
             found = frame_pattern().match(text, opening)
             if found is not None:
-                shown += (text[start:opening], found["content"])
+                shown += ((text[start:opening], False), (found["content"], True))
                 start = found.end()
             elif _may_become_one(text[opening:]):
-                shown.append(text[start:opening])
+                shown.append((text[start:opening], False))
                 self._held = [text[opening:]]
                 self._tail = text[-len(_CLOSE) :] if MARK in self._held[0] else ""
-                return "".join(shown)
+                return shown
             else:
-                shown.append(text[start : opening + 1])
+                shown.append((text[start : opening + 1], False))
                 start = opening + 1
         self._held, self._tail = [], ""
-        return "".join([*shown, text[start:]])
+        return [*shown, (text[start:], False)]
 
     def end(self) -> str:
         """What is left when nothing more comes: a frame that was never closed is shown as it is."""
+        return "".join(text for text, _ in self.last_pieces())
+
+    def last_pieces(self) -> list[tuple[str, bool]]:
+        """The same in parts. What follows the start of a frame that was never closed is not the speaker's own either."""
         held, self._held, self._tail = "".join(self._held), [], ""
-        return without_frames(held)
+        return [(without_frames(held), MARK in held)] if held else []
 
 
 def _opening(text: str, start: int) -> int:

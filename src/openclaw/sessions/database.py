@@ -21,6 +21,7 @@ from openclaw.sessions.media import MediaFiles
 from openclaw.sessions.migrations import insert_media, migrate, version_of
 from openclaw.sessions.retention import Stored
 from openclaw.sessions.store import SessionInfo, Transcript, entry, wrong_agent
+from openclaw.sessions.title import opening_of
 
 # Seconds to wait for another process that writes: each write takes milliseconds, so this much means it is stuck.
 BUSY_SECONDS = 15.0
@@ -94,8 +95,8 @@ class Database:
                 " VALUES (?, ?, ?, ?, ?, 0, 0, 0) ON CONFLICT (key) DO NOTHING",
                 (turn.key, turn.new_id, turn.agent, at_ms, at_ms),
             )
-            number, seq, base = connection.execute(
-                "SELECT number, events, base FROM sessions WHERE key = ?", (turn.key,)
+            number, seq, base, opening = connection.execute(
+                "SELECT number, events, base, opening FROM sessions WHERE key = ?", (turn.key,)
             ).fetchone()
             for packed in turn.events:
                 seq += 1
@@ -104,9 +105,17 @@ class Database:
                 insert_media(connection, self._media, event, packed.media)
             said = sum(isinstance(packed.event, Said) for packed in turn.events)
             connection.execute(
-                "UPDATE sessions SET updated_ms = ?, events = ?, messages = messages + ?, base = ? WHERE number = ?",
-                (at_ms, seq, said, base, number),
+                "UPDATE sessions SET updated_ms = ?, events = ?, messages = messages + ?, base = ?, opening = ?"
+                " WHERE number = ?",
+                (at_ms, seq, said, base, opening_of((packed.event for packed in turn.events), opening), number),
             )
+
+    def rename(self, key: str, title: str) -> bool:
+        """Whether there is such a session."""
+        if not self._path.exists():
+            return False
+        with self._writing() as connection:
+            return connection.execute("UPDATE sessions SET name = ? WHERE key = ?", (title, key)).rowcount > 0
 
     def list(self, agent: str | None, since: float | None) -> tuple[SessionInfo, ...]:
         with self._reading() as connection:
@@ -309,11 +318,13 @@ def _insert(connection: sqlite3.Connection, event: tuple[int, int, int], body: b
     return row
 
 
-_INFO = "key, id, agent, created_ms, updated_ms, messages"
+_INFO = "key, id, agent, created_ms, updated_ms, messages, name, opening"
 
 
-def _info(key: str, id: str, agent: str, created_ms: int, updated_ms: int, messages: int) -> SessionInfo:
-    return SessionInfo(key, id, agent, created_ms / 1000, updated_ms / 1000, messages)
+def _info(
+    key: str, id: str, agent: str, created_ms: int, updated_ms: int, messages: int, name: str, opening: str
+) -> SessionInfo:
+    return SessionInfo(key, id, agent, created_ms / 1000, updated_ms / 1000, messages, name or opening)
 
 
 def store_error(path: Path, error: sqlite3.Error) -> StoreError:

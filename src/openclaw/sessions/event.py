@@ -38,6 +38,10 @@ class Reset(msgspec.Struct, frozen=True, tag_field="type", tag="reset"):
     """The conversation starts afresh."""
 
 
+class Undone(msgspec.Struct, frozen=True, tag_field="type", tag="undo"):
+    """The person took their last message back, and with it all that followed. What tools did stays done."""
+
+
 class Custom(msgspec.Struct, frozen=True, tag_field="type", tag="custom"):
     """Something a surface wants to remember beside the conversation; never shown to a model."""
 
@@ -50,7 +54,7 @@ FOREIGN = "foreign"
 # The name of the note that says what a person approved for the rest of the conversation.
 GRANTED = "approval"
 
-SessionEvent = Said | Shortened | Reset | Custom
+SessionEvent = Said | Shortened | Reset | Undone | Custom
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -157,9 +161,17 @@ def history(events: Iterable[SessionEvent]) -> list[Message]:
                 messages = [*opening, *kept]
             case Reset():
                 messages = []
+            case Undone():
+                messages = without_last_exchange(messages)
             case Custom():
                 pass
     return messages
+
+
+def without_last_exchange(messages: Sequence[Message]) -> list[Message]:
+    """The messages before the last one that the person said; all of them when there is none."""
+    said = [place for place, message in enumerate(messages) if isinstance(message, UserMessage) and not message.notes]
+    return list(messages[: said[-1]] if said else messages)
 
 
 def foreign_sources(events: Iterable[SessionEvent]) -> list[str]:

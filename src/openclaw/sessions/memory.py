@@ -12,6 +12,7 @@ from openclaw.sessions.key import check_key
 from openclaw.sessions.lock import FOREVER, KeyLocks
 from openclaw.sessions.retention import Keep, Pruned, Stored, outlived
 from openclaw.sessions.store import SessionInfo, Transcript, entry, new_session_id, unknown_session, wrong_agent
+from openclaw.sessions.title import opening_of
 from openclaw.sessions.turn import Turn
 
 
@@ -20,6 +21,9 @@ class _Session(msgspec.Struct):
     entries: list[Entry] = msgspec.field(default_factory=list)
     # Bytes of what was said, as a file would hold them.
     size: int = 0
+    # What somebody called it, and the words it began with.
+    name: str = ""
+    opening: str = ""
 
     def add(self, packed: Sequence[Packed], now: float) -> None:
         events = [unpack(one.body, one.media) for one in packed]
@@ -27,7 +31,16 @@ class _Session(msgspec.Struct):
             self.entries.append(entry(len(self.entries) + 1, now, event))
         self.size += sum(len(one.body) + sum(map(len, one.media)) for one in packed)
         said = sum(isinstance(event, Said) for event in events)
-        self.info = replace(self.info, updated=now, messages=self.info.messages + said)
+        self.opening = opening_of(events, self.opening)
+        self.info = replace(self.info, updated=now, messages=self.info.messages + said, title=self.title)
+
+    @property
+    def title(self) -> str:
+        return self.name or self.opening
+
+    def rename(self, name: str) -> None:
+        self.name = name
+        self.info = replace(self.info, title=self.title)
 
 
 class MemoryStore:
@@ -76,6 +89,12 @@ class MemoryStore:
         if session is None:
             raise unknown_session(key)
         return Transcript(session.info, tuple(session.entries))
+
+    async def rename(self, key: str, title: str) -> bool:
+        session = self._sessions.get(check_key(key))
+        if session is not None:
+            session.rename(title)
+        return session is not None
 
     async def note_behind(self, key: str, last: Custom, note: Custom, *, patience: float = FOREVER) -> bool:
         if not self._ends_with(check_key(key), last):

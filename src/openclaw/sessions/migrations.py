@@ -11,6 +11,7 @@ from pathlib import Path
 from openclaw.errors import StoreError
 from openclaw.sessions.event import decode, pack
 from openclaw.sessions.media import MediaFiles
+from openclaw.sessions.title import opening_of
 
 # "OCSE" in ASCII.
 APPLICATION_ID = 0x4F435345
@@ -30,6 +31,17 @@ def _move_media_out(connection: sqlite3.Connection, files: MediaFiles) -> None:
         if packed.media:
             connection.execute("UPDATE events SET body = ? WHERE number = ?", (packed.body, number))
             insert_media(connection, files, number, packed.media)
+
+
+def _name_by_first_words(connection: sqlite3.Connection, files: MediaFiles) -> None:
+    """Versions before 3 did not keep what a conversation began with."""
+    for (session,) in connection.execute("SELECT number FROM sessions").fetchall():
+        rows = connection.execute(
+            'SELECT body FROM events WHERE session = ? AND instr(body, \'"role":"user"\') ORDER BY seq LIMIT 1',
+            (session,),
+        ).fetchall()
+        opening = opening_of(decode(body) for (body,) in rows)
+        connection.execute("UPDATE sessions SET opening = ? WHERE number = ?", (opening, session))
 
 
 def insert_media(connection: sqlite3.Connection, files: MediaFiles, event: int, media: tuple[bytes, ...]) -> None:
@@ -76,6 +88,12 @@ STEPS: tuple[tuple[Statement, ...], ...] = (
         ) WITHOUT ROWID""",
         "CREATE INDEX media_by_digest ON media (digest)",
         _move_media_out,
+    ),
+    (
+        # What a person called it, and the words it began with.
+        "ALTER TABLE sessions ADD COLUMN name TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE sessions ADD COLUMN opening TEXT NOT NULL DEFAULT ''",
+        _name_by_first_words,
     ),
 )
 

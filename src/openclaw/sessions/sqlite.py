@@ -81,6 +81,10 @@ class SqliteStore:
             raise unknown_session(key)
         return transcript
 
+    async def rename(self, key: str, title: str) -> bool:
+        check_key(key)
+        return await self._run(lambda: self._database.rename(key, title))
+
     async def note_behind(self, key: str, last: Custom, note: Custom, *, patience: float = FOREVER) -> bool:
         check_key(key)
         body = pack(last).body

@@ -28,7 +28,8 @@ class UnknownSessionError(StoreError):
 
 
 class SessionInfo(msgspec.Struct, frozen=True):
-    """One line of `openclaw sessions`. Times are seconds since 1970; `messages` counts all that were ever said."""
+    """One line of `openclaw sessions`. Times are seconds since 1970; `messages` counts all that were ever said. `title` is the name
+    somebody gave it, or the words it began with."""
 
     key: str
     id: str
@@ -36,6 +37,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
     created: float
     updated: float
     messages: int
+    title: str = ""
 
 
 class Transcript(msgspec.Struct, frozen=True):
@@ -70,6 +72,10 @@ class Store(Protocol):
 
     async def show(self, key: str) -> Transcript:
         """Raises UnknownSessionError when there is no such session."""
+        ...
+
+    async def rename(self, key: str, title: str) -> bool:
+        """Give a session a title, in place of the words it began with; an empty one gives it those back. False when there is none."""
         ...
 
     async def note_behind(self, key: str, last: Custom, note: Custom, *, patience: float = FOREVER) -> bool:

@@ -22,6 +22,7 @@ from openclaw.sessions.event import (
     Said,
     SessionEvent,
     Shortened,
+    Undone,
     foreign_sources,
     granted_in,
     history,
@@ -65,6 +66,10 @@ class Turn:
             self.note(FOREIGN, self._foreign)
         if self._granted:
             self.note(GRANTED, msgspec.to_builtins(self._granted))
+
+    def undo(self) -> None:
+        """Take back the person's last message and what followed. Whose text was read in it stays known: a tool may have acted on it."""
+        self._stage(Undone())
 
     def reset(self) -> None:
         self._stage(Reset())

@@ -14,7 +14,7 @@ from openclaw.commands.waiting import told_of_waiting
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.events import Awaited, LeftOut
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.tools.results import CallResult, Content
+from openclaw.mcp.tools.results import Content, Result
 from openclaw.media import MediaStore
 
 
@@ -42,20 +42,20 @@ async def test_json_is_laid_out_on_a_screen_and_left_alone_in_a_pipe(
 ) -> None:
     printed: list[str] = []
     console = Console(printed.append, printed.append, screen=screen)
-    await show_result(CallResult([Content("text", text='{"a":1}')]), MediaStore(tmp_path), console)
+    await show_result(Result([Content("text", text='{"a":1}')]), MediaStore(tmp_path), console)
     assert "".join(printed) == said
 
 
 async def test_an_embedded_resource_that_cannot_be_read_costs_nothing_else(tmp_path: Path) -> None:
     printed: list[str] = []
     content = [Content("resource", resource=Raw(b"5")), Content("text", text="after")]
-    await show_result(CallResult(content), MediaStore(tmp_path), Console(printed.append, printed.append))
+    await show_result(Result(content), MediaStore(tmp_path), Console(printed.append, printed.append))
     assert "".join(printed) == "[an embedded resource that cannot be read]\nafter\n"
 
 
 async def test_a_command_tells_of_the_waits_of_its_own_agent_alone() -> None:
     said: list[str] = []
-    console = Console(said.append, said.append, interactive=True)
+    console = Console(said.append, said.append, width=0, interactive=True)
     async with Manager([]) as manager, told_of_waiting(console, manager, "main"):
         manager.events.send(Awaited("main", ("files", "mail")))
         manager.events.send(Awaited("other", ("secret-project",)))
@@ -90,11 +90,31 @@ async def test_keys_are_read_only_while_servers_are_awaited() -> None:
     assert "".join(said) == "Waiting for silent (Enter goes on without)\nWithout silent: it is still starting.\n"
 
 
-@pytest.mark.parametrize(("width", "shown"), [(40, "x" * 34 + "…"), (0, "x" * 100)])
-def test_a_table_is_cut_at_the_edge_of_a_screen_and_not_in_a_pipe(width: int, shown: str) -> None:
+WORDS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (30, "one two three four five\n     six seven eight nine ten\n     eleven twelve thirteen …"),
+        (0, WORDS),
+    ],
+)
+def test_a_table_fits_a_screen_and_is_not_folded_in_a_pipe(width: int, shown: str) -> None:
     said: list[str] = []
-    Console(said.append, said.append, width=width).table(("key", "what"), [("a", "x" * 100)])
+    Console(said.append, said.append, width=width).table(("key", "what"), [("a", WORDS)])
     assert "".join(said) == f"key  what\na    {shown}\n"
+
+
+def test_lines_are_folded_on_a_screen_and_what_others_wrote_is_not() -> None:
+    said: list[str] = []
+    console = Console(said.append, said.append, width=40, screen=True)
+    console.line(f"  Label    {WORDS[:50]}")
+    console.note(WORDS)
+    console.verbatim(WORDS)
+    assert "".join(said) == (
+        f"  Label    one two three four five six\n           seven eight nine ten e\n{WORDS}\n{WORDS}\n"
+    )
 
 
 @pytest.mark.parametrize("colour", [False, True])
@@ -109,4 +129,5 @@ def test_no_line_drives_a_screen_but_by_the_styles_of_the_console(*, colour: boo
     assert {
         found[0] for found in re.finditer("\x1b[^m]*m?|[\x00-\x09\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202e]", "".join(printed))
     } == styled
-    assert all("a" in line and "b" in line and "cd\ne" in line for line in [*printed[:2], "".join(printed[2:])])
+    assert all("a" in line and "b" in line and "cd\ne" in line for line in printed[:2])
+    assert "bcd e" in printed[3]

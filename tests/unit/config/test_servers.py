@@ -199,7 +199,7 @@ def test_every_field_arrives_in_the_spec() -> None:
     )
     assert entry(FULL) == expected
     untouched = {field.name for field in structs.fields(ServerSpec) if getattr(expected, field.name) == field.default}
-    assert untouched == {"section", "where", "owner", "enabled", "fault", "fault_has_place", "transport"}
+    assert untouched == {"section", "where", "owner", "enabled", "fault", "fault_has_place", "commands", "transport"}
 
 
 @pytest.mark.requirement("001-FR-1-timeout")

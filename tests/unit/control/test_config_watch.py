@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from openclaw.control.config_watch import look_at, watch
+from openclaw.control.config_watch import ConfigWatch, look_at
 
 
 @asynccontextmanager
@@ -16,7 +16,7 @@ async def watching(files: Callable[[], list[Path]]) -> AsyncIterator[asyncio.Que
     async def changed() -> None:
         changes.put_nowait(None)
 
-    task = asyncio.create_task(watch(files, changed, seen=look_at(files())))
+    task = asyncio.create_task(ConfigWatch(files, changed, seen=look_at(files())).run())
     try:
         yield changes
     finally:
@@ -59,3 +59,22 @@ async def test_a_file_that_joins_is_watched_from_then_on_and_is_no_change_itself
 
 def test_a_directory_that_cannot_be_entered_is_a_missing_file(tmp_path: Path) -> None:
     assert look_at([tmp_path / "none" / "file"]) == {tmp_path / "none" / "file": None}
+
+
+async def test_who_catches_up_finds_a_change_taken_over_once_however_many_ask(tmp_path: Path) -> None:
+    file = tmp_path / "openclaw.json"
+    taken: list[str] = []
+
+    async def changed() -> None:
+        await asyncio.sleep(0)
+        taken.append(file.read_text())
+
+    watch = ConfigWatch(lambda: [file], changed, seen=look_at([file]))
+    await watch.catch_up()
+    assert taken == []
+    file.write_text("{}")
+    await asyncio.gather(*(watch.catch_up() for _ in range(3)))
+    assert taken == ["{}"]
+    file.write_text("{a: 1}")
+    await watch.catch_up()
+    assert taken == ["{}", "{a: 1}"]

@@ -6,10 +6,10 @@ import socket
 import pytest
 
 from openclaw.config.sections import GatewaySection
+from openclaw.control.port import listen
 from openclaw.errors import OpenClawError
 from openclaw.gateway.guard import GuardRules
 from openclaw.gateway.http import HttpServer
-from openclaw.gateway.port import listen
 
 
 async def answers(port: int) -> bool:

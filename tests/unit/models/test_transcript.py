@@ -20,8 +20,8 @@ from openclaw.content import (
     ToolMessage,
     UserMessage,
 )
-from openclaw.models.tool_form import EMPTY_SCHEMA, accepted_schema, encoded, finished_call
 from openclaw.models.transcript import INTERRUPTED, MOST_REFUSED, WORDS, digest, remembering, repaired
+from openclaw.tool_form import EMPTY_SCHEMA, accepted_schema, encoded, finished_call
 
 
 def call(call_id: str) -> ToolCall:

@@ -11,6 +11,7 @@ import pytest
 from openclaw.content import Text, UserMessage
 from openclaw.errors import StoreError
 from openclaw.sessions.database import store_error
+from openclaw.sessions.event import Said, pack
 from openclaw.sessions.migrations import APPLICATION_ID, STEPS
 from openclaw.sessions.sqlite import SqliteStore
 
@@ -157,6 +158,25 @@ async def test_a_commit_that_was_begun_ends_before_its_cancelled_caller_goes_on(
 
     async with store.turn("k", "main") as turn:
         assert turn.history() == [user("x" * 5_000_000)]
+    await store.close()
+
+
+async def test_conversations_of_an_older_version_are_titled_by_their_first_words(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.sqlite"
+    connection = sqlite3.connect(path)
+    for statement in (statement for step in STEPS[:2] for statement in step):
+        if isinstance(statement, str):
+            connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute("PRAGMA user_version = 2")
+    connection.execute("INSERT INTO sessions VALUES (1, 'k', 'id', 'main', 1, 1, 1, 1, 0)")
+    said = pack(Said(UserMessage((Text("Plan a trip"),)))).body
+    connection.execute("INSERT INTO events (session, seq, at_ms, body) VALUES (1, 1, 1, ?)", (said,))
+    connection.commit()
+    connection.close()
+
+    store = SqliteStore(path)
+    assert [info.title for info in await store.list()] == ["Plan a trip"]
     await store.close()
 
 

@@ -136,6 +136,44 @@ async def test_history_after_a_reset_is_empty_and_the_transcript_is_whole(store:
     assert [e.event for e in (await store.show("k")).entries] == [Said(user("old")), Reset(), Said(user("new"))]
 
 
+async def test_a_message_that_is_taken_back_is_gone_with_all_that_followed_and_the_transcript_is_whole(
+    store: Store,
+) -> None:
+    await say(store, "k", user("a"), assistant("b"), user("c"), assistant("d"))
+    async with store.turn("k", "main") as turn:
+        turn.undo()
+
+    assert await history(store, "k") == [user("a"), assistant("b")]
+    async with store.turn("k", "main") as turn:
+        turn.undo()
+        turn.undo()
+    assert await history(store, "k") == []
+    assert len((await store.show("k")).entries) == 7
+
+
+async def test_notes_on_what_was_left_out_are_not_taken_back(store: Store) -> None:
+    async with store.turn("k", "main") as turn:
+        turn.compact("s", [user("a"), assistant("b")])
+        turn.undo()
+
+    assert await history(store, "k") == [UserMessage((Text("s"),), notes=True)]
+
+
+async def test_a_session_is_titled_by_its_first_words_until_it_is_named(store: Store) -> None:
+    await say(store, "k", user("Plan\n a trip"), assistant("Gladly."), user("to Rome"))
+    assert [info.title for info in await store.list()] == ["Plan a trip"]
+    assert await store.rename("k", "Spring")
+    await say(store, "k", user("and back"))
+    assert [info.title for info in await store.list()] == ["Spring"]
+    assert await store.rename("k", "")
+    assert (await store.show("k")).info.title == "Plan a trip"
+    async with store.turn("k", "main") as turn:
+        turn.reset()
+        turn.append(user("Something else"))
+    assert [info.title for info in await store.list()] == ["Something else"]
+    assert not await store.rename("nobody", "x")
+
+
 async def test_notes_are_kept_and_no_model_sees_them(store: Store) -> None:
     async with store.turn("k", "main") as turn:
         turn.note("verbose", {"level": 2})
@@ -152,7 +190,7 @@ async def test_a_transcript_shows_every_event_with_its_place_and_time(store: Sto
         turn.compact("s")
 
     assert await store.show("k") == Transcript(
-        SessionInfo("k", "id-1", "main", created=1_000.0, updated=1_001.5, messages=2),
+        SessionInfo("k", "id-1", "main", created=1_000.0, updated=1_001.5, messages=2, title="a"),
         (
             Entry("00000001", None, 1_000.0, Said(user("a"))),
             Entry("00000002", "00000001", 1_000.0, Said(assistant("b"))),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from openclaw.control.port import PortTakenError, listen, owner_of
 from openclaw.errors import OpenClawError, UsageError
-from openclaw.gateway.port import PortTakenError, listen, owner_of
 
 
 def close(sockets: list[socket.socket]) -> None:

@@ -1,0 +1,153 @@
+"""`openclaw keys set | list | remove`: the keys of model vendors, put away where no file shows them.
+
+A key is typed unseen or comes through a pipe, never as a word of a command line. It goes into the system's keychain or, where there is
+none, into a file that only its owner can read; the config gets a reference to it, and models find it by that. No key is ever printed.
+"""
+
+import asyncio
+import sys
+from typing import Final
+from urllib.parse import quote
+
+import msgspec
+
+from openclaw.cli.prompts import Prompts
+from openclaw.commands.dispatch import Context
+from openclaw.commands.models import catalog_of
+from openclaw.commands.parse import Parsed
+from openclaw.config.dotted import Path, format_path
+from openclaw.config.edit import edit_file, remove, set_value
+from openclaw.config.load import Config, load_config
+from openclaw.config.wording import nearest
+from openclaw.errors import SecretError, UsageError
+from openclaw.models.vendors import VENDORS
+from openclaw.redact import SECRET_SCHEME, remember
+from openclaw.secrets.keeping import SERVICE, Keeper
+
+# The longest keys that are around (signed tokens) have a few thousand characters.
+MOST_CHARACTERS: Final = 20_000
+_FOLDER: Final = "models"
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """Where a key is, in words; and why it is not in the keychain, where it is not."""
+
+    place: str
+    why: str = ""
+
+
+async def set_key(context: Context, parsed: Parsed) -> int:
+    vendor, config = parsed.text("vendor"), load_config(context.paths, context.env)
+    check_vendor(config, vendor)
+    typed = await _typed(context, vendor)
+    if not typed:
+        context.console.note("Nothing was typed, so nothing was changed.")
+        return 1
+    kept = await keep_key(context, config, vendor, typed)
+    if parsed.flag("json"):
+        context.console.data({"vendor": vendor, "place": kept.place, "path": format_path(key_path(vendor))})
+        return 0
+    context.console.line(f"The key of {vendor} is in {kept.place}.")
+    if kept.why:
+        context.console.note(f"Not in a keychain: {kept.why}.")
+    context.console.note(
+        context.console.dim(f"{format_path(key_path(vendor))} refers to it. Try it: openclaw models list {vendor}")
+    )
+    return 0
+
+
+def check_vendor(config: Config, vendor: str) -> None:
+    """Raises UsageError for one that nobody knows."""
+    known = sorted({*VENDORS, *config.root.models.providers})
+    if vendor not in known:
+        near = nearest(vendor, known) or f"Known are: {', '.join(known)}."
+        hint = f"{near} Another one needs models.providers.{vendor}.baseUrl first."
+        raise UsageError(f"There is no model provider named '{vendor}'.", hint=hint)
+
+
+def key_path(vendor: str) -> Path:
+    return ("models", "providers", vendor, "apiKey")
+
+
+async def _typed(context: Context, vendor: str) -> str:
+    if sys.stdin.isatty():
+        return usable(await Prompts(context.console).hidden(f"API key of {vendor}"))
+    return usable((await context.console.read()).strip())
+
+
+def usable(key: str) -> str:
+    """A key as it can be sent. Raises UsageError, which does not repeat it."""
+    remember(key)
+    if key and (len(key) > MOST_CHARACTERS or not key.isascii() or not key.isprintable() or " " in key):
+        raise UsageError("That is not a key: it is one word of plain letters, digits and signs.")
+    return key
+
+
+async def keep_key(context: Context, config: Config, vendor: str, key: str) -> Kept:
+    """Put a key away and let the config refer to it; the one that was there before is forgotten, if it was ours."""
+    keeper = await Keeper.of(context.paths.data_dir / "secrets")
+    try:
+        reference = await keeper.keep(f"{_FOLDER}/{vendor}", key)
+    except SecretError as error:
+        raise SecretError(error.message, hint="Unlock it and try again.") from None
+    former = _written(config, vendor)
+    try:
+        await asyncio.to_thread(
+            edit_file, context.paths, context.env, lambda source: set_value(source, key_path(vendor), reference)
+        )
+    except BaseException:
+        await keeper.take_back()
+        raise
+    if former != reference and _is_ours(context, former):
+        await keeper.forget(former)
+    return Kept(keeper.shown, keeper.why)
+
+
+def _written(config: Config, vendor: str) -> str:
+    """What stands in the config for the key of a vendor; empty when nothing does."""
+    try:
+        value = config.get(key_path(vendor))
+    except KeyError:
+        return ""
+    return value if isinstance(value, str) else ""
+
+
+def _is_ours(context: Context, reference: str) -> bool:
+    """Whether we put it there: no other secret is ever taken away."""
+    folder = quote(str(context.paths.data_dir / "secrets"), safe="/")
+    ours = (f"{SECRET_SCHEME}keychain/{SERVICE}/{_FOLDER}/", f"{SECRET_SCHEME}file/{folder}/{_FOLDER}")
+    return reference.startswith(ours)
+
+
+async def list_keys(context: Context, parsed: Parsed) -> int:
+    async with context.open_engine() as engine, catalog_of(engine) as models:
+        found = [(vendor, models.key_origin(vendor)) for vendor in models.with_keys()]
+    if parsed.flag("json"):
+        context.console.data([{"vendor": vendor, "from": origin} for vendor, origin in found])
+    elif not found:
+        context.console.line("No key is stored, configured or in the environment. Store one: openclaw keys set VENDOR")
+    else:
+        context.console.table(("vendor", "where its key comes from"), found)
+    return 0
+
+
+async def remove_key(context: Context, parsed: Parsed) -> int:
+    vendor, config = parsed.text("vendor"), load_config(context.paths, context.env)
+    check_vendor(config, vendor)
+    path, former = key_path(vendor), _written(config, vendor)
+    if not former:
+        raise UsageError(f"No key of {vendor} is stored.", hint="openclaw keys list shows where keys come from.")
+    if not _is_ours(context, former):
+        hint = f"Take it out of the config with: openclaw config unset {format_path(path)}"
+        raise UsageError(f"The key of {vendor} was not stored by `openclaw keys`, so it stays where it is.", hint=hint)
+    # An entry that held nothing but the key is gone with it.
+    alone = config.get(path[:-1]) == {path[-1]: former}
+    await asyncio.to_thread(
+        edit_file, context.paths, context.env, lambda source: remove(source, path[:-1] if alone else path)
+    )
+    await (await Keeper.of(context.paths.data_dir / "secrets")).forget(former)
+    if parsed.flag("json"):
+        context.console.data({"vendor": vendor, "removed": True})
+    else:
+        context.console.line(f"The key of {vendor} is forgotten.")
+    return 0

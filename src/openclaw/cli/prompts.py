@@ -1,0 +1,97 @@
+"""Questions of a command that leads its person through something, a line at a time, each with an answer that Enter takes.
+
+Only at a terminal, and only for what can be done again: what a server or a call asks goes through an `Asker`, where Enter is never a yes.
+A secret is typed unseen. The end of input stops the command.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from openclaw.cli.keyboard import Keyboard
+from openclaw.commands.console import Console
+from openclaw.errors import OpenClawError
+from openclaw.security.external import clean_terminal
+
+# Places in what termios tells of a terminal: its local modes, and its special characters.
+_LOCAL, _CHARACTERS = 3, 6
+
+
+class StoppedError(OpenClawError):
+    """The person left before everything was asked."""
+
+    def __init__(self) -> None:
+        super().__init__("Stopped. What was written before stays.", hint="It can be run again.")
+
+
+class Prompts:
+    """`unattended` takes the answer that Enter would, and asks nobody."""
+
+    def __init__(self, console: Console, *, unattended: bool = False) -> None:
+        self._console = console
+        self._keyboard = Keyboard()
+        self.unattended = unattended
+
+    async def text(self, question: str, default: str = "") -> str:
+        if self.unattended:
+            return default
+        self._console.err(clean_terminal(f"{question}{f' [{default}]' if default else ''}: "))
+        return await self._line() or default
+
+    async def yes(self, question: str, *, default: bool) -> bool:
+        while True:
+            said = (await self.text(f"{question} [{'Y/n' if default else 'y/N'}]")).lower()
+            if said in ("", "y", "yes", "n", "no"):
+                return default if not said else said.startswith("y")
+            self._console.note("Type y or n.")
+
+    async def choice(self, question: str, options: Sequence[str], default: int = 0) -> int:
+        """Which of the options, from 0 on. They are shown with numbers from 1 on."""
+        self._console.note(question)
+        for number, option in enumerate(options, 1):
+            self._console.note(f"  {number}) {option}")
+        while True:
+            said = await self.text("Number", str(default + 1))
+            if said.isdecimal() and 1 <= int(said) <= len(options):
+                return int(said) - 1
+            self._console.note(f"Type a number from 1 to {len(options)}.")
+
+    async def hidden(self, question: str) -> str:
+        """A secret. Nothing of it is shown, not even its length. Empty when nothing was typed."""
+        # In this order: who sees the question may type at once.
+        with unseen(sys.stdin.fileno()):
+            self._console.err(clean_terminal(f"{question} (nothing is shown): "))
+            return await self._line()
+
+    async def _line(self) -> str:
+        try:
+            line = await self._keyboard.line()
+        except OSError:
+            line = None
+        if line is None:
+            self._console.note("")
+            raise StoppedError()
+        return line.strip()
+
+
+@contextmanager
+def unseen(descriptor: int) -> Iterator[None]:
+    """While it lasts, a terminal shows nothing of what is typed but the end of the line. It is as before afterwards, however that ends."""
+    before: list[Any] | None = None
+    with suppress(ImportError, OSError):
+        import termios
+
+        with suppress(termios.error):
+            before, modes = (termios.tcgetattr(descriptor) for _ in range(2))
+            modes[_LOCAL] = modes[_LOCAL] & ~termios.ECHO | termios.ECHONL
+            # A key that ends the program at once would leave the terminal as it is now.
+            modes[_CHARACTERS][termios.VQUIT] = bytes([os.fpathconf(descriptor, "PC_VDISABLE")])
+            termios.tcsetattr(descriptor, termios.TCSANOW, modes)
+    try:
+        yield
+    finally:
+        if before is not None:
+            with suppress(termios.error):
+                termios.tcsetattr(descriptor, termios.TCSANOW, before)

@@ -1,0 +1,119 @@
+"""Choosing a conversation at a terminal: a list with the newest on top, arrow keys, and words that narrow it down.
+
+Decides what is shown and what is chosen (`Picker`, pure); prompt-toolkit draws it and reads the keys.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+from prompt_toolkit.application import Application
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+from prompt_toolkit.layout import Layout, Window
+from prompt_toolkit.layout.controls import FormattedTextControl
+
+from openclaw.security.external import clean_label
+
+# Rows at a time: about half of a small terminal.
+_ROWS = 12
+_MOST_TITLE = 60
+
+
+class Choice(msgspec.Struct, frozen=True, rename="camel"):
+    """A conversation as `sessions list --json` tells of it."""
+
+    key: str
+    agent: str
+    updated_at: str
+    messages: int
+    title: str = ""
+
+
+class Picker:
+    """`typed` narrows the list down to those that have all its words; `at` is the row that Enter takes."""
+
+    def __init__(self, choices: Sequence[Choice]) -> None:
+        self._choices = choices
+        self.typed = ""
+        self.at = 0
+
+    @property
+    def found(self) -> list[Choice]:
+        words = self.typed.lower().split()
+        return [one for one in self._choices if all(word in f"{one.title} {one.key}".lower() for word in words)]
+
+    @property
+    def chosen(self) -> Choice | None:
+        found = self.found
+        return found[self.at] if self.at < len(found) else None
+
+    def move(self, steps: int) -> None:
+        self.at = max(0, min(self.at + steps, len(self.found) - 1))
+
+    def narrow(self, typed: str) -> None:
+        self.typed, self.at = typed, 0
+
+    def lines(self) -> list[tuple[str, str]]:
+        """What is shown, each line with its style."""
+        found = self.found
+        first = max(0, min(self.at - _ROWS // 2, len(found) - _ROWS))
+        shown = [("bold", f"Go on with which conversation? {self.typed}")]
+        for number, one in enumerate(found[first : first + _ROWS], first):
+            mark = "›" if number == self.at else " "
+            messages = f"{one.messages} message{'' if one.messages == 1 else 's'}"
+            title = clean_label(one.title, _MOST_TITLE) or clean_label(one.key, _MOST_TITLE)
+            shown.append(
+                ("reverse" if number == self.at else "", f"{mark} {title}  {_when(one.updated_at)}, {messages}")
+            )
+        if not found:
+            shown.append(("", "  none has these words"))
+        shown.append(("ansibrightblack", "  ↑ ↓ choose, Enter goes on, letters narrow the list, Esc leaves"))
+        return shown
+
+
+def _when(at: str) -> str:
+    return datetime.fromisoformat(at.replace("Z", "+00:00")).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+async def pick(choices: Sequence[Choice]) -> Choice | None:
+    """The conversation that the person chose; None when they left."""
+    picker = Picker(choices)
+    keys = KeyBindings()
+
+    @keys.add("up")
+    def up(event: KeyPressEvent) -> None:
+        picker.move(-1)
+
+    @keys.add("down")
+    def down(event: KeyPressEvent) -> None:
+        picker.move(1)
+
+    @keys.add("backspace")
+    def shorter(event: KeyPressEvent) -> None:
+        picker.narrow(picker.typed[:-1])
+
+    @keys.add(Keys.Any)
+    def longer(event: KeyPressEvent) -> None:
+        if event.data.isprintable():
+            picker.narrow(picker.typed + event.data)
+
+    @keys.add("enter")
+    @keys.add("c-j")
+    def take(event: KeyPressEvent) -> None:
+        if picker.chosen is not None:
+            event.app.exit(result=picker.chosen)
+
+    @keys.add("escape", eager=True)
+    @keys.add("c-c")
+    @keys.add("c-d")
+    def leave(event: KeyPressEvent) -> None:
+        event.app.exit(result=None)
+
+    shown = FormattedTextControl(lambda: [(style, f"{line}\n") for style, line in picker.lines()], focusable=True)
+    application: Application[Choice | None] = Application(
+        layout=Layout(Window(shown, always_hide_cursor=True, dont_extend_height=True)),
+        key_bindings=keys,
+        erase_when_done=True,
+    )
+    return await application.run_async()

@@ -1,0 +1,220 @@
+"""`openclaw setup`: from nothing to a model that answers and a server with tools, in a few questions.
+
+Every question has an answer that Enter takes, and everything can be run again: what is there already is the answer that is offered. Only
+what was answered is written, by the commands that a person could type instead, which keep every comment of the file. A model is asked for
+a word before it is used.
+"""
+
+import asyncio
+import shlex
+import shutil
+import sys
+from typing import Final
+
+import msgspec
+
+from openclaw.cli.keys import check_vendor, keep_key, usable
+from openclaw.cli.prompts import Prompts, StoppedError
+from openclaw.commands.dispatch import Context, run_command
+from openclaw.commands.models import catalog_of, doubts, model_path, tried_line, try_model
+from openclaw.commands.parse import Parsed
+from openclaw.config.agents import agent as agent_spec
+from openclaw.config.edit import edit_file, set_value
+from openclaw.config.load import Config, load_config
+from openclaw.config.servers import server_specs
+from openclaw.control.instance import holder, lock_file
+from openclaw.errors import ConfigError, OpenClawError, UsageError
+from openclaw.log import one_line
+from openclaw.models.naming import OFFLINE
+from openclaw.models.vendors import VENDORS
+
+# Vendors of which most people have a key of one; the others can be typed.
+_USUAL: Final = ("anthropic", "openai", "google", "openrouter")
+_ANOTHER: Final = "Another vendor"
+_NONE: Final = "None for now: words pick a tool, and no language model answers"
+
+
+class Way(msgspec.Struct, frozen=True):
+    """One way to a model, as it is offered: `model` when it is known already, otherwise whose it will be; neither for none at all."""
+
+    text: str
+    model: str = ""
+    vendor: str = ""
+    # It has a key.
+    is_ready: bool = False
+    # Nothing is written for what is in use already.
+    is_kept: bool = False
+
+
+async def run(context: Context, parsed: Parsed) -> int:
+    unattended = parsed.flag("yes")
+    if not unattended and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            "openclaw setup asks questions, and nobody is at a terminal.",
+            hint="To take the offered answers: --yes. One by one: openclaw keys set, models set, mcp connect.",
+        )
+    console, prompts = context.console, Prompts(context.console, unattended=unattended)
+    config = load_config(context.paths, context.env)
+    console.line(console.bold("OpenClaw: a model, a server with tools, and you are done."))
+    kept = "is not there yet" if config.missing else "stays, with what you answer here put in"
+    console.line(f"Enter takes the answer in brackets, Ctrl-C stops. {context.paths.config_file} {kept}.")
+    model = await _model(context, prompts)
+    servers = await _server(context, prompts)
+    is_up = await _gateway(context, prompts)
+    console.line("")
+    console.line(console.bold("Done."))
+    console.line(f"  Model    {model}")
+    console.line(f"  Servers  {', '.join(one_line(name, 60) for name in servers) or 'none yet: openclaw mcp connect'}")
+    console.line(f"  Gateway  {'runs' if is_up else 'does not run: openclaw gateway start makes calls much quicker'}")
+    console.line("Talk with it: openclaw chat")
+    return 0
+
+
+# The model
+
+
+async def _model(context: Context, prompts: Prompts) -> str:
+    """The model that agents use when this is over."""
+    while True:
+        config = load_config(context.paths, context.env)
+        context.console.line("")
+        ways = await _ways(context, config)
+        # Who has nothing may want to look around first.
+        default = 0 if ways[0].model or ways[0].is_ready else len(ways) - 1
+        question = context.console.bold("Which model shall answer?")
+        way = ways[await prompts.choice(question, [one.text for one in ways], default)]
+        if way.is_kept or not (way.model or way.vendor):
+            return way.model or OFFLINE
+        try:
+            name = way.model or await _of_vendor(context, prompts, config, way.vendor)
+            if await _works(context, prompts, name):
+                await _use(context, name)
+                return name
+        except (ConfigError, StoppedError):
+            raise
+        except OpenClawError as error:
+            context.console.note(str(error))
+        if prompts.unattended:
+            # Nobody is there to choose another.
+            return OFFLINE
+
+
+async def _use(context: Context, name: str) -> None:
+    # Read again: a key may have been put into it.
+    path = model_path(load_config(context.paths, context.env), "")
+    await asyncio.to_thread(edit_file, context.paths, context.env, lambda source: set_value(source, path, name))
+
+
+async def _ways(context: Context, config: Config) -> list[Way]:
+    present = agent_spec(config).model
+    async with context.open_engine() as engine, catalog_of(engine) as models:
+        ready = [(vendor, models.key_origin(vendor)) for vendor in models.with_keys()]
+        found = await models.select() if not present else None
+    ways = [Way(f"{present}, as configured", present, is_kept=True)] if present else []
+    if found is not None and found.name != OFFLINE:
+        ways.append(Way(f"{found.name} ({found.found})", found.name))
+    ways += [
+        Way(f"{'Another model of ' if present else ''}{vendor} (key: {origin})", vendor=vendor, is_ready=True)
+        for vendor, origin in ready
+        if found is None or not found.name.startswith(f"{vendor}/")
+    ]
+    with_key = {vendor for vendor, _ in ready}
+    ways += [Way(f"{vendor}: you type its API key", vendor=vendor) for vendor in _USUAL if vendor not in with_key]
+    ways.append(Way(f"{_ANOTHER}: {', '.join(_others())}", vendor=_ANOTHER))
+    return ways if present else [*ways, Way(_NONE)]
+
+
+def _others() -> list[str]:
+    return [vendor for vendor in VENDORS if vendor not in _USUAL]
+
+
+async def _of_vendor(context: Context, prompts: Prompts, config: Config, vendor: str) -> str:
+    """A model of a vendor, whose key is asked for when there is none."""
+    if vendor == _ANOTHER:
+        vendor = await prompts.text("Vendor", _others()[0])
+        check_vendor(config, vendor)
+    async with context.open_engine() as engine, catalog_of(engine) as models:
+        takes_key = vendor in VENDORS and VENDORS[vendor].variables and not models.key_origin(vendor)
+    if takes_key:
+        if not (key := usable(await prompts.hidden(f"API key of {vendor}"))):
+            raise UsageError(f"Without a key {vendor} does not answer.")
+        kept = await keep_key(context, config, vendor, key)
+        context.console.note(f"The key is in {kept.place}.")
+    async with context.open_engine() as engine, catalog_of(engine) as models:
+        offered = await models.offered(vendor)
+        usual = VENDORS[vendor].model if vendor in VENDORS else ""
+        default = usual if usual in offered else next(iter(offered), usual)
+        model = await prompts.text(f"Model of {vendor} ({len(offered)} there)", default)
+        name = models.full_name(f"{vendor}/{model.removeprefix(f'{vendor}/')}")
+        if (doubt := await doubts(models, name)).unknown:
+            raise UsageError(doubt.text)
+    return name
+
+
+async def _works(context: Context, prompts: Prompts, name: str) -> bool:
+    """Whether the model answers, or is to be used all the same."""
+    context.console.note(f"Asking {name} for a word …")
+    async with context.open_engine() as engine, catalog_of(engine) as models:
+        tried = await try_model(models, name)
+    context.console.note(tried_line(context.console, tried))
+    return not tried.error or await prompts.yes("Use it all the same?", default=False)
+
+
+# The server
+
+
+async def _server(context: Context, prompts: Prompts) -> list[str]:
+    """The servers there are when this is over."""
+    console = context.console
+    present = _names(context)
+    console.line("")
+    ways: list[tuple[str, list[str]]] = [("None now", [])]
+    if shutil.which("npx", path=context.env.get("PATH")):
+        folder = str(context.cwd)
+        words = ["connect", "--name", "files", "npx", "-y", "@modelcontextprotocol/server-filesystem", folder]
+        ways.append((f"The files of {folder} (by npx, which fetches the server)", words))
+    if shutil.which("uvx", path=context.env.get("PATH")):
+        words = ["connect", "--name", "time", "uvx", "mcp-server-time"]
+        ways.append(("Time zones (by uvx, which fetches the server)", words))
+    ways.append(("One whose address or command line you type", []))
+    # The first one is offered to who has none, and is there to agree to running it.
+    default = 0 if present or prompts.unattended or len(ways) == 2 else 1
+    has = f" You have {', '.join(one_line(name, 60) for name in present)}." if present else ""
+    chosen = await prompts.choice(
+        console.bold(f"Which MCP server shall be added?{has}"), [text for text, _ in ways], default
+    )
+    words = ways[chosen][1]
+    try:
+        if chosen == len(ways) - 1 and (
+            typed := shlex.split(await prompts.text("Address (https://…) or command line"))
+        ):
+            words = ["connect", *typed]
+        if words:
+            await run_command(["mcp", *words], context)
+    except (ConfigError, StoppedError):
+        raise
+    except (OpenClawError, ValueError) as error:
+        # A quote that is not closed is the second.
+        console.note(f"{console.bad('not added:')} {error}")
+    return _names(context)
+
+
+def _names(context: Context) -> list[str]:
+    config = load_config(context.paths, context.env)
+    return [spec.name for spec in server_specs(config, agent_spec(config).id)]
+
+
+# The gateway
+
+
+async def _gateway(context: Context, prompts: Prompts) -> bool:
+    """Whether one runs when this is over."""
+    if holder(lock_file(context.paths)) is not None:
+        return True
+    if context.root.child("gateway") is None:
+        return False
+    context.console.line("")
+    question = "Start the gateway now? It keeps servers running, so that calls take milliseconds; `openclaw gateway stop` ends it."
+    if not await prompts.yes(question, default=False):
+        return False
+    return await run_command(["gateway", "start"], context) == 0

@@ -1,0 +1,91 @@
+"""Files that a person sends along: named with an option, with `/attach`, or as `@path` in what they say.
+
+Reads them where the person stands, as the person could. A word with an `@` that names no file is just text, unless it can be nothing but
+a path; `@server:uri` is references.py's.
+"""
+
+import mimetypes
+import os
+import re
+import stat
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+from openclaw.app import Attachment
+from openclaw.errors import UsageError
+from openclaw.media import ITEM_BYTES
+
+# `@path` at the start of a word: in quotes, or up to the next blank that has no backslash before it.
+_POINTER = re.compile(r"""(?<![^\s(])@(?:"(?P<double>[^"\n]+)"|'(?P<single>[^'\n]+)'|(?P<plain>(?:\\.|[^\s\\])+))""")
+# What may end a sentence behind a path.
+_MARKS = ".,;:!?)"
+# What only a path begins with.
+_PATHS = ("./", "../", "/", "~/")
+
+
+def path_of(cwd: Path, name: str) -> Path:
+    """Where a person who stands in `cwd` means."""
+    return cwd / os.path.expanduser(name)
+
+
+def read_file(cwd: Path, name: str, said: str) -> Attachment:
+    """A file of the person's; `said` is how they named it. Looked at before it is read: a pipe would be waited for without end, a disk
+    image fill the memory. Raises UsageError."""
+    path = path_of(cwd, name)
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise UsageError(f"{said}: it is not a file.")
+        if found.st_size > ITEM_BYTES:
+            raise UsageError(f"{said}: it has {found.st_size:,} bytes; at most {ITEM_BYTES:,} can be sent.")
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{said}: {error.strerror or error}.") from None
+    return Attachment(
+        name=path.name, mime_type=mimetypes.guess_type(path.name)[0] or "application/octet-stream", data=data
+    )
+
+
+def files_said(message: str, cwd: Path, servers: Collection[str] = ()) -> list[Attachment]:
+    """Every file that `@path` in a message names, each once. Words that begin with one of `servers` and a colon are resources. Raises
+    UsageError for a path that is none."""
+    found: dict[str, Attachment] = {}
+    for name in _named(message, servers):
+        path = next((one for one in _meant(name) if path_of(cwd, one).is_file()), "")
+        if path and path not in found:
+            found[path] = read_file(cwd, path, f"@{path}")
+        elif not path and name.startswith(_PATHS):
+            raise UsageError(f"@{name}: there is no such file.")
+    return list(found.values())
+
+
+def _named(message: str, servers: Collection[str]) -> Iterator[str]:
+    for match in _POINTER.finditer(message):
+        name = match["double"] or match["single"] or re.sub(r"\\(.)", r"\1", match["plain"])
+        if name.partition(":")[0] not in servers or ":" not in name:
+            yield name
+
+
+def _meant(name: str) -> list[str]:
+    """The path as it stands, or without the marks that end a sentence."""
+    return list(dict.fromkeys([name, name.rstrip(_MARKS)]))
+
+
+def typed_path(path: str) -> str:
+    """A path as it is typed behind an `@`."""
+    return re.sub(r"""([\s\\"'])""", r"\\\1", path)
+
+
+def pasted_file(text: str) -> str:
+    """The path of the file that was pasted or dropped onto a terminal, which may have quoted it; empty when it is something else."""
+    word = text.strip()
+    if "\n" in word:
+        return ""
+    if word[:1] == word[-1:] and word[:1] in ("'", '"') and len(word) > 1:
+        word = word[1:-1]
+    elif word.startswith("file://"):
+        word = unquote(word.removeprefix("file://"))
+    else:
+        word = re.sub(r"\\(.)", r"\1", word)
+    return word if word.startswith(("/", "~/")) and os.path.isfile(os.path.expanduser(word)) else ""

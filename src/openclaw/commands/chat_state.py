@@ -1,0 +1,88 @@
+"""One conversation at one surface: what its lines are about, and what a line leads to.
+
+Where lines go to a gateway one by one, the terminal carries what they change (`ChatState`) from one to the next.
+"""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+
+from openclaw.app import App
+from openclaw.commands.console import Console
+from openclaw.commands.dispatch import Context
+from openclaw.commands.references import FullMessage
+from openclaw.config.agents import AgentSpec, agent
+from openclaw.conversation import Conversation
+from openclaw.sessions.key import session_key
+from openclaw.skills.catalog import Skills
+
+
+class ChatState(msgspec.Struct, frozen=True):
+    """Which conversation, which model in place of the agent's own, and the files that go with the next message."""
+
+    agent: str
+    key: str
+    model: str = ""
+    attached: tuple[str, ...] = ()
+
+
+class Chat(msgspec.Struct):
+    """`context` is what its commands run in. `told` is what its terminal has been told of servers; `folders` are where it works, if it
+    says so itself (`Conversation.folders`)."""
+
+    app: App
+    context: Context
+    agent: str
+    key: str
+    told: set[str] = msgspec.field(default_factory=set)
+    model: str = ""
+    attached: tuple[str, ...] = ()
+    folders: tuple[Path, ...] = ()
+
+    @property
+    def console(self) -> Console:
+        return self.context.console
+
+    @property
+    def spec(self) -> AgentSpec:
+        return agent(self.app.config, self.agent)
+
+    @property
+    def session(self) -> str:
+        """The whole key of the conversation."""
+        return session_key(self.spec.id, self.key)
+
+    @property
+    def state(self) -> ChatState:
+        return ChatState(self.agent, self.key, self.model, self.attached)
+
+    def switch(self, state: ChatState) -> None:
+        """Go on so from the next line on."""
+        self.agent, self.key, self.model, self.attached = state.agent, state.key, state.model, state.attached
+
+    def conversation(self) -> Conversation:
+        """What every message and command of it says besides its words."""
+        return Conversation(
+            self.agent,
+            self.key,
+            workspace=self.context.cwd,
+            model=self.model,
+            asker=self.console.asker,
+            surface="chat",
+            folders=self.folders,
+        )
+
+    def skills(self) -> Skills:
+        """Those of the place where the agent works: that of the person, if it has none configured. Reads files: not for the event loop."""
+        return self.app.workplace(self.spec, self.context.cwd, self.folders).skills()
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What to do after a slash line. `said`: say this to the model instead. `leave`: the person wants to go."""
+
+    said: FullMessage | None = None
+    leave: bool = False
+
+
+Run = Callable[[Chat, str], Awaitable[Outcome]]

@@ -1,0 +1,115 @@
+"""`openclaw mcp connect`: a server is tried, and kept when it works.
+
+Owns the order: the entry is read, a person agrees to running a program, the server is started and asked for its tools, somebody signs in
+where it wants that, and then the file is written, with every comment kept. What does not work is not written, unless `--force` says so.
+"""
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from openclaw.commands.dispatch import Context
+from openclaw.commands.manage import change_config, section_of
+from openclaw.commands.mcp import status_json
+from openclaw.commands.parse import Parsed
+from openclaw.commands.passing import told_on
+from openclaw.commands.read_tools import ask_about_reading
+from openclaw.commands.render import status_lines
+from openclaw.commands.sign_in import sign_in_to
+from openclaw.commands.trial import Trial, show_last_lines, trial, why_not, works
+from openclaw.commands.typed_server import Entry, consent, entry_of, name_for, pairs_of
+from openclaw.config.agents import agent as agent_spec
+from openclaw.config.dotted import Path, format_path
+from openclaw.config.edit import preview, set_value
+from openclaw.config.servers import ServerSpec, read_server, server_specs
+from openclaw.engine import Engine
+from openclaw.errors import AuthError, OpenClawError, UsageError
+from openclaw.mcp.connect import TIMEOUT_KEY
+from openclaw.mcp.status import ServerStatus
+from openclaw.security.external import clean_label
+
+# Seconds that a slow starter may be given, in place of the usual 30.
+_LONG = 120
+_FORCE = "--force adds it all the same."
+
+
+async def connect(context: Context, parsed: Parsed) -> int:
+    """Try a server, start a sign-in when it wants one, and add it to the config when it works."""
+    words = parsed.many("words")
+    entry = entry_of(context, parsed, words)
+    async with context.open_engine() as engine:
+        name = parsed.text("name") or name_for(words)
+        agent = agent_spec(engine.config, parsed.text("agent")).id
+        if any(one.name == name for one in (await engine.manager()).status(agent)):
+            raise UsageError(f"There is a server named {name} already.", hint="Choose another: --name NAME")
+        read_server(name, entry)
+        if "command" in entry and not parsed.flag("yes"):
+            variables = list(pairs_of(parsed, "env"))
+            if not await consent(context, words, variables, when="whenever OpenClaw runs", question="Add and run it?"):
+                context.console.note("Nothing was changed.")
+                return 1
+        path = (*section_of(engine.config, parsed.text("agent")), name)
+        spec = _spec_at(context, path, entry, agent)
+        async with trial(engine, spec, agent) as tried:
+            status = await _tried(context, parsed, tried)
+            # It goes on running: the config names the same server now.
+            await change_config(context, engine, _addition(path, entry))
+        await _told(context, parsed, engine, path, agent, status)
+    return 0
+
+
+def _addition(path: Path, entry: Entry) -> Callable[[str], str]:
+    return lambda source: set_value(source, path, entry)
+
+
+def _spec_at(context: Context, path: Path, entry: Entry, agent: str) -> ServerSpec:
+    """The server as the file would have it, with the settings and variables that hold there."""
+    config = preview(context.paths, context.env, _addition(path, entry))
+    return next(one for one in server_specs(config, agent) if one.name == path[-1])
+
+
+async def _tried(context: Context, parsed: Parsed, tried: Trial) -> ServerStatus:
+    """How the server stands after one attempt, with a sign-in where somebody can do it. Raises OpenClawError when it is not to be kept."""
+    with context.console.live.waiting(f"Waiting for {clean_label(tried.spec.name, 60)}"):
+        status = await tried.attempt()
+    if status.state == "needs-auth" and context.surface != "http":
+        return await _signed_in(context, parsed, tried)
+    if works(status) or parsed.flag("force"):
+        return status
+    await show_last_lines(context.console, tried)
+    raise OpenClawError(f"{tried.spec.name} was not added: {why_not(status)}", hint=_next_step(status))
+
+
+def _next_step(status: ServerStatus) -> str:
+    if TIMEOUT_KEY in status.reason:
+        return f"--timeout {_LONG} gives it {_LONG} s, and keeps that; {_FORCE}"
+    return _FORCE
+
+
+async def _signed_in(context: Context, parsed: Parsed, tried: Trial) -> ServerStatus:
+    name = tried.spec.name
+    say = context.console.note if parsed.flag("json") else context.console.line
+    try:
+        if not await sign_in_to(context, tried.engine, tried.spec, say):
+            # It works but for the sign-in, and how to finish that was said: no second way to begin it.
+            return replace(tried.status, remedy="", last_error="", last_error_ago=None)
+    except AuthError as error:
+        if parsed.flag("force"):
+            context.console.note(f"Nobody signed in: {error.message}")
+            return tried.status
+        raise AuthError(f"{name} was not added: {error.message}", hint=error.hint or _FORCE) from error
+    return await tried.again()
+
+
+async def _told(context: Context, parsed: Parsed, engine: Engine, path: Path, agent: str, status: ServerStatus) -> None:
+    console, name = context.console, path[-1]
+    if parsed.flag("json"):
+        console.data(status_json(status))
+        return
+    console.line(f"Added {name} to {format_path(path[:-1])} in {context.paths.config_file}.")
+    (shown,) = told_on(context.surface, [status])
+    for line in status_lines(shown):
+        console.line(line)
+    if status.state == "ready" and not parsed.flag("yes"):
+        added = next(one for one in server_specs(engine.config, agent) if one.name == name)
+        await ask_about_reading(console, engine, added, agent)

@@ -1,0 +1,103 @@
+"""How servers stand, for `openclaw doctor`: each is asked, and what is wrong with it comes with the command that takes one further."""
+
+import os
+
+from openclaw.app import App
+from openclaw.commands.check import Check
+from openclaw.commands.dispatch import Context
+from openclaw.commands.passing import told_on
+from openclaw.commands.render import left_out, tool_count
+from openclaw.commands.waiting import told_of_waiting, tried
+from openclaw.config.agents import agent_ids
+from openclaw.config.launchers import unpinned
+from openclaw.config.servers import ServerSpec, server_specs
+from openclaw.errors import ProcessError
+from openclaw.mcp.remedies import command
+from openclaw.mcp.server.server import LiveServer
+from openclaw.mcp.status import ServerStatus
+from openclaw.mcp.wording import CORRECT, changed_tools, trust_command
+from openclaw.process.environment import child_environment
+from openclaw.process.find_program import find_program
+from openclaw.secrets.plaintext import plaintext_findings
+from openclaw.security.external import clean_label
+
+
+async def server_checks(context: Context, app: App, *, asks: bool) -> list[Check]:
+    """How the servers stand. Each is started if it does not run, and asked, once for all agents that share it; not without `asks`."""
+    manager = await app.engine.manager()
+    asked: set[LiveServer] = set()
+    for name in agent_ids(app.config) if asks else ():
+        to_ask = [one for one in manager.servers(name) if one not in asked and not one.is_stopped_by_hand]
+        asked.update(to_ask)
+        async with told_of_waiting(context.console, manager, name):
+            await tried(manager, name, to_ask)
+    specs = {(one.name, one.owner): one for name in agent_ids(app.config) for one in server_specs(app.config, name)}
+    found = [(status, specs[status.name, status.owner]) for status in told_on(context.surface, manager.status())]
+    checks = [_server(status, spec, _no_program(spec, app), asks=asks) for status, spec in found]
+    checks += [check for one in specs.values() if (check := _launcher(one))]
+    for finding in plaintext_findings(app.config):
+        place = f"{finding.file}:{finding.line}" if finding.line else finding.file
+        checks.append(
+            Check(
+                "Secrets",
+                "warning",
+                f"{place}: {finding.path} holds a credential in plain sight",
+                "Use a secret:// reference.",
+            )
+        )
+    return checks
+
+
+def _launcher(spec: ServerSpec) -> Check | None:
+    """A server whose program may be another one at every start."""
+    packages = unpinned(spec.command, spec.args) if spec.enabled and spec.facts.is_process else ()
+    if not packages:
+        return None
+    what, which = f"Server {clean_label(spec.name, 60)}", clean_label(", ".join(packages), 200)
+    sentence = f"{spec.command} runs whatever version of {which} there is on the day"
+    return Check(what, "warning", sentence, f"Write the version you tried, as in NAME@1.2.3: {spec.where}")
+
+
+def _no_program(spec: ServerSpec, app: App) -> ProcessError | None:
+    """Why the command of a server cannot be run, without running it; None when it can, or when there is none."""
+    if not spec.facts.is_process or spec.fault or not spec.enabled:
+        return None
+    child = child_environment(dict(spec.env), pass_env=spec.pass_env, allowed=spec.allow_env, parent=app.engine.env)
+    try:
+        find_program(
+            spec.command,
+            search_path=child.variables.get("PATH", os.defpath),
+            cwd=os.path.expanduser(spec.cwd) if spec.cwd else None,
+        )
+    except ProcessError as error:
+        return error
+    return None
+
+
+def _server(status: ServerStatus, spec: ServerSpec, no_program: ProcessError | None, *, asks: bool) -> Check:
+    what = f"Server {clean_label(status.name, 60)}"
+    if no_program is not None:
+        return Check(what, "failed", clean_label(no_program.message, 300), no_program.hint)
+    sign_in, look = (command(word, status.name, status.owner) for word in ("auth", "status"))
+    # The next line says what to run.
+    shown = status.shown_without_remedy
+    wrong = clean_label(shown, 500)
+    if status.is_refused:
+        return Check(what, "failed", wrong, CORRECT)
+    if status.state == "stopped" and not asks:
+        return Check(what, "not asked", "not asked")
+    if status.state == "needs-auth":
+        return Check(what, "failed", wrong, f"Run: {sign_in}")
+    if status.state in ("failed", "unreachable", "restarting"):
+        # What a program said before it ended tells more than how it ended.
+        logs = command("logs", status.name, status.owner)
+        return Check(what, "failed", wrong, f"Look: {logs if spec.facts.is_process else look}")
+    if status.state == "starting":
+        return Check(what, "warning", wrong, f"Look: {look}")
+    said = clean_label(f"{shown.rstrip('.')}, {tool_count(status.tools)}", 500)
+    if status.changes:
+        changed = f"{said}. {changed_tools(status.changes, status.upgrade)}"
+        return Check(what, "warning", changed, f"Run: {trust_command(status.name, status.owner)}")
+    if status.unusable or (status.state == "ready" and status.reason):
+        return Check(what, "warning", ". ".join(filter(None, (said, left_out(status)))), f"Look: {look}")
+    return Check(what, "ok", said)

@@ -1,0 +1,117 @@
+"""A server as a person types it: an address, or a program and its arguments.
+
+Owns the entry that is made of the words, the name it gets, and the consent before a program is run. A program may be named at a terminal or
+over the control socket only. Tries nothing and writes nothing: connect.py does.
+"""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from urllib.parse import urlsplit
+
+from openclaw.commands.dispatch import Context, Surface
+from openclaw.commands.parse import Parsed
+from openclaw.config.launchers import launch
+from openclaw.config.variables import escape
+from openclaw.errors import UsageError
+from openclaw.log import one_line
+from openclaw.mcp.connect import TIMEOUT_KEY
+from openclaw.redact import SECRET_SCHEME
+
+# Programs that only run another one: the file they are given says more than they do. Those that fetch it first are launchers.
+_INTERPRETERS = frozenset({"python", "python3", "node", "deno", "sh", "bash"})
+# Parts of host and package names that say nothing about which server it is.
+_DULL = frozenset({"mcp", "api", "www", "server", "com", "org", "net", "io", "dev", "ai", "app", "co", "latest", "sse"})
+_OUTSIDE = re.compile(r"[^A-Za-z0-9_-]+")
+_SCHEMES = ("http://", "https://")
+
+# A server as it is written into the file.
+Entry = dict[str, str | int | list[str] | dict[str, str]]
+
+
+def is_address(word: str) -> bool:
+    return word.lower().startswith(_SCHEMES)
+
+
+def is_typed_here(surface: Surface) -> bool:
+    """Whether the person sits where programs are run, and may speak of this machine's secrets and variables."""
+    return surface in ("terminal", "control")
+
+
+def entry_of(context: Context, parsed: Parsed, words: Sequence[str], *, verb: str = "added") -> Entry:
+    """What is written for the words, or `verb` otherwise. Where they were typed in a conversation, `${NAME}` in them stays plain text."""
+    is_url = len(words) == 1 and is_address(words[0])
+    typed_here = is_typed_here(context.surface)
+    if not is_url and not typed_here:
+        raise UsageError(
+            f"A server that is a program can only be {verb} from a terminal.",
+            hint=f"Run: openclaw mcp connect {shlex.join(words)}" if verb == "added" else "",
+        )
+    text = (lambda value: value) if typed_here else _plain
+    entry: Entry = {"url": text(words[0])} if is_url else {"command": words[0]}
+    if not is_url and len(words) > 1:
+        entry["args"] = list(words[1:])
+    if parsed.text("transport"):
+        entry["transport"] = parsed.text("transport")
+    seconds = parsed.number("timeout")
+    if seconds is not None:
+        entry[TIMEOUT_KEY] = round(seconds * 1000)
+    for key, setting in (("header", "headers"), ("env", "env")):
+        pairs = pairs_of(parsed, key)
+        if pairs:
+            entry[setting] = {name: text(value) for name, value in pairs.items()}
+    return entry
+
+
+def _plain(value: str) -> str:
+    """Text from a conversation: it may not reach into this machine's environment or secret stores."""
+    if SECRET_SCHEME in value or re.fullmatch(r"\$[A-Z_][A-Z0-9_]*", value):
+        raise UsageError("References to secrets can only be set from a terminal or in openclaw.json.")
+    return escape(value)
+
+
+def pairs_of(parsed: Parsed, option: str) -> Mapping[str, str]:
+    """What was given with `--OPTION NAME=VALUE`. Raises UsageError."""
+    found: dict[str, str] = {}
+    for word in parsed.many(option):
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--{option} needs NAME=VALUE; {word!r} is not.")
+        found[name] = value
+    return found
+
+
+def name_for(words: Sequence[str]) -> str:
+    """A name from the host or the program: `https://mcp.tavily.com/mcp` is tavily, `npx -y @x/server-filesystem /tmp` filesystem."""
+    parts: list[str]
+    if is_address(words[0]):
+        try:
+            address = urlsplit(words[0])
+            host, port = address.hostname or "", address.port
+        except ValueError:
+            # It is no address: whoever reads the entry says so.
+            host, port = "", None
+        numeric = host.replace(".", "").isdigit() or ":" in host
+        parts = [f"{host}-{port}"] if numeric or host == "localhost" else host.split(".")
+    else:
+        program, launched = PurePath(words[0]).name, launch(words[0], words[1:])
+        run = launched.packages if launched else [word for word in words[1:] if not word.startswith("-")]
+        source = PurePath(run[0]).name if run and (launched or program in _INTERPRETERS) else program
+        parts = source.partition("@")[0].removesuffix(".py").removesuffix(".js").split("-")
+    telling = [part for part in parts if part.lower() not in _DULL] or parts
+    return _OUTSIDE.sub("-", "-".join(telling)).strip("-") or "server"
+
+
+async def consent(context: Context, argv: Sequence[str], variables: Sequence[str], *, when: str, question: str) -> bool:
+    """A program is shown in full before it runs for the first time, and `when` that will be. Raises UsageError when nobody is there."""
+    context.console.note(f"This program will be run on this machine, with your rights, {when}:")
+    words = " ".join(ascii(word) if not word.isprintable() else shlex.quote(word) for word in argv)
+    # As it is, in one line: folded, a blank in it could not be told from the end of a row.
+    context.console.err(f"  {words}\n")
+    if variables:
+        context.console.note(f"  with the variables {', '.join(map(one_line, variables))}")
+    agreed = await context.console.agreed(f"{question} [y/N] ")
+    if agreed is None:
+        raise UsageError("Nobody is there to agree to running this program.", hint="Say so with --yes.")
+    return agreed

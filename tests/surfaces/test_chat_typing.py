@@ -1,0 +1,177 @@
+"""What a person types and pastes in `openclaw chat`, at a terminal: with a gateway and without one."""
+
+import asyncio
+import stat
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from parts.command_line import local_model
+from parts.executable import python_program
+from parts.gateways import PROGRAM, Home, gateway_process, home
+from parts.talking_model import TalkingModel
+from parts.terminal import CONTROL_C, CONTROL_D, ENTER, TAB, Terminal
+
+ALT_ENTER = "\x1b\r"
+EDITOR = "\x18\x05"
+
+
+def chat(place: Home, *words: str, **env: str) -> Terminal:
+    # Asking where the cursor is needs a terminal that answers.
+    return Terminal([*PROGRAM, "chat", *words], cwd=place.state, env={**place.env, "PROMPT_TOOLKIT_NO_CPR": "1", **env})
+
+
+def pasted(text: str) -> str:
+    return f"\x1b[200~{text}\x1b[201~"
+
+
+@contextmanager
+def at_home(folder: Path, model: TalkingModel, *, gateway: bool) -> Iterator[Home]:
+    with home(folder) as place:
+        place.save(local_model(model.url, model.key))
+        if gateway:
+            with gateway_process(place):
+                yield place
+        else:
+            yield place
+
+
+@asynccontextmanager
+async def talking() -> AsyncIterator[TalkingModel]:
+    async with TalkingModel() as model:
+        yield model
+
+
+def said(model: TalkingModel) -> list[str]:
+    """What the model heard from the person last, its texts."""
+    content = [one for one in model.requests[-1]["messages"] if one["role"] == "user"][-1]["content"]
+    return [content] if isinstance(content, str) else [part["text"] for part in content]
+
+
+async def in_thread(act: Callable[[], None]) -> None:
+    await asyncio.to_thread(act)
+
+
+@pytest.mark.parametrize("gateway", [True, False], ids=["gateway", "alone"])
+async def test_rows_files_and_words_typed_ahead_reach_the_model(tmp_path: Path, gateway: bool) -> None:
+    async with talking() as model:
+
+        def act() -> None:
+            with at_home(tmp_path, model, gateway=gateway) as place, chat(place) as terminal:
+                (place.state / "my notes.txt").write_text("alpha")
+                terminal.shows(">")
+                terminal.type(f"one{ALT_ENTER}two\\{ENTER}three{ENTER}")
+                terminal.shows("You said: one")
+                assert said(model) == ["one\ntwo\nthree"]
+                terminal.shows(">")
+                terminal.type(f"read {pasted(str(place.state / 'my notes.txt'))}please{ENTER}")
+                terminal.shows("You said: read")
+                heard = "\n".join(said(model))
+                assert "my\\ notes.txt please\n" in heard
+                assert "\nalpha\n" in heard
+                terminal.shows(">")
+                # An answer that hangs is stopped, and what was typed meanwhile is the next line.
+                terminal.type(f"hang{ENTER}")
+                terminal.shows("Let me think")
+                terminal.type("typed ahead")
+                terminal.shows("typed ahead")
+                terminal.type(CONTROL_C)
+                terminal.shows("(stopped)")
+                terminal.until(lambda lines: lines[-1] == "> typed ahead")
+                terminal.type(ENTER)
+                terminal.shows("You said: typed ahead")
+                terminal.shows(">")
+                terminal.type(CONTROL_D)
+                assert terminal.ends()[0] == 0
+                history = place.state / "py" / "history"
+                assert stat.S_IMODE(history.stat().st_mode) == 0o600
+
+        await in_thread(act)
+
+
+@pytest.mark.parametrize("gateway", [True, False], ids=["gateway", "alone"])
+async def test_a_conversation_is_gone_on_with_the_last_one_or_one_that_is_chosen(tmp_path: Path, gateway: bool) -> None:
+    async with talking() as model:
+
+        def act() -> None:
+            with at_home(tmp_path, model, gateway=gateway) as place:
+                for key, words in (("trip", "plan a trip"), ("food", "cook a soup")):
+                    assert place.run("agent", "--session-key", key, "-m", words).returncode == 0
+                with chat(place, "--continue") as terminal:
+                    terminal.shows("Going on with “cook a soup”: 2 messages, the last ")
+                    terminal.shows(">")
+                    terminal.type(f"/sessions trip{ENTER}")
+                    terminal.shows("Going on with “plan a trip”: 2 messages")
+                    terminal.shows(">")
+                    terminal.type(f"/model local{ENTER}")
+                    terminal.shows("local/local-model answers from here on.")
+                    terminal.shows(">")
+                    terminal.type(f"and back{ENTER}")
+                    terminal.shows("You said: and back")
+                    asked = [one["content"] for one in model.requests[-1]["messages"][1:]]
+                    assert asked == ["plan a trip", "You said: plan a trip", "and back"]
+                    terminal.shows(">")
+                    terminal.type(f"/resume{ENTER}")
+                    terminal.until(lambda lines: any("Go on with which conversation?" in line for line in lines))
+                    terminal.type("soup")
+                    terminal.until(lambda lines: any("› cook a soup" in line for line in lines))
+                    terminal.type(ENTER)
+                    terminal.shows("Going on with “cook a soup”")
+                with chat(place, "--resume") as terminal:
+                    terminal.until(lambda lines: any("› plan a trip" in line for line in lines))
+                    terminal.type("\x1b")
+                    assert terminal.ends()[0] == 0
+
+        await in_thread(act)
+
+
+async def test_a_window_that_waits_for_another_says_so(tmp_path: Path) -> None:
+    async with talking() as model:
+
+        def act() -> None:
+            with at_home(tmp_path, model, gateway=True) as place, chat(place) as first, chat(place) as second:
+                first.shows(">")
+                first.type(f"hang{ENTER}")
+                first.shows("Let me think")
+                second.shows(">")
+                second.type(f"me too{ENTER}")
+                second.shows("Another window is in the middle of a turn of this conversation")
+                first.type(CONTROL_C)
+                second.shows("You said: me too")
+
+        await in_thread(act)
+
+
+async def test_the_editor_writes_the_line_and_tab_finishes_its_words(tmp_path: Path) -> None:
+    editor = python_program(
+        tmp_path / "editor", "import pathlib, sys\npathlib.Path(sys.argv[1]).write_text('from the\\neditor')"
+    )
+    async with talking() as model:
+
+        def act() -> None:
+            with at_home(tmp_path, model, gateway=False) as place, chat(place, VISUAL=str(editor)) as terminal:
+                terminal.shows(">")
+                terminal.type(EDITOR)
+                terminal.until(lambda lines: lines and lines[-1].strip() == "editor")
+                terminal.type(ENTER)
+                terminal.shows("You said: from the")
+                assert said(model) == ["from the\neditor"]
+                terminal.shows(">")
+                terminal.type("/mcp stat")
+                terminal.until(lambda lines: any("Show everything about one server" in line for line in lines))
+                terminal.type(f"{TAB} nobody{ENTER}")
+                terminal.shows("MCP server 'nobody' is not configured")
+
+        await in_thread(act)
+
+
+def test_a_choice_needs_a_terminal_and_one_way_to_name_a_conversation(tmp_path: Path) -> None:
+    with home(tmp_path) as place:
+        place.save({})
+        piped = place.run("chat", "--resume", input="")
+        twice = place.run("chat", "--continue", "--session-key", "x", input="")
+    assert (piped.returncode, twice.returncode) == (2, 2)
+    assert "A conversation can only be chosen at a terminal. Name it: --session-key KEY" in piped.stderr
+    assert "--continue, --resume and --session-key each name the conversation." in twice.stderr

@@ -1,0 +1,90 @@
+"""`openclaw complete`, which shells ask at every Tab: quick without a gateway, and with one."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from parts.gateways import gateway_process, home, stdio_server
+from parts.program import Program
+
+# What a program loads besides what its environment makes every interpreter load.
+LOADED = """
+import sys
+before = set(sys.modules)
+from openclaw.__main__ import main
+code = main()
+print(*(set(sys.modules) - before), file=sys.stderr)
+sys.exit(code)
+"""
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Program:
+    return Program.under(tmp_path)
+
+
+def completed(person: Program, *words: str) -> tuple[list[str], set[str]]:
+    """The words that are offered, and the modules that were loaded for it."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, "complete", "--", "zsh", *words],
+        capture_output=True,
+        text=True,
+        cwd=person.workspace,
+        env=person.env(),
+        check=True,
+    )
+    return [line.partition("\t")[0] for line in done.stdout.splitlines()], set(done.stderr.split())
+
+
+def test_names_are_found_once_and_then_answered_with_the_standard_library_alone_until_the_config_changes(
+    person: Program,
+) -> None:
+    person.configure('{mcp: {servers: {one: {command: "x"}}}, agents: {entries: {main: {}, research: {}}}}')
+    assert person.run("complete", "--", "zsh", "mcp", "status", "").out == "one\t\n"
+    words, loaded = completed(person, "mcp", "status", "")
+    assert words == ["one"]
+    ours = {name for name in loaded if name.startswith("openclaw")}
+    assert ours == {
+        *("openclaw", "openclaw.__main__", "openclaw.config", "openclaw.config.plain_paths", "openclaw.control"),
+        *("openclaw.control.marks", "openclaw.control.remote", "openclaw.control.shell_words", "openclaw.control.wire"),
+        "openclaw.version",
+    }
+    assert {name.partition(".")[0] for name in loaded} - {"openclaw"} <= sys.stdlib_module_names
+    assert completed(person, "agent", "--agent", "")[0] == ["main", "research"]
+    person.configure('{mcp: {servers: {one: {command: "x"}, two: {command: "x"}}}}')
+    assert person.run("complete", "--", "zsh", "mcp", "status", "").out == "one\t\ntwo\t\n"
+
+
+def test_a_config_on_the_line_is_the_one_whose_names_are_offered(person: Program) -> None:
+    other = person.home / "other.json"
+    other.write_text('{mcp: {servers: {elsewhere: {command: "x"}}}}')
+    for _ in range(2):
+        ran = person.run("complete", "--", "fish", "--config", str(other), "mcp", "status", "")
+        assert (ran.out, ran.err) == ("elsewhere\t\n", "")
+
+
+def test_a_broken_config_offers_nothing_and_says_nothing_on_the_line(person: Program) -> None:
+    person.configure("{")
+    ran = person.run("complete", "--", "zsh", "mcp", "status", "")
+    assert ran.out == ""
+
+
+def test_a_gateway_answers_with_the_tools_of_its_servers(tmp_path: Path) -> None:
+    with home(tmp_path) as place:
+        place.save({"mcp": {"servers": {"part": stdio_server()}}})
+        with gateway_process(place) as gateway:
+            gateway.wait_until("'part' is ready")
+            tools = place.run("complete", "--", "zsh", "mcp", "call", "part__ec").stdout
+            servers = place.run("complete", "--", "zsh", "mcp", "status", "").stdout
+    assert tools.startswith("part__echo\t")
+    assert servers == "part\tready\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_shell_gets_a_script_that_asks_the_program_which_was_typed(person: Program, shell: str) -> None:
+    script = person.run("completion", shell).out
+    assert f"complete -- {shell} " in script
+    if shell == "bash":
+        assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0

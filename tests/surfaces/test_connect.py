@@ -1,0 +1,124 @@
+"""`openclaw mcp connect`: what works is kept, what does not is not, and why not is said."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parts.auth_server import AuthServer
+from parts.command_line import Home as Lone
+from parts.gateways import Home, gateway_process, home, running, stdio_server
+
+ENDS = (sys.executable, "-S", "-c", "import sys; sys.exit('no such key')")
+TALKS = (sys.executable, "-S", "-c", "print('starting up now', flush=True); raise SystemExit(3)")
+HANGS = (sys.executable, "-S", "-c", "import sys; sys.stdin.read()")
+NOWHERE = "http://127.0.0.1:9/mcp"
+
+
+def kept(place: Home) -> dict[str, Any]:
+    written = json.loads(place.config_file.read_text())
+    servers: dict[str, Any] = written.get("mcp", {}).get("servers", {})
+    return servers
+
+
+@pytest.mark.parametrize("has_gateway", [False, True])
+def test_what_does_not_work_is_not_added_and_its_last_words_are_shown(tmp_path: Path, has_gateway: bool) -> None:
+    with home(tmp_path) as place:
+        before = place.config_file.read_text()
+
+        def tried() -> list[tuple[int, str, str]]:
+            lines = [("--yes", "--", *ENDS), ("--yes", "--", *TALKS), (NOWHERE,)]
+            ran = [place.run("mcp", "connect", "--name", "bad", *line) for line in lines]
+            return [(one.returncode, one.stdout, one.stderr) for one in ran]
+
+        if has_gateway:
+            with gateway_process(place) as gateway:
+                found = tried()
+                assert "'bad' has failed" not in gateway.said
+        else:
+            found = tried()
+        after = place.config_file.read_text()
+
+    assert found == [
+        (
+            1,
+            "",
+            "It wrote:\n  no such key\n"
+            "error: bad was not added: The server exited with code 1. --force adds it all the same.\n",
+        ),
+        (
+            1,
+            "",
+            "It wrote:\n  on standard output: not a JSON-RPC message (JSON is malformed: invalid character (byte 0)): "
+            "'starting up now'\n"
+            "error: bad was not added: The server exited with code 3. --force adds it all the same.\n",
+        ),
+        (
+            1,
+            "",
+            "error: bad was not added: Nothing listens at http://127.0.0.1:9. Is the server running? "
+            "--force adds it all the same.\n",
+        ),
+    ]
+    assert after == before
+
+
+def test_force_adds_what_does_not_work_and_the_status_says_why(tmp_path: Path) -> None:
+    with home(tmp_path) as place:
+        ran = place.run("mcp", "connect", "--name", "bad", "--force", "--yes", "--", *ENDS)
+        assert (ran.returncode, ran.stderr, kept(place)) == (
+            0,
+            "",
+            {"bad": {"command": ENDS[0], "args": list(ENDS[1:])}},
+        )
+    assert "State         restarting (The server exited with code 1." in ran.stdout
+
+
+def test_a_slow_starter_is_told_which_setting_gives_it_time_and_the_time_given_is_kept(tmp_path: Path) -> None:
+    with home(tmp_path) as place:
+        slow = place.run("mcp", "connect", "--name", "slow", "--timeout", "0.3", "--yes", "--", *HANGS)
+        entry = stdio_server()
+        quick = ("--name", "quick", "--timeout", "90", "--yes", "--", entry["command"], *entry["args"])
+        assert place.run("mcp", "connect", *quick).returncode == 0
+        assert kept(place) == {"quick": {**entry, "connectionTimeoutMs": 90_000}}
+    said = (
+        "error: slow was not added: The server did not come up within 0.3 s. A slow starter needs a larger "
+        "`connectionTimeoutMs`. --timeout 120 gives it 120 s, and keeps that; --force adds it all the same.\n"
+    )
+    assert (slow.returncode, slow.stderr) == (1, said)
+
+
+def test_the_process_that_was_tried_is_the_one_that_a_gateway_goes_on_with(tmp_path: Path) -> None:
+    entry = stdio_server()
+    with home(tmp_path) as place, gateway_process(place):
+        words = ("--name", "good", "--yes", "--json", "--", entry["command"], *entry["args"])
+        added = json.loads(place.run("mcp", "connect", *words).stdout)
+        now = json.loads(place.run("mcp", "status", "good", "--json").stdout)
+        assert kept(place) == {"good": entry}
+    assert (added["state"], added["pid"]) == ("ready", now["pid"])
+
+
+async def test_a_server_that_wants_a_sign_in_is_added_with_one_next_step(tmp_path: Path) -> None:
+    async with AuthServer() as server:
+        lone = Lone(tmp_path)
+        done = await lone.openclaw("mcp", "connect", server.url, "--name", "files")
+        again = await lone.openclaw("mcp", "servers", "--json")
+    assert (done.code, done.out.count("openclaw mcp auth"), done.err.count("openclaw mcp auth")) == (0, 1, 0)
+    assert [(one["name"], one["state"]) for one in json.loads(again.out)] == [("files", "needs-auth")]
+
+
+async def test_over_http_what_does_not_answer_is_not_added(tmp_path: Path) -> None:
+    with home(tmp_path) as place:
+        async with running(place) as gateway:
+            status, answer = await gateway.post("/v1/mcp/servers", {"url": NOWHERE, "name": "away"})
+        assert (status, kept(place)) == (502, {})
+    assert answer["error"]["message"].startswith("away was not added: Nothing listens at http://127.0.0.1:9.")
+
+
+def test_in_a_chat_what_does_not_answer_is_not_added(tmp_path: Path) -> None:
+    with home(tmp_path) as place:
+        said = place.run("chat", input=f"/mcp connect {NOWHERE} --name away\n")
+        assert kept(place) == {}
+    assert "error: away was not added: Nothing listens at http://127.0.0.1:9." in said.stderr

@@ -1,0 +1,83 @@
+"""`openclaw keys`: typed unseen, kept where no file shows it, found by the model."""
+
+import asyncio
+import stat
+from pathlib import Path
+
+import pytest
+
+from openclaw.cli.keys import usable
+from openclaw.errors import UsageError
+from parts.leaks import files_under, found_in
+from parts.model_servers import ChatServer
+from parts.program import OPENCLAW, Program
+from parts.terminal import CONTROL_C, CONTROL_D, ENTER, Terminal
+
+PROVIDER = "{models: {providers: {house: {baseUrl: '%s', models: ['local-model']}}}}"
+
+
+async def test_a_key_is_typed_unseen_and_the_model_finds_it_until_it_is_removed(tmp_path: Path) -> None:
+    person = Program.under(tmp_path)
+
+    def type_it(key: str) -> str:
+        with Terminal([OPENCLAW, "keys", "set", "house"], cwd=person.workspace, env=person.env()) as terminal:
+            terminal.shows("API key of house (nothing is shown): ")
+            terminal.type(key + ENTER)
+            code, shown = terminal.ends()
+            assert code == 0
+            return terminal.received.decode() + shown
+
+    async with ChatServer() as server:
+        person.configure(PROVIDER % server.url)
+        without = await asyncio.to_thread(person.run, "models", "test")
+        typed = await asyncio.to_thread(type_it, "sk-mistyped-0123456789")
+        wrong = await asyncio.to_thread(person.run, "models", "test")
+        typed += await asyncio.to_thread(type_it, server.key)
+        right = await asyncio.to_thread(person.run, "models", "test")
+        listed = await asyncio.to_thread(person.run, "keys")
+        written = person.config.read_text()
+        kept = list((person.home / ".openclaw" / "py" / "secrets").iterdir())
+        modes = {stat.S_IMODE(file.stat().st_mode) for file in kept}
+        removed = await asyncio.to_thread(person.run, "keys", "remove", "house")
+        again = await asyncio.to_thread(person.run, "keys", "remove", "house")
+
+    assert "house asks for an API key (401)" in without.out
+    assert "house refused the API key (401)" in wrong.out
+    assert right.out.startswith("ok  house/local-model answered in ")
+    # Not a letter of it on the screen, in the config or beside the present one.
+    assert "sk-" not in typed + written + listed.out
+    assert (len(kept), modes) == (1, {0o600})
+    assert "house   the secret at models.providers.house.apiKey" in listed.out
+    assert (removed.code, removed.out) == (0, "The key of house is forgotten.\n")
+    assert found_in([server.key], files_under(tmp_path)) == []
+    assert (again.code, again.err.split(".")[0]) == (2, "error: No key of house is stored")
+    assert person.config.read_text() == PROVIDER % server.url
+
+
+def test_who_leaves_before_typing_leaves_the_terminal_and_the_config_as_they_were(tmp_path: Path) -> None:
+    person = Program.under(tmp_path)
+    for leave, code in ((CONTROL_C, 130), (CONTROL_D, 1), (ENTER, 1)):
+        with Terminal([OPENCLAW, "keys", "set", "openai"], cwd=person.workspace, env=person.env()) as terminal:
+            terminal.shows("API key of openai (nothing is shown): ")
+            assert not terminal.takes_lines()
+            terminal.type(leave)
+            assert terminal.ends()[0] == code
+            assert terminal.takes_lines()
+    assert not person.config.exists()
+
+
+def test_a_key_may_come_through_a_pipe_and_a_vendor_that_nobody_knows_is_told(tmp_path: Path) -> None:
+    person = Program.under(tmp_path)
+    piped = person.run("keys", "set", "anthropic", "--json", stdin="sk-ant-0123456789abcdef\n")
+    status = person.run("status", "--json").data
+    unknown = person.run("keys", "set", "opnai", stdin="sk-0123456789abcdef\n")
+    assert (piped.code, piped.data["vendor"], piped.err) == (0, "anthropic", "")
+    assert status["agents"][0]["model"] == "anthropic/claude-sonnet-5-5"
+    assert (unknown.code, 'Did you mean "openai"?' in unknown.err) == (2, True)
+
+
+@pytest.mark.parametrize("key", ["two words", "line\nend", "grüße", "x" * 20_001])
+def test_what_cannot_be_a_key_is_refused_without_repeating_it(key: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        usable(key)
+    assert key not in str(refused.value)

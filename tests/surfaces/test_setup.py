@@ -1,0 +1,96 @@
+"""`openclaw setup` at a terminal, from nothing and again."""
+
+import asyncio
+import json
+import shlex
+import sys
+from pathlib import Path
+
+from parts.model_servers import ChatServer
+from parts.program import OPENCLAW, STDIO_SERVER, Program
+from parts.terminal import ENTER, Terminal
+
+
+def drive(person: Program, env: dict[str, str], *steps: tuple[str, str]) -> tuple[int, str]:
+    """Wait for each text and type what follows it; how it ended, and all that was shown."""
+    with Terminal([OPENCLAW, "setup"], cwd=person.workspace, env=env) as terminal:
+        shown = ""
+        for text, keys in steps:
+            shown += terminal.shows(text)
+            terminal.type(keys)
+        code, rest = terminal.ends()
+        return code, shown + rest
+
+
+async def test_a_fresh_home_gets_a_model_and_a_server_and_a_second_run_keeps_both(tmp_path: Path) -> None:
+    person = Program.under(tmp_path)
+    # Nothing that could fetch a server: what is offered is the same on every machine.
+    (tmp_path / "bin").mkdir()
+    program = shlex.join([sys.executable, STDIO_SERVER])
+    async with ChatServer(models=("gpt-5.6-terra", "small")) as server:
+        env = {**person.env(OPENAI_BASE_URL=server.url, OLLAMA_HOST="127.0.0.1:9"), "PATH": str(tmp_path / "bin")}
+        first = await asyncio.to_thread(
+            drive,
+            person,
+            env,
+            ("Number [6]: ", f"2{ENTER}"),
+            ("API key of openai (nothing is shown): ", f"{server.key}{ENTER}"),
+            ("Model of openai (2 there) [gpt-5.6-terra]: ", ENTER),
+            ("Number [1]: ", f"2{ENTER}"),
+            ("Address (https://…) or command line: ", f"--name parts --yes {program}{ENTER}"),
+            ("Start the gateway now?", ENTER),
+        )
+        written = person.config.read_text()
+        person.configure("// mine\n" + written)
+        second = await asyncio.to_thread(
+            drive,
+            person,
+            env,
+            ("Number [1]: ", ENTER),
+            ("You have parts.", ""),
+            ("Number [1]: ", ENTER),
+            ("Start the gateway now?", ENTER),
+        )
+        asked = await asyncio.to_thread(
+            lambda: person.run("agent", "--json", "hello", OPENAI_BASE_URL=server.url, OLLAMA_HOST="127.0.0.1:9")
+        )
+
+    assert first[0] == 0
+    assert "ok  openai/gpt-5.6-terra answered in" in first[1]
+    assert "Servers  parts" in first[1]
+    assert server.key not in first[1] + written
+    assert (second[0], person.config.read_text()) == (0, "// mine\n" + written)
+    assert "openai/gpt-5.6-terra, as configured" in second[1]
+    assert (json.loads(written)["agents"], asked.data["model"], asked.data["text"]) == (
+        {"defaults": {"model": {"primary": "openai/gpt-5.6-terra"}}},
+        "openai/gpt-5.6-terra",
+        "ok",
+    )
+
+
+async def test_a_key_that_is_refused_leads_back_to_the_choice_and_nothing_is_chosen(tmp_path: Path) -> None:
+    person = Program.under(tmp_path)
+    async with ChatServer(models=("gpt-5.6-terra",)) as server:
+        env = {**person.env(OPENAI_BASE_URL=server.url, OLLAMA_HOST="127.0.0.1:9"), "PATH": str(tmp_path)}
+        code, shown = await asyncio.to_thread(
+            drive,
+            person,
+            env,
+            ("Number [6]: ", f"2{ENTER}"),
+            ("(nothing is shown): ", f"sk-wrong-0123456789{ENTER}"),
+            ("openai refused the API key (401).", ""),
+            ("Number [1]: ", f"6{ENTER}"),
+            ("Which MCP server", ""),
+            ("Number [1]: ", ENTER),
+            ("Start the gateway now?", ENTER),
+        )
+    assert (code, "Model    builtin/offline" in shown) == (0, True)
+    assert "model:" not in person.config.read_text()
+
+
+def test_without_a_terminal_it_says_what_to_type_instead_and_yes_takes_what_is_offered(tmp_path: Path) -> None:
+    person = Program.under(tmp_path)
+    asked = person.run("setup", OLLAMA_HOST="127.0.0.1:9")
+    taken = person.run("setup", "--yes", OLLAMA_HOST="127.0.0.1:9")
+    assert (asked.code, "nobody is at a terminal" in asked.err) == (2, True)
+    assert (taken.code, "Talk with it: openclaw chat" in taken.out, person.config.exists()) == (0, True, False)

@@ -1,0 +1,118 @@
+"""What a tool takes, in lists and in `mcp call TOOL --help`; and servers that are used once without being added."""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from parts.auth_server import AuthServer
+from parts.command_line import Home as Lone
+from parts.gateways import gateway_process, home, stdio_server
+from parts.http_server import HttpServer
+from parts.program import OPENCLAW, Program
+from parts.terminal import Terminal
+
+NOTES = str(Path(__file__).parents[2] / "docs" / "examples" / "notes_server.py")
+
+
+def notes(folder: Path) -> dict[str, object]:
+    return {"command": sys.executable, "args": [NOTES, str(folder)]}
+
+
+def test_the_tools_of_one_server_are_listed_with_what_they_take(tmp_path: Path) -> None:
+    with home(tmp_path, {"mcp": {"servers": {"notes": notes(tmp_path)}}}) as place:
+        listed = place.run("mcp", "tools", "notes")
+        (first, *_) = json.loads(place.run("mcp", "tools", "notes", "--json").stdout)
+    assert listed.stdout == (
+        "notes__add_note(name: string, text: string)\n    Write a new note.\n"
+        "notes__list_notes()\n    List the names of all notes.\n"
+        "notes__read_note(name: string)\n    Read one note.\n"
+    )
+    assert first["signature"] == "notes__add_note(name: string, text: string)"
+    assert set(first) >= {"annotations", "inputSchema", "title"}
+
+
+@pytest.mark.parametrize("has_gateway", [False, True])
+def test_help_about_a_tool_shows_its_arguments_and_a_call_to_begin_with(tmp_path: Path, has_gateway: bool) -> None:
+    with home(tmp_path, {"mcp": {"servers": {"notes": notes(tmp_path)}}}) as place:
+        words = ("mcp", "call", "notes__read_note", "--help")
+        if has_gateway:
+            with gateway_process(place):
+                shown, wrong = place.run(*words), place.run("mcp", "call", "read_note", "--help")
+        else:
+            shown, wrong = place.run(*words), place.run("mcp", "call", "read_note", "--help")
+        chat = place.run("chat", input="/mcp call notes__read_note --help\n")
+        general = place.run("mcp", "call", "--help")
+    assert shown.stdout == (
+        "Usage: openclaw mcp call notes__read_note name=…\n\nRead one note.\n\n"
+        "Arguments:\n  name  string, required\n      The note's name, without .md.\n\n"
+        "Example:\n  openclaw mcp call notes__read_note name=TEXT\n\n"
+        "Options of the command itself: openclaw mcp call --help\n"
+    )
+    assert (wrong.returncode, 'Did you mean "notes__read_note"?' in wrong.stderr) == (2, True)
+    assert "  /mcp call notes__read_note name=TEXT\n" in chat.stdout
+    assert general.stdout.startswith("Usage: openclaw mcp call TOOL [WORDS …]")
+
+
+@pytest.mark.parametrize("has_gateway", [False, True])
+def test_a_program_is_called_once_where_the_person_stands_and_nothing_is_saved(
+    tmp_path: Path, has_gateway: bool
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "server.py").write_text(Path(NOTES).read_text())
+    (work / "trip.md").write_text("Platform 7.")
+    program = shlex.join([sys.executable, "server.py", "."])
+    with home(tmp_path) as place:
+        before = place.config_file.read_text()
+        words = ("mcp", "call", "--stdio", program, "--yes", "read_note", "name=trip")
+        if has_gateway:
+            with gateway_process(place):
+                called = place.run(*words, cwd=work)
+        else:
+            called = place.run(*words, cwd=work)
+        listed = place.run("mcp", "tools", "--stdio", program, "--yes", cwd=work)
+        unasked = place.run("mcp", "call", "--stdio", program, "list_notes", cwd=work)
+        wrong = place.run("mcp", "call", "--stdio", program, "--yes", "raed_note", cwd=work)
+        chat = place.run("chat", input=f"/mcp call --stdio {shlex.quote(program)} list_notes\n", cwd=work)
+        assert place.config_file.read_text() == before
+    assert (called.returncode, called.stdout, called.stderr) == (0, "Platform 7.\n", "")
+    assert listed.stdout.startswith("add_note(name: string, text: string)\n    Write a new note.\n")
+    assert (unasked.returncode, "Say so with --yes." in unasked.stderr) == (2, True)
+    assert (wrong.returncode, 'Did you mean "read_note"?' in wrong.stderr) == (2, True)
+    assert "A server that is a program can only be run from a terminal." in chat.stderr
+
+
+async def test_an_address_is_called_once(tmp_path: Path) -> None:
+    lone = Lone(tmp_path)
+    async with HttpServer() as server:
+        called = await lone.openclaw("mcp", "call", server.url, "echo", "text=hi", "--yes")
+        listed = await lone.openclaw("mcp", "tools", server.url, "--json")
+        missing = await lone.openclaw("mcp", "call", server.url)
+    away = await lone.openclaw("mcp", "call", "http://127.0.0.1:9/mcp", "echo")
+    async with AuthServer() as guarded:
+        refused = await lone.openclaw("mcp", "call", guarded.url, "read")
+    assert (called.code, called.out) == (0, "hi\n")
+    assert "echo" in {row["tool"] for row in json.loads(listed.out)}
+    assert (missing.code, f"List them: openclaw mcp tools {server.url}" in missing.err) == (2, True)
+    assert (away.code, away.err) == (
+        1,
+        "error: 127-0-0-1-9 cannot be used: Nothing listens at http://127.0.0.1:9. Is the server running?\n",
+    )
+    assert (refused.code, f"Add it and sign in: openclaw mcp connect {guarded.url}" in refused.err) == (1, True)
+    assert json.loads((lone.state / "openclaw.json").read_text()) == {}
+
+
+def test_a_person_at_a_terminal_is_asked_before_a_program_is_run_once(tmp_path: Path) -> None:
+    person = Program.under(tmp_path)
+    entry = stdio_server()
+    program = shlex.join([entry["command"], *entry["args"]])
+    words = [OPENCLAW, "mcp", "call", "--stdio", program, "echo", "text=hi", "--allow", "*"]
+    with Terminal(words, cwd=person.workspace, env=person.env()) as terminal:
+        terminal.shows("with your rights, once:")
+        terminal.shows("Run it? [y/N] ")
+        terminal.type("y\r")
+        terminal.shows("\nhi")
+        assert terminal.ends()[0] == 0

@@ -1,0 +1,38 @@
+"""What is shown while a person chooses a conversation, and what Enter takes."""
+
+from openclaw.cli.session_picker import Choice, Picker
+
+CHOICES = [
+    Choice("agent:main:trip", "main", "2026-11-17T20:00:00Z", 12, "plan a trip to Rome"),
+    Choice("agent:main:main", "main", "2026-11-16T20:00:00Z", 1, "weather\x1b[31m"),
+    *(Choice(f"agent:main:{number}", "main", "2026-11-15T20:00:00Z", 2) for number in range(30)),
+]
+
+
+def test_the_newest_is_on_top_and_is_what_enter_takes() -> None:
+    picker = Picker(CHOICES)
+    assert picker.chosen == CHOICES[0]
+    shown = [line for _, line in picker.lines()]
+    assert shown[1].startswith("› plan a trip to Rome  2026-11-17 ")
+    assert shown[1].endswith(", 12 messages")
+    assert shown[2].startswith("  weather  ")
+    assert shown[2].endswith(", 1 message")
+
+
+def test_arrow_keys_stay_within_the_list_which_moves_along() -> None:
+    picker = Picker(CHOICES)
+    picker.move(-1)
+    assert picker.at == 0
+    picker.move(1_000)
+    assert picker.chosen == CHOICES[-1]
+    assert picker.lines()[-2] == ("reverse", f"› agent:main:29  {picker.lines()[-2][1].partition('  ')[2]}")
+
+
+def test_words_narrow_the_list_down_and_none_may_be_left() -> None:
+    picker = Picker(CHOICES)
+    picker.move(5)
+    picker.narrow("rome TRIP")
+    assert (picker.found, picker.at) == ([CHOICES[0]], 0)
+    picker.narrow("nothing like it")
+    assert ("", "  none has these words") in picker.lines()
+    assert picker.chosen is None
