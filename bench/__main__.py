@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 
 from bench.contenders.entrants import EVERYBODY, OURS
-from bench.measures import approvals, calls, connect, growth, large, proxy, recovery, size, start
+from bench.measures import approvals, calls, connect, growth, large, proxy, recovery, search, size, start
 from bench.parts import ROOT, Unavailable, node
 from bench.processes import Failed, adopt_orphans, end_strays, finished
 from bench.report.page import sentence, write
@@ -35,7 +35,10 @@ MEASURES: dict[str, tuple[set[str], Callable[[Run], None]]] = {
     "gateway": ({"gateway"}, proxy.measure),
     "growth": ({"growth"}, growth.measure),
     "approvals": ({"approvals"}, approvals.measure),
+    "search": ({"search"}, search.measure),
 }
+# Those that write a page of their own and leave the results of the others alone.
+OWN_PAGE = frozenset({"search"})
 
 
 def main() -> int:
@@ -57,7 +60,7 @@ def main() -> int:
     run = Run(Results(machine() | _node()), options.quick, options.rounds, who)
     measured = {name for key in wanted for name in MEASURES[key][0]}
     measure(run, wanted, measured)
-    if run.is_whole:
+    if run.is_whole and not OWN_PAGE.issuperset(wanted):
         write(run.results)
     return judge(run.results, measured) if run.wants(OURS.key) else 0
 
@@ -71,7 +74,8 @@ def measure(run: Run, wanted: list[str], measured: set[str]) -> None:
     adopt_orphans()
     # Ended from outside, it ends what it started as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    run.prepare()
+    if not OWN_PAGE.issuperset(wanted):
+        run.prepare()
     try:
         for key in wanted:
             begun = time.monotonic()
@@ -80,7 +84,8 @@ def measure(run: Run, wanted: list[str], measured: set[str]) -> None:
             except Exception as error:
                 run.failed(key, "the harness", error)
             left = end_strays()
-            run.results.save(path)
+            if key not in OWN_PAGE:
+                run.results.save(path)
             run.say(f"{key}: done in {time.monotonic() - begun:.0f} s" + (f", {left} processes ended" if left else ""))
     finally:
         end_strays()

@@ -51,6 +51,7 @@ TARGETS = (
     Target("one-shot call over stdio", "start", "call over stdio", "ratio", 14.0, base="-c pass"),
     Target("one-shot call over HTTP", "start", "call over http", "ratio", 25.0, base="-c pass"),
     Target("openclaw mcp-server, to initialize answered", "start", "mcp-server", "ratio", 12.0, base="-c pass"),
+    Target("openclaw acp, to initialize answered", "start", "acp", "ratio", 8.0, base="-c pass"),
     # Nobody waits: what is left is the processor time that the bad server itself takes, and noise.
     Target("19 servers beside a hanging one", "connect", "hanging", "ratio", 1.3, base=ALONE),
     Target("19 servers beside a missing one", "connect", "missing", "ratio", 1.3, base=ALONE),

@@ -19,7 +19,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from scripts import pictures
+from scripts import pictures, python_api
 
 from openclaw import errors
 from openclaw.agent import events
@@ -122,13 +122,16 @@ def _fields(fields: Sequence[Field], place: str, by_place: dict[str, str]) -> st
 
 
 def commands() -> str:
-    return "\n\n".join(section for child in ROOT.children for section in _command(child, (child.name,), "##"))
+    listed = (child for child in ROOT.children if not child.means)
+    return "\n\n".join(section for child in listed for section in _command(child, (child.name,), "##"))
 
 
 def mcp_commands() -> str:
     mcp = next(child for child in ROOT.children if child.name == "mcp")
     rows = []
     for child in mcp.children:
+        if child.means:
+            continue
         words = " ".join((f"/mcp {child.name}", *(argument.usage for argument in child.arguments)))
         options = ", ".join(code(_option(option)) for option in child.options if option.name not in ("json", "agent"))
         rows.append((code(words), child.summary, options))
@@ -148,6 +151,8 @@ def _command(command: Command, trail: tuple[str, ...], level: str) -> Iterator[s
         if command.default:
             yield f"Without another word: `{command.default}`."
         for child in command.children:
+            if child.means:
+                continue
             yield from _command(child, (*trail, child.name), level + "#")
         return
     yield code(usage(ROOT, Parsed(command, trail)))
@@ -291,6 +296,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "error-tree": error_tree,
     "run-events": run_events,
     "engine-events": engine_events,
+    "python-names": python_api.names,
+    "python-api": lambda: python_api.reference(cell),
     "requirement-counts": requirement_counts,
     "requirements": requirements,
     "server-transitions": server_transitions,

@@ -736,10 +736,8 @@ SEED_002 = document(
     ),
     section(
         "002 §4.3 ACP translator",
-        planned(
-            "002-4.3-servers", "Servers an editor hands over are configured and started.", "There is no ACP adapter."
-        ),
-        planned("002-4.3-log", "The log says how many servers are configured.", "There is no ACP adapter."),
+        built("002-4.3-servers", "Servers an editor hands over are configured and started."),
+        built("002-4.3-log", "The log says how many servers are configured."),
     ),
     section(
         "002 §4.4 External content source",
@@ -801,7 +799,7 @@ SEED_002 = document(
         built("002-9-additive", "A config without MCP works as before."),
         built("002-9-namespaced", "Names of MCP tools collide with none that exist."),
         built("002-9-off", "Without a section there are no servers."),
-        planned("002-9-acp", "An editor that hands over no servers changes nothing.", "There is no ACP adapter."),
+        built("002-9-acp", "An editor that hands over no servers changes nothing."),
     ),
     section(
         "002 §10 Open decisions",

@@ -1,7 +1,7 @@
 """From a shell to the first result: whole processes, from start to end, beside `-c pass` in the same interpreter.
 
 What is called is an echo server; over stdio each run starts one too, so its own start is part of every figure. Caches are warm: each
-command has run before. `mcp-server` is timed to the answer of `initialize`.
+command has run before. `mcp-server` and `acp` are timed to the answer of `initialize`.
 """
 
 import json
@@ -12,7 +12,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from bench.contenders.driver import TEXT, Target
 from bench.contenders.entrants import ALTERNATIVES
@@ -28,12 +30,10 @@ BASE = "-c pass"
 PATIENCE = 30.0
 # Whole programs of others take a second each: these rounds tell enough.
 OTHERS_ROUNDS = 5
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}},
-}
+CLIENT = {"name": "bench", "version": "1"}
+# What a client says first, in each protocol.
+MCP_PARAMS = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
+ACP_PARAMS = {"protocolVersion": 1, "clientCapabilities": {}, "clientInfo": CLIENT}
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,15 @@ class Program:
             raise Failed(f"exit code {process.returncode}: {last_words(err or out)}")
         return took
 
-    def run_to_first_line(self) -> float:
-        """Until it has answered one message; what comes after is not counted."""
+    def run_to_initialized(self, params: dict[str, Any]) -> float:
+        """Until it has answered `initialize`; what comes after is not counted."""
+        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
         started = time.perf_counter()
         process = start(self.command, self.env, cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            process.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+            process.stdin.write(json.dumps(message).encode() + b"\n")
             process.stdin.flush()
             line = line_from(process.stdout.fileno(), PATIENCE)
             took = time.perf_counter() - started
@@ -125,7 +126,10 @@ def _ours(run: Run, home: Path, targets: dict[str, Target]) -> Turns:
         ("ours", "--version"): Program([OPENCLAW, "--version"], env, "openclaw").run,
         ("ours", "call over stdio"): Program([*call, "stdio__echo", f"text={TEXT}"], env, TEXT).run,
         ("ours", "call over http"): Program([*call, "http__echo", f"text={TEXT}"], env, TEXT).run,
-        ("ours", "mcp-server"): Program([OPENCLAW, "mcp-server", "--local"], env).run_to_first_line,
+        ("ours", "mcp-server"): partial(
+            Program([OPENCLAW, "mcp-server", "--local"], env).run_to_initialized, MCP_PARAMS
+        ),
+        ("ours", "acp"): partial(Program([OPENCLAW, "acp"], env).run_to_initialized, ACP_PARAMS),
     }
 
 

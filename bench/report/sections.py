@@ -140,6 +140,7 @@ SECTIONS = (
             _ratio("call over http", "one call, HTTP"),
             _ratio("call through the gateway", "one call through the gateway"),
             _ratio("mcp-server", "mcp-server, to `initialize` answered"),
+            _ratio("acp", "acp, to `initialize` answered"),
             _ratio("--version", "--version"),
             Column("-c pass", "-c pass"),
         ),

@@ -7,7 +7,7 @@ from typing import TextIO
 
 from bench.drivers import memory
 from bench.soak.scene import STDIO, Scene
-from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.tools.results import Result
 
 CALLERS = 30
 # Between the calls of one caller: a few hundred calls a second in all leave the machine room for everything else.
@@ -106,5 +106,5 @@ class Chaos:
         self.samples.append(memory(os.getpid()))
 
 
-def _text(result: CallResult) -> str:
+def _text(result: Result) -> str:
     return (result.content[0].text or "") if result.content else ""

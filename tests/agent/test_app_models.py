@@ -6,7 +6,11 @@ import weakref
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from openclaw.app import App
+from openclaw.conversation import Conversation
+from openclaw.errors import ModelError
 from openclaw.models.catalog import Models
 from parts.command_line import Home, local_model
 from parts.model_servers import Answer, Call, ChatServer
@@ -79,3 +83,27 @@ async def test_a_turn_keeps_its_models_to_its_end_and_then_they_are_left(tmp_pat
 
     assert (is_kept, is_left) == (True, True)
     assert (reply.text, reply.error, len(server.requests), other.requests) == ("done", "", 2, [])
+
+
+async def test_a_message_that_names_a_model_is_answered_by_it_and_the_next_by_the_agents_own(tmp_path: Path) -> None:
+    async with ChatServer() as usual, ChatServer([Answer("by the other")]) as other:
+        sections = config(usual)
+        sections["models"]["providers"]["other"] = config(other)["models"]["providers"]["local"]
+        home = Home(tmp_path, **sections)
+        async with app_of(home) as app:
+            named = await app.reply("hi", Conversation(model="other/local-model"))
+            after = await app.reply("hi")
+
+    assert [(one.model, one.text) for one in (named, after)] == [
+        ("other/local-model", "by the other"),
+        ("local/local-model", "ok"),
+    ]
+
+
+async def test_a_model_that_no_provider_has_is_refused_before_anything_is_said(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    async with app_of(home) as app:
+        with pytest.raises(ModelError, match="There is no model provider named 'nosuch'"):
+            await app.reply("hi", Conversation(session="x", model="nosuch/one"))
+        kept = await app.store.list()
+    assert kept == ()

@@ -98,6 +98,9 @@ def is_known(command: Command, names: list[str], words: list[str]) -> bool:
     """Whether the words lead to a command, and the options are among those it has."""
     while command.children and names and names[0] not in ("…", "COMMAND"):
         child = command.child(names[0].rstrip("…"))
+        if child is None and any(word.startswith("-") for word in words):
+            # The name may be the value of an option of the command that runs when none is named.
+            child, names = command.child(command.default), ["", *names]
         if child is None:
             return False
         command, names = child, names[1:]

@@ -2,44 +2,21 @@
 
 import asyncio
 import json
-import os
 import shlex
-import shutil
-import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from parts.auth_server import AuthServer
 from parts.command_line import PROGRAM, Home, browser, parts_server
+from parts.desktop_keychain import START, on_a_bus
 from parts.leaks import files_under, found_in
 
 pytestmark = pytest.mark.full
 
 USER = Path(__file__).parent.parent / "parts" / "auth_keychain_user.py"
 OPENCLAW = shlex.join(PROGRAM)
-UNLOCK = "printf password | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1"
-# Started, but nobody types the password.
-START = "gnome-keyring-daemon --start --components=secrets >/dev/null 2>&1"
-
-
-def on_a_bus(home: Path, *commands: str, begin: str = UNLOCK, env: Mapping[str, str] | None = None) -> list[str]:
-    """Run shell lines beside a keyring that lives in `home`; what was printed, line by line."""
-    for program in ("dbus-run-session", "gnome-keyring-daemon"):
-        assert shutil.which(program), f"{program} is missing: scripts/full_parts installs it"
-    home.mkdir(exist_ok=True)
-    whole = {"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", ""), **(env or {})}
-    done = subprocess.run(
-        ["dbus-run-session", "--", "sh", "-c", "\n".join((begin, *commands))],
-        env={**whole, "HOME": str(home)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-    )
-    return done.stdout.splitlines()
 
 
 def test_the_key_survives_in_the_keychain_and_nowhere_else(tmp_path: Path) -> None:

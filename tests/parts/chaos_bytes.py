@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol
 
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.tools.results import Result
 from openclaw.process import guardian
 from parts.chaos import marked
 from parts.chaos_proxy import ChaosProxy
@@ -164,7 +164,7 @@ async def run(way: Way, folder: Path, step: int) -> int:
 async def _session(way: Way, folder: Path, at: int) -> bool:
     """One session that is cut after byte `at`; whether it lived that long."""
     async with way.scene(folder, at) as scene:
-        results: dict[str, CallResult] = {}
+        results: dict[str, Result] = {}
         async with Manager([scene.spec], patience=0) as manager:
 
             async def call(key: str) -> None:
@@ -185,7 +185,7 @@ async def _session(way: Way, folder: Path, at: int) -> bool:
         return "next" in results
 
 
-def _is_clear(result: CallResult) -> bool:
+def _is_clear(result: Result) -> bool:
     """A result, or one sentence or two of ours on one line."""
     if not result.is_error:
         return True
@@ -193,6 +193,6 @@ def _is_clear(result: CallResult) -> bool:
     return is_whole and "\n" not in result.fault and "internal error" not in result.fault
 
 
-def _story(way: Way, at: int, results: dict[str, CallResult], scene: Scene) -> str:
+def _story(way: Way, at: int, results: dict[str, Result], scene: Scene) -> str:
     told: dict[str, Any] = {key: result.fault or "answered" for key, result in results.items()}
     return f"{way}, cut after byte {at}: {json.dumps(told)}; done: {scene.done()}"

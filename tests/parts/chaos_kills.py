@@ -7,7 +7,7 @@ from pathlib import Path
 
 from openclaw.config.servers import ServersOptions
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.tools.results import Result
 from openclaw.process import guardian
 from parts.chaos import marked
 from parts.sites import Site
@@ -36,7 +36,7 @@ async def kill(manager: Manager, sites: list[Site]) -> None:
     await asyncio.gather(*(site.crash(pids[site.name]) for site in sites))
 
 
-def failed(results: list[CallResult]) -> list[str]:
+def failed(results: list[Result]) -> list[str]:
     return [result.fault or "an error of the server" for result in results if result.is_error]
 
 

@@ -155,10 +155,14 @@ class ModelServer:
         """The base URL as it is configured."""
         raise NotImplementedError
 
-    async def _list(self, _: web.Request) -> web.Response:
-        return web.json_response(
-            {"object": "list", "data": [{"id": model, "object": "model"} for model in self.models]}
-        )
+    async def _list(self, request: web.Request) -> web.StreamResponse:
+        if not self.authorized(request):
+            return self.failure(self.wrong_key())
+        return web.json_response(self.listed())
+
+    def listed(self) -> dict[str, Any]:
+        """The vendor's list of its models."""
+        return {"object": "list", "data": [{"id": model, "object": "model"} for model in self.models]}
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         self.headers.append({name.lower(): value for name, value in request.headers.items()})
@@ -175,7 +179,7 @@ class ModelServer:
         if fault is not None:
             self.refused.append(fault.message)
             return self.failure(fault)
-        reply = self.replies.pop(0) if self.replies else Answer("ok")
+        reply = self.reply_to(asked)
         match reply:
             case Failure():
                 return self.failure(reply)
@@ -217,6 +221,10 @@ class ModelServer:
             self.gone.set()
             raise
         return response
+
+    def reply_to(self, asked: dict[str, Any]) -> Reply:
+        """What is answered to this request: the next of the list."""
+        return self.replies.pop(0) if self.replies else Answer("ok")
 
     def authorized(self, request: web.Request) -> bool:
         raise NotImplementedError
@@ -337,6 +345,11 @@ class MessagesServer(ModelServer):
     """The Anthropic messages wire."""
 
     path = "/v1/messages"
+
+    def listed(self) -> dict[str, Any]:
+        created = "2026-01-01T00:00:00Z"
+        data = [{"type": "model", "id": one, "display_name": one, "created_at": created} for one in self.models]
+        return {"data": data, "has_more": False, "first_id": self.models[0], "last_id": self.models[-1]}
 
     @property
     def url(self) -> str:

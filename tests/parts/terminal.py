@@ -13,9 +13,11 @@ import select
 import struct
 import subprocess
 import termios
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+
+import pyte
 
 # A busy machine takes its time; only a program that hangs takes this long.
 HANG_GUARD = 60.0
@@ -24,18 +26,23 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07|[()][A-Z0-9]|[=
 
 
 class Terminal:
-    """80 columns, 24 lines. What is read is kept until `shows` or `ends` has found what it waits for."""
+    """80 columns, 24 lines, unless others are asked for. What is read is kept until `shows` or `ends` has found what it waits for;
+    `screen` is how it looks to a person now."""
 
-    def __init__(self, words: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> None:
+    def __init__(
+        self, words: Sequence[str], *, cwd: Path, env: Mapping[str, str], columns: int = 80, lines: int = 24
+    ) -> None:
         self._ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        self._drawn = pyte.HistoryScreen(columns, lines, history=1_000)
+        self._drawing = pyte.ByteStream(self._drawn)
         self._process = subprocess.Popen(
             list(words),
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
             cwd=cwd,
-            env={**env, "TERM": "xterm"},
+            env={"TERM": "xterm", **env},
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
@@ -65,6 +72,25 @@ class Terminal:
     def type(self, keys: str) -> None:
         os.write(self._ours, keys.encode())
 
+    def resize(self, columns: int, lines: int = 24) -> None:
+        """As when a person drags the edge of the window: the program is told by a signal."""
+        self._drawn.resize(lines, columns)
+        fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    @property
+    def screen(self) -> list[str]:
+        """The lines that a person sees now, without blank ones at the end."""
+        lines = [line.rstrip() for line in self._drawn.display]
+        while lines and not lines[-1]:
+            lines.pop()
+        return lines
+
+    def until(self, is_so: Callable[[list[str]], object]) -> list[str]:
+        """Wait until the screen is as it should be, and give it."""
+        while not is_so(self.screen):
+            assert self._read(), f"the program ended before it was so: {self.screen!r}"
+        return self.screen
+
     def takes_lines(self) -> bool:
         """Whether it is in the mode in which programs find it: whole lines, shown as they are typed."""
         modes = termios.tcgetattr(self._ours)[3]
@@ -92,6 +118,7 @@ class Terminal:
         except OSError:
             return False
         self.received += read
+        self._drawing.feed(read)
         # A character or a movement may be cut by the end of what was read: none that these tests wait for.
         self._seen += _ESCAPES.sub("", read.decode("utf-8", "replace"))
         return bool(read)
@@ -113,7 +140,7 @@ def stop_an_answer_and_ask_again(terminal: Terminal) -> None:
 def complete_status(terminal: Terminal, told: str) -> None:
     """`/status` by its first letters and the menu under the line, until it has told something."""
     terminal.type("/sta")
-    terminal.shows(" status ")
+    terminal.shows("/status ")
     terminal.type(f"{TAB}{ENTER}")
     terminal.shows(told)
     terminal.shows(">")

@@ -12,9 +12,9 @@ import pytest
 from openclaw.config.agents import agent
 from openclaw.engine import Engine
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.prompts import complete, get_prompt, list_prompts
+from openclaw.mcp.prompts import get_prompt, list_prompts
 from openclaw.mcp.resources import list_resources, list_templates, read_resource
-from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.tools.results import Result
 from parts.cache import python_of
 from parts.command_line import Home
 from parts.http_server import HttpServer
@@ -51,7 +51,7 @@ async def connected(folder: Path, name: str, entry: dict[str, Any]) -> AsyncIter
         yield manager
 
 
-def text_of(result: CallResult) -> str:
+def text_of(result: Result) -> str:
     assert not result.is_error, result.fault or result.content
     return "\n".join(block.text or "" for block in result.content)
 
@@ -163,10 +163,12 @@ async def use_tools(manager: Manager) -> None:
     reference = {"resourceType": "Text", "resourceId": 1}
     embedded = await manager.call("ev__get-resource-reference", reference, agent="main")
     assert [block.type for block in embedded.content] == ["text", "resource", "text"]
-    steps: list[str] = []
+    steps: list[tuple[float, float | None, str]] = []
     long = {"duration": 0.05, "steps": 2}
-    await manager.call("ev__trigger-long-running-operation", long, agent="main", show_progress=steps.append)
-    assert steps == ["1 of 2", "2 of 2"]
+    await manager.call(
+        "ev__trigger-long-running-operation", long, agent="main", on_progress=lambda *step: steps.append(step)
+    )
+    assert [(done, total) for done, total, _ in steps] == [(1, 2), (2, 2)]
     refused = await manager.call("ev__get-sum", {"a": "x", "b": 2}, agent="main")
     assert (refused.is_error, "a is not" in refused.fault) == (True, True)
 
@@ -185,5 +187,5 @@ async def use_resources_and_prompts(manager: Manager) -> None:
     assert set(prompts) == {"simple-prompt", "args-prompt", "completable-prompt", "resource-prompt"}
     filled = await server.use(lambda client: get_prompt(client, prompts["args-prompt"], {"city": "Rome"}))
     assert [message.content.text for message in filled.messages] == ["What's weather in Rome?"]
-    offered = await server.use(lambda client: complete(client, "completable-prompt", "department", "E", {}))
+    offered = await server.complete("department", "E", prompt="completable-prompt")
     assert offered == ["Engineering"]

@@ -12,7 +12,7 @@ from openclaw.app import App
 from openclaw.asking.forms import choices_of
 from openclaw.conversation import Answer, Asker, Conversation, Nobody, Question
 from openclaw.mcp.manager import Manager
-from openclaw.mcp.tools.results import CallResult
+from openclaw.mcp.tools.results import Result
 from openclaw.tool import Invocation
 from parts.cache import python_of
 from parts.command_line import Home, local_model
@@ -43,7 +43,7 @@ def call(asker: Asker, workspace: Path | None = None) -> Invocation:
     return Invocation(Conversation("main", "s", asker=asker, workspace=workspace), "c")
 
 
-def text_of(result: CallResult) -> str:
+def text_of(result: Result) -> str:
     return result.fault or "\n".join(block.text or "" for block in result.content)
 
 

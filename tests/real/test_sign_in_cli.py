@@ -102,7 +102,7 @@ async def test_a_sign_in_prints_scopes_and_expiry_and_then_calls_work(person: Pe
     assert (done.code, done.out) == (0, "Signed in to files. Scopes: tools:read. Expires: in 60 min.\n")
     assert (await person.call("read")).out == "read\n"
     listed = await person.openclaw("mcp", "servers")
-    assert "Status: Connected | Auth: OAuth (expires 60m) | Tools: 3" in listed.out
+    assert "Status: Works | Auth: OAuth (expires 60m) | Tools: 3" in listed.out
     shown = await person.openclaw("mcp", "status", "files")
     assert "\n  Token         expires in 60 min, renewed by itself\n" in shown.out
 
