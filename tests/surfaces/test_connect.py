@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from openclaw.commands.typed_server import named_here
 from parts.auth_server import AuthServer
 from parts.command_line import Home as Lone
+from parts.commands_here import run_here
 from parts.gateways import Home, gateway_process, home, running, stdio_server
 
 ENDS = (sys.executable, "-S", "-c", "import sys; sys.exit('no such key')")
@@ -20,6 +22,11 @@ NOWHERE = "http://127.0.0.1:9/mcp"
 def kept(place: Home) -> dict[str, Any]:
     written = json.loads(place.config_file.read_text())
     servers: dict[str, Any] = written.get("mcp", {}).get("servers", {})
+    return servers
+
+
+def kept_in(place: Lone) -> dict[str, Any]:
+    servers: dict[str, Any] = json.loads((place.state / "openclaw.json").read_text())["mcp"]["servers"]
     return servers
 
 
@@ -122,3 +129,38 @@ def test_in_a_chat_what_does_not_answer_is_not_added(tmp_path: Path) -> None:
         said = place.run("chat", input=f"/mcp connect {NOWHERE} --name away\n")
         assert kept(place) == {}
     assert "error: away was not added: Nothing listens at http://127.0.0.1:9." in said.stderr
+
+
+async def test_a_program_that_is_named_from_where_one_stands_works_from_everywhere(tmp_path: Path) -> None:
+    program = Path(stdio_server()["args"][-1])
+    lone, desk = Lone(tmp_path / "home"), tmp_path / "desk"
+    desk.mkdir()
+    (desk / "server.py").symlink_to(program)
+    words = ("--name", "near", "--yes", "--", sys.executable, "-S", "-E", "server.py")
+    done = await run_here(lone, "mcp", "connect", *words, cwd=desk)
+    called = await run_here(lone, "mcp", "call", "near__echo", "text=hi", "--yes")
+    assert (done.code, kept_in(lone), (called.code, called.out)) == (
+        0,
+        {"near": {"command": sys.executable, "args": ["-S", "-E", "server.py"], "cwd": str(desk)}},
+        (0, "hi\n"),
+    )
+    assert done.err == (
+        f"It is run in {desk}, wherever OpenClaw runs: server.py is there. The entry keeps that as `cwd`.\n"
+    )
+
+
+def test_only_words_that_name_something_here_bind_a_server_to_this_folder(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "run").touch()
+    lines = {
+        "npx -y @x/server-files .": ".",
+        "python3 -m server --root=notes": "notes",
+        "./run --fast": "./run",
+        # A program without a slash is looked for on the PATH.
+        "run --fast": "",
+        f"python3 {tmp_path}/run": "",
+        "uvx mcp-server-time": "",
+        "python3 -c pass": "",
+    }
+    assert {line: named_here(line.split(), tmp_path) for line in lines} == lines
+    assert named_here(["python3", "-c", "x" * 5000 + "\0"], tmp_path) == ""

@@ -17,13 +17,14 @@ from openclaw.commands.read_tools import ask_about_reading
 from openclaw.commands.render import status_lines
 from openclaw.commands.sign_in import sign_in_to
 from openclaw.commands.trial import Trial, show_last_lines, trial, why_not, works
-from openclaw.commands.typed_server import Entry, consent, entry_of, name_for, pairs_of
+from openclaw.commands.typed_server import Entry, consent, entry_of, name_for, named_here, pairs_of
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.dotted import Path, format_path
 from openclaw.config.edit import preview, set_value
 from openclaw.config.servers import ServerSpec, read_server, server_specs
 from openclaw.engine import Engine
 from openclaw.errors import AuthError, OpenClawError, UsageError
+from openclaw.log import one_line
 from openclaw.mcp.connect import TIMEOUT_KEY
 from openclaw.mcp.status import ServerStatus
 from openclaw.security.external import clean_label
@@ -55,6 +56,9 @@ async def connect(context: Context, parsed: Parsed) -> int:
             # It goes on running: the config names the same server now.
             await change_config(context, engine, _addition(path, entry))
         await _told(context, parsed, engine, path, agent, status)
+        if "cwd" in entry and not parsed.flag("json"):
+            here = f"{one_line(named_here(words, context.cwd), 60)} is there"
+            context.console.note(f"It is run in {context.cwd}, wherever OpenClaw runs: {here}. The entry keeps that as `cwd`.")
     return 0
 
 

@@ -1,13 +1,13 @@
 """A server as a person types it: an address, or a program and its arguments.
 
-Owns the entry that is made of the words, the name it gets, and the consent before a program is run. A program may be named at a terminal or
+Owns the entry that is made of the words, the folder they are read in, the name it gets, and the consent before a program is run. A program may be named at a terminal or
 over the control socket only. Tries nothing and writes nothing: connect.py does.
 """
 
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from urllib.parse import urlsplit
 
 from openclaw.commands.dispatch import Context, Surface
@@ -52,6 +52,9 @@ def entry_of(context: Context, parsed: Parsed, words: Sequence[str], *, verb: st
     entry: Entry = {"url": text(words[0])} if is_url else {"command": words[0]}
     if not is_url and len(words) > 1:
         entry["args"] = list(words[1:])
+    if not is_url and named_here(words, context.cwd):
+        # A gateway, and the next terminal, run elsewhere.
+        entry["cwd"] = escape(str(context.cwd))
     if parsed.text("transport"):
         entry["transport"] = parsed.text("transport")
     seconds = parsed.number("timeout")
@@ -62,6 +65,27 @@ def entry_of(context: Context, parsed: Parsed, words: Sequence[str], *, verb: st
         if pairs:
             entry[setting] = {name: text(value) for name, value in pairs.items()}
     return entry
+
+
+def named_here(words: Sequence[str], folder: Path) -> str:
+    """The first word of a command line that names something in `folder`, and would name nothing elsewhere; empty when none does.
+
+    A program without a slash is looked for on the PATH, so it names no file.
+    """
+    command, *rest = words
+    values = [word.partition("=")[2] if word.startswith("-") else word for word in rest]
+    for word in [command, *values] if "/" in command else values:
+        if word and not word.startswith("~") and not PurePath(word).is_absolute() and _is_there(folder / word):
+            return word
+    return ""
+
+
+def _is_there(file: Path) -> bool:
+    try:
+        return file.exists()
+    except (OSError, ValueError):
+        # It is too long for a name, or has a null character in it: code, say.
+        return False
 
 
 def _plain(value: str) -> str:
