@@ -17,6 +17,7 @@ from openclaw.commands.arguments import allowed_calls
 from openclaw.commands.attaching import read_file
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
+from openclaw.commands.failure import error_json
 from openclaw.commands.notices import tell
 from openclaw.commands.parse import Parsed
 from openclaw.commands.screen.turn import TurnPrinter
@@ -24,7 +25,7 @@ from openclaw.commands.sign_in_prompt import SignInPrompt
 from openclaw.commands.waiting import told_of_waiting
 from openclaw.content import File, Image, to_json
 from openclaw.conversation import Asker, Conversation, Nobody
-from openclaw.errors import UsageError
+from openclaw.errors import OpenClawError, UsageError
 from openclaw.models.configured import prices_of
 from openclaw.security.external import escape_json
 from openclaw.sessions.key import agent_of, new_key
@@ -183,5 +184,5 @@ def as_json(reply: Reply) -> dict[str, Any]:
         "model": reply.model,
     }
     if reply.reason != "done":
-        document |= {"stopped": reply.reason, "error": reply.error}
+        document |= {"stopped": reply.reason, **error_json(OpenClawError(reply.error))}
     return document

@@ -1,7 +1,7 @@
 """Files that a person sends along: named with an option, with `/attach`, or as `@path` in what they say.
 
 Reads them where the person stands, as the person could. A word with an `@` that names no file is just text, unless it can be nothing but
-a path; `@server:uri` is references.py's.
+a path; one that looks like a file is told of. `@server:uri` is references.py's.
 """
 
 import mimetypes
@@ -11,6 +11,8 @@ import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from urllib.parse import unquote
+
+import msgspec
 
 from openclaw.app import Attachment
 from openclaw.errors import UsageError
@@ -22,6 +24,8 @@ _POINTER = re.compile(r"""(?<![^\s(])@(?:"(?P<double>[^"\n]+)"|'(?P<single>[^'\n
 _MARKS = ".,;:!?)"
 # What only a path begins with.
 _PATHS = ("./", "../", "/", "~/")
+# A folder or an ending, which a person's name has not.
+_LIKE_A_FILE = re.compile(r"[./]")
 
 
 def path_of(cwd: Path, name: str) -> Path:
@@ -47,17 +51,27 @@ def read_file(cwd: Path, name: str, said: str) -> Attachment:
     )
 
 
-def files_said(message: str, cwd: Path, servers: Collection[str] = ()) -> list[Attachment]:
+class FilesSaid(msgspec.Struct, frozen=True):
+    """The files that a message names, and its words that look like one and are none here."""
+
+    files: tuple[Attachment, ...] = ()
+    missed: tuple[str, ...] = ()
+
+
+def files_said(message: str, cwd: Path, servers: Collection[str] = ()) -> FilesSaid:
     """Every file that `@path` in a message names, each once. Words that begin with one of `servers` and a colon are resources. Raises
     UsageError for a path that is none."""
     found: dict[str, Attachment] = {}
+    missed: list[str] = []
     for name in _named(message, servers):
         path = next((one for one in _meant(name) if path_of(cwd, one).is_file()), "")
         if path and path not in found:
             found[path] = read_file(cwd, path, f"@{path}")
         elif not path and name.startswith(_PATHS):
             raise UsageError(f"@{name}: there is no such file.")
-    return list(found.values())
+        elif not path and _LIKE_A_FILE.search(word := name.rstrip(_MARKS)):
+            missed.append(word)
+    return FilesSaid(tuple(found.values()), tuple(dict.fromkeys(missed)))
 
 
 def _named(message: str, servers: Collection[str]) -> Iterator[str]:

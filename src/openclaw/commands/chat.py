@@ -27,6 +27,7 @@ from openclaw.commands.sign_in_prompt import SignInPrompt
 from openclaw.commands.slash import run as slash
 from openclaw.commands.waiting import told_of_waiting
 from openclaw.event_hub import Event
+from openclaw.log import one_line
 from openclaw.mcp.events import DefinitionsChanged
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.wording import held_back_by
@@ -108,7 +109,10 @@ async def say(chat: Chat, line: str) -> bool:
         manager = await engine.manager()
         servers = server_words(manager, chat.spec.id)
         sent = [await asyncio.to_thread(read_file, cwd, name, f"/attach {name}") for name in chat.attached]
-        sent += await asyncio.to_thread(files_said, line, cwd, servers)
+        named = await asyncio.to_thread(files_said, line, cwd, servers)
+        sent += named.files
+        for word in named.missed:
+            chat.console.note(chat.console.dim(f"@{one_line(word, 200)} names no file here: it is sent as words."))
         said = await with_resources(manager, engine.decide, chat.spec.id, line, asker=chat.console.asker)
         chat.switch(msgspec.structs.replace(chat.state, attached=()))
         await _answer(chat, said, sent)

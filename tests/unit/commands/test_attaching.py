@@ -29,7 +29,12 @@ def folder(tmp_path: Path) -> Path:
     ],
 )
 def test_a_word_with_an_at_sign_that_names_a_file_sends_it_along(folder: Path, message: str, names: list[str]) -> None:
-    assert [one.name for one in files_said(message, folder, ["shop"])] == names
+    assert [one.name for one in files_said(message, folder, ["shop"]).files] == names
+
+
+def test_a_word_that_looks_like_a_file_and_is_none_is_told_of(folder: Path) -> None:
+    message = "compare @nosuch.txt, (@old/notes) and @notes.md, ask @nobody about @nosuch.txt or me@home.net and @shop:x.y"
+    assert files_said(message, folder, ["shop"]).missed == ("nosuch.txt", "old/notes")
 
 
 @pytest.mark.parametrize("path", ["./nothing.md", "/nowhere/at/all", "~/nothing.md"])
@@ -52,4 +57,4 @@ def test_a_pasted_file_is_known_in_the_forms_in_which_terminals_paste_one(folder
 
 def test_a_path_is_typed_so_that_it_is_one_word(folder: Path) -> None:
     typed = typed_path(f"{folder}/my notes.txt")
-    assert [one.data for one in files_said(f"@{typed} please", folder)] == [b"mine"]
+    assert [one.data for one in files_said(f"@{typed} please", folder).files] == [b"mine"]
