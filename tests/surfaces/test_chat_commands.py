@@ -63,6 +63,7 @@ class Desk:
 async def desk(tmp_path: Path) -> Any:
     plan = {"resources": {"notes://today": "buy milk", "notes://later": "sleep"}, "prompts": [{"name": "greet"}]}
     (tmp_path / "plan.json").write_text(json.dumps(plan))
+    (tmp_path / "plain.json").write_text(json.dumps({"capabilities": {"tools": {}}, "tools": []}))
     shop = {
         "command": sys.executable,
         "args": [planned_server.__file__, str(tmp_path / "plan.json"), str(tmp_path / "log")],
@@ -73,10 +74,17 @@ async def desk(tmp_path: Path) -> Any:
     (folder / "my picture.txt").write_text("beta")
     async with TalkingModel() as model:
         sections = local_model(model.url, model.key)
-        sections["models"]["providers"]["other"] = sections["models"]["providers"]["local"]
-        home = Home(tmp_path / "home", **sections, mcp={"servers": {"shop": shop}})
+        local = sections["models"]["providers"]["local"]
+        priced = {**local["models"][0], "cost": {"input": 1, "output": 10}}
+        sections["models"]["providers"]["other"] = {**local, "models": [priced]}
+        plain = {
+            "command": sys.executable,
+            "args": [planned_server.__file__, str(tmp_path / "plain.json"), str(tmp_path / "log")],
+        }
+        home = Home(tmp_path / "home", **sections, mcp={"servers": {"shop": shop, "short": plain}})
         async with App(home.config(), paths=home.paths, env=home.environ) as app:
-            await (await app.engine.manager()).server("shop", "main").refresh()
+            for name in ("shop", "short"):
+                await (await app.engine.manager()).server(name, "main").refresh()
             yield Desk(folder, model, app, home)
 
 
@@ -107,6 +115,18 @@ async def test_tokens_are_counted_over_the_conversation_and_against_the_context(
     assert "local/local-model" in shown
     assert "2,400" in shown
     assert "The last answer took 1,440 of the 128,000 tokens of the context: 1%." in shown
+    assert "What they cost is told where a model's entry has its prices" in shown
+
+
+async def test_usage_tells_the_cost_where_the_prices_are_known(desk: Desk) -> None:
+    await desk.type("markdown", "/model other/local-model", "markdown")
+    rows = [line.split() for line in (await desk.type("/usage")).splitlines()]
+    assert [(row[0], row[-1]) for row in rows[:4]] == [
+        ("model", "cost"),
+        ("local/local-model", "known"),
+        ("other/local-model", "$0.0036"),
+        ("together", "known"),
+    ]
 
 
 async def test_the_older_part_gives_way_to_notes_when_the_person_wants_it(desk: Desk) -> None:
@@ -169,7 +189,7 @@ async def test_files_go_along_that_were_attached_before_or_are_named_in_the_mess
         ("/shop:", ["/shop:greet"]),
         ("/model oth", ["other/local-model"]),
         ("/mcp sta", ["status"]),
-        ("/mcp status ", ["shop"]),
+        ("/mcp status ", ["shop", "short"]),
         ("/mcp call shop__r", ["shop__resources_list", "shop__resources_read"]),
         ("/mcp call shop__resources_read ", ["uri="]),
         ("/attach n", ["notes.md"]),

@@ -16,6 +16,7 @@ from openclaw.conversation import Conversation
 from openclaw.sessions.key import new_key, session_key
 from openclaw.sessions.sqlite import SqliteStore
 from parts.command_line import Home
+from parts.commands_here import run_here
 from parts.gateways import gateway_process, home
 from parts.processes import HANG_GUARD
 from parts.program import OPENCLAW, Program
@@ -55,6 +56,23 @@ def test_the_file_can_be_listed_while_new_conversations_are_kept_in_memory(perso
     person.config.write_text('{session: {store: "memory"}}')
     assert listed(person) == set()
     assert [one["key"] for one in person.run("sessions", "--store", "file", "--json").data] == ["agent:main:trip"]
+
+
+async def test_at_a_terminal_what_was_asked_once_stands_apart_and_only_the_last_of_it(tmp_path: Path) -> None:
+    home = Home(tmp_path, **OFFLINE)
+    async with App(home.config(), paths=home.paths, env=home.environ) as app:
+        for number in range(7):
+            await app.reply(f"once {number}", Conversation("main"))
+        await app.reply("plan a trip", Conversation("main", "trip"))
+    short = (await run_here(home, "sessions", screen=True, width=120)).out.splitlines()
+    whole = (await run_here(home, "sessions", "--all", screen=True, width=120)).out.splitlines()
+    piped = (await run_here(home, "sessions")).out.splitlines()
+    assert [line.split()[0] for line in short[:2]] == ["key", "trip"]
+    assert (short[2:4], short[-1]) == (
+        ["", "Asked once, without a session key"],
+        "… 2 more: openclaw sessions list --all",
+    )
+    assert [len(short), len(whole), len(piped)] == [2 + 2 + 1 + 5 + 1, 2 + 2 + 1 + 7, 1 + 8]
 
 
 # Prune
@@ -182,7 +200,9 @@ def test_a_key_shown_at_a_terminal_can_be_pasted(person: Program) -> None:
     with Terminal([OPENCLAW, "sessions"], cwd=person.workspace, env=person.env()) as terminal:
         code, shown = terminal.ends()
     assert code == 0
-    pasted = [line.split("  ")[0].strip() for line in shown.splitlines()[1:] if line.strip()]
+    # A waiting line may have been there before; both tables have a head.
+    firsts = [line.split("  ")[0].strip() for line in shown.splitlines() if "  " in line]
+    pasted = [first for first in firsts if first != "key" and "\x1b" not in first]
     assert len(pasted) == len(kept)
     # The usual ones fit the screen.
     assert max(len(line) for line in shown.splitlines()) <= 80

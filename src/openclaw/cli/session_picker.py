@@ -1,4 +1,5 @@
-"""Choosing a conversation at a terminal: a list with the newest on top, arrow keys, and words that narrow it down.
+"""Choosing a conversation at a terminal: a list with the newest on top and what was asked once at its end, arrow keys, and words that
+narrow it down.
 
 Decides what is shown and what is chosen (`Picker`, pure); prompt-toolkit draws it and reads the keys.
 """
@@ -14,6 +15,7 @@ from prompt_toolkit.layout import Layout, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
 
 from openclaw.security.external import clean_label
+from openclaw.sessions.key import is_unnamed
 
 # Rows at a time: about half of a small terminal.
 _ROWS = 12
@@ -31,10 +33,13 @@ class Choice(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Picker:
-    """`typed` narrows the list down to those that have all its words; `at` is the row that Enter takes."""
+    """`typed` narrows the list down to those that have all its words; `at` is the row that Enter takes.
+
+    What was asked once, without a session key, comes behind the conversations.
+    """
 
     def __init__(self, choices: Sequence[Choice]) -> None:
-        self._choices = choices
+        self._choices = sorted(choices, key=lambda one: is_unnamed(one.key))
         self.typed = ""
         self.at = 0
 
@@ -62,6 +67,7 @@ class Picker:
         for number, one in enumerate(found[first : first + _ROWS], first):
             mark = "›" if number == self.at else " "
             messages = f"{one.messages} message{'' if one.messages == 1 else 's'}"
+            messages += ", asked once" if is_unnamed(one.key) else ""
             title = clean_label(one.title, _MOST_TITLE) or clean_label(one.key, _MOST_TITLE)
             shown.append(
                 ("reverse" if number == self.at else "", f"{mark} {title}  {_when(one.updated_at)}, {messages}")

@@ -16,7 +16,14 @@ from openclaw.commands.attaching import path_of, typed_path
 from openclaw.commands.chat_state import Chat
 from openclaw.commands.completion import known_names, tree
 from openclaw.commands.mcp_table import MCP
-from openclaw.commands.references import argument_words, is_prompt, prompt_names, resource_names, server_words
+from openclaw.commands.references import (
+    argument_words,
+    is_prompt,
+    prompt_names,
+    resource_names,
+    server_words,
+    servers_with_resources,
+)
 from openclaw.config.agents import default_agent
 from openclaw.control.shell_words import offers, short_key, split_line
 from openclaw.errors import OpenClawError
@@ -120,7 +127,8 @@ async def _pointed_at(chat: Chat, typed: str) -> dict[str, str]:
     if colon and server in server_words(manager, agent):
         found = await resource_names(manager, agent, server)
         return {f"@{server}:{uri}": text for uri, text in found.items()}
-    servers = {f"@{name}:": "resources" for name in server_words(manager, agent)} if "/" not in typed else {}
+    words = await servers_with_resources(manager, agent) if "/" not in typed else []
+    servers = {f"@{name}:": "resources" for name in words}
     files = await asyncio.to_thread(_files, chat.context.cwd, typed)
     return {**servers, **{f"@{path}": text for path, text in files.items()}}
 

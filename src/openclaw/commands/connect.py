@@ -58,7 +58,9 @@ async def connect(context: Context, parsed: Parsed) -> int:
         await _told(context, parsed, engine, path, agent, status)
         if "cwd" in entry and not parsed.flag("json"):
             here = f"{one_line(named_here(words, context.cwd), 60)} is there"
-            context.console.note(f"It is run in {context.cwd}, wherever OpenClaw runs: {here}. The entry keeps that as `cwd`.")
+            context.console.note(
+                f"It is run in {context.cwd}, wherever OpenClaw runs: {here}. The entry keeps that as `cwd`."
+            )
     return 0
 
 

@@ -5,19 +5,21 @@ Each is a function that slash.py has in its table. None of them runs a tool; `/c
 
 import asyncio
 import base64
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from openclaw.commands.attaching import path_of, read_file
 from openclaw.commands.chat_state import Chat, ChatState, Outcome
 from openclaw.commands.plugin_mcp import words_of
+from openclaw.commands.screen.spent import cost, money
 from openclaw.commands.sessions import title_typed, when
 from openclaw.config.agents import default_agent
 from openclaw.content import AssistantMessage, Message, Text, Usage, UserMessage
 from openclaw.control.shell_words import short_key
 from openclaw.errors import UsageError
 from openclaw.files import create, reason
-from openclaw.models.configured import model_names
+from openclaw.models.configured import model_names, prices_of
 from openclaw.security.external import clean_label
 from openclaw.security.unframe import without_frames
 from openclaw.sessions.event import Reset, Said, Undone, without_last_exchange
@@ -104,10 +106,19 @@ async def usage(chat: Chat, words: str) -> Outcome:
     by_model: dict[str, Usage] = {}
     for one in answers:
         by_model[one.model] = by_model.get(one.model, Usage()) + one.usage
-    rows = [(name, *_counts(one)) for name, one in by_model.items()]
+    costs = {name: _cost(chat, name, one) for name, one in by_model.items()}
+    rows = [(name, *_counts(one), _shown_cost(costs[name])) for name, one in by_model.items()]
     if len(rows) > 1:
-        rows.append(("together", *_counts(used)))
-    chat.console.table(("model", "tokens in", "of them cached", "out"), rows)
+        # A sum of what is known alone would look like the whole.
+        known = [one for one in costs.values() if one is not None]
+        rows.append(("together", *_counts(used), _shown_cost(sum(known) if len(known) == len(costs) else None)))
+    priced = any(one is not None for one in costs.values())
+    columns = ("model", "tokens in", "of them cached", "out", "cost")
+    chat.console.table(columns if priced else columns[:-1], rows if priced else [row[:-1] for row in rows])
+    if not priced:
+        chat.console.line(
+            "What they cost is told where a model's entry has its prices: models.providers.….models[].cost"
+        )
     window = chat.spec.context_tokens or (await chat.app.selection(chat.spec, chat.model)).context_window
     last = answers[-1].usage.input_tokens + answers[-1].usage.output_tokens
     if last:
@@ -115,6 +126,15 @@ async def usage(chat: Chat, words: str) -> Outcome:
             f"The last answer took {last:,} of the {window:,} tokens of the context: {last / window:.0%}."
         )
     return Outcome()
+
+
+def _cost(chat: Chat, name: str, used: Usage) -> float | None:
+    prices = prices_of(chat.app.config, name)
+    return None if prices is None else cost(used, prices)
+
+
+def _shown_cost(amount: float | None) -> str:
+    return "not known" if amount is None else f"${money(amount)}"
 
 
 def _counts(used: Usage) -> tuple[str, str, str]:
@@ -133,7 +153,8 @@ async def compact(chat: Chat, words: str) -> Outcome:
 
 async def list_or_switch(chat: Chat, words: str) -> Outcome:
     """`/sessions`, and with a word the conversation to go on with: its number in the list, its key, or words of its title."""
-    found = await chat.app.store.list()
+    # What was asked once is only kept: it comes behind what one goes back to.
+    found = sorted(await chat.app.store.list(), key=lambda info: is_unnamed(info.key))
     if words:
         await _switch(chat, _chosen(chat, found, words))
         return Outcome()
@@ -160,11 +181,11 @@ async def list_or_switch(chat: Chat, words: str) -> Outcome:
 def _short(chat: Chat, info: SessionInfo) -> str:
     if is_unnamed(info.key):
         # Nobody types it: the number and the title are there for that.
-        return ""
+        return "(asked once)"
     return clean_label(short_key(info.key, default_agent(chat.app.config)), MOST_CHARACTERS)
 
 
-def _chosen(chat: Chat, found: tuple[SessionInfo, ...], words: str) -> SessionInfo:
+def _chosen(chat: Chat, found: Sequence[SessionInfo], words: str) -> SessionInfo:
     """Raises UsageError when there is none, or several."""
     whole = words if agent_of(words) else session_key(chat.spec.id, words)
     if exact := next((info for info in found if info.key == whole), None):

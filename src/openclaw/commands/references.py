@@ -18,6 +18,7 @@ from openclaw.content import Block, Text
 from openclaw.conversation import Asker, Conversation
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, ProtocolError, TransportError, UsageError
+from openclaw.mcp.client import Client, offers
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.prompts import PROMPT_TOOL, get_prompt, list_prompts
 from openclaw.mcp.prompts import blocks as prompt_blocks
@@ -120,6 +121,25 @@ def is_prompt(manager: Manager, agent: str, name: str) -> bool:
 def server_words(manager: Manager, agent: str) -> list[str]:
     """How the agent's servers are typed before a colon."""
     return list(_typed(manager, agent))
+
+
+async def servers_with_resources(manager: Manager, agent: str) -> list[str]:
+    """Those of `server_words` that may have some: all but the ones that are up and declare none. None is started for this."""
+    up = {status.name for status in manager.status(agent) if status.state == "ready"}
+    typed = _typed(manager, agent)
+    without = {name for name in set(typed.values()) & up if not await _may_have_resources(manager.server(name, agent))}
+    return [word for word, name in typed.items() if name not in without]
+
+
+async def _may_have_resources(server: LiveServer) -> bool:
+    async def declared(client: Client) -> bool:
+        return offers(client.agreement, "resources")
+
+    try:
+        return await server.use(declared, timeout=_NAMES_SECONDS)
+    except OpenClawError:
+        # It may have some when it is back.
+        return True
 
 
 async def resource_names(manager: Manager, agent: str, word: str) -> dict[str, str]:

@@ -18,7 +18,7 @@ from openclaw.security.external import clean_label, clean_terminal
 from openclaw.security.unframe import without_frames
 from openclaw.sessions.event import Reset, Said, Shortened, Undone
 from openclaw.sessions.export import jsonl
-from openclaw.sessions.key import session_key
+from openclaw.sessions.key import is_unnamed, session_key
 from openclaw.sessions.retention import Keep, Pruned
 from openclaw.sessions.store import SessionInfo
 from openclaw.sessions.title import MOST_CHARACTERS
@@ -29,6 +29,8 @@ _SHOWN_SENTENCE = 80
 _ENDING_TURN = 1.0
 # Columns that all there is to tell of a conversation takes.
 _WIDE = 100
+# Of what was asked once, beside conversations: enough to find what one asked a moment ago.
+_ONCE_SHOWN = 5
 # Enough of a tool's result to recognise it; `export` has it whole.
 _SHOWN_RESULT = 400
 
@@ -44,12 +46,31 @@ async def list_sessions(context: Context, parsed: Parsed) -> int:
         context.console.data([as_json(info) for info in found])
     elif not found:
         context.console.line('No conversations yet. Start one: openclaw agent -m "hello"')
+    elif not context.console.width:
+        _print_list(context.console, app, found)
     else:
-        _print_list(context.console, _shown_keys(context.console, app, [info.key for info in found]), found)
+        _print_apart(context.console, app, found, whole=parsed.flag("all"))
     return 0
 
 
-def _print_list(console: Console, keys: Sequence[str], found: Sequence[SessionInfo]) -> None:
+def _print_apart(console: Console, app: App, found: Sequence[SessionInfo], *, whole: bool) -> None:
+    """What one goes back to, and then what was asked once and is only kept."""
+    talks = [info for info in found if not is_unnamed(info.key)]
+    once = [info for info in found if is_unnamed(info.key)]
+    if talks:
+        _print_list(console, app, talks)
+    shown = once if whole or not talks else once[:_ONCE_SHOWN]
+    if talks and once:
+        console.line("")
+        console.line(console.bold("Asked once, without a session key"))
+    if shown:
+        _print_list(console, app, shown)
+    if rest := len(once) - len(shown):
+        console.line(console.dim(f"… {rest} more: openclaw sessions list --all"))
+
+
+def _print_list(console: Console, app: App, found: Sequence[SessionInfo]) -> None:
+    keys = _shown_keys(console, app, [info.key for info in found])
     titles = [clean_label(info.title, MOST_CHARACTERS) for info in found]
     times = [when(info.updated) for info in found]
     if console.width and console.width < _WIDE:

@@ -56,6 +56,7 @@ _SESSIONS = Command(
             handler="openclaw.commands.sessions:list_sessions",
             options=(
                 AGENT,
+                Option("all", "At a terminal, also all that was asked once, without a session key."),
                 Option("active", "Only those used in the last MIN minutes.", value="MIN", kind="float"),
                 Option(
                     "store",

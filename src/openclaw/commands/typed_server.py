@@ -1,7 +1,7 @@
 """A server as a person types it: an address, or a program and its arguments.
 
-Owns the entry that is made of the words, the folder they are read in, the name it gets, and the consent before a program is run. A program may be named at a terminal or
-over the control socket only. Tries nothing and writes nothing: connect.py does.
+Owns the entry that is made of the words, the folder they are read in, the name it gets, and the consent before a program is run. A program
+may be named at a terminal or over the control socket only. Tries nothing and writes nothing: connect.py does.
 """
 
 import re

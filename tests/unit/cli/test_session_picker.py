@@ -1,6 +1,7 @@
 """What is shown while a person chooses a conversation, and what Enter takes."""
 
 from openclaw.cli.session_picker import Choice, Picker
+from openclaw.sessions.key import new_key, session_key
 
 CHOICES = [
     Choice("agent:main:trip", "main", "2026-11-17T20:00:00Z", 12, "plan a trip to Rome"),
@@ -36,3 +37,10 @@ def test_words_narrow_the_list_down_and_none_may_be_left() -> None:
     picker.narrow("nothing like it")
     assert ("", "  none has these words") in picker.lines()
     assert picker.chosen is None
+
+
+def test_what_was_asked_once_comes_behind_the_conversations_and_says_so() -> None:
+    once = Choice(session_key("main", new_key()), "main", "2026-11-18T20:00:00Z", 2, "what is 2 + 2")
+    picker = Picker([once, *CHOICES[:2]])
+    assert picker.found == [*CHOICES[:2], once]
+    assert picker.lines()[3][1].endswith(", 2 messages, asked once")

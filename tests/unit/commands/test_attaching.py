@@ -33,7 +33,9 @@ def test_a_word_with_an_at_sign_that_names_a_file_sends_it_along(folder: Path, m
 
 
 def test_a_word_that_looks_like_a_file_and_is_none_is_told_of(folder: Path) -> None:
-    message = "compare @nosuch.txt, (@old/notes) and @notes.md, ask @nobody about @nosuch.txt or me@home.net and @shop:x.y"
+    message = (
+        "compare @nosuch.txt, (@old/notes) and @notes.md, ask @nobody about @nosuch.txt or me@home.net and @shop:x.y"
+    )
     assert files_said(message, folder, ["shop"]).missed == ("nosuch.txt", "old/notes")
 
 

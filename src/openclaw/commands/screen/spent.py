@@ -31,7 +31,7 @@ def spent_line(
     known = [(usage, found) for model, usage in messages if (found := prices(model)) is not None]
     if known and len(known) == len(messages):
         total = sum(cost(usage, found) for usage, found in known)
-        parts.append(f"${_money(total)}")
+        parts.append(f"${money(total)}")
     parts.append(f"{seconds:.1f} s")
     return " · ".join(parts)
 
@@ -40,6 +40,6 @@ def _percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.01 or share == 0 else "under 1%"
 
 
-def _money(amount: float) -> str:
+def money(amount: float) -> str:
     """With as many digits as say something."""
     return f"{amount:.2f}" if amount >= 1 else f"{amount:.4f}"
