@@ -67,6 +67,8 @@ class ToolCall(msgspec.Struct, frozen=True, tag_field="type", tag="toolCall"):
     arguments: dict[str, Any]
     # Set when the model's argument text was not a JSON object: the call then fails with this sentence, without running.
     fault: str = ""
+    # The tool of ours by which the model made this call of another (`models/provider.py`); empty when it called it by its own name.
+    through: str = ""
 
 
 class Usage(msgspec.Struct, frozen=True, rename="camel"):
@@ -116,6 +118,8 @@ class ToolMessage(msgspec.Struct, frozen=True, tag_field="role", tag="toolResult
     is_error: bool = False
     # Whose text it is (`conversation.ForeignSources`); empty when it is the person's or ours.
     source: str = ""
+    # Of a search for tools: the names of those it found.
+    found: tuple[str, ...] = ()
 
 
 Message = UserMessage | AssistantMessage | ToolMessage

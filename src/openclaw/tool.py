@@ -5,7 +5,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -14,6 +14,12 @@ from openclaw.conversation import Conversation
 from openclaw.wildcard import matches
 
 Kind = Literal["native", "plugin", "mcp"]
+# The tools by which a model finds and calls those it is not shown (`agent/search.py`). They reach nothing by themselves: what they show and
+# call is what the agent may use, so no rule and no question is about them.
+TOOL_SEARCH: Final = "tool_search"
+TOOL_DESCRIBE: Final = "tool_describe"
+TOOL_CALL: Final = "tool_call"
+SEARCH_TOOLS: Final = frozenset({TOOL_SEARCH, TOOL_DESCRIBE, TOOL_CALL})
 # How a call ended that the tool gave no answer to; empty when it gave one, be it an error.
 Ending = Literal["", "timeout", "failed"]
 
@@ -32,6 +38,8 @@ class ToolResult(msgspec.Struct, frozen=True):
     source: str = ""
     ending: Ending = ""
     own_words: bool = False
+    # Of a search for tools: the names of those it found.
+    found: tuple[str, ...] = ()
 
     @classmethod
     def error(cls, message: str, **details: Any) -> "ToolResult":

@@ -107,8 +107,11 @@ class ModelServer:
         models: Sequence[str] = (MODEL,),
         split: Literal["events", "bytes"] = "events",
         reasons: bool = False,
+        searches: bool = True,
     ) -> None:
         self.key = key
+        # Whether its models know deferred tools, where the wire has a form for them.
+        self.searches = searches
         # A chat-completions endpoint whose models think out loud, and that takes their thoughts back: not the vendor's own.
         self.reasons = reasons
         self.models = models
@@ -374,7 +377,7 @@ class MessagesServer(ModelServer):
             return Failure(400, "invalid_request_error", "anthropic-version: header is required")
         if isinstance(asked, dict) and asked.get("model") not in self.models:
             return Failure(404, "not_found_error", f"model: {asked.get('model')}")
-        fault = vendor_rules.messages_fault(asked, size)
+        fault = vendor_rules.messages_fault(asked, size, searches=self.searches)
         return Failure(fault.status, fault.kind, fault.message) if fault else None
 
     def whole(self, answer: Answer, asked: dict[str, Any]) -> dict[str, Any]:

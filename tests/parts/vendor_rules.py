@@ -31,6 +31,7 @@ MESSAGES_LARGEST_IMAGE = 5 * MEGABYTE
 MESSAGES_LARGEST_BODY = 32 * MEGABYTE
 MESSAGES_MOST_IMAGES = 100
 MESSAGES_MOST_CACHE_MARKS = 4
+MESSAGES_MOST_DEFERRED = 10_000
 LONGEST_SIDE = 8_000
 MANY_IMAGES, LONGEST_SIDE_OF_MANY = 20, 2_000
 
@@ -201,13 +202,15 @@ def _check_chat_message(place: str, message: dict[str, Any]) -> None:
             _check_image(f"{at}.image_url", found[1], found[2], CHAT_LARGEST_IMAGE * 4 // 3, LONGEST_SIDE * 8)
 
 
-def messages_fault(asked: dict[str, Any], size: int) -> Fault | None:
+def messages_fault(asked: dict[str, Any], size: int, *, searches: bool = True) -> Fault | None:
+    """`searches` is false for an endpoint or a model that does not know deferred tools."""
     try:
         if size > MESSAGES_LARGEST_BODY:
             raise BrokenRuleError("", "Request exceeds the maximum size", status=413, kind="request_too_large")
         _check_depth(asked)
         _check_types(_MESSAGES, asked)
         _check_messages_tools(asked)
+        _check_deferred(asked, searches=searches)
         _check_messages_order(asked["messages"])
         for place, block in _blocks(asked):
             _check_block(place, block)
@@ -233,6 +236,31 @@ def _check_messages_tools(asked: dict[str, Any]) -> None:
                     f"{place}.input_schema.properties",
                     "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'",
                 )
+
+
+def _check_deferred(asked: dict[str, Any], *, searches: bool) -> None:
+    """What the vendor documents of tools that are loaded on demand."""
+    tools = asked.get("tools") or []
+    deferred = [(number, tool) for number, tool in enumerate(tools) if tool.get("defer_loading")]
+    if tools and len(deferred) == len(tools):
+        raise BrokenRuleError("", "At least one tool must have defer_loading=false. All tools cannot be deferred.")
+    if len(deferred) > MESSAGES_MOST_DEFERRED:
+        raise BrokenRuleError("tools", f"at most {MESSAGES_MOST_DEFERRED} tools may have defer_loading=true")
+    for number, tool in deferred:
+        if not searches:
+            raise BrokenRuleError(f"tools.{number}.custom.defer_loading", "Extra inputs are not permitted")
+        if tool.get("cache_control"):
+            raise BrokenRuleError(
+                f"tools.{number}.custom", "a tool with defer_loading=true cannot have cache_control set"
+            )
+    known = {tool["name"] for tool in tools}
+    for place, block in _blocks(asked):
+        if block["type"] != "tool_reference":
+            continue
+        if not searches:
+            raise BrokenRuleError(place, "Input tag 'tool_reference' found using 'type' does not match any of the tags")
+        if block["tool_name"] not in known:
+            raise BrokenRuleError("", f"Tool reference '{block['tool_name']}' not found in available tools")
 
 
 def _check_messages_name(place: str, name: str) -> None:

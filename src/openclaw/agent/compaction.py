@@ -280,9 +280,9 @@ def _cut_said(block: AssistantBlock, length: int) -> AssistantBlock:
     match block:
         case Text(text=text):
             return Text(shorten(text, length))
-        case ToolCall(id=id, name=name, arguments=arguments, fault=fault):
+        case ToolCall(arguments=arguments):
             cut = {key: shorten(value, length) if isinstance(value, str) else value for key, value in arguments.items()}
-            return ToolCall(id, name, cut, fault)
+            return msgspec.structs.replace(block, arguments=cut)
         case Thinking():
             # Signed: a vendor would refuse it changed.
             return block

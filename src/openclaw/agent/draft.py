@@ -65,4 +65,4 @@ class Draft(msgspec.Struct):
             number += 1
             name = f"{call.id or 'call'}-{number}"
         self._ids.add(name)
-        return call if name == call.id else ToolCall(name, call.name, call.arguments, call.fault)
+        return call if name == call.id else msgspec.structs.replace(call, id=name)

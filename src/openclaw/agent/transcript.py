@@ -26,7 +26,7 @@ def whole(text: str) -> str:
 def answer(call: ToolCall, result: ToolResult) -> ToolMessage:
     """The result as the conversation keeps it. `details` stay behind: they are not for a model."""
     content = tuple(_storable(block) for block in result.content) or (NOTHING,)
-    return ToolMessage(call.id, call.name, content, result.is_error, result.source)
+    return ToolMessage(call.id, call.name, content, result.is_error, result.source, result.found)
 
 
 def unanswered(messages: Sequence[Message]) -> tuple[ToolCall, ...]:

@@ -165,6 +165,9 @@ class Model(Part, frozen=True):
     max_tokens: Annotated[Some | None, about("Tokens it can answer with.")] = None
     input: Annotated[Names | None, about("What it takes: text, image. Both when it is not said.")] = None
     cost: Annotated[ModelCost | None, about("What it costs, when the terminal should say what a turn did.")] = None
+    tool_search: Annotated[
+        bool | None, about("Whether it takes deferred tools in its vendor's own form. Known of vendors' own models.")
+    ] = None
 
 
 Api = Literal[

@@ -2,11 +2,13 @@
 
 Pure; `exchange.py` sends, waits and tries again. Tool results go back in a user message, images among them; thinking goes back with the
 signature it came with, and only when that signature is this wire's. What never changes between turns is marked for the vendor's cache.
+A model that takes deferred tools finds them by our search, which is answered with `tool_reference` blocks (`provider.py`); of those tools
+only what was found is sent, and the vendor keeps it out of what it caches.
 """
 
 import base64
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -25,6 +27,7 @@ from openclaw.content import (
 from openclaw.models.exchange import HttpProvider, Pace, Quirk, broken_off, not_this_wire, stated_error
 from openclaw.models.pictures import ANTHROPIC
 from openclaw.models.provider import (
+    NO_TOOL_SEARCH,
     Done,
     ModelEvent,
     ModelRequest,
@@ -34,10 +37,14 @@ from openclaw.models.provider import (
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
+    as_made,
+    found_tools,
+    own_door_tools,
 )
 from openclaw.models.refusal import Refusal, error_in
 from openclaw.models.spec import ModelEndpoint
 from openclaw.models.transcript import Sent, carried, sendable
+from openclaw.tool import Tool
 from openclaw.tool_form import PROPERTY_NAME, accepted_schema, encoded, finished_call, lenient_json
 
 API_VERSION: Final = "2023-06-01"
@@ -51,6 +58,7 @@ _TOOL_CHOICES = {"required": "any", "none": "none"}
 _CACHED = {"type": "ephemeral"}
 _TOO_MANY_TOKENS = re.compile(r"max_tokens: \d+ > (\d+)")
 _THINKING_REFUSED = re.compile(r"signature|thinking", re.IGNORECASE)
+_SEARCH_REFUSED = re.compile(r"defer_loading|tool_reference|tool reference", re.IGNORECASE)
 _NO_TOOLS = re.compile(r"does not support tools|tools? (?:is|are) not supported", re.IGNORECASE)
 _NO_IMAGES = re.compile(r"does not support images?|image input is not supported|image.*not supported", re.IGNORECASE)
 _STOP_REASONS: dict[str, StopReason] = {
@@ -102,14 +110,7 @@ class MessagesWire:
         if request.system.strip():
             payload["system"] = [{"type": "text", "text": request.system, "cache_control": _CACHED}]
         if request.tools and "no-tools" not in quirks:
-            payload["tools"] = [
-                {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "input_schema": accepted_schema(tool.parameters, names=PROPERTY_NAME),
-                }
-                for tool in request.tools
-            ]
+            payload["tools"] = _tools(request, own_door=_own_door(request, endpoint, quirks))
             if request.tool_choice != "auto":
                 payload["tool_choice"] = {"type": _TOOL_CHOICES[request.tool_choice]}
         # A temperature is refused, and so is a blank text to stop at.
@@ -121,6 +122,8 @@ class MessagesWire:
         if refusal.status not in {400, 422}:
             return None
         said = refusal.message
+        if _SEARCH_REFUSED.search(said) and NO_TOOL_SEARCH not in quirks:
+            return Quirk(NO_TOOL_SEARCH)
         if match := _TOO_MANY_TOKENS.search(said):
             return Quirk(f"max-tokens={match[1]}")
         if _NO_TOOLS.search(said):
@@ -142,6 +145,22 @@ def connect(endpoint: ModelEndpoint, pace: Pace | None = None) -> HttpProvider:
     return HttpProvider(endpoint, MessagesWire(), pace)
 
 
+def _own_door(request: ModelRequest, endpoint: ModelEndpoint, quirks: frozenset[str]) -> bool:
+    return bool(request.deferred) and NO_TOOL_SEARCH not in quirks and endpoint.searches(request.model)
+
+
+def _tools(request: ModelRequest, *, own_door: bool) -> list[dict[str, Any]]:
+    if not own_door:
+        return [_definition(tool) for tool in request.tools]
+    shown = [_definition(tool) for tool in own_door_tools(request)]
+    return [*shown, *({**_definition(tool), "defer_loading": True} for tool in found_tools(request))]
+
+
+def _definition(tool: Tool) -> dict[str, Any]:
+    schema = accepted_schema(tool.parameters, names=PROPERTY_NAME)
+    return {"name": tool.name, "description": tool.description, "input_schema": schema}
+
+
 def _messages(
     request: ModelRequest, endpoint: ModelEndpoint, quirks: frozenset[str]
 ) -> list[tuple[dict[str, Any], tuple[Message, ...]]]:
@@ -154,6 +173,7 @@ def _messages(
         sendable(request.messages, ANTHROPIC if images else None, quirks, with_calls=with_calls),
         images=images,
         thinking="no-thinking" not in quirks,
+        deferred=request.deferred if _own_door(request, endpoint, quirks) else None,
     ):
         if written and written[-1][0]["role"] == role:
             message, before = written.pop()
@@ -177,10 +197,10 @@ def _user(text: str) -> dict[str, Any]:
 
 
 def _spoken(
-    sent: Sequence[Sent], *, images: bool, thinking: bool
+    sent: Sequence[Sent], *, images: bool, thinking: bool, deferred: Mapping[str, Tool] | None
 ) -> Iterator[tuple[str, list[dict[str, Any]], tuple[Message, ...]]]:
     """Who says what. Pictures of failed calls follow the last result: a result that is an error holds text alone, and results stand
-    together at the beginning of a message."""
+    together at the beginning of a message. `deferred` is None where the vendor's own door is not used."""
     pictures: list[dict[str, Any]] = []
     for one in sent:
         message = one.message
@@ -191,7 +211,7 @@ def _spoken(
             case UserMessage():
                 yield "user", _blocks(message.content, images=images) or [_text("(empty message)")], one.sources
             case ToolMessage():
-                blocks = _blocks(message.content, images=images)
+                blocks = _references(message, deferred or {}) or _blocks(message.content, images=images)
                 if message.is_error and (shown := [block for block in blocks if block["type"] == "image"]):
                     pictures += [_text(f"Returned by the failed call of {message.name}:"), *shown]
                     blocks = [block for block in blocks if block["type"] == "text"]
@@ -200,7 +220,8 @@ def _spoken(
                 result |= {"content": blocks or [_text("(no output)")]}
                 yield "user", [{**result, "is_error": True} if message.is_error else result], one.sources
             case AssistantMessage():
-                said = [_said(block) for block in message.content if thinking or not isinstance(block, Thinking)]
+                told = (block for block in message.content if thinking or not isinstance(block, Thinking))
+                said = [_said(block, own_door=deferred is not None) for block in told]
                 yield "assistant", [block for block in said if block is not None], one.sources
     if pictures:
         yield "user", pictures, ()
@@ -216,6 +237,11 @@ def _blocks(content: tuple[Any, ...], *, images: bool) -> list[dict[str, Any]]:
     ]
 
 
+def _references(message: ToolMessage, deferred: Mapping[str, Tool]) -> list[dict[str, Any]]:
+    """What a search found, where the vendor puts the definitions in its place. A name without a definition is refused, and left out."""
+    return [{"type": "tool_reference", "tool_name": name} for name in message.found if name in deferred]
+
+
 def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
@@ -225,12 +251,13 @@ def _image(image: Image) -> dict[str, Any]:
     return {"type": "image", "source": {"type": "base64", "media_type": image.mime_type, "data": data}}
 
 
-def _said(block: Text | Thinking | ToolCall) -> dict[str, Any] | None:
+def _said(block: Text | Thinking | ToolCall, *, own_door: bool) -> dict[str, Any] | None:
     match block:
         case Text():
             return _text(block.text)
         case ToolCall():
-            return {"type": "tool_use", "id": block.id, "name": block.name, "input": block.arguments}
+            name, arguments = (block.name, block.arguments) if own_door else as_made(block)
+            return {"type": "tool_use", "id": block.id, "name": name, "input": arguments}
         case Thinking() if block.signature.startswith(SIGNATURE):
             return {"type": "thinking", "thinking": block.text, "signature": block.signature.removeprefix(SIGNATURE)}
         case Thinking() if block.signature.startswith(REDACTED):

@@ -211,10 +211,12 @@ class Models:
             from openclaw.models.offline import Offline
 
             return Offline()
-        spec, _ = self._known(provider_id)
+        spec, vendor = self._known(provider_id)
         if spec.api == SCRIPTED:
             return self._scripted(spec.script, provider_id)
-        return _Lazy(spec, self._key_place(provider_id), self._problem(provider_id), self._resolve, self._environ)
+        return _Lazy(
+            spec, self._key_place(provider_id), self._problem(provider_id), self._resolve, self._environ, vendor
+        )
 
     def _scripted(self, path: str, name: str) -> Provider:
         return scripted.Scripted(scripted.load(self._base / Path(path).expanduser()), name=name)
@@ -278,7 +280,13 @@ class _Lazy:
     """A provider whose wire is loaded, and whose secrets are resolved, at its first request."""
 
     def __init__(
-        self, spec: ProviderSpec, key_place: str, problem: str, resolve: Resolve, environ: Mapping[str, str]
+        self,
+        spec: ProviderSpec,
+        key_place: str,
+        problem: str,
+        resolve: Resolve,
+        environ: Mapping[str, str],
+        vendor: Vendor,
     ) -> None:
         self.name = spec.id
         self._spec = spec
@@ -286,6 +294,7 @@ class _Lazy:
         self._problem = problem
         self._resolve = resolve
         self._environ = environ
+        self._searching = vendor.searching if spec.base_url == vendor.base_url else ()
         self._provider: HttpProvider | None = None
 
     async def offered(self) -> tuple[str, ...]:
@@ -347,4 +356,5 @@ class _Lazy:
             spec.max_retries,
             self._key_place,
             self._environ,
+            self._searching,
         )

@@ -39,7 +39,7 @@ def _model_spec(model: str | Model) -> ModelSpec:
         return ModelSpec(model)
     # What an entry does not say stays as it is known.
     takes = ModelSpec(model.id).input if model.input is None else model.input
-    return ModelSpec(model.id, model.name, model.context_window, model.max_tokens, takes)
+    return ModelSpec(model.id, model.name, model.context_window, model.max_tokens, takes, model.tool_search)
 
 
 def model_names(config: Config, environ: Mapping[str, str]) -> list[str]:

@@ -25,7 +25,7 @@ from openclaw.models.provider import (
     ToolCallStart,
 )
 from openclaw.ranking import SYNONYM_WEIGHT, Document, build, query_words, rank, same_act, stem, words
-from openclaw.tool import Tool
+from openclaw.tool import SEARCH_TOOLS, Tool
 
 NAME = "builtin"
 MODEL = "offline"
@@ -88,7 +88,9 @@ class Offline:
     name = NAME
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        answer = decide(request.messages, request.tools)
+        # It has an ear of its own, and is shown everything.
+        shown = [tool for tool in request.tools if tool.name not in SEARCH_TOOLS]
+        answer = decide(request.messages, [*shown, *request.deferred.values()])
         if isinstance(answer, ToolCall):
             yield ToolCallStart(0, answer.id, answer.name)
             yield ToolCallDelta(0, to_json(answer.arguments).decode())

@@ -16,7 +16,7 @@ from openclaw.content import AssistantMessage, Image, Message, Text, Thinking, T
 from openclaw.models.exchange import HttpProvider, Pace, Quirk
 from openclaw.models.openai_stream import DETAILS_SIGNATURE, FIELD_SIGNATURE, ChatDecoder
 from openclaw.models.pictures import OPENAI
-from openclaw.models.provider import ModelRequest
+from openclaw.models.provider import ModelRequest, as_made
 from openclaw.models.refusal import Refusal
 from openclaw.models.spec import ModelEndpoint
 from openclaw.models.transcript import carried, sendable
@@ -205,9 +205,10 @@ def _assistant(message: AssistantMessage, quirks: frozenset[str], name_call: Cal
         {
             "id": name_call(call.id),
             "type": "function",
-            "function": {"name": call.name, "arguments": encoded(call.arguments).decode()},
+            "function": {"name": name, "arguments": encoded(arguments).decode()},
         }
         for call in message.tool_calls
+        for name, arguments in (as_made(call),)
     ]
     written: dict[str, Any] = {"role": "assistant", "content": message.text or None}
     if calls:

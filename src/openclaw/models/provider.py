@@ -6,15 +6,36 @@ which provider serves an agent, and fallbacks, are decided elsewhere (`models/ca
 
 Reasoning that must go back to its vendor ends with a `ReasoningDelta` that carries a `signature`: one `Thinking` block is the text
 since the last signature, with this signature. Signatures are opaque, and name the wire they belong to: no other wire sends them.
+
+**Tools that are searched for.** When an agent has too many tools, most of them are not in `ModelRequest.tools` but in `deferred`, by name,
+and `tools` holds `tool_search`, `tool_describe` and `tool_call` besides (`tool.SEARCH_TOOLS`). How the model gets at them is a *door*.
+Which door it is, is decided by the wire alone, for each request, when it writes the body:
+
+- *Neutral*, the door of every wire: `tools` goes out as it is, `deferred` stays behind, and a result is its text. A call that the model
+  made by `tool_call` is kept in the conversation as a call of the tool itself, with `ToolCall.through`: `as_made` gives it as it was made.
+- *The vendor's own*, where `ModelEndpoint.searches(model)` says that the model has one (the table in `vendors.py`, or the config: never a
+  guess) and the endpoint has not refused it (`NO_TOOL_SEARCH` among the quirks). Then the wire leaves `tool_describe` and `tool_call` out
+  (`own_door_tools`), writes every call under the tool's own name, and answers a search by the names in `ToolMessage.found`, each looked up
+  in `deferred`: a name that is not there is gone, and is left out; with none left the text is sent. Search is always ours: a call of the
+  vendor's search form becomes a `ToolCall` named `tool_search` with the arguments of our schema (`query`, `limit`, `server`).
+  On the messages wire the results are `tool_reference` blocks, and what was found so far (`found_tools`) goes out with `defer_loading`.
+- A refusal that names a field of the vendor's door is learned as the quirk `NO_TOOL_SEARCH`, without a word to the person: the same
+  request is then written through the neutral door, and so is every later one to that model, as long as the process runs.
+
+So a conversation goes through any door at any time: after a fallback to another model, after a restart, after a refusal. What is written
+of its past depends on the past alone, not on which servers are up, except where a vendor refuses a name that it was not given.
 """
 
-from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import Literal, Protocol
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
-from openclaw.content import Message, ToolCall, Usage
-from openclaw.tool import Tool
+from openclaw.content import Message, ToolCall, ToolMessage, Usage
+from openclaw.tool import TOOL_CALL, TOOL_DESCRIBE, Tool
+
+# The quirk of an endpoint that refused its vendor's form of tool search.
+NO_TOOL_SEARCH: Final = "no-tool-search"
 
 StopReason = Literal["end", "tools", "length", "refused", "cancelled", "error"]
 
@@ -33,6 +54,29 @@ class ModelRequest(msgspec.Struct, frozen=True):
     temperature: float | None = None
     # Texts that end the answer.
     stop: tuple[str, ...] = ()
+    # Tools that the model may use and is not shown until it finds them, by name.
+    deferred: Mapping[str, Tool] = {}
+
+
+def own_door_tools(request: ModelRequest) -> list[Tool]:
+    """What a model is shown that finds tools in its vendor's own way, and calls them by their names."""
+    return [tool for tool in request.tools if tool.name not in (TOOL_DESCRIBE, TOOL_CALL)]
+
+
+def found_tools(request: ModelRequest) -> list[Tool]:
+    """The deferred tools that were found or called so far in this conversation and are still there, in the order of the first time."""
+    names: dict[str, None] = {}
+    for message in request.messages if request.deferred else ():
+        if isinstance(message, ToolMessage):
+            names |= dict.fromkeys((*message.found, message.name))
+    return [tool for name in names if (tool := request.deferred.get(name)) is not None]
+
+
+def as_made(call: ToolCall) -> tuple[str, dict[str, Any]]:
+    """The name and the arguments that the model wrote for a call, on a wire without a door of its own."""
+    return (
+        (call.through, {"id": call.name, "arguments": call.arguments}) if call.through else (call.name, call.arguments)
+    )
 
 
 class TextDelta(msgspec.Struct, frozen=True):

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from openclaw.wildcard import matches
+
 
 class Prices(msgspec.Struct, frozen=True):
     """Of one model, in dollars for a million tokens. What was read from the vendor's cache costs `cached`; None: as much as the rest."""
@@ -25,6 +27,8 @@ class ModelSpec(msgspec.Struct, frozen=True):
     max_tokens: int | None = None
     # What it takes in: "text", "image".
     input: tuple[str, ...] = ("text", "image")
+    # Whether it finds tools in its vendor's own way (`provider.py`).
+    tool_search: bool | None = None
 
 
 class ProviderSpec(msgspec.Struct, frozen=True):
@@ -67,6 +71,8 @@ class ModelEndpoint(msgspec.Struct, frozen=True):
     max_retries: int | None = None
     key_place: str = ""
     environ: Mapping[str, str] = msgspec.field(default_factory=dict)
+    # Names, with `*`, of models of which it is known that they find tools in their vendor's own way.
+    searching: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         # Never the key: a value is shown in tracebacks and logs.
@@ -75,3 +81,8 @@ class ModelEndpoint(msgspec.Struct, frozen=True):
     def model(self, model_id: str) -> ModelSpec:
         """What is known about a model; the defaults for one that is not listed."""
         return next((model for model in self.models if model.id == model_id), ModelSpec(model_id))
+
+    def searches(self, model_id: str) -> bool:
+        """Whether a model finds tools in its vendor's own way: what the config says, else what is known of its vendor."""
+        said = self.model(model_id).tool_search
+        return any(matches(pattern, model_id) for pattern in self.searching) if said is None else said

@@ -97,7 +97,9 @@ class _Portable(msgspec.Struct):
         content: list[AssistantBlock] = []
         for block in message.content:
             if isinstance(block, ToolCall):
-                call = ToolCall(self._fresh(block.id), _name(block.name), _shallow(block.arguments), block.fault)
+                call = msgspec.structs.replace(
+                    block, id=self._fresh(block.id), name=_name(block.name), arguments=_shallow(block.arguments)
+                )
                 self.calls.append(call)
                 content.append(call)
             elif not isinstance(block, Text) or block.text.strip():

@@ -34,8 +34,16 @@ class Vendor(msgspec.Struct, frozen=True):
     # An environment variable that moves the vendor elsewhere, as its own client reads it.
     base_variable: str = ""
     context_window: int = USUAL_WINDOW
+    # Names, with `*`, of its models that find tools in the vendor's own way, as its documentation lists them. Only at its own address:
+    # others who serve the same models may not know of it.
+    searching: tuple[str, ...] = ()
 
 
+_SEARCHING_CLAUDES = (
+    *(f"claude-{family}*" for family in ("fable-5", "mythos-5", "opus-5", "sonnet-5", "haiku-5")),
+    *(f"claude-opus-4-{minor}*" for minor in (5, 6, 7, 8)),
+    *("claude-sonnet-4-5*", "claude-sonnet-4-6*", "claude-haiku-4-5*"),
+)
 # In the order in which keys in the environment are looked for.
 VENDORS: Mapping[str, Vendor] = {
     "anthropic": Vendor(
@@ -45,6 +53,7 @@ VENDORS: Mapping[str, Vendor] = {
         MESSAGES,
         "ANTHROPIC_BASE_URL",
         200_000,
+        _SEARCHING_CLAUDES,
     ),
     "openai": Vendor(
         "https://api.openai.com/v1", ("OPENAI_API_KEY",), "gpt-5.6-terra", base_variable="OPENAI_BASE_URL"

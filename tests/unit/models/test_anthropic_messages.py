@@ -13,6 +13,7 @@ from openclaw.content import AssistantMessage, Image, Message, Text, Thinking, T
 from openclaw.models.anthropic_messages import MessagesDecoder, MessagesWire, connect
 from openclaw.models.exchange import Pace
 from openclaw.models.provider import (
+    NO_TOOL_SEARCH,
     Done,
     ModelEvent,
     ModelRequest,
@@ -25,7 +26,9 @@ from openclaw.models.provider import (
 )
 from openclaw.models.refusal import RefusalError, reason_of
 from openclaw.models.spec import ModelEndpoint, ModelSpec
+from openclaw.models.vendors import VENDORS
 from openclaw.protocol.sse import SseParser
+from openclaw.tool import SEARCH_TOOLS, TOOL_CALL, TOOL_SEARCH
 from parts.media_server import png
 from parts.model_requests import READ, USER, streamed
 from parts.model_servers import KEY, MODEL, Answer, Call, Failure, MessagesServer, Raw, Reply
@@ -351,3 +354,102 @@ def test_any_json_is_read_or_refused(values: list[Any]) -> None:
         read(*values)
     except RefusalError:
         pass
+
+
+# Tools that are searched for
+
+SEND = msgspec.structs.replace(READ, name="mail__send", description="Send a letter.")
+POST = msgspec.structs.replace(READ, name="mail__post")
+SHOWN = [READ, *(msgspec.structs.replace(READ, name=name) for name in sorted(SEARCH_TOOLS))]
+ABLE = ModelEndpoint("anthropic", "https://api.anthropic.com", models=(ModelSpec("m", tool_search=True),))
+FOUND = ToolMessage("c1", TOOL_SEARCH, (Text("mail__send, mail__gone"),), found=("mail__send", "mail__gone"))
+SEARCHED: list[Message] = [
+    *USER,
+    AssistantMessage((ToolCall("c1", TOOL_SEARCH, {"query": "letter"}),)),
+    FOUND,
+    AssistantMessage((ToolCall("c2", "mail__send", {"to": "Ann"}, through=TOOL_CALL),)),
+    ToolMessage("c2", "mail__send", (Text("sent"),)),
+]
+SENT_DEFERRED = {
+    "name": "mail__send",
+    "description": "Send a letter.",
+    "input_schema": {"type": "object", "properties": {}},
+    "defer_loading": True,
+}
+
+
+def searched(endpoint: ModelEndpoint, quirks: frozenset[str] = frozenset()) -> dict[str, Any]:
+    request = ModelRequest("m", "", SEARCHED, SHOWN, deferred={"mail__send": SEND, "mail__post": POST})
+    return msgspec.json.decode(WIRE.body(request, endpoint, quirks), type=dict[str, Any])
+
+
+def test_a_model_that_takes_deferred_tools_gets_what_was_found_by_reference() -> None:
+    body = searched(ABLE)
+    assert [tool["name"] for tool in body["tools"]] == ["read", "tool_search", "mail__send"]
+    assert body["tools"][-1] == SENT_DEFERRED
+    assert body["messages"][2]["content"] == [
+        {
+            "type": "tool_result",
+            "tool_use_id": "c1",
+            "content": [{"type": "tool_reference", "tool_name": "mail__send"}],
+        }
+    ]
+    assert body["messages"][3]["content"][0] == {
+        "type": "tool_use",
+        "id": "c2",
+        "name": "mail__send",
+        "input": {"to": "Ann"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "quirks"),
+    [(PLACE, frozenset[str]()), (ABLE, frozenset({NO_TOOL_SEARCH}))],
+    ids=["not known to", "refused"],
+)
+def test_any_other_model_gets_the_search_tools_and_its_calls_as_it_made_them(
+    endpoint: ModelEndpoint, quirks: frozenset[str]
+) -> None:
+    body = searched(endpoint, quirks)
+    assert [tool["name"] for tool in body["tools"]] == ["read", "tool_call", "tool_describe", "tool_search"]
+    assert body["messages"][2]["content"][0]["content"] == [{"type": "text", "text": "mail__send, mail__gone"}]
+    assert body["messages"][3]["content"][0] == {
+        "type": "tool_use",
+        "id": "c2",
+        "name": "tool_call",
+        "input": {"id": "mail__send", "arguments": {"to": "Ann"}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("model", "listed", "is_able"),
+    [
+        ("claude-sonnet-5-5", (), True),
+        ("claude-opus-4-5-20251101", (), True),
+        ("claude-opus-4-1", (), False),
+        ("claude-3-haiku", (), False),
+        ("mine", (), False),
+        ("mine", (ModelSpec("mine", tool_search=True),), True),
+        ("claude-sonnet-5-5", (ModelSpec("claude-sonnet-5-5", tool_search=False),), False),
+    ],
+)
+def test_which_models_take_deferred_tools_is_known_or_configured(
+    model: str, listed: tuple[ModelSpec, ...], is_able: bool
+) -> None:
+    endpoint = ModelEndpoint("anthropic", "", models=listed, searching=VENDORS["anthropic"].searching)
+    assert endpoint.searches(model) is is_able
+
+
+@pytest.mark.parametrize("searches", [True, False])
+async def test_an_endpoint_that_refuses_deferred_tools_is_asked_through_the_neutral_door_from_then_on(
+    searches: bool,
+) -> None:
+    async with MessagesServer([Answer("one"), Answer("two")], searches=searches) as server:
+        endpoint = ModelEndpoint("local", server.url, KEY, models=(ModelSpec(MODEL, tool_search=True),))
+        provider = connect(endpoint, Pace(attempts=1))
+        request = ModelRequest(MODEL, "", SEARCHED, SHOWN, deferred={"mail__send": SEND})
+        said = [[event async for event in provider.stream(request)] for _ in range(2)]
+        await provider.close()
+    assert [events[0] for events in said] == [TextDelta("one"), TextDelta("two")]
+    own = ["defer_loading" in str(request) for request in server.requests]
+    assert own == ([True, True] if searches else [True, False, False])

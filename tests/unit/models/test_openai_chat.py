@@ -27,6 +27,7 @@ from openclaw.models.provider import (
 from openclaw.models.refusal import RefusalError, reason_of
 from openclaw.models.spec import ModelEndpoint
 from openclaw.protocol.sse import SseParser
+from openclaw.tool import TOOL_CALL
 from parts.media_server import png
 from parts.model_requests import READ, USER, streamed
 from parts.model_servers import KEY, MODEL, Answer, Call, ChatServer, Failure, Hold, Page, Raw, Reply
@@ -474,3 +475,16 @@ def test_any_json_is_read_or_refused(value: Any) -> None:
         decoder.end()
     except RefusalError:
         pass
+
+
+def test_a_call_made_through_another_tool_goes_back_as_it_was_made_and_deferred_tools_stay_behind() -> None:
+    history: list[Message] = [
+        *USER,
+        AssistantMessage((ToolCall("c1", "mail__send", {"to": "Ann"}, through=TOOL_CALL),)),
+        ToolMessage("c1", "mail__send", (Text("sent"),)),
+    ]
+    body = sent(history, tools=[READ], deferred={"mail__send": msgspec.structs.replace(READ, name="mail__send")})
+    assert [tool["function"]["name"] for tool in body["tools"]] == ["read"]
+    (call,) = body["messages"][1]["tool_calls"]
+    assert call["function"]["name"] == "tool_call"
+    assert json.loads(call["function"]["arguments"]) == {"id": "mail__send", "arguments": {"to": "Ann"}}

@@ -255,3 +255,42 @@ def test_a_body_that_is_too_large_is_refused_by_both() -> None:
     assert chat is not None
     assert messages is not None
     assert (chat.status, messages.status, messages.kind) == (413, 413, "request_too_large")
+
+
+DEFERRED = {"name": "mail__send", "input_schema": SCHEMA, "defer_loading": True}
+REFERENCE = {"type": "tool_reference", "tool_name": "mail__send"}
+
+
+def _searched(*tools: dict[str, Any], named: str = "mail__send") -> dict[str, Any]:
+    """A search that was answered with a reference."""
+    found = changed(MESSAGES, f"{block(2, 0)}", {"type": "tool_result", "tool_use_id": "c1"})
+    found = changed(found, f"{block(2, 0)}.content", [{**REFERENCE, "tool_name": named}])
+    return changed(found, "tools", [*MESSAGES["tools"], *tools])
+
+
+def test_a_reference_to_a_deferred_tool_is_taken() -> None:
+    assert messages_fault(_searched(DEFERRED), 1_000) is None
+
+
+@pytest.mark.parametrize(
+    ("request_body", "says"),
+    [
+        (changed(MESSAGES, "tools", [DEFERRED]), "All tools cannot be deferred"),
+        (_searched({**DEFERRED, "cache_control": {"type": "ephemeral"}}), "tools.1.*cache_control"),
+        (_searched(), "Tool reference 'mail__send' not found in available tools"),
+        (_searched(DEFERRED, named="mail__read"), "Tool reference 'mail__read' not found"),
+        (_searched({**DEFERRED, "defer_loading": "yes"}), "tools.1.*defer_loading"),
+        (_searched(*({**DEFERRED, "name": f"t{number}"} for number in range(10_001))), "at most 10000"),
+    ],
+    ids=["all deferred", "cache mark", "unknown name", "other name", "wrong type", "too many"],
+)
+def test_anthropic_messages_refuse_deferred_tools(request_body: dict[str, Any], says: str) -> None:
+    fault = messages_fault(request_body, 1_000)
+    assert fault is not None
+    assert re.search(says, fault.message)
+
+
+def test_a_model_that_does_not_know_deferred_tools_refuses_the_field_by_name() -> None:
+    fault = messages_fault(_searched(DEFERRED), 1_000, searches=False)
+    assert fault is not None
+    assert fault.message == "tools.1.custom.defer_loading: Extra inputs are not permitted"

@@ -23,7 +23,9 @@ def test_an_export_is_a_header_and_one_line_an_event() -> None:
 
     message = {
         "role": "assistant",
-        "content": [{"type": "toolCall", "id": "c1", "name": "read", "arguments": {"path": "a"}, "fault": ""}],
+        "content": [
+            {"type": "toolCall", "id": "c1", "name": "read", "arguments": {"path": "a"}, "fault": "", "through": ""}
+        ],
         "model": "p/m",
         "usage": {"inputTokens": 0, "outputTokens": 0, "cachedTokens": 0},
         "stopReason": "",
