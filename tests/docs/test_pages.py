@@ -134,12 +134,13 @@ def fits(written: list[str], known: list[str]) -> bool:
     return all(one == other or other in ("*", "[]") or one in ("*", "<name>") for one, other in pairs)
 
 
-# Nothing of ours is published. A package of that name on an index is somebody else's, and installing it runs their code.
+# Nothing of ours is published. A package of that name on an index is somebody else's, and installing it runs their code; so it would be
+# with our own name, if somebody took it first.
 DISTRIBUTION = re.compile(r"(?<![\w./-])openclaw[-_.]py(?![\w-])", re.IGNORECASE)
 INSTALLER = re.compile(
     r"""(?:\bpip3?\s+install|\bpipx\s+(?:install|run)|\buvx|\buv\s+(?:add|tool\s+(?:install|run))|--from)   # asks an index …
         (?:[\s"',\[]+-[\w-]+)*[\s"',\[]+                                                                  # … past its options …
-        openclaw(?![\w/-])                                                                               # … for what is not a path.
+        openclaw(?:[-_.]host)?(?![\w/-])                                                                 # … for what is not a path.
     """,
     re.VERBOSE,
 )
@@ -155,6 +156,7 @@ WRITTEN = [*pages(), *sorted((ROOT / "src").rglob("*.py")), *sorted((ROOT / "exa
         "uvx openclaw mcp-server",
         "uv tool install openclaw",
         '"uvx", "args": ["--from", "openclaw", "openclaw", "mcp-server"]',
+        "uv tool install openclaw-host",
         'dependencies = ["openclaw-py"]',
         'pip install "openclaw_py[aws]"',
     ],

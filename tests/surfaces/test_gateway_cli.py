@@ -22,6 +22,7 @@ import pytest
 
 from openclaw.control import wire
 from openclaw.control.socket_client import ask
+from openclaw.version import __version__
 from parts.gateways import PROGRAM, GatewayProcess, Home, gateway_process, home, stdio_server
 from parts.processes import HANG_GUARD, server_command
 
@@ -293,7 +294,7 @@ def request(place: Home, **changed: bytes) -> list[bytes]:
     fields = {
         "protocol": wire.PROTOCOL,
         "token": b"",
-        "version": b"0.1.0",
+        "version": __version__.encode(),
         "state": os.fsencode(place.state),
         "config": os.fsencode(place.config_file),
         "cwd": b"/",
@@ -308,7 +309,12 @@ def request(place: Home, **changed: bytes) -> list[bytes]:
     ("changed", "note"),
     [
         ({"protocol": b"openclaw-2"}, b""),
-        ({"version": b"9.9.9"}, b"note: the gateway is version 0.1.0; `openclaw gateway restart` makes it this one."),
+        (
+            {"version": b"9.9.9"},
+            b"note: the gateway is version "
+            + __version__.encode()
+            + b"; `openclaw gateway restart` makes it this one.",
+        ),
         ({"config": b"/elsewhere/openclaw.json"}, b""),
         ({"state": b"/elsewhere"}, b""),
         ({"token": b"unasked"}, b""),

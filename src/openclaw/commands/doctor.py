@@ -21,7 +21,7 @@ from openclaw.commands.doctor_approvals import all_tools, approval_checks
 from openclaw.commands.doctor_model import AgentModel, models_of
 from openclaw.commands.doctor_rules import rule_checks
 from openclaw.commands.doctor_servers import server_checks
-from openclaw.commands.doctor_surroundings import path_check, port_check
+from openclaw.commands.doctor_surroundings import distribution_check, path_check, port_check
 from openclaw.commands.parse import Parsed
 from openclaw.commands.secrets import checked
 from openclaw.config.agents import AgentSpec, agent, agent_ids
@@ -65,8 +65,9 @@ def _show(console: Console, check: Check) -> None:
 
 async def _all(context: Context, *, asks: bool) -> AsyncIterator[Check]:
     yield Check("Program", "ok", f"openclaw {__version__} on Python {sys.version.split()[0]}")
-    if other := path_check(context.env):
-        yield other
+    for other in (path_check(context.env), distribution_check(sys.path)):
+        if other:
+            yield other
     gateway = await _gateway(context)
     yield gateway
     for left in await asyncio.to_thread(stale):

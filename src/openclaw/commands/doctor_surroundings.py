@@ -1,8 +1,10 @@
 """What stands around this program: the port it would listen on, and other programs of its name."""
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
+from importlib.metadata import distributions
 from pathlib import Path
 
 from openclaw.commands.check import Check
@@ -44,6 +46,19 @@ def path_check(env: Mapping[str, str]) -> Check | None:
         sentence = f"`{_NAME}` in your shell is another program, {shown}; this one is in {sys.prefix}"
     here = Path(sys.executable).parent
     return Check("PATH", "warning", sentence, f"Put {here} first in PATH, or type {here / _NAME}")
+
+
+def distribution_check(places: list[str]) -> Check | None:
+    """Somebody else's package that brings a module and a program of our name, beside us: whichever was installed last is run."""
+    if all((found.name or "").lower() != _NAME for found in distributions(path=places)):
+        return None
+    sentence = f"the distribution `{_NAME}` is installed in {sys.prefix} too; it is not ours, and overwrites our files"
+    return Check(
+        "Program",
+        "warning",
+        sentence,
+        f"Run: {shlex.quote(sys.executable)} -m pip uninstall {_NAME}, then install OpenClaw again.",
+    )
 
 
 def _programs(path: str) -> Iterator[Path]:

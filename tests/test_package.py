@@ -1,0 +1,108 @@
+"""What the distribution says of itself: a name that is free, one version, metadata that an index accepts, a changelog in the known form."""
+
+import importlib.util
+import re
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from packaging.metadata import Metadata, RawMetadata
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from openclaw.version import __version__
+
+ROOT = Path(__file__).parent.parent
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+# Asked of the public index in November 2026. Ask again before the first release.
+TAKEN = {"openclaw", "openclaw-py", "openclaw-sdk", "openclaw-lite", "clawpy", "pyclaw", "pythonclaw"}
+
+
+def as_an_index_compares(name: str) -> str:
+    """Names that differ in separators or look-alike characters alone are the same to it."""
+    return re.sub(r"[-_.]", "", name.lower()).replace("1", "l").replace("i", "l").replace("0", "o")
+
+
+def test_the_name_of_the_distribution_is_none_of_those_that_are_taken() -> None:
+    assert PROJECT["name"] == canonicalize_name(PROJECT["name"]) == "openclaw-host"
+    assert as_an_index_compares(PROJECT["name"]) not in {as_an_index_compares(name) for name in TAKEN}
+
+
+def test_the_program_is_reached_under_its_own_name_and_that_of_the_distribution() -> None:
+    assert PROJECT["scripts"] == dict.fromkeys(("openclaw", PROJECT["name"]), "openclaw.__main__:main")
+
+
+def test_the_version_is_written_in_one_place() -> None:
+    assert "version" in PROJECT["dynamic"]
+    assert "version" not in PROJECT
+    files = [ROOT / "pyproject.toml", *(ROOT / "src").rglob("*.py")]
+    written = [
+        path.name
+        for path in files
+        if re.search(rf"""["']{re.escape(__version__)}["']""", path.read_text(encoding="utf-8"))
+    ]
+    assert written == ["version.py"]
+
+
+def test_every_python_that_is_promised_is_named() -> None:
+    named = [row.rpartition(" ")[2] for row in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", row)]
+    assert named == ["3.11", "3.12", "3.13", "3.14"]
+    assert PROJECT["requires-python"] == f">={named[0]}"
+
+
+def hook() -> ModuleType:
+    name = "package_metadata"
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules.setdefault(name, importlib.util.module_from_spec(spec))
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("address", ["", "https://forge.example/people/claw"])
+def test_an_index_accepts_the_metadata(address: str) -> None:
+    """Read by the library that installers and the index use."""
+    made = hook()
+    core: RawMetadata = {
+        "metadata_version": "2.4",
+        "name": PROJECT["name"],
+        "version": __version__,
+        "summary": PROJECT["description"],
+        "keywords": PROJECT["keywords"],
+        "classifiers": PROJECT["classifiers"],
+        "license_expression": PROJECT["license"],
+        "requires_python": PROJECT["requires-python"],
+        "requires_dist": PROJECT["dependencies"],
+        "provides_extra": list(PROJECT["optional-dependencies"]),
+        "project_urls": made.urls(address),
+        "description_content_type": "text/markdown",
+        "description": made.page((ROOT / "README.md").read_text(encoding="utf-8"), address, __version__),
+    }
+    assert Metadata.from_raw(core).name == "openclaw-host"
+    for rows in PROJECT["optional-dependencies"].values():
+        assert [Requirement(row) for row in rows]
+
+
+def test_links_of_the_readme_lead_into_the_repository_of_whoever_builds() -> None:
+    page = hook().page(
+        "[a](docs/a.md#b) [c](https://c.example) [d](#d) [e](LICENSE)", "https://forge.example/claw", "1.2.3"
+    )
+    there = "https://forge.example/claw/blob/v1.2.3"
+    assert page == f"[a]({there}/docs/a.md#b) [c](https://c.example) [d](#d) [e]({there}/LICENSE)"
+
+
+KINDS = ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
+
+
+def test_the_changelog_has_versions_in_order_and_known_kinds_of_change() -> None:
+    headings = re.findall(r"^(#+) (.+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert headings[:2] == [("#", "Changelog"), ("##", "[Unreleased]")]
+    released = [text for mark, text in headings if mark == "##"][1:]
+    assert [text for text in released if not re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", text)] == []
+    dates = [text[-10:] for text in released]
+    assert dates == sorted(dates, reverse=True)
+    assert {text for mark, text in headings if mark == "###"} <= set(KINDS)
