@@ -1,10 +1,12 @@
-"""Two local model servers, one per wire, that the vendors' own Python clients accept as real (tests/unit/parts/test_model_servers.py).
+"""Local model servers, one per wire, that the vendors' own Python clients accept as real (tests/unit/parts/test_model_servers.py).
 
 Each checks the key, the model, and the request, and refuses what its vendor refuses (`vendor_rules.py`). Answers come from a list; what
 was asked is recorded, and so is every refusal, in `refused`. A stream can be sent byte by byte, wait for an event, stay open, or be cut.
 
     async with ChatServer([Answer("Hello")]) as server:
         ...  # server.url, server.key, server.requests
+
+The one of Responses is in `responses_server.py`.
 """
 
 import asyncio
@@ -95,7 +97,7 @@ Reply = Answer | Failure | Page | Raw
 
 
 class ModelServer:
-    """The half both servers share: sockets, keys, the list of answers. Answers past the end of the list say "ok"."""
+    """What all servers share: sockets, keys, the list of answers. Answers past the end of the list say "ok"."""
 
     path = ""
 
@@ -117,6 +119,8 @@ class ModelServer:
         self.models = models
         self.replies = list(replies)
         self.requests: list[dict[str, Any]] = []
+        # The same as they came.
+        self.bodies: list[bytes] = []
         self.headers: list[dict[str, str]] = []
         self.refused: list[str] = []
         # Set when a client went away while an answer was still coming, and when a held or paused stream got there.
@@ -178,6 +182,7 @@ class ModelServer:
             self.refused.append("the body is not JSON")
             return self.failure(Failure(400, "invalid_request_error", "the body is not JSON"))
         self.requests.append(asked)
+        self.bodies.append(body)
         fault = self.fault(asked, len(body))
         if fault is not None:
             self.refused.append(fault.message)

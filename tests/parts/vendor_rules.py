@@ -1,7 +1,8 @@
 """What two vendors refuse, as pure checks of a request body: their own SDKs' types, closed and strict, and the rules types do not carry.
 
 Written from what the vendors document and answer, never from what our wires send. `chat_fault` is for chat completions, `messages_fault`
-for Anthropic messages; both name the place in the vendor's way, and return the first thing that is wrong.
+for Anthropic messages; both name the place in the vendor's way, and return the first thing that is wrong. The same for Responses is in
+`responses_rules.py`.
 """
 
 import base64
@@ -76,15 +77,15 @@ def _closed(schema: Any) -> Any:
     return schema
 
 
-def _validator(kind: Any) -> SchemaValidator:
+def validator(kind: Any) -> SchemaValidator:
     return SchemaValidator(_closed(TypeAdapter(kind).core_schema))
 
 
-_CHAT = {True: _validator(CompletionCreateParamsStreaming), False: _validator(CompletionCreateParamsNonStreaming)}
-_MESSAGES = {True: _validator(MessageCreateParamsStreaming), False: _validator(MessageCreateParamsNonStreaming)}
+_CHAT = {True: validator(CompletionCreateParamsStreaming), False: validator(CompletionCreateParamsNonStreaming)}
+_MESSAGES = {True: validator(MessageCreateParamsStreaming), False: validator(MessageCreateParamsNonStreaming)}
 
 
-def _check_types(validators: dict[bool, SchemaValidator], asked: dict[str, Any]) -> None:
+def check_types(validators: dict[bool, SchemaValidator], asked: dict[str, Any]) -> None:
     try:
         validators[bool(asked.get("stream"))].validate_python(asked, strict=True)
     except ValidationError as error:
@@ -98,16 +99,21 @@ def chat_fault(asked: dict[str, Any], size: int) -> Fault | None:
     try:
         if size > CHAT_LARGEST_BODY:
             raise BrokenRuleError("", "Request body too large.", status=413)
-        _check_depth(asked)
-        _check_types(_CHAT, asked)
+        check_depth(asked)
+        check_types(_CHAT, asked)
         _check_chat_tools(asked.get("tools"))
         _check_chat_order(asked["messages"])
         for number, message in enumerate(asked["messages"]):
             _check_chat_message(f"messages.{number}", message)
     except BrokenRuleError as rule:
-        place = re.sub(r"\.(\d+)", r"[\1]", rule.place)
-        return Fault(f"Invalid '{place}': {rule}" if place else str(rule), param=place or None, **rule.more)
+        return openai_fault(rule)
     return None
+
+
+def openai_fault(rule: BrokenRuleError) -> Fault:
+    """A broken rule in the words of the vendor."""
+    place = re.sub(r"\.(\d+)", r"[\1]", rule.place)
+    return Fault(f"Invalid '{place}': {rule}" if place else str(rule), param=place or None, **rule.more)
 
 
 def _check_chat_tools(tools: list[Any] | None) -> None:
@@ -115,25 +121,33 @@ def _check_chat_tools(tools: list[Any] | None) -> None:
         return
     if not tools:
         raise BrokenRuleError("tools", "empty array. Expected an array with minimum length 1.")
+    check_openai_number(tools)
+    for number, tool in enumerate(tools):
+        function, place = tool["function"], f"tools.{number}.function"
+        check_openai_function(place, function)
+
+
+def check_openai_number(tools: list[Any]) -> None:
     if len(tools) > CHAT_MOST_TOOLS:
         raise BrokenRuleError(
             "tools",
             f"array too long. Expected an array with maximum length {CHAT_MOST_TOOLS}, but got an array with length {len(tools)} instead.",
             kind="array_above_max_length",
         )
-    for number, tool in enumerate(tools):
-        function, place = tool["function"], f"tools.{number}.function"
-        _check_chat_name(f"{place}.name", function["name"])
-        _check_top(f"{place}.parameters", function.get("parameters"), also=("enum", "not"))
-        if "properties" not in function["parameters"]:
-            raise BrokenRuleError(f"{place}.parameters", "In context=(), object schema missing properties.")
-        for context, schema in _schemas(function["parameters"]):
-            kind = schema.get("type")
-            if "array" in (kind if isinstance(kind, list) else [kind]) and "items" not in schema:
-                raise BrokenRuleError(f"{place}.parameters", f"In context={context}, array schema missing items.")
 
 
-def _check_chat_name(place: str, name: str) -> None:
+def check_openai_function(place: str, function: dict[str, Any]) -> None:
+    check_openai_name(f"{place}.name", function["name"])
+    check_top(f"{place}.parameters", function.get("parameters"), also=("enum", "not"))
+    if "properties" not in function["parameters"]:
+        raise BrokenRuleError(f"{place}.parameters", "In context=(), object schema missing properties.")
+    for context, schema in _schemas(function["parameters"]):
+        kind = schema.get("type")
+        if "array" in (kind if isinstance(kind, list) else [kind]) and "items" not in schema:
+            raise BrokenRuleError(f"{place}.parameters", f"In context={context}, array schema missing items.")
+
+
+def check_openai_name(place: str, name: str) -> None:
     if not _NAME.fullmatch(name):
         raise BrokenRuleError(
             place, "string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]{1,64}$'."
@@ -183,23 +197,31 @@ def _check_chat_message(place: str, message: dict[str, Any]) -> None:
             raise BrokenRuleError(
                 f"{at}.id", f"string too long. Expected a string with maximum length {CHAT_LONGEST_ID}."
             )
-        _check_chat_name(f"{at}.function.name", call["function"]["name"])
-        try:
-            arguments = json.loads(call["function"]["arguments"])
-        except ValueError:
-            arguments = None
-        if not isinstance(arguments, dict):
-            raise BrokenRuleError(f"{at}.function.arguments", "expected the JSON of an object.")
-        _check_depth(arguments)
+        check_openai_name(f"{at}.function.name", call["function"]["name"])
+        check_openai_arguments(f"{at}.function.arguments", call["function"]["arguments"])
     for number, part in enumerate(content if isinstance(content, list) else ()):
         at = f"{place}.content.{number}"
         if part["type"] == "text" and not part["text"]:
             raise BrokenRuleError(f"{at}.text", "empty string.")
         if part["type"] == "image_url":
-            found = _DATA_URL.fullmatch(part["image_url"]["url"])
-            if found is None:
-                raise BrokenRuleError(f"{at}.image_url", "Invalid base64 image_url.")
-            _check_image(f"{at}.image_url", found[1], found[2], CHAT_LARGEST_IMAGE * 4 // 3, LONGEST_SIDE * 8)
+            check_openai_image(f"{at}.image_url", part["image_url"]["url"])
+
+
+def check_openai_arguments(place: str, text: str) -> None:
+    try:
+        arguments = json.loads(text)
+    except ValueError:
+        arguments = None
+    if not isinstance(arguments, dict):
+        raise BrokenRuleError(place, "expected the JSON of an object.")
+    check_depth(arguments)
+
+
+def check_openai_image(place: str, url: str) -> None:
+    found = _DATA_URL.fullmatch(url)
+    if found is None:
+        raise BrokenRuleError(place, "Invalid base64 image_url.")
+    check_image(place, found[1], found[2], CHAT_LARGEST_IMAGE * 4 // 3, LONGEST_SIDE * 8)
 
 
 def messages_fault(asked: dict[str, Any], size: int, *, searches: bool = True) -> Fault | None:
@@ -207,8 +229,8 @@ def messages_fault(asked: dict[str, Any], size: int, *, searches: bool = True) -
     try:
         if size > MESSAGES_LARGEST_BODY:
             raise BrokenRuleError("", "Request exceeds the maximum size", status=413, kind="request_too_large")
-        _check_depth(asked)
-        _check_types(_MESSAGES, asked)
+        check_depth(asked)
+        check_types(_MESSAGES, asked)
         _check_messages_tools(asked)
         _check_deferred(asked, searches=searches)
         _check_messages_order(asked["messages"])
@@ -229,7 +251,7 @@ def _check_messages_tools(asked: dict[str, Any]) -> None:
     for number, tool in enumerate(tools):
         place = f"tools.{number}.custom"
         _check_messages_name(f"{place}.name", tool["name"])
-        _check_top(f"{place}.input_schema", tool["input_schema"])
+        check_top(f"{place}.input_schema", tool["input_schema"])
         for name in tool["input_schema"].get("properties") or {}:
             if not _PROPERTY.fullmatch(name):
                 raise BrokenRuleError(
@@ -345,7 +367,7 @@ def _check_block(place: str, block: dict[str, Any]) -> None:
         case "image" if block["source"]["type"] == "base64":
             source = block["source"]
             at = f"{place}.image.source.base64"
-            _check_image(f"{at}.data", source["media_type"], source["data"], MESSAGES_LARGEST_IMAGE, LONGEST_SIDE)
+            check_image(f"{at}.data", source["media_type"], source["data"], MESSAGES_LARGEST_IMAGE, LONGEST_SIDE)
         case "thinking" if block["signature"] != "c2lnbmVk":
             raise BrokenRuleError(place, "Invalid `signature` in `thinking` block")
 
@@ -371,7 +393,7 @@ def _check_many(asked: dict[str, Any]) -> None:
         )
 
 
-def _check_image(place: str, kind: str, data: str, most: int, side: int) -> None:
+def check_image(place: str, kind: str, data: str, most: int, side: int) -> None:
     if kind not in _KINDS:
         raise BrokenRuleError(
             place, "You uploaded an unsupported image. Use one of the formats ['png', 'jpeg', 'gif', 'webp']."
@@ -426,7 +448,7 @@ def _png_size(data: bytes) -> tuple[int, int]:
     raise ValueError("not a picture")
 
 
-def _check_top(place: str, schema: Any, also: tuple[str, ...] = ()) -> None:
+def check_top(place: str, schema: Any, also: tuple[str, ...] = ()) -> None:
     if not isinstance(schema, dict) or schema.get("type") != "object":
         raise BrokenRuleError(place, "schema must be a JSON Schema of 'type: \"object\"'")
     refused = [keyword for keyword in ("oneOf", "anyOf", "allOf", *also) if keyword in schema]
@@ -450,7 +472,7 @@ def _schemas(schema: Any, context: tuple[str, ...] = ()) -> Iterator[tuple[tuple
             yield from _schemas(schema[keyword], (*context, keyword))
 
 
-def _check_depth(value: Any) -> None:
+def check_depth(value: Any) -> None:
     level = [value]
     for _ in range(DEEPEST):
         level = [

@@ -196,7 +196,8 @@ class ModelProvider(Part, frozen=True):
     api: Annotated[
         Api | None,
         about(
-            "The wire it speaks. With a `baseUrl`: openai-completions. We speak it and anthropic-messages; `scripted` replays a file."
+            "The wire it speaks. With a `baseUrl`: openai-completions. We speak it, openai-responses and anthropic-messages;"
+            " `scripted` replays a file."
         ),
     ] = None
     headers: Annotated[dict[str, Annotated[Value, secret("")]], about("HTTP headers sent with every request.")] = field(

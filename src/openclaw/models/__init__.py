@@ -1,1 +1,1 @@
-"""Model providers: one contract, two vendor wires, an offline ranker and a scripted replay."""
+"""Model providers: one contract, three vendor wires, an offline ranker and a scripted replay."""

@@ -227,7 +227,8 @@ class Models:
         vendor = VENDORS.get(provider_id, Vendor("", context_window=USUAL_WINDOW))
         base_url = spec.base_url or located(self._environ.get(vendor.base_variable, "")) or vendor.base_url
         key = spec.api_key or self._environ.get(self._variable(vendor), "")
-        return msgspec.structs.replace(spec, base_url=base_url, api=spec.api or vendor.api, api_key=key), vendor
+        api = spec.api or vendor.api_at(base_url)
+        return msgspec.structs.replace(spec, base_url=base_url, api=api, api_key=key), vendor
 
     def _variable(self, vendor: Vendor) -> str:
         """The environment variable that holds the vendor's key; empty when none does."""
@@ -294,7 +295,7 @@ class _Lazy:
         self._problem = problem
         self._resolve = resolve
         self._environ = environ
-        self._searching = vendor.searching if spec.base_url == vendor.base_url else ()
+        self._searching = vendor.searching if vendor.is_at(spec.base_url) else ()
         self._provider: HttpProvider | None = None
 
     async def offered(self) -> tuple[str, ...]:
@@ -330,6 +331,10 @@ class _Lazy:
                     from openclaw.models.openai_chat import connect as connect_chat
 
                     self._provider = connect_chat(endpoint)
+                case "openai-responses":
+                    from openclaw.models.openai_responses import connect as connect_responses
+
+                    self._provider = connect_responses(endpoint)
                 case "anthropic-messages":
                     from openclaw.models.anthropic_messages import connect as connect_messages
 

@@ -1,7 +1,8 @@
 """One streamed answer over HTTP, for any vendor's wire: attempts, back-off, deadline, and failure as a final event.
 
 Owns when to try again and how long to wait, and the promise that nothing is raised past `models/provider.py`. A `Wire` is pure: it
-writes the request and reads the events (`openai_chat.py`, `anthropic_messages.py`); `refusal.py` finds the words for what went wrong.
+writes the request and reads the events (`openai_chat.py`, `openai_responses.py`, `anthropic_messages.py`); `refusal.py` finds the words
+for what went wrong.
 Once a word of an answer has been passed on there is no second attempt: it could only repeat or contradict what was said.
 """
 

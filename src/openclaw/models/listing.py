@@ -62,7 +62,7 @@ def list_url(chat_url: str) -> str:
     """Where the list is, by where answers are asked for. Some vendors give it in pages: one is asked for that holds everything."""
     if chat_url.endswith("/messages"):
         return chat_url.removesuffix("messages") + "models?limit=1000"
-    return chat_url.removesuffix("chat/completions") + "models"
+    return chat_url.removesuffix("chat/completions").removesuffix("responses") + "models"
 
 
 def names_in(body: bytes) -> tuple[str, ...] | None:

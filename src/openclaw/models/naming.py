@@ -10,7 +10,7 @@ from typing import Final
 from openclaw.config.wording import nearest
 from openclaw.errors import ModelError
 from openclaw.models.spec import ProviderSpec
-from openclaw.models.vendors import CHAT, MESSAGES, VENDORS, Wire
+from openclaw.models.vendors import CHAT, MESSAGES, RESPONSES, VENDORS, Wire
 
 BUILTIN: Final = "builtin"
 OFFLINE: Final = f"{BUILTIN}/offline"
@@ -19,6 +19,7 @@ SCRIPTED: Final = "scripted"
 # What a provider may say it speaks, and the wire that is.
 WIRES: Mapping[str, Wire] = {
     CHAT: CHAT,
+    RESPONSES: RESPONSES,
     MESSAGES: MESSAGES,
     # Ollama speaks chat-completions beside its own wire.
     "ollama": CHAT,

@@ -13,7 +13,9 @@ from typing import Any
 import msgspec
 
 from openclaw.content import AssistantMessage, Image, Message, Text, Thinking, ToolMessage, UserMessage
+from openclaw.models import openai_endpoints
 from openclaw.models.exchange import HttpProvider, Pace, Quirk
+from openclaw.models.openai_endpoints import NO_IMAGES, NO_TOOLS, Refused, key_header, learned, most_tools, refused
 from openclaw.models.openai_stream import DETAILS_SIGNATURE, FIELD_SIGNATURE, ChatDecoder
 from openclaw.models.pictures import OPENAI
 from openclaw.models.provider import ModelRequest, as_made
@@ -27,49 +29,33 @@ from openclaw.tool_form import accepted_schema, encoded
 _NEW_LIMIT_NAME = frozenset({"api.openai.com", "openrouter.ai"})
 # Vendors with ids of their own making: nine letters and digits, nothing else.
 _SHORT_IDS = frozenset({"api.mistral.ai"})
-# What an endpoint may refuse, and what it is called in `quirks`. Most telling first.
-_QUIRKS: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
-    (name, re.compile(pattern, re.IGNORECASE), notice)
-    for name, pattern, notice in (
-        ("no-stream-options", r"stream_options", ""),
-        ("new-limit-name", r"max_tokens\W.*max_completion_tokens", ""),
-        ("old-limit-name", r"max_completion_tokens", ""),
-        ("reasoning-needed", r"reasoning_content\W.*(?:must be passed|missing|required)", ""),
-        ("no-reasoning", r"\breasoning(?:_content|_details)?\b", ""),
-        (
-            "no-tools",
-            r"(?:does not|doesn'?t|not) support (?:tools|tool[ -]?(?:use|call\w*)|function[ -]?call\w*)|support tool use"
-            r"|tools? (?:use |calling )?(?:is|are) not supported",
-            "This model does not take tools: asking without them.",
-        ),
-        (
-            "no-images",
-            r"(?:does not|doesn'?t|not) support (?:image|vision|multimodal)|image input is not supported|image_url.*(?:unknown|invalid)"
-            r"|unknown variant `image_url`|multimodal.*not (?:supported|enabled)",
-            "This model does not take images: describing them instead.",
-        ),
-    )
+# What an endpoint may refuse, most telling first.
+_PARTS: tuple[Refused, ...] = (
+    refused(
+        "no-effort",
+        r"function tools with reasoning_effort are not supported",
+        "This model does not think while it is offered tools over this wire. Set its provider's api to openai-responses.",
+    ),
+    refused("no-stream-options", r"stream_options"),
+    refused("new-limit-name", r"max_tokens\W.*max_completion_tokens"),
+    refused("old-limit-name", r"max_completion_tokens"),
+    refused("reasoning-needed", r"reasoning_content\W.*(?:must be passed|missing|required)"),
+    refused("no-reasoning", r"\breasoning(?:_content|_details)?\b"),
+    NO_TOOLS,
+    NO_IMAGES,
 )
-_MOST_TOOLS = "most-tools="
 # Texts that end an answer: more of them are refused.
 _MOST_STOPS = 4
-_TOO_MANY_TOOLS = re.compile(r"\btools\b.*maximum length (\d+)", re.IGNORECASE)
-# Statuses that refusals of a part of the request come with; 500 is llama.cpp's.
-_REFUSING = frozenset({400, 404, 415, 422, 500, 501})
 
 
 class ChatWire:
     label = "chat-completions"
 
     def url(self, base_url: str) -> str:
-        base = base_url.rstrip("/")
-        if base.endswith("/chat/completions"):
-            return base
-        # A bare host means the usual place.
-        return base + ("/v1/chat/completions" if base.count("/") == 2 else "/chat/completions")
+        return openai_endpoints.url(base_url, "/chat/completions")
 
     def headers(self, endpoint: ModelEndpoint) -> dict[str, str]:
-        return {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
+        return key_header(endpoint)
 
     def body(self, request: ModelRequest, endpoint: ModelEndpoint, quirks: frozenset[str]) -> bytes:
         host = parse_url(endpoint.base_url).host
@@ -94,10 +80,12 @@ class ChatWire:
                         "parameters": accepted_schema(tool.parameters),
                     },
                 }
-                for tool in request.tools[: _most_tools(quirks)]
+                for tool in request.tools[: most_tools(quirks)]
             ]
             if request.tool_choice != "auto":
                 payload["tool_choice"] = request.tool_choice
+            if "no-effort" in quirks:
+                payload["reasoning_effort"] = "none"
         if request.temperature is not None:
             payload["temperature"] = request.temperature
         if request.stop:
@@ -105,17 +93,7 @@ class ChatWire:
         return encoded(payload)
 
     def quirk(self, refusal: Refusal, quirks: frozenset[str]) -> Quirk | None:
-        if refusal.status not in _REFUSING:
-            return None
-        if match := _TOO_MANY_TOOLS.search(refusal.message):
-            return Quirk(
-                f"{_MOST_TOOLS}{match[1]}",
-                f"This model takes {match[1]} tools: the others are left out. Choose with tools.allow or tools.deny.",
-            )
-        for name, pattern, notice in _QUIRKS:
-            if name not in quirks and pattern.search(refusal.message):
-                return Quirk(name, notice)
-        return None
+        return learned(refusal, quirks, _PARTS)
 
     def sources(
         self, request: ModelRequest, endpoint: ModelEndpoint, quirks: frozenset[str]
@@ -124,12 +102,6 @@ class ChatWire:
 
     def decoder(self) -> ChatDecoder:
         return ChatDecoder()
-
-
-def _most_tools(quirks: frozenset[str]) -> int | None:
-    return min(
-        (int(quirk.removeprefix(_MOST_TOOLS)) for quirk in quirks if quirk.startswith(_MOST_TOOLS)), default=None
-    )
 
 
 def connect(endpoint: ModelEndpoint, pace: Pace | None = None) -> HttpProvider:

@@ -11,6 +11,7 @@ import msgspec
 
 from openclaw.content import Usage
 from openclaw.models.exchange import broken_off, not_this_wire, stated_error
+from openclaw.models.openai_endpoints import count, status_of
 from openclaw.models.provider import (
     Done,
     ModelEvent,
@@ -29,14 +30,6 @@ FIELD_SIGNATURE: Final = "chat:"
 DETAILS_SIGNATURE: Final = "chat-details:"
 
 _REASONING_FIELDS = ("reasoning_content", "reasoning")
-_STATUSES = {
-    "rate_limit": 429,
-    "overloaded": 503,
-    "authentication": 401,
-    "not_found": 404,
-    "context_length": 400,
-    "invalid_request": 400,
-}
 
 
 class _Function(msgspec.Struct):
@@ -138,7 +131,7 @@ class ChatDecoder:
             kind, message, known = error_in(value)
             if not known:
                 raise not_this_wire("JSON without `choices`")
-            raise stated_error(kind, message, _status(kind))
+            raise stated_error(kind, message, status_of(kind))
         self._heard = True
         if chunk.usage:
             self.usage = _usage(chunk.usage)
@@ -250,16 +243,4 @@ def _split(content: Any) -> tuple[str, str]:
 def _usage(usage: dict[str, Any]) -> Usage:
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else usage.get("prompt_cache_hit_tokens")
-    return Usage(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), _count(cached))
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and value >= 0 else 0
-
-
-def _status(kind: str) -> int:
-    """The status an error inside a stream stands for: its code where it is one, else what its kind says, else the server's fault."""
-    for word in kind.split():
-        if word.isdigit() and 400 <= int(word) < 600:
-            return int(word)
-    return next((status for name, status in _STATUSES.items() if name in kind.lower()), 500)
+    return Usage(count(usage.get("prompt_tokens")), count(usage.get("completion_tokens")), count(cached))

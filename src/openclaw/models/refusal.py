@@ -60,7 +60,7 @@ _KEY_WORDS = re.compile(
 _CREDIT_WORDS = re.compile(
     r"insufficient_quota|insufficient (?:balance|credit|funds)|credit balance|billing", re.IGNORECASE
 )
-_NAMED_MESSAGE = re.compile(r"\bmessages(?:\.|\[)(\d+)")
+_NAMED_MESSAGE = re.compile(r"\b(?:messages|input)(?:\.|\[)(\d+)")
 _PICTURES = re.compile(r"\bimages?\b", re.IGNORECASE)
 _TEMPORARY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 

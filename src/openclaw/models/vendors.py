@@ -11,8 +11,9 @@ from typing import Final, Literal
 import msgspec
 
 # The wires that are spoken here.
-Wire = Literal["openai-completions", "anthropic-messages"]
+Wire = Literal["openai-completions", "openai-responses", "anthropic-messages"]
 CHAT: Final[Wire] = "openai-completions"
+RESPONSES: Final[Wire] = "openai-responses"
 MESSAGES: Final[Wire] = "anthropic-messages"
 # Most hosted models take at least this much; a config that knows better says so.
 USUAL_WINDOW: Final = 128_000
@@ -31,12 +32,27 @@ class Vendor(msgspec.Struct, frozen=True):
     variables: tuple[str, ...] = ()
     model: str = ""
     api: str = CHAT
+    # What is spoken under the vendor's name at somebody else's address, where that is another wire.
+    api_elsewhere: str = ""
     # An environment variable that moves the vendor elsewhere, as its own client reads it.
     base_variable: str = ""
     context_window: int = USUAL_WINDOW
     # Names, with `*`, of its models that find tools in the vendor's own way, as its documentation lists them. Only at its own address:
     # others who serve the same models may not know of it.
     searching: tuple[str, ...] = ()
+
+    def is_at(self, base_url: str) -> bool:
+        """Whether that is the vendor itself. Its regions are: a name before its host."""
+        own, host = _host(self.base_url), _host(base_url)
+        return bool(own) and (host == own or host.endswith("." + own))
+
+    def api_at(self, base_url: str) -> str:
+        """The wire that is spoken there."""
+        return self.api if self.is_at(base_url) else self.api_elsewhere or self.api
+
+
+def _host(base_url: str) -> str:
+    return base_url.partition("://")[2].partition("/")[0].partition(":")[0].lower()
 
 
 _SEARCHING_CLAUDES = (
@@ -51,12 +67,19 @@ VENDORS: Mapping[str, Vendor] = {
         ("ANTHROPIC_API_KEY",),
         "claude-sonnet-5-5",
         MESSAGES,
-        "ANTHROPIC_BASE_URL",
-        200_000,
-        _SEARCHING_CLAUDES,
+        base_variable="ANTHROPIC_BASE_URL",
+        context_window=200_000,
+        searching=_SEARCHING_CLAUDES,
     ),
+    # Over chat completions the vendor's newer models refuse tools, or do not think while they are offered any. What stands at another
+    # address (a proxy, a server at home) speaks chat completions, and often nothing else.
     "openai": Vendor(
-        "https://api.openai.com/v1", ("OPENAI_API_KEY",), "gpt-5.6-terra", base_variable="OPENAI_BASE_URL"
+        "https://api.openai.com/v1",
+        ("OPENAI_API_KEY",),
+        "gpt-5.6-terra",
+        RESPONSES,
+        api_elsewhere=CHAT,
+        base_variable="OPENAI_BASE_URL",
     ),
     "openrouter": Vendor("https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",), "openrouter/auto"),
     "google": Vendor(

@@ -21,6 +21,7 @@ from openclaw.models.scripted import Scripted, ScriptedTurn
 from openclaw.models.spec import ModelEndpoint
 from openclaw.models.vendors import MESSAGES, VENDORS, located
 from parts.model_servers import KEY, MODEL, Answer, ChatServer, Failure, MessagesServer
+from parts.responses_server import ResponsesServer
 from parts.served import served
 
 # Nothing listens on port 1: an Ollama of the machine the tests run on is not found.
@@ -141,6 +142,35 @@ async def test_a_vendor_without_a_key_says_so_without_being_asked() -> None:
     problem = "openai has no API key. Set OPENAI_API_KEY or models.providers.openai.apiKey."
     assert selection.problem == problem
     assert await said(selection) == [Done("error", error=problem, retryable=True, model="openai/gpt-x")]
+
+
+@pytest.mark.parametrize(
+    ("provider", "base_url", "api"),
+    [
+        ("openai", "https://api.openai.com/v1", "openai-responses"),
+        ("openai", "https://eu.api.openai.com/v1/", "openai-responses"),
+        ("openai", "http://127.0.0.1:4000/v1", "openai-completions"),
+        ("openai", "https://api.openai.com.example.org/v1", "openai-completions"),
+        ("anthropic", "http://127.0.0.1:4000", "anthropic-messages"),
+        ("xai", "https://api.x.ai/v1", "openai-completions"),
+    ],
+)
+def test_what_a_vendor_speaks_at_its_own_address_and_at_another(provider: str, base_url: str, api: str) -> None:
+    assert VENDORS[provider].api_at(base_url) == api
+
+
+async def test_each_address_of_a_provider_is_asked_over_the_wire_that_it_speaks() -> None:
+    """A moved vendor speaks chat completions, unless the config says what else."""
+    async with ChatServer() as chat, ResponsesServer() as responses:
+        specs = [
+            ProviderSpec("openai", chat.url, KEY),
+            ProviderSpec("own", responses.url, KEY, api="openai-responses"),
+        ]
+        catalog = Models(specs, environ={})
+        for name in ("openai", "own"):
+            assert (await said(await catalog.select(f"{name}/{MODEL}")))[0] == TextDelta("ok")
+            assert await catalog.offered(name) == (MODEL,)
+        await catalog.close()
 
 
 async def test_a_local_server_needs_no_key() -> None:

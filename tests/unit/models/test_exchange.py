@@ -1,4 +1,4 @@
-"""What both wires promise, against servers that the vendors' own clients accept: streaming, calls, images, retries, cancel, deadline."""
+"""What every wire promises, against servers that the vendors' own clients accept: streaming, calls, images, retries, cancel, deadline."""
 
 import asyncio
 import base64
@@ -23,7 +23,7 @@ from openclaw.content import (
     Usage,
     UserMessage,
 )
-from openclaw.models import anthropic_messages, openai_chat
+from openclaw.models import anthropic_messages, openai_chat, openai_responses
 from openclaw.models.exchange import HttpProvider, Pace
 from openclaw.models.provider import (
     Done,
@@ -54,6 +54,7 @@ from parts.model_servers import (
     Raw,
     Reply,
 )
+from parts.responses_server import ResponsesServer
 
 PIXEL = Image(png(), "image/png")
 NAME = f"local/{MODEL}"
@@ -70,16 +71,42 @@ READ = Tool("read", "Read a file.", parameters({"type": "object", "properties": 
 
 @dataclass(frozen=True)
 class Wire:
-    """One wire: the server that imitates it, and the module that speaks it."""
+    """One wire: the server that imitates it, the module that speaks it, and what the vendor calls things."""
 
     name: str
     server: type[ModelServer]
     module: ModuleType
+    messages: str
+    path: str
+    limit: str
+    at_limit: str
+    refusal: str
 
 
-CHAT = Wire("chat", ChatServer, openai_chat)
-MESSAGES = Wire("messages", MessagesServer, anthropic_messages)
-both = pytest.mark.parametrize("wire", [CHAT, MESSAGES], ids=lambda wire: wire.name)
+CHAT = Wire(
+    "chat-completions",
+    ChatServer,
+    openai_chat,
+    "messages",
+    "chat/completions",
+    "max_tokens",
+    "length",
+    "content_filter",
+)
+RESPONSES = Wire(
+    "responses",
+    ResponsesServer,
+    openai_responses,
+    "input",
+    "responses",
+    "max_output_tokens",
+    "max_output_tokens",
+    "refusal",
+)
+MESSAGES = Wire(
+    "messages", MessagesServer, anthropic_messages, "messages", "messages", "max_tokens", "max_tokens", "refusal"
+)
+every_wire = pytest.mark.parametrize("wire", [CHAT, RESPONSES, MESSAGES], ids=lambda wire: wire.name)
 
 
 @dataclass
@@ -125,24 +152,24 @@ def last(events: list[ModelEvent]) -> Done:
     return events[-1]
 
 
-@both
+@every_wire
 async def test_text_streams_piece_by_piece(wire: Wire) -> None:
     async with talking(wire, Answer(["Hel", "lo ", "☃"])) as (provider, _):
         assert await answer(provider) == [TextDelta("Hel"), TextDelta("lo "), TextDelta("☃"), DONE]
 
 
-@both
+@every_wire
 async def test_a_stream_that_comes_byte_by_byte_gives_the_same_events(wire: Wire) -> None:
     calls = (Call("call_1", "read", {"path": "ä.txt"}), Call("call_2", "read", {"path": "b"}))
     reply = Answer("Grüße", reasoning="nachdenken", calls=calls)
-    async with talking(wire, reply, reply, split="bytes") as (provider, server):
+    async with talking(wire, reply, split="bytes") as (provider, _):
         slow = await answer(provider)
-        server._split = "events"
+    async with talking(wire, reply) as (provider, _):
         assert await answer(provider) == slow
     assert text_in(slow) == "Grüße"
 
 
-@both
+@every_wire
 async def test_the_first_words_are_passed_on_while_the_rest_is_still_to_come(wire: Wire) -> None:
     rest = asyncio.Event()
     async with talking(wire, Answer(["first", rest, "second"])) as (provider, _):
@@ -152,7 +179,7 @@ async def test_the_first_words_are_passed_on_while_the_rest_is_still_to_come(wir
             assert [event async for event in events] == [TextDelta("second"), DONE]
 
 
-@both
+@every_wire
 async def test_two_parallel_calls_arrive_whole(wire: Wire) -> None:
     calls = (Call("call_1", "read", {"path": "a.txt"}), Call("call_2", "read", {"path": "b.txt"}))
     async with talking(wire, Answer("Both.", calls=calls)) as (provider, _):
@@ -170,7 +197,7 @@ async def test_two_parallel_calls_arrive_whole(wire: Wire) -> None:
     assert last(events) == Done("tools", Usage(11, 7, 3), model=NAME)
 
 
-@both
+@every_wire
 @pytest.mark.parametrize(
     ("arguments", "call"),
     [
@@ -185,7 +212,7 @@ async def test_arguments_that_are_no_object_mark_the_call_as_faulty(wire: Wire, 
     assert [event for event in events if isinstance(event, ToolCallEnd)] == [ToolCallEnd(0, call)]
 
 
-@both
+@every_wire
 async def test_reasoning_streams_and_goes_back_with_the_calls_it_led_to(wire: Wire) -> None:
     call = Call("call_1", "read", {"path": "a"})
     thought = Answer(reasoning="thinking", calls=(call,))
@@ -201,9 +228,12 @@ async def test_reasoning_streams_and_goes_back_with_the_calls_it_led_to(wire: Wi
             ToolMessage("call_1", "read", (Text("content"),)),
         ]
         assert text_in(await answer(provider, back, tools=[READ])) == "done"
-    sent = server.requests[1]["messages"][-2]
+    sent = server.requests[1][wire.messages][2 if wire is CHAT else 1]
     if wire is CHAT:
         assert sent["reasoning_content"] == "thinking"
+    elif wire is RESPONSES:
+        summary = [{"type": "summary_text", "text": "thinking"}]
+        assert sent == {"type": "reasoning", "id": sent["id"], "summary": summary, "encrypted_content": "c2lnbmVk"}
     else:
         assert sent["content"][0] == {"type": "thinking", "thinking": "thinking", "signature": "c2lnbmVk"}
 
@@ -213,7 +243,7 @@ def thinking(events: list[ModelEvent]) -> Thinking:
     return Thinking("".join(thought.text for thought in thoughts), thoughts[-1].signature)
 
 
-@both
+@every_wire
 async def test_reasoning_of_another_vendor_is_not_sent(wire: Wire) -> None:
     foreign = Thinking("private", "elsewhere:abc")
     history: list[Message] = [
@@ -226,7 +256,7 @@ async def test_reasoning_of_another_vendor_is_not_sent(wire: Wire) -> None:
     assert "private" not in str(server.requests[0])
 
 
-@both
+@every_wire
 async def test_images_go_out_in_messages_and_in_results(wire: Wire) -> None:
     history: list[Message] = [
         UserMessage((Text("look"), PIXEL)),
@@ -239,7 +269,7 @@ async def test_images_go_out_in_messages_and_in_results(wire: Wire) -> None:
     assert str(server.requests[0]).count(base64.b64encode(png()).decode()) == 2
 
 
-@both
+@every_wire
 async def test_what_a_wire_cannot_carry_is_described(wire: Wire) -> None:
     blocks = (
         Audio(b"12", "audio/wav"),
@@ -248,13 +278,13 @@ async def test_what_a_wire_cannot_carry_is_described(wire: Wire) -> None:
     )
     async with talking(wire, Answer("ok")) as (provider, server):
         await answer(provider, [UserMessage(blocks)])
-    said = str(server.requests[0]["messages"][-1])
+    said = str(server.requests[0][wire.messages][-1])
     assert "A recording (audio/wav, 2 bytes)" in said
     assert 'The file "a.pdf" (application/pdf, 1,234 bytes) at "/media/a.pdf"' in said
     assert "An image (image/tiff, 1 bytes)" in said
 
 
-@both
+@every_wire
 async def test_a_model_without_eyes_gets_a_description(wire: Wire) -> None:
     blind = ModelSpec(MODEL, input=("text",))
     async with talking(wire, Answer("ok"), models=(blind,)) as (provider, server):
@@ -262,7 +292,7 @@ async def test_a_model_without_eyes_gets_a_description(wire: Wire) -> None:
     assert f"An image (image/png, {len(png())} bytes) that this model cannot look at." in str(server.requests[0])
 
 
-@both
+@every_wire
 async def test_a_conversation_that_a_crash_cut_short_is_still_accepted(wire: Wire) -> None:
     history: list[Message] = [
         AssistantMessage((Text("earlier"),)),
@@ -278,7 +308,7 @@ async def test_a_conversation_that_a_crash_cut_short_is_still_accepted(wire: Wir
         assert text_in(await answer(provider, history)) == "ok"
 
 
-@both
+@every_wire
 async def test_schemas_that_vendors_refuse_at_the_top_are_adapted_and_others_pass_untouched(wire: Wire) -> None:
     schemas: list[Any] = [
         {"type": "object"},
@@ -292,7 +322,7 @@ async def test_schemas_that_vendors_refuse_at_the_top_are_adapted_and_others_pas
     async with talking(wire, Answer("ok")) as (provider, server):
         assert text_in(await answer(provider, tools=[*tools, odd])) == "ok"
     key = "input_schema" if wire is MESSAGES else "parameters"
-    sent = [(tool if wire is MESSAGES else tool["function"])[key] for tool in server.requests[0]["tools"]]
+    sent = [(tool["function"] if wire is CHAT else tool)[key] for tool in server.requests[0]["tools"]]
     assert sent == [
         {"type": "object", "properties": {}},
         {"type": "object", "properties": {"b": {}, "a": {"type": "string"}}},
@@ -307,7 +337,7 @@ async def test_schemas_that_vendors_refuse_at_the_top_are_adapted_and_others_pas
     ]
 
 
-@both
+@every_wire
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
 async def test_a_busy_endpoint_is_asked_again_with_growing_pauses(wire: Wire, status: int) -> None:
     clock = Clock()
@@ -325,7 +355,7 @@ async def test_a_busy_endpoint_is_asked_again_with_growing_pauses(wire: Wire, st
     assert len(server.requests) == 3
 
 
-@both
+@every_wire
 @pytest.mark.parametrize(("header", "value", "seconds"), [("Retry-After", "3", 3.0), ("retry-after-ms", "250", 0.25)])
 async def test_the_vendor_says_how_long_to_wait(wire: Wire, header: str, value: str, seconds: float) -> None:
     clock = Clock()
@@ -335,7 +365,7 @@ async def test_the_vendor_says_how_long_to_wait(wire: Wire, header: str, value: 
     assert clock.slept == [seconds]
 
 
-@both
+@every_wire
 async def test_a_vendor_that_asks_for_an_hour_is_not_waited_for(wire: Wire) -> None:
     clock = Clock()
     busy = Failure(429, "rate_limit_error", "slow down", {"Retry-After": "3600"})
@@ -353,7 +383,7 @@ async def test_a_vendor_that_asks_for_an_hour_is_not_waited_for(wire: Wire) -> N
     assert clock.slept == []
 
 
-@both
+@every_wire
 async def test_a_wait_that_does_not_fit_the_deadline_is_not_begun(wire: Wire) -> None:
     clock = Clock()
     busy = Failure(503, "api_error", "down", {"Retry-After": "30"})
@@ -363,7 +393,7 @@ async def test_a_wait_that_does_not_fit_the_deadline_is_not_begun(wire: Wire) ->
     assert clock.slept == []
 
 
-@both
+@every_wire
 async def test_four_failures_are_enough(wire: Wire) -> None:
     clock = Clock()
     async with talking(wire, *[Failure(500, "api_error", "boom")] * 5, clock=clock) as (provider, server):
@@ -378,7 +408,7 @@ async def test_four_failures_are_enough(wire: Wire) -> None:
     assert len(server.requests) == 4
 
 
-@both
+@every_wire
 async def test_a_vendor_that_forbids_another_attempt_is_obeyed(wire: Wire) -> None:
     final = Failure(500, "api_error", "boom", {"x-should-retry": "false"})
     async with talking(wire, final) as (provider, server):
@@ -386,7 +416,7 @@ async def test_a_vendor_that_forbids_another_attempt_is_obeyed(wire: Wire) -> No
     assert len(server.requests) == 1
 
 
-@both
+@every_wire
 async def test_a_stream_that_breaks_before_its_first_word_is_asked_for_again(wire: Wire) -> None:
     async with talking(wire, Raw([b": hello\n\n", Cut()]), Raw([]), Answer("again")) as (provider, _):
         events = await answer(provider)
@@ -398,7 +428,7 @@ async def test_a_stream_that_breaks_before_its_first_word_is_asked_for_again(wir
     ]
 
 
-@both
+@every_wire
 async def test_an_answer_that_breaks_off_is_never_begun_anew(wire: Wire) -> None:
     async with talking(wire, Answer(["half", Cut()])) as (provider, server):
         events = await answer(provider)
@@ -412,7 +442,7 @@ async def test_an_answer_that_breaks_off_is_never_begun_anew(wire: Wire) -> None
     assert len(server.requests) == 1
 
 
-@both
+@every_wire
 async def test_calls_of_an_answer_that_breaks_off_are_not_made(wire: Wire) -> None:
     async with talking(wire, Answer(["x"], calls=(Call("call_1", "read", {"path": "a"}),)), split="events") as (
         provider,
@@ -427,7 +457,7 @@ async def test_calls_of_an_answer_that_breaks_off_are_not_made(wire: Wire) -> No
     assert last(events).stop_reason == "error"
 
 
-@both
+@every_wire
 async def test_nobody_there_is_one_sentence_after_four_attempts(wire: Wire) -> None:
     clock = Clock()
     async with talking(wire, clock=clock) as (_, server):
@@ -441,7 +471,7 @@ async def test_nobody_there_is_one_sentence_after_four_attempts(wire: Wire) -> N
     assert len(clock.slept) == 3
 
 
-@both
+@every_wire
 async def test_closing_the_stream_ends_the_exchange(wire: Wire) -> None:
     async with talking(wire, Answer(["first", Hold()])) as (provider, server):
         async with aclosing(provider.stream(ModelRequest(MODEL, "", USER))) as events:
@@ -449,7 +479,7 @@ async def test_closing_the_stream_ends_the_exchange(wire: Wire) -> None:
         await server.gone.wait()
 
 
-@both
+@every_wire
 async def test_cancelling_the_reader_ends_the_exchange(wire: Wire) -> None:
     async with talking(wire, Answer(["first", Hold()])) as (provider, server):
         reading = asyncio.create_task(answer(provider))
@@ -460,7 +490,7 @@ async def test_cancelling_the_reader_ends_the_exchange(wire: Wire) -> None:
         await server.gone.wait()
 
 
-@both
+@every_wire
 async def test_an_answer_that_takes_too_long_ends_at_the_deadline(wire: Wire) -> None:
     async with talking(wire, Answer(["first", Hold()])) as (provider, server):
         events = await answer(provider, timeout=2.0)
@@ -470,7 +500,7 @@ async def test_an_answer_that_takes_too_long_ends_at_the_deadline(wire: Wire) ->
     )
 
 
-@both
+@every_wire
 async def test_a_wrong_key_is_named_by_its_place_and_never_shown(wire: Wire) -> None:
     async with talking(wire, api_key="sk-wrong-0123456789") as (provider, _):
         events = await answer(provider)
@@ -484,7 +514,7 @@ async def test_a_wrong_key_is_named_by_its_place_and_never_shown(wire: Wire) -> 
     ]
 
 
-@both
+@every_wire
 async def test_a_missing_key_is_asked_for(wire: Wire) -> None:
     async with talking(wire, api_key="") as (provider, server):
         done = last(await answer(provider))
@@ -492,7 +522,7 @@ async def test_a_missing_key_is_asked_for(wire: Wire) -> None:
     assert not {"authorization", "x-api-key"} & server.headers[0].keys()
 
 
-@both
+@every_wire
 async def test_an_unknown_model_is_named(wire: Wire) -> None:
     async with talking(wire) as (provider, _):
         done = last(await answer(provider, model="nonesuch"))
@@ -502,7 +532,7 @@ async def test_an_unknown_model_is_named(wire: Wire) -> None:
     assert done.retryable
 
 
-@both
+@every_wire
 @pytest.mark.parametrize(
     ("page", "what"),
     [
@@ -521,19 +551,18 @@ async def test_an_unknown_model_is_named(wire: Wire) -> None:
 async def test_an_address_that_is_no_model_endpoint_is_said_to_be_none(
     wire: Wire, page: Page, what: str | None
 ) -> None:
-    label = "chat-completions" if wire is CHAT else "messages"
     async with talking(wire, page) as (provider, server):
         done = last(await answer(provider))
-        url = f"{server.origin}/v1/{'chat/completions' if wire is CHAT else 'messages'}"
+        url = f"{server.origin}/v1/{wire.path}"
     code = "(200)" if page.status == 200 else f"({page.status})"
-    assert done.error.startswith(f"{url} is not a chat endpoint that speaks {label} {code}: ")
+    assert done.error.startswith(f"{url} is not a chat endpoint that speaks {wire.name} {code}: ")
     assert done.error.endswith(" Check models.providers.local.baseUrl; it usually ends in /v1.")
     if what is not None:
         assert f"{what.removeprefix(f' ({page.status})')}." in done.error
     assert done.retryable
 
 
-@both
+@every_wire
 @pytest.mark.parametrize(
     ("status", "message"),
     [
@@ -549,7 +578,7 @@ async def test_a_conversation_that_does_not_fit_is_marked_so(wire: Wire, status:
     assert done.error.startswith(f"The conversation is longer than {NAME} takes ({status}).")
 
 
-@both
+@every_wire
 async def test_an_empty_purse_is_not_asked_twice(wire: Wire) -> None:
     async with talking(wire, Failure(429, "insufficient_quota", "You exceeded your quota.")) as (provider, server):
         done = last(await answer(provider))
@@ -557,7 +586,7 @@ async def test_an_empty_purse_is_not_asked_twice(wire: Wire) -> None:
     assert len(server.requests) == 1
 
 
-@both
+@every_wire
 async def test_a_refused_request_quotes_the_vendor_cleaned_and_masked(wire: Wire) -> None:
     message = f"bad \x1b[31mthing\x1b[0m\nfor key {KEY} " + "x" * 1000
     async with talking(wire, Failure(400, "invalid_request_error", message)) as (provider, _):
@@ -569,7 +598,7 @@ async def test_a_refused_request_quotes_the_vendor_cleaned_and_masked(wire: Wire
     assert not done.retryable
 
 
-@both
+@every_wire
 async def test_configured_headers_replace_ours_in_any_spelling(wire: Wire) -> None:
     headers = (("AUTHORIZATION", f"Bearer {KEY}"), ("X-API-KEY", KEY), ("X-Team", "blue"))
     async with talking(wire, Answer("ok"), api_key="sk-unused-000000", headers=headers) as (provider, server):
@@ -577,29 +606,27 @@ async def test_configured_headers_replace_ours_in_any_spelling(wire: Wire) -> No
     assert server.headers[0]["x-team"] == "blue"
 
 
-@both
+@every_wire
 async def test_the_limit_of_the_request_goes_out(wire: Wire) -> None:
     async with talking(wire, Answer("ok")) as (provider, server):
         await answer(provider, max_tokens=99)
-    assert server.requests[0]["max_tokens"] == 99
+    assert server.requests[0][wire.limit] == 99
 
 
-@both
+@every_wire
 async def test_an_answer_that_hit_its_limit_says_so(wire: Wire) -> None:
-    stop = "length" if wire is CHAT else "max_tokens"
-    async with talking(wire, Answer("cut sho", stop=stop)) as (provider, _):
+    async with talking(wire, Answer("cut sho", stop=wire.at_limit)) as (provider, _):
         assert last(await answer(provider)).stop_reason == "length"
 
 
-@both
+@every_wire
 async def test_a_refusal_of_the_model_says_so(wire: Wire) -> None:
-    stop = "content_filter" if wire is CHAT else "refusal"
-    async with talking(wire, Answer("I", stop=stop)) as (provider, _):
+    async with talking(wire, Answer("I", stop=wire.refusal)) as (provider, _):
         done = last(await answer(provider))
     assert (done.stop_reason, done.error) == ("refused", "The model refused to answer. Ask in another way.")
 
 
-@both
+@every_wire
 async def test_an_address_that_is_no_url_is_one_sentence(wire: Wire) -> None:
     provider = wire.module.connect(ModelEndpoint("local", "not a url", KEY))
     done = last(await answer(provider))
@@ -607,7 +634,7 @@ async def test_an_address_that_is_no_url_is_one_sentence(wire: Wire) -> None:
     assert done.error.startswith("local is not reached: The URL ")
 
 
-@both
+@every_wire
 async def test_many_answers_over_one_provider_do_not_disturb_each_other(wire: Wire) -> None:
     async with talking(wire, *[Answer(["a", "b", "c"])] * 20) as (provider, _):
         answers = await asyncio.gather(*(answer(provider) for _ in range(20)))
@@ -633,13 +660,13 @@ async def test_a_fault_of_our_own_is_a_final_event_too(caplog: pytest.LogCapture
     assert "the exchange with local failed" in caplog.text
 
 
-@both
+@every_wire
 async def test_an_error_page_that_never_ends_is_read_only_so_far(wire: Wire) -> None:
     async with talking(wire, Page(b"x" * 1_000_000, 404, "text/plain")) as (provider, _):
         assert "is not a chat endpoint" in last(await answer(provider)).error
 
 
-@both
+@every_wire
 async def test_an_error_whose_body_never_comes_is_known_by_its_status(wire: Wire) -> None:
     unfinished = Page(b"{}", 401, "application/json", {"Content-Length": "99"})
     async with talking(wire, unfinished, patience=0.05) as (provider, _):

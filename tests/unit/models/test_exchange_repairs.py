@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from openclaw.content import AssistantMessage, Block, Image, Message, Text, ToolCall, ToolMessage, UserMessage
-from openclaw.models import anthropic_messages, openai_chat
+from openclaw.models import anthropic_messages, openai_chat, openai_responses
 from openclaw.models.exchange import HttpProvider, Pace
 from openclaw.models.pictures import picture_size
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, Notice, TextDelta
@@ -17,13 +17,15 @@ from openclaw.tool import Tool, parameters
 from parts.media_server import png
 from parts.model_requests import READ, USER
 from parts.model_servers import KEY, MODEL, Answer, ChatServer, Failure, MessagesServer, ModelServer
+from parts.responses_server import ResponsesServer
 
 Connect = Callable[[ModelEndpoint, Pace], HttpProvider]
 WIRES: dict[str, tuple[type[ModelServer], Connect]] = {
     "chat": (ChatServer, openai_chat.connect),
+    "responses": (ResponsesServer, openai_responses.connect),
     "messages": (MessagesServer, anthropic_messages.connect),
 }
-both_wires = pytest.mark.parametrize("wire", WIRES)
+every_wire = pytest.mark.parametrize("wire", WIRES)
 
 
 async def asked(provider: HttpProvider, messages: list[Message], **request: Any) -> list[ModelEvent]:
@@ -106,7 +108,7 @@ HISTORIES: dict[str, list[Message]] = {
 }
 
 
-@both_wires
+@every_wire
 @pytest.mark.parametrize("history", HISTORIES)
 async def test_a_conversation_is_taken_whatever_its_history_holds(wire: str, history: str) -> None:
     make, connect = WIRES[wire]
@@ -117,7 +119,7 @@ async def test_a_conversation_is_taken_whatever_its_history_holds(wire: str, his
     assert (text_in(events), server.refused) == ("ok", [])
 
 
-@both_wires
+@every_wire
 async def test_calls_go_out_in_words_when_no_tools_are_offered(wire: str) -> None:
     make, connect = WIRES[wire]
     async with make([Answer("ok")]) as server:
@@ -134,7 +136,7 @@ def schema(**properties: Any) -> Tool:
     )
 
 
-@both_wires
+@every_wire
 @pytest.mark.parametrize(
     "properties", [{"a b": {"type": "string"}}, {"list": {"type": "array"}}], ids=["name", "array"]
 )
@@ -163,7 +165,7 @@ async def test_of_more_tools_than_a_model_takes_the_first_are_offered_and_the_pe
 BROKEN = Image(png()[:-20] + bytes(20), "image/png")
 
 
-@both_wires
+@every_wire
 async def test_a_message_that_is_refused_all_the_same_is_sent_again_in_words_and_the_person_is_told(wire: str) -> None:
     make, connect = WIRES[wire]
     async with make([Answer("ok"), Answer("again")]) as server:
@@ -177,7 +179,7 @@ async def test_a_message_that_is_refused_all_the_same_is_sent_again_in_words_and
     assert (text_in(events), text_in(again), len(server.refused), len(server.requests)) == ("ok", "again", 1, 3)
 
 
-@both_wires
+@every_wire
 async def test_a_second_refusal_sends_the_whole_conversation_in_words_and_a_third_ends_the_turn_in_a_sentence(
     wire: str,
 ) -> None:
@@ -192,7 +194,7 @@ async def test_a_second_refusal_sends_the_whole_conversation_in_words_and_a_thir
     assert base64.b64encode(png()).decode() not in str(server.requests[2])
 
 
-@both_wires
+@every_wire
 async def test_a_refusal_that_names_no_message_is_not_repeated(wire: str) -> None:
     make, connect = WIRES[wire]
     async with make([Failure(400, "invalid_request_error", "no")]) as server:

@@ -11,6 +11,7 @@ from openclaw.models.listing import list_url, names_in
     ("chat", "listed"),
     [
         ("https://api.openai.com/v1/chat/completions", "https://api.openai.com/v1/models"),
+        ("https://api.openai.com/v1/responses", "https://api.openai.com/v1/models"),
         ("http://127.0.0.1:11434/v1/chat/completions", "http://127.0.0.1:11434/v1/models"),
         ("https://api.anthropic.com/v1/messages", "https://api.anthropic.com/v1/models?limit=1000"),
     ],

@@ -391,6 +391,16 @@ async def test_leaving_out_tools_is_said() -> None:
     assert events[0] == Notice("This model does not take tools: asking without them.")
 
 
+async def test_a_model_that_refuses_tools_because_it_thinks_is_asked_not_to_and_the_person_is_told_what_is_better() -> (
+    None
+):
+    message = "Function tools with reasoning_effort are not supported for m in /v1/chat/completions. Use /v1/responses."
+    events, server = await asked(Failure(400, "invalid_request_error", message), Answer("ok"), tools=[READ])
+    told = "This model does not think while it is offered tools over this wire. Set its provider's api to openai-responses."
+    assert events[:2] == [Notice(told), TextDelta("ok")]
+    assert [request.get("reasoning_effort") for request in server.requests] == [None, "none"]
+
+
 async def test_images_are_described_to_an_endpoint_that_refuses_them() -> None:
     refused = Failure(500, "server_error", "image input is not supported - hint: you may need to provide the mmproj")
     picture: list[Message] = [UserMessage((Text("look"), Image(png(), "image/png")))]
