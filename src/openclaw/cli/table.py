@@ -33,7 +33,7 @@ _SETUP = Command(
     local=True,
 )
 
-_VENDOR = Argument("vendor", "The model vendor: anthropic, openai, …, or one of models.providers.")
+_VENDOR = Argument("vendor", "The model vendor: anthropic, openai, …, or one of models.providers.", names="vendor")
 _KEYS = Command(
     "keys",
     "Put API keys of model vendors into the keychain.",

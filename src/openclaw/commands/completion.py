@@ -1,8 +1,8 @@
 """Completion in shells: the script that each is given, and the answer to its Tab key where control/shell_words.py has none at hand.
 
 Owns the scripts, which are short because the program decides what is offered, and the names that can be completed: servers and tools as
-they are known, agents and models of the config, conversations of the store. What was found is kept in a file, from which the next Tab is
-answered without loading any of this. Starts no server.
+they are known, agents, models and settings of the config, other programs, vendors, conversations of the store. What was found is kept in
+a file, from which the next Tab is answered without loading any of this. Starts no server.
 """
 
 from collections.abc import Mapping
@@ -13,15 +13,18 @@ import msgspec
 from openclaw.commands.dispatch import Context
 from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Argument, Command, Option, Parsed
+from openclaw.commands.setting_words import setting_words
 from openclaw.config.agents import agent_ids, default_agent
 from openclaw.content import to_json
 from openclaw.control.shell_words import ARGUMENT, SESSION, TOOL, answer, sessions, stamp
 from openclaw.engine import NATIVE_NAMES, Engine
 from openclaw.errors import OpenClawError
 from openclaw.files import make_directory, replace
+from openclaw.importers.programs import PROGRAMS
 from openclaw.log import one_line
 from openclaw.mcp.manager import Manager
 from openclaw.models.configured import model_names
+from openclaw.models.vendors import VENDORS
 
 
 async def run(context: Context, parsed: Parsed) -> int:
@@ -66,6 +69,9 @@ async def known_names(engine: Engine) -> dict[str, dict[str, str]]:
         "server": {
             one.name: one.state if manager.is_eager else "" for one in manager.status() if one.name.isprintable()
         },
+        "program": {**{id: one.name for id, one in PROGRAMS.items()}, "all": "every program that has servers here"},
+        "vendor": dict.fromkeys(sorted({*VENDORS, *config.root.models.providers}), ""),
+        **setting_words(config),
         **tool_names(manager, agent_ids(config)),
     }
 
@@ -139,7 +145,7 @@ _BASH = r"""_openclaw() {
     while IFS= read -r line; do
         case $line in
             :files) compopt -o default 2>/dev/null; COMPREPLY=(); return;;
-            *=) compopt -o nospace 2>/dev/null; COMPREPLY+=("$line");;
+            *=|*.) compopt -o nospace 2>/dev/null; COMPREPLY+=("$line");;
             ?*) COMPREPLY+=("$line");;
         esac
     done < <("$program" complete -- bash "$COMP_WORDBREAKS" "${COMP_LINE:0:COMP_POINT}" 2>/dev/null </dev/null)
@@ -154,7 +160,7 @@ _openclaw() {
     while IFS= read -r line; do
         case $line in
             :files) _files; return;;
-            *=$'\t'*) open+=("${line%%$'\t'*}"); open_shown+=("${line%%$'\t'*}  ${line#*$'\t'}");;
+            *=$'\t'*|*.$'\t'*) open+=("${line%%$'\t'*}"); open_shown+=("${line%%$'\t'*}  ${line#*$'\t'}");;
             ?*) plain+=("${line%%$'\t'*}"); plain_shown+=("${line%%$'\t'*}  ${line#*$'\t'}");;
         esac
     done < <("$program" complete -- zsh "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null </dev/null)

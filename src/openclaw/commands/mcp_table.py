@@ -158,8 +158,8 @@ Examples:
   openclaw mcp import ./.mcp.json\
 """,
             arguments=(
-                Argument("program", "The program, or a file of one.", required=False),
-                Argument("file", "Its file, where it is not at its usual place.", required=False),
+                Argument("program", "The program, or a file of one.", required=False, names="program"),
+                Argument("file", "Its file, where it is not at its usual place.", required=False, names="file"),
             ),
             options=(
                 Option("dry-run", "Only say what would be done."),

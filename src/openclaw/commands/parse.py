@@ -16,7 +16,9 @@ from openclaw.config.wording import nearest
 from openclaw.errors import UsageError
 
 # What a value names, so that it can be completed: the names that are known, or files.
-Names = Literal["", "server", "tool", "argument", "session", "agent", "model", "file"]
+Names = Literal[
+    "", "server", "tool", "argument", "session", "agent", "model", "file", "program", "vendor", "setting", "value"
+]
 
 
 class Option(msgspec.Struct, frozen=True):

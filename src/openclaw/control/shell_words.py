@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 FILES = ":files"
 # Kinds of names.
 FILE, SESSION, TOOL, ARGUMENT = "file", "session", "tool", "argument"
+PROGRAM, SETTING, VALUE = "program", "setting", "value"
 # Conversations that are offered, the newest: nobody reads through more.
 MOST_SESSIONS = 100
 # Of what is said of a word.
@@ -126,8 +127,26 @@ def offers(known: "Mapping[str, Any]", names: "Names", words: "Sequence[str]") -
     place = _Place(known["tree"], known["shared"])
     for word in words[:-1]:
         place.pass_by(word)
-    found = place.offered(words[-1], names)
-    return None if found is None else {word: text for word, text in found.items() if word.startswith(words[-1])}
+    last = words[-1]
+    found = place.offered(last, names)
+    if found is None:
+        return None
+    fitting = {word: text for word, text in found.items() if word.startswith(last)}
+    kind = place.kind
+    if kind == PROGRAM and not fitting:
+        # A file of one may be named in its place.
+        return None
+    return _by_level(fitting, len(last)) if kind == SETTING else fitting
+
+
+def _by_level(found: "Mapping[str, str]", typed: int) -> "dict[str, str]":
+    """Paths up to their next dot: all of them at once are more than anybody reads."""
+    levels: dict[str, str] = {}
+    for path, text in found.items():
+        end = path.find(".", typed) + 1
+        levels[path[:end] if end else path] = "" if end else text
+    # What has settings of its own is gone into, and can be named without its dot.
+    return {path: text for path, text in levels.items() if f"{path}." not in levels}
 
 
 class _Place:
@@ -141,6 +160,8 @@ class _Place:
         # The option whose value comes next.
         self._open: Mapping[str, Any] | None = None
         self._only_words = False
+        # What the word that is typed names, where it is an argument.
+        self.kind = ""
 
     def pass_by(self, word: str) -> None:
         if self._open is not None:
@@ -198,17 +219,19 @@ class _Place:
         arguments = node["arguments"]
         place = len(self._given)
         if place < len(arguments):
-            found = self._values(arguments[place], names)
+            slot = arguments[place]
         elif arguments and arguments[-1]["rest"]:
-            found = self._values(arguments[-1], names)
+            slot = arguments[-1]
         else:
             return {}
-        if found is not None and place and arguments[min(place, len(arguments) - 1)]["names"] == ARGUMENT:
-            # Those of the tool that was named before.
-            prefix, given = f"{self._given[0]} ", {word.partition("=")[0] for word in self._given[1:]}
-            of_tool = {word.removeprefix(prefix): text for word, text in found.items() if word.startswith(prefix)}
-            return {f"{word}=": text for word, text in of_tool.items() if word not in given}
-        return found
+        found, self.kind = self._values(slot, names), slot["names"]
+        if found is None or not place or self.kind not in (ARGUMENT, VALUE):
+            return found
+        # Those of the tool, or the setting, that was named before.
+        prefix, given = f"{self._given[0]} ", {word.partition("=")[0] for word in self._given[1:]}
+        behind = {word.removeprefix(prefix): text for word, text in found.items() if word.startswith(prefix)}
+        mark = "=" if self.kind == ARGUMENT else ""
+        return {f"{word}{mark}": text for word, text in behind.items() if word not in given}
 
     def _values(self, slot: "Mapping[str, Any]", names: "Names") -> "Offers":
         if slot["choices"]:

@@ -21,6 +21,10 @@ NAMES = {
     "argument": {"files__read path": "Which.", "files__read lines": "", "web__get url": ""},
     "agent": {"main": "", "research": ""},
     "model": {"openai/gpt-5": ""},
+    "program": {"cursor": "Cursor", "codex": "Codex", "all": ""},
+    "vendor": {"anthropic": "", "openai": ""},
+    "setting": {"tools.allow": "", "tools.exec.timeout": "", "session.store": "Where.", "session": ""},
+    "value": {"session.store file": "", "session.store memory": "", "tools.x file": ""},
     "session": {"trip": "plan a trip", "agent:research:x y": "two words"},
 }
 COMMANDS = tree(ROOT, "main")
@@ -55,6 +59,12 @@ def offered(*words: str) -> list[str] | None:
         (("sessions", "--store", ""), ["file"]),
         (("tools", "explain", "web"), ["web__get"]),
         (("completion", ""), ["bash", "zsh", "fish"]),
+        (("mcp", "import", "c"), ["cursor", "codex"]),
+        (("keys", "set", "a"), ["anthropic"]),
+        (("config", "get", ""), ["tools.", "session."]),
+        (("config", "get", "tools."), ["tools.allow", "tools.exec."]),
+        (("config", "set", "session.store", ""), ["file", "memory"]),
+        (("config", "set", "tools.x", "m"), []),
         (("agent", "--", "--"), []),
     ],
 )
@@ -62,7 +72,9 @@ def test_a_line_goes_on_with_the_commands_names_and_values_that_fit(words: tuple
     assert offered(*words) == found
 
 
-@pytest.mark.parametrize("words", [("agent", "--attach", ""), ("mcp", "connect", "./ser"), ("--config", "x")])
+@pytest.mark.parametrize(
+    "words", [("agent", "--attach", ""), ("mcp", "connect", "./ser"), ("--config", "x"), ("mcp", "import", "./x")]
+)
 def test_where_a_file_is_wanted_the_shell_offers_files(words: tuple[str, ...]) -> None:
     assert offered(*words) is None
     assert answer(COMMANDS, names, ["zsh", *words]) == f"{FILES}\n"
