@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 from openclaw.commands.typed_server import named_here
+from openclaw.conversation import Answer
+from openclaw.security.grants import GrantStore
 from parts.auth_server import AuthServer
 from parts.command_line import Home as Lone
+from parts.command_line import parts_server
 from parts.commands_here import run_here
 from parts.gateways import Home, gateway_process, home, running, stdio_server
+from parts.person import Person
 
 ENDS = (sys.executable, "-S", "-c", "import sys; sys.exit('no such key')")
 TALKS = (sys.executable, "-S", "-c", "print('starting up now', flush=True); raise SystemExit(3)")
@@ -164,3 +168,14 @@ def test_only_words_that_name_something_here_bind_a_server_to_this_folder(tmp_pa
     }
     assert {line: named_here(line.split(), tmp_path) for line in lines} == lines
     assert named_here(["python3", "-c", "x" * 5000 + "\0"], tmp_path) == ""
+
+
+async def test_the_question_about_reading_tools_can_be_asked_later(tmp_path: Path) -> None:
+    lone = Lone(tmp_path, mcp={"servers": {"parts": parts_server("--reading", "echo,log")}})
+    person = Person(lambda question: Answer("accept", content={"option": "yes"}))
+    first = await run_here(lone, "approvals", "reading", "parts", asker=person)
+    nobody = await run_here(lone, "approvals", "reading", "parts")
+    grants = GrantStore(lone.state / "py" / "approvals.json").all()
+    assert (first.code, sorted(one.tool for one in grants)) == (0, ["echo", "log"])
+    assert "2 of them run without a question." in first.err
+    assert (nobody.code, nobody.err) == (2, "error: Nobody is there to answer. Run it at a terminal.\n")

@@ -8,6 +8,7 @@ from typing import Any
 
 from parts import stdio_server
 from parts.command_line import PROGRAM, Home, parts_server
+from parts.commands_here import run_here
 from parts.leaks import files_under, found_in
 from parts.terminal import Terminal
 
@@ -233,3 +234,16 @@ async def test_variables_of_a_file_join_the_entry_and_its_secrets_are_put_away(t
     assert servers(home) == {
         "shop": {"command": "serve", "env": {"API_KEY": kept, "MODE": "fast"}, "cwd": str(tmp_path / "shop")}
     }
+
+
+async def test_a_secret_that_a_file_names_is_never_taken_unseen(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    entry = {"url": "https://shop.example.com/mcp", "headers": {"A": "secret://env/API_KEY"}}
+    file = write(
+        home,
+        "found/openclaw.json",
+        {"mcp": {"servers": {"shop": entry, "plain": {"url": "https://a.example.com/mcp"}}}},
+    )
+    done = await run_here(home, "mcp", "import", str(file), "--yes")
+    assert [*servers(home)] == ["plain"]
+    assert "it takes secret://env/API_KEY, which --yes does not agree to" in " ".join(done.out.split())

@@ -68,8 +68,11 @@ async def test_a_fresh_home_gets_a_model_and_a_server_and_a_second_run_keeps_bot
     )
 
 
-async def test_a_key_that_is_refused_leads_back_to_the_choice_and_nothing_is_chosen(tmp_path: Path) -> None:
+async def test_a_key_that_is_refused_leads_back_to_the_choice_and_no_model_means_none(tmp_path: Path) -> None:
     person = Program.under(tmp_path)
+    theirs = person.home / ".cursor" / "mcp.json"
+    theirs.parent.mkdir()
+    theirs.write_text('{"mcpServers": {"parts": {"command": "x"}}}')
     async with ChatServer(models=("gpt-5.6-terra",)) as server:
         env = {**person.env(OPENAI_BASE_URL=server.url, OLLAMA_HOST="127.0.0.1:9"), "PATH": str(tmp_path)}
         code, shown = await asyncio.to_thread(
@@ -81,11 +84,14 @@ async def test_a_key_that_is_refused_leads_back_to_the_choice_and_nothing_is_cho
             ("openai refused the API key (401).", ""),
             ("Number [1]: ", f"6{ENTER}"),
             ("Which MCP server", ""),
-            ("Number [1]: ", ENTER),
+            ("2) Those of Cursor, which are on this machine", ""),
+            ("Number [2]: ", f"1{ENTER}"),
             ("Start the gateway now?", ENTER),
         )
     assert (code, "Model    builtin/offline" in shown) == (0, True)
-    assert "model:" not in person.config.read_text()
+    # The key would bring a model by itself: that none is wanted is written down, and said.
+    assert json.loads(person.config.read_text())["agents"] == {"defaults": {"model": {"primary": "builtin/offline"}}}
+    assert "The key of openai stays and is not used" in shown
 
 
 def test_without_a_terminal_it_says_what_to_type_instead_and_yes_takes_what_is_offered(tmp_path: Path) -> None:

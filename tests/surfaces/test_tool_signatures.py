@@ -9,6 +9,7 @@ import pytest
 
 from parts.auth_server import AuthServer
 from parts.command_line import Home as Lone
+from parts.commands_here import run_here
 from parts.gateways import gateway_process, home, stdio_server
 from parts.http_server import HttpServer
 from parts.program import OPENCLAW, Program
@@ -114,5 +115,15 @@ def test_a_person_at_a_terminal_is_asked_before_a_program_is_run_once(tmp_path: 
         terminal.shows("with your rights, once:")
         terminal.shows("Run it? [y/N] ")
         terminal.type("y\r")
-        terminal.shows("\nhi")
+        terminal.shows("hi")
         assert terminal.ends()[0] == 0
+
+
+async def test_a_variable_of_nobody_s_is_not_sent_literally_to_an_address_that_is_used_once(tmp_path: Path) -> None:
+    for header in ("Authorization=Bearer ${TOKEN}", "Authorization=$TOKEN"):
+        done = await run_here(Lone(tmp_path), "mcp", "call", "http://127.0.0.1:9/mcp", "echo", "--header", header)
+        assert (done.code, done.err) == (
+            2,
+            "error: ${TOKEN} stands for a variable in openclaw.json, and this server is not in it. "
+            'Let your shell put it in: "$TOKEN"\n',
+        )

@@ -14,14 +14,17 @@ from openclaw.tool import ToolFacts
 
 # As much as a person says with a no.
 _LONGEST_NOTE = 500
+# Why somebody is asked about what they ordered.
+_TYPED = "You typed this call; what it can change is shown once more before it does. --yes agrees beforehand."
 
 
-def question_about(call_id: str, case: Case, verdict: Verdict) -> Question:
-    """The question about a call, with all there is to know of it."""
+def question_about(call_id: str, case: Case, verdict: Verdict, *, typed: bool = False) -> Question:
+    """The question about a call, with all there is to know of it. `typed`: the person ordered it by name."""
     tool, facts = case.tool, case.facts
     offered = offers(case, verdict)
     title = facts.name if facts is not None else tool.name
     who = tool.origin or "The agent"
+    reasons = (f"Asked because {verdict}.", *((_TYPED,) if typed else ()))
     return Question(
         "approval",
         f"{who} wants to call {title}" if tool.origin else f"{who} wants to use {title}",
@@ -33,7 +36,7 @@ def question_about(call_id: str, case: Case, verdict: Verdict) -> Question:
             server=tool.origin,
             arguments=case.arguments,
             classes=case.risk.classes,
-            reasons=(f"Asked because {verdict}.",),
+            reasons=reasons,
             sources=tuple(case.sources) if verdict.by_foreign else (),
             origins=case.origins,
             claims=_claims(facts),

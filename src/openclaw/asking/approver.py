@@ -268,7 +268,9 @@ class Approver:
             self._note(call, case, verdict, "declined", by="rule")
             return "the person declined the calls before it."
         began = self._clock()
-        answer = await conversation.asker.ask(question_about(call.request.id, case, verdict))
+        answer = await conversation.asker.ask(
+            question_about(call.request.id, case, verdict, typed=conversation.surface == "call")
+        )
         waited = self._clock() - began
         option = answer.content.get("option") if answer.is_yes else None
         if not isinstance(option, str) or option not in {offer.id for offer in offers(case, verdict)}:

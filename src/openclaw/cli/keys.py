@@ -145,9 +145,12 @@ async def remove_key(context: Context, parsed: Parsed) -> int:
     await asyncio.to_thread(
         edit_file, context.paths, context.env, lambda source: remove(source, path[:-1] if alone else path)
     )
-    await (await Keeper.of(context.paths.data_dir / "secrets")).forget(former)
+    left = await (await Keeper.of(context.paths.data_dir / "secrets")).forget(former)
     if parsed.flag("json"):
-        context.console.data({"vendor": vendor, "removed": True})
+        context.console.data({"vendor": vendor, "removed": not left, "why": left})
+    elif left:
+        context.console.line(f"The config has no key of {vendor} any more.")
+        context.console.note(f"The key itself may still be where it was put ({former}): {left}.")
     else:
         context.console.line(f"The key of {vendor} is forgotten.")
-    return 0
+    return 1 if left else 0

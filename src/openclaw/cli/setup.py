@@ -16,6 +16,7 @@ import msgspec
 from openclaw.cli.keys import check_vendor, keep_key, usable
 from openclaw.cli.prompts import Prompts, StoppedError
 from openclaw.commands.dispatch import Context, run_command
+from openclaw.commands.import_search import search
 from openclaw.commands.models import catalog_of, doubts, model_path, tried_line, try_model
 from openclaw.commands.parse import Parsed
 from openclaw.config.agents import agent as agent_spec
@@ -83,8 +84,10 @@ async def _model(context: Context, prompts: Prompts) -> str:
         default = 0 if ways[0].model or ways[0].is_ready else len(ways) - 1
         question = context.console.bold("Which model shall answer?")
         way = ways[await prompts.choice(question, [one.text for one in ways], default)]
-        if way.is_kept or not (way.model or way.vendor):
-            return way.model or OFFLINE
+        if way.is_kept:
+            return way.model
+        if not (way.model or way.vendor):
+            return await _without_model(context)
         try:
             name = way.model or await _of_vendor(context, prompts, config, way.vendor)
             if await _works(context, prompts, name):
@@ -97,6 +100,17 @@ async def _model(context: Context, prompts: Prompts) -> str:
         if prompts.unattended:
             # Nobody is there to choose another.
             return OFFLINE
+
+
+async def _without_model(context: Context) -> str:
+    """No language model, as was said: where a key would bring one by itself, the config says that none is wanted."""
+    async with context.open_engine() as engine, catalog_of(engine) as models:
+        found = (await models.select()).name
+    if found != OFFLINE:
+        await _use(context, OFFLINE)
+        vendor = found.partition("/")[0]
+        context.console.note(f"The key of {vendor} stays and is not used: openclaw models set {found} changes that.")
+    return OFFLINE
 
 
 async def _use(context: Context, name: str) -> None:
@@ -169,6 +183,8 @@ async def _server(context: Context, prompts: Prompts) -> list[str]:
     present = _names(context)
     console.line("")
     ways: list[tuple[str, list[str]]] = [("None now", [])]
+    if others := await asyncio.to_thread(_importable, context):
+        ways.append((f"Those of {', '.join(others)}, which are on this machine", ["import", "all"]))
     if shutil.which("npx", path=context.env.get("PATH")):
         folder = str(context.cwd)
         words = ["connect", "--name", "files", "npx", "-y", "@modelcontextprotocol/server-filesystem", folder]
@@ -197,6 +213,11 @@ async def _server(context: Context, prompts: Prompts) -> list[str]:
         # A quote that is not closed is the second.
         console.note(f"{console.bad('not added:')} {error}")
     return _names(context)
+
+
+def _importable(context: Context) -> list[str]:
+    """The programs whose servers could be taken over."""
+    return list(dict.fromkeys(one.program.name for one in search(context) if one.reading.entries))
 
 
 def _names(context: Context) -> list[str]:

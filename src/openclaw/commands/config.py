@@ -17,7 +17,7 @@ from openclaw.commands.rule_names import names_of_nothing
 from openclaw.config import json5
 from openclaw.config.agents import agent_ids
 from openclaw.config.dotted import Path, format_path, parse_path
-from openclaw.config.edit import edit_file, remove
+from openclaw.config.edit import edit_file, preview, remove
 from openclaw.config.edit import set_value as edited
 from openclaw.config.load import Config, load_config
 from openclaw.config.schema import json_schema
@@ -112,7 +112,14 @@ async def set_value(context: Context, parsed: Parsed) -> int:
         value = json5.loads(parsed.text("value"))
     except ConfigError:
         value = parsed.text("value")
-    config = await _edit(context, lambda source: edited(source, path, value))
+
+    def change(source: str) -> str:
+        return edited(source, path, value)
+
+    if not parsed.flag("force") and (unknown := await _unknown_models(context, path, change)):
+        hint = f"{unknown[0].hint} --force writes it all the same.".lstrip()
+        raise UsageError(f"{unknown[0].message} Nothing was changed.", hint=hint)
+    config = await _edit(context, change)
     _tell(context, parsed, path, f"Set {format_path(path)} in {context.paths.config_file}.", _warnings(config, path))
     return 0
 
@@ -134,9 +141,23 @@ async def _edit(context: Context, change: Callable[[str], str]) -> Config:
         raise ConfigError([structs.replace(one, file=one.file or file) for one in error.problems]) from None
 
 
+async def _unknown_models(context: Context, path: Path, change: Callable[[str], str]) -> list[Problem]:
+    """Models that this change would name and nobody has. Where the change cannot be made at all, making it says why."""
+    try:
+        config = await asyncio.to_thread(preview, context.paths, context.env, change)
+    except ConfigError:
+        return []
+    return _about(misnamed(config), path)
+
+
 def _warnings(config: Config, changed: Path) -> list[Problem]:
-    """What of a change will not work as it stands. It is written all the same: a provider, or a server with the tool, may come next."""
-    found = [(parse_path(problem.path), problem) for problem in (*misnamed(config), *names_of_nothing(config))]
+    """What of a change will not work as it stands. It is written all the same: a server with the tool may come next."""
+    return _about([*misnamed(config), *names_of_nothing(config)], changed)
+
+
+def _about(problems: Sequence[Problem], changed: Path) -> list[Problem]:
+    """Those at the place of a change, below it or above it."""
+    found = [(parse_path(problem.path), problem) for problem in problems]
     return [problem for at, problem in found if at[: len(changed)] == changed or changed[: len(at)] == at]
 
 

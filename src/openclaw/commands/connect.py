@@ -13,7 +13,7 @@ from openclaw.commands.manage import change_config, section_of
 from openclaw.commands.mcp import status_json
 from openclaw.commands.parse import Parsed
 from openclaw.commands.passing import told_on
-from openclaw.commands.read_tools import ask_about_reading
+from openclaw.commands.read_tools import ask_about_reading, claims_reading
 from openclaw.commands.render import status_lines
 from openclaw.commands.sign_in import sign_in_to
 from openclaw.commands.trial import Trial, show_last_lines, trial, why_not, works
@@ -116,6 +116,10 @@ async def _told(context: Context, parsed: Parsed, engine: Engine, path: Path, ag
     (shown,) = told_on(context.surface, [status])
     for line in status_lines(shown):
         console.line(line)
-    if status.state == "ready" and not parsed.flag("yes"):
-        added = next(one for one in server_specs(engine.config, agent) if one.name == name)
+    if status.state != "ready":
+        return
+    added = next(one for one in server_specs(engine.config, agent) if one.name == name)
+    if not parsed.flag("yes"):
         await ask_about_reading(console, engine, added, agent)
+    elif console.interactive and await claims_reading(engine, added, agent):
+        console.note(f"Some of its tools say that they only read. To allow them: openclaw approvals reading {name}")

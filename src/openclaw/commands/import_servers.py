@@ -138,6 +138,8 @@ async def _planned(context: Context, parsed: Parsed, config: Config, files: Sequ
         for one in step.credentials:
             remember(one.value)
     refused = await asyncio.to_thread(_refused, context, config, planned)
+    if parsed.flag("yes"):
+        refused |= {step.name: _not_unseen(step) for step in planned.changes if step.references}
     there = {*context.env, *config.root.env.vars, *planned.defaults}
     kept = tuple(_told_of_unset(step, there) for step in planned.steps if step.name not in refused)
     left_out += [
@@ -146,6 +148,11 @@ async def _planned(context: Context, parsed: Parsed, config: Config, files: Sequ
         if step.name in refused
     ]
     return msgspec.structs.replace(planned, steps=kept, left_out=tuple(left_out))
+
+
+def _not_unseen(step: Step) -> str:
+    """A file that came from elsewhere could name any secret of this machine, for any address."""
+    return f"it takes {', '.join(step.references)}, which --yes does not agree to: leave it out, and you are asked"
 
 
 def _told_of_unset(step: Step, there: Set[str]) -> Step:
@@ -331,7 +338,7 @@ def _summary(context: Context, planned: Plan, agreed: Sequence[Step], keeper: Ke
         lines.append(
             f"{_secrets(secrets)} {was} put into {keeper.shown}{why}. The other program's file still has {them}."
         )
-    return [*lines, "Try them: openclaw mcp servers"]
+    return [*lines, "Try them: openclaw mcp servers. Which of their tools only read: openclaw approvals reading NAME"]
 
 
 def _secrets(count: int) -> str:

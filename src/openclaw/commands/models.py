@@ -248,7 +248,8 @@ async def set_model(context: Context, parsed: Parsed) -> int:
         name = models.full_name(parsed.text("model"))
         doubt = await doubts(models, name)
         if doubt.unknown and not parsed.flag("yes"):
-            console.note(doubt.text)
+            if console.asker.can("approval"):
+                console.note(doubt.text)
             agreed = await console.agreed("Use it all the same? [y/N] ")
             if agreed is None:
                 raise UsageError(f"{doubt.text} Nothing was changed.", hint="To use it all the same: --yes")

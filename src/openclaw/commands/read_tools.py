@@ -1,4 +1,4 @@
-"""One question when a server is connected: which of its tools a person takes to only read.
+"""One question when a server is connected, or later (`openclaw approvals reading`): which of its tools a person takes to only read.
 
 A server's own word counts for nothing by itself. Here a person may take it, for the tools as they are now: each becomes a grant that is
 bound to the server and to the tool's definition, and ends with either.
@@ -8,9 +8,13 @@ import asyncio
 import time
 
 from openclaw.commands.console import Console
-from openclaw.config.servers import ServerSpec
+from openclaw.commands.dispatch import Context
+from openclaw.commands.parse import Parsed
+from openclaw.config.agents import agent as agent_spec
+from openclaw.config.servers import ServerSpec, server_specs
 from openclaw.conversation import Question
 from openclaw.engine import Engine
+from openclaw.errors import UsageError
 from openclaw.log import iso_time
 from openclaw.security.external import clean_label
 from openclaw.security.offers import read_grant
@@ -22,14 +26,40 @@ _LONGEST_NAME = 60
 _YES, _CHOOSE = "yes", "choose"
 
 
-async def ask_about_reading(console: Console, engine: Engine, spec: ServerSpec, agent: str) -> None:
-    """Ask, and keep what was said. Nobody to ask, and nothing to ask about, changes nothing."""
+async def reading(context: Context, parsed: Parsed) -> int:
+    """`openclaw approvals reading SERVER`: the question for a server that is configured already."""
+    name = parsed.text("name")
+    async with context.open_engine() as engine:
+        agent = agent_spec(engine.config, parsed.text("agent")).id
+        manager = await engine.manager()
+        server = manager.server(name, agent)
+        with context.console.live.waiting(f"Waiting for {clean_label(name, _LONGEST_NAME)}"):
+            await server.refresh()
+        spec = next(one for one in server_specs(engine.config, agent) if one.name == name)
+        if not context.console.asker.can("approval"):
+            raise UsageError("Nobody is there to answer.", hint="Run it at a terminal.")
+        if not await ask_about_reading(context.console, engine, spec, agent):
+            context.console.line(f"{name} has no tool that says that it only reads and is asked about.")
+    return 0
+
+
+async def claims_reading(engine: Engine, spec: ServerSpec, agent: str) -> list[tuple[Tool, ToolFacts]]:
+    """The tools of a server that say that they only read, where that is not taken or settled already."""
+    return (await _tools(engine, spec, agent))[1]
+
+
+async def _tools(engine: Engine, spec: ServerSpec, agent: str) -> tuple[list[Tool], list[tuple[Tool, ToolFacts]]]:
     if engine.approval_rules(agent).mode == "off" or spec.approval != "inherit" or spec.annotations == "trusted":
-        return
+        return [], []
     tools = [tool for tool in (await engine.manager()).tools(agent) if tool.origin == spec.name and not tool.read_only]
-    claiming = [(tool, facts) for tool in tools if tool.facts and (facts := tool.facts()).read_only]
+    return tools, [(tool, facts) for tool in tools if tool.facts and (facts := tool.facts()).read_only]
+
+
+async def ask_about_reading(console: Console, engine: Engine, spec: ServerSpec, agent: str) -> bool:
+    """Ask, and keep what was said. Whether there was something to ask: nobody to ask, and nothing to ask about, changes nothing."""
+    tools, claiming = await _tools(engine, spec, agent)
     if not claiming or not console.asker.can("approval"):
-        return
+        return False
     names = [clean_label(facts.name, _LONGEST_NAME) for _, facts in claiming]
     more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
     console.note(f"{spec.name} says of these that they only read: {', '.join(names[:_MOST_SHOWN])}{more}.")
@@ -39,7 +69,7 @@ async def ask_about_reading(console: Console, engine: Engine, spec: ServerSpec, 
     question = f"{count}. {len(claiming)} {says}. Allow {those} without asking? [y/N/choose] "
     answer = await console.asker.ask(Question("approval", question, options=(_YES, _CHOOSE)))
     if not answer.is_yes:
-        return
+        return True
     taken = claiming
     if answer.content.get("option") == _CHOOSE:
         taken = await _chosen(console, claiming)
@@ -49,6 +79,7 @@ async def ask_about_reading(console: Console, engine: Engine, spec: ServerSpec, 
         await asyncio.to_thread(engine.grants.add, *grants)
         ways = "See them: openclaw approvals grants. End one: openclaw approvals revoke ID"
         console.note(f"{len(grants)} of them run without a question. {ways}")
+    return True
 
 
 async def _chosen(console: Console, claiming: list[tuple[Tool, ToolFacts]]) -> list[tuple[Tool, ToolFacts]]:

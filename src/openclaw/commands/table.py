@@ -113,7 +113,7 @@ _SESSIONS = Command(
     ),
 )
 
-_PATH = Argument("path", 'Where in the file: agents.defaults.model.primary, or a["key.with.dots"].b.')
+_PATH = Argument("path", 'Where in the file: agents.defaults.model.primary, or a["key.with.dots"].b.', names="setting")
 _CONFIG = Command(
     "config",
     "Check, read and change openclaw.json.",
@@ -136,8 +136,8 @@ _CONFIG = Command(
             "Change one value and keep every comment.",
             handler="openclaw.commands.config:set_value",
             details="The value is JSON5; a word that is not is taken as text.",
-            arguments=(_PATH, Argument("value", "The new value.")),
-            options=(JSON,),
+            arguments=(_PATH, Argument("value", "The new value.", names="value")),
+            options=(Option("force", "Write also a model that nobody has."), JSON),
         ),
         Command(
             "unset",
@@ -212,6 +212,14 @@ Example: openclaw approvals answer q7Hk2dQ allow-once\
             options=(JSON,),
         ),
         Command(
+            "reading",
+            "Choose which tools of a server only read, and run without a question.",
+            handler="openclaw.commands.read_tools:reading",
+            details="Asked by itself when a server is connected at a terminal; this asks again, and about imported ones.",
+            arguments=(Argument("name", "The server.", names="server"),),
+            options=(AGENT,),
+        ),
+        Command(
             "revoke",
             "End a grant: the next call is asked about again.",
             handler="openclaw.commands.approvals:revoke",
@@ -265,7 +273,7 @@ _MODELS = Command(
             "list",
             "List the models in use, and those that vendors say they have.",
             handler="openclaw.commands.models:list_models",
-            arguments=(Argument("vendor", "Of this vendor alone, all of them.", required=False),),
+            arguments=(Argument("vendor", "Of this vendor alone, all of them.", required=False, names="vendor"),),
             options=(JSON,),
         ),
         Command(

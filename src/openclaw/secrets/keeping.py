@@ -84,17 +84,22 @@ class Keeper:
                 return reference
         raise SecretError(f"There are {_MOST} secrets named {name} already.")
 
-    async def forget(self, reference: str) -> None:
-        """Take a secret of ours away again, as far as that can be done."""
+    async def forget(self, reference: str) -> str:
+        """Take a secret of ours away again, as far as that can be done. Why it may still be there; empty when it is gone."""
         kind, _, rest = reference.removeprefix(SECRET_SCHEME).partition("/")
         try:
             if kind == "file":
                 await asyncio.to_thread(Path(unquote(rest)).unlink, missing_ok=True)
-            elif self._keychain is not None:
+            elif self._keychain is None:
+                return self.why or "the keychain was not asked"
+            else:
                 keychain, account = self._keychain, unquote(rest.partition("/")[2])
                 await self._asked(lambda: keychain.delete_password(SERVICE, account))
-        except (OSError, SecretError):
-            pass
+        except OSError as error:
+            return reason(error)
+        except SecretError as error:
+            return error.message.rstrip(".")
+        return ""
 
     async def _into_keychain(self, keychain: KeyringBackend, account: str, value: str, reference: str) -> bool:
         """Whether it is there now; another value of that name is left alone."""

@@ -105,3 +105,12 @@ async def test_a_secret_is_masked_from_then_on(tmp_path: Path) -> None:
 async def test_files_are_chosen_where_they_are_asked_for(tmp_path: Path) -> None:
     keeper = await Keeper.of(tmp_path, "file")
     assert (keeper.place, keeper.why) == ("file", "")
+
+
+async def test_what_cannot_be_taken_away_is_told(tmp_path: Path) -> None:
+    memory = Memory()
+    keeper, without = Keeper(tmp_path, memory), Keeper(tmp_path, None, "this machine has no keychain that is running")
+    reference = await keeper.keep("a", "first-value-0123")
+    assert await without.forget(reference) == "this machine has no keychain that is running"
+    assert await keeper.forget(reference) == ""
+    assert await keeper.forget(reference) == "The keychain refused (PasswordDeleteError)"
