@@ -24,6 +24,7 @@ from openclaw.models.provider import (
     ToolCallStart,
 )
 from openclaw.models.refusal import RefusalError, error_in
+from openclaw.tool import TOOL_SEARCH
 from openclaw.tool_form import encoded, finished_call, lenient_json
 
 # Signatures of this wire: a whole item of reasoning, and what the text that follows is to the answer (a word in between, or the end of it).
@@ -46,6 +47,7 @@ class _Item(msgspec.Struct):
     summary: Any = None
     encrypted_content: str | None = None
     phase: str | None = None
+    execution: str | None = None
 
 
 class _Response(msgspec.Struct):
@@ -135,10 +137,10 @@ class ResponsesDecoder:
                 gap: list[ModelEvent] = [TextDelta(_GAP)] if self._spoke else []
                 phase = [ReasoningDelta("", PHASE + item.phase)] if item.phase and item.phase in _PHASES else []
                 return [*phase, *gap]
-            case "function_call":
-                call = _OpenCall(
-                    self._calls, item.call_id or item.id or f"call_{secrets.token_hex(8)}", item.name or ""
-                )
+            case "function_call" | "tool_search_call" if item.execution != "server":
+                # A search has no name on this wire: it is the call of our tool.
+                name = TOOL_SEARCH if item.type == "tool_search_call" else item.name or ""
+                call = _OpenCall(self._calls, item.call_id or item.id or f"call_{secrets.token_hex(8)}", name)
                 self._open[index] = call
                 self._calls += 1
                 return [ToolCallStart(call.number, call.id, call.name)]
@@ -177,7 +179,7 @@ class ResponsesDecoder:
                     events.append(ReasoningDelta(text))
                 if signature := _signature(item):
                     events.append(ReasoningDelta("", signature))
-            case "function_call" if (call := self._open.pop(index, None)) is not None:
+            case "function_call" | "tool_search_call" if (call := self._open.pop(index, None)) is not None:
                 arguments = "".join(call.pieces) if call.pieces else item.arguments
                 events.append(ToolCallEnd(call.number, finished_call(call.id, call.name, arguments)))
         return events

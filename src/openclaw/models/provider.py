@@ -18,7 +18,8 @@ Which door it is, is decided by the wire alone, for each request, when it writes
   (`own_door_tools`), writes every call under the tool's own name, and answers a search by the names in `ToolMessage.found`, each looked up
   in `deferred`: a name that is not there is gone, and is left out; with none left the text is sent. Search is always ours: a call of the
   vendor's search form becomes a `ToolCall` named `tool_search` with the arguments of our schema (`query`, `limit`, `server`).
-  On the messages wire the results are `tool_reference` blocks, and what was found so far (`found_tools`) goes out with `defer_loading`.
+  On the messages wire the results are `tool_reference` blocks, and what was found so far (`found_tools`) goes out with `defer_loading`;
+  on the Responses wire the definitions stand in the result itself (`tool_search_output`), and nothing else of `deferred` is sent.
 - A refusal that names a field of the vendor's door is learned as the quirk `NO_TOOL_SEARCH`, without a word to the person: the same
   request is then written through the neutral door, and so is every later one to that model, as long as the process runs.
 

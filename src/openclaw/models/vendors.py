@@ -80,6 +80,8 @@ VENDORS: Mapping[str, Vendor] = {
         RESPONSES,
         api_elsewhere=CHAT,
         base_variable="OPENAI_BASE_URL",
+        # From gpt-5.4 on, and over Responses alone.
+        searching=("gpt-5.4*", "gpt-5.5*", "gpt-5.6*", "gpt-6*"),
     ),
     "openrouter": Vendor("https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",), "openrouter/auto"),
     "google": Vendor(
