@@ -1,21 +1,29 @@
-"""`openclaw acp` as an editor starts it: a process of its own, spoken to line by line, with a person who answers its questions.
+"""An editor that speaks to `openclaw acp` line by line, with a person who answers its questions.
 
 async with Editor(home, folder) as editor:
     session = await editor.new()
     assert (await editor.prompt(session, "hello")) == "end_turn"
+
+`Editor` starts the program, as editors do. `NearEditor` has the agent in the process of the test, which costs a tenth: for everything that
+is not about processes, signals and pipes.
 """
 
 import asyncio
 import json
 import os
-import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from openclaw.acp import wire
+from openclaw.acp.agent import AcpAgent
+from openclaw.acp.connection import Connection
+from openclaw.acp.sessions import Options, Sessions
+from openclaw.content import to_json
+from openclaw.control.app_host import AppHost
 from parts.gateways import PROGRAM, Home
+from parts.piped import PipedProcess
 
-LONGEST_LINE = 1 << 30
 # Names a folder in which everything that is said is written down, a file for each editor: tests/real/test_acp_schema.py reads it.
 TAPES = "OPENCLAW_TEST_TAPES"
 FILES = {"fs": {"readTextFile": True, "writeTextFile": True}}
@@ -37,14 +45,15 @@ def choose(kind: str) -> Answer:
     return answer
 
 
-class Editor:
-    """`updates` are what happened, each with its session; `asked` what the agent asked. `answer` may be changed at any time."""
+class Talk:
+    """What an editor says and hears. `updates` are what happened, each with its session; `asked` what the agent asked. `answer` may be
+    changed at any time."""
 
     def __init__(
         self,
         home: Home,
         folder: Path,
-        *arguments: str,
+        *,
         capabilities: dict[str, Any] | None = None,
         answer: Answer | None = None,
         greet: bool = True,
@@ -57,11 +66,9 @@ class Editor:
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.notified: list[dict[str, Any]] = []
         self.lines: list[dict[str, Any]] = []
-        self.stderr = b""
         # Every line with the side that said it, as acp_tap.py writes it.
         self._tape: list[str] = []
         self.greeting: dict[str, Any] = {}
-        self._arguments = arguments
         self._capabilities = capabilities or {}
         self._greet = greet
         self._answers: dict[Any, asyncio.Future[Any]] = {}
@@ -69,57 +76,38 @@ class Editor:
         self._tasks: list[asyncio.Task[None]] = []
         self._last_id = 0
 
-    async def __aenter__(self) -> Self:
-        self.process = await asyncio.create_subprocess_exec(
-            *PROGRAM,
-            "acp",
-            *self._arguments,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=self.home.env,
-            cwd=self.folder,
-            limit=LONGEST_LINE,
-        )
-        self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._read_errors())]
-        if self._greet:
-            self.greeting = await self.initialize()
-        return self
+    def write(self, line: bytes) -> None:
+        raise NotImplementedError
 
-    async def __aexit__(self, *_: object) -> None:
-        if self.process.returncode is None:
-            self.process.kill()
-        await self.process.wait()
-        await asyncio.gather(*self._tasks)
-        if tapes := os.environ.get(TAPES):
-            test = os.environ["PYTEST_CURRENT_TEST"].partition("::")[2].partition(" ")[0].replace("/", "-")
-            (Path(tapes) / f"{self.process.pid} {test[:150]}").write_text("\n".join(self._tape))
-        # What asyncio would otherwise close while it is collected, with a warning.
-        self.process._transport.close()  # type: ignore[attr-defined]
+    def _heard(self, line: bytes) -> None:
+        message = json.loads(line)
+        self._note("agent", line)
+        self.lines.append(message)
+        if "method" not in message:
+            waiting = self._answers.pop(message["id"], None)
+            assert waiting is not None, f"an answer to nothing: {message}"
+            if not waiting.done():
+                waiting.set_result(message)
+        elif "id" in message:
+            self.asked.append((message["method"], message["params"]))
+            self._reply(message)
+        elif message["method"] == "session/update":
+            self.updates.append((message["params"]["sessionId"], message["params"]["update"]))
+        else:
+            self.notified.append(message)
+        self._arrived.set()
 
-    async def _read(self) -> None:
-        assert self.process.stdout is not None
-        while line := await self.process.stdout.readline():
-            message = json.loads(line)
-            self._note("agent", line)
-            self.lines.append(message)
-            if "method" not in message:
-                waiting = self._answers.pop(message["id"], None)
-                assert waiting is not None, f"an answer to nothing: {message}"
-                if not waiting.done():
-                    waiting.set_result(message)
-            elif "id" in message:
-                self.asked.append((message["method"], message["params"]))
-                self._reply(message)
-            elif message["method"] == "session/update":
-                self.updates.append((message["params"]["sessionId"], message["params"]["update"]))
-            else:
-                self.notified.append(message)
-            self._arrived.set()
+    def _ended(self) -> None:
+        """The agent says nothing any more."""
         for waiting in self._answers.values():
             if not waiting.done():
                 waiting.set_exception(EOFError("the agent closed its output"))
                 waiting.exception()
+
+    def _keep_tape(self) -> None:
+        if tapes := os.environ.get(TAPES):
+            test = os.environ["PYTEST_CURRENT_TEST"].partition("::")[2].partition(" ")[0].replace("/", "-")
+            (Path(tapes) / f"{id(self)} {test[:150]}").write_text("\n".join(self._tape))
 
     def _reply(self, message: dict[str, Any]) -> None:
         result = self.answer(message["method"], message["params"])
@@ -128,21 +116,11 @@ class Editor:
         told = result if isinstance(result, dict) and "error" in result else {"result": result}
         self.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], **told}).encode())
 
-    async def _read_errors(self) -> None:
-        assert self.process.stderr is not None
-        while data := await self.process.stderr.read(65536):
-            self.stderr += data
-
     # What the editor says
 
     def _note(self, side: str, line: bytes) -> None:
         if TAPES in os.environ:
             self._tape.append(json.dumps({"side": side, "line": line.decode("utf-8", "backslashreplace")}))
-
-    def write(self, line: bytes) -> None:
-        assert self.process.stdin is not None
-        self._note("client", line)
-        self.process.stdin.write(line + b"\n")
 
     def begin(self, method: str, params: Any) -> "asyncio.Future[Any]":
         """Send a request; its answer comes later."""
@@ -226,11 +204,76 @@ class Editor:
             self._arrived.clear()
             await self._arrived.wait()
 
+
+class Editor(Talk):
+    """The program, in a process of its own."""
+
+    def __init__(self, home: Home, folder: Path, *arguments: str, **options: Any) -> None:
+        super().__init__(home, folder, **options)
+        self._piped = PipedProcess([*PROGRAM, "acp", *arguments], env=home.env, cwd=folder)
+
+    async def __aenter__(self) -> Self:
+        await self._piped.start(self._heard, self._ended)
+        if self._greet:
+            self.greeting = await self.initialize()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._piped.kill()
+        self._keep_tape()
+
+    @property
+    def process(self) -> asyncio.subprocess.Process:
+        return self._piped.process
+
+    @property
+    def stderr(self) -> bytes:
+        return self._piped.stderr
+
+    def write(self, line: bytes) -> None:
+        self._note("client", line)
+        self._piped.write(line)
+
     async def end(self, how: str = "eof") -> int:
         """End it the way `how` says, and wait; its exit code."""
-        assert self.process.stdin is not None
-        if how == "eof":
-            self.process.stdin.close()
-        else:
-            self.process.send_signal(getattr(signal, how))
-        return await self.process.wait()
+        return await self._piped.end(how)
+
+
+class NearEditor(Talk):
+    """The agent in this process. It is loaded once for all tests, and nothing of it is left when this ends."""
+
+    def __init__(self, home: Home, folder: Path, *, options: Options | None = None, **more: Any) -> None:
+        super().__init__(home, folder, **more)
+        self._host = AppHost("", home.env, folder, lambda section: None)
+        self._options = options or Options()
+        self._connection = Connection(self._tell)
+
+    async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        self._agent = AcpAgent(self._sessions)
+        self._connection.serve(self._agent)
+        if self._greet:
+            self.greeting = await self.initialize()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._connection.lose()
+        await self._agent.close()
+        await self._connection.stop()
+        await self._host.close()
+        self._ended()
+        self._keep_tape()
+
+    async def kept(self, session: str) -> str:
+        """What is on disk of a session, as JSON."""
+        return to_json(await (await self._host.app()).store.show(f"agent:main:{session}")).decode()
+
+    async def _sessions(self, client: wire.Initialize) -> Sessions:
+        return Sessions(self._host.app, self._host.paths(), self._connection, client, self._options)
+
+    def write(self, line: bytes) -> None:
+        self._note("client", line)
+        self._loop.call_soon(self._connection.receive, line)
+
+    def _tell(self, line: bytes) -> None:
+        self._loop.call_soon(self._heard, line)

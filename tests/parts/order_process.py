@@ -8,14 +8,13 @@ async with OrderProcess(home, config={...}) as server:
 import asyncio
 import json
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import Any, Self
 
+from parts.piped import PipedProcess
+
 OPENCLAW = [str(Path(sys.executable).with_name("openclaw"))]
-# A line may be as long as the server takes, and an answer as long as it gives.
-LONGEST_LINE = 1 << 30
 
 MODERN_META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -59,62 +58,50 @@ class OrderProcess:
         home.mkdir(parents=True, exist_ok=True)
         self.home = home
         self.messages: list[Any] = []
-        self.stderr = b""
-        self._command = [*(command or [*OPENCLAW, "mcp-server"]), *arguments]
-        self._env = environment(home, **(env or {}))
-        self._options = {"cwd": home, **options}
+        self._piped = PipedProcess(
+            [*(command or [*OPENCLAW, "mcp-server"]), *arguments],
+            env=environment(home, **(env or {})),
+            **{"cwd": home, **options},
+        )
         self._answers: dict[Any, asyncio.Future[Any]] = {}
         self._arrived = asyncio.Event()
-        self._tasks: list[asyncio.Task[None]] = []
         self._last_id = 0
         if config is not None:
             write_config(home, config)
 
     async def __aenter__(self) -> Self:
-        self.process = await asyncio.create_subprocess_exec(
-            *self._command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=self._env,
-            limit=LONGEST_LINE,
-            **self._options,
-        )
-        self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._read_errors())]
+        await self._piped.start(self._heard, self._ended)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self.process.returncode is None:
-            self.process.kill()
-        await self.process.wait()
-        await asyncio.gather(*self._tasks)
-        # What asyncio would otherwise close while it is collected, with a warning.
-        self.process._transport.close()  # type: ignore[attr-defined]
+        await self._piped.kill()
 
-    async def _read(self) -> None:
-        assert self.process.stdout is not None
-        while line := await self.process.stdout.readline():
-            message = json.loads(line)
-            waiting = self._answers.pop(message.get("id"), None) if isinstance(message, dict) else None
-            if waiting is not None and "method" not in message:
-                waiting.set_result(message)
-            else:
-                self.messages.append(message)
-                self._arrived.set()
+    @property
+    def process(self) -> asyncio.subprocess.Process:
+        return self._piped.process
+
+    @property
+    def stderr(self) -> bytes:
+        return self._piped.stderr
+
+    def _heard(self, line: bytes) -> None:
+        message = json.loads(line)
+        waiting = self._answers.pop(message.get("id"), None) if isinstance(message, dict) else None
+        if waiting is not None and "method" not in message:
+            waiting.set_result(message)
+        else:
+            self.messages.append(message)
+            self._arrived.set()
+
+    def _ended(self) -> None:
         for waiting in self._answers.values():
             if not waiting.done():
                 waiting.set_exception(EOFError("the server closed its output"))
                 # Not every test waits for every answer.
                 waiting.exception()
 
-    async def _read_errors(self) -> None:
-        assert self.process.stderr is not None
-        while data := await self.process.stderr.read(65536):
-            self.stderr += data
-
     def write(self, line: bytes) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(line + b"\n")
+        self._piped.write(line)
 
     def begin(self, method: str, params: Any = None, id: Any = None) -> "asyncio.Future[Any]":
         """Send a request; its answer comes later."""
@@ -168,9 +155,4 @@ class OrderProcess:
 
     async def end(self, how: str = "eof") -> int:
         """End it the way `how` says, and wait; its exit code."""
-        assert self.process.stdin is not None
-        if how == "eof":
-            self.process.stdin.close()
-        else:
-            self.process.send_signal(getattr(signal, how))
-        return await self.process.wait()
+        return await self._piped.end(how)

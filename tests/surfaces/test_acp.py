@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from parts.editor import FILES, NEVER, Editor, choose
+from parts.editor import FILES, NEVER, Editor, NearEditor, choose
 from parts.gateways import Home
 from parts.gateways import home as made_home
 
@@ -46,7 +46,7 @@ async def test_the_greeting_says_what_the_agent_can_do(home: Home, folder: Path)
 
 
 async def test_nothing_is_answered_before_the_greeting(home: Home, folder: Path) -> None:
-    async with Editor(home, folder, greet=False) as editor:
+    async with NearEditor(home, folder, greet=False) as editor:
         assert (await editor.refusal("session/new", cwd=str(folder), mcpServers=[]))["code"] == -32600
         assert (await editor.initialize())["protocolVersion"] == 1
         assert (await editor.refusal("nes/start"))["code"] == -32601
@@ -82,7 +82,7 @@ async def test_a_prompt_is_answered_with_text_thoughts_and_tool_calls(home: Home
 
 async def test_a_write_is_asked_about_and_done_once_it_is_allowed(home: Home, folder: Path) -> None:
     script(home, WRITE, {"text": "Done."})
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         session = await editor.new()
         assert await editor.prompt(session, "write it") == "end_turn"
         [(method, asked)] = editor.asked
@@ -115,7 +115,7 @@ async def test_a_write_is_asked_about_and_done_once_it_is_allowed(home: Home, fo
 )
 async def test_whatever_is_no_yes_to_a_permission_is_a_no(home: Home, folder: Path, answer: Any) -> None:
     script(home, WRITE, {"text": "I could not."})
-    async with Editor(home, folder, answer=answer) as editor:
+    async with NearEditor(home, folder, answer=answer) as editor:
         session = await editor.new()
         assert await editor.prompt(session, "write it") == "end_turn"
         assert not (folder / "a.txt").exists()
@@ -125,7 +125,7 @@ async def test_whatever_is_no_yes_to_a_permission_is_a_no(home: Home, folder: Pa
 
 async def test_a_cancel_while_the_model_speaks_ends_with_the_result_cancelled(home: Home, folder: Path) -> None:
     script(home, {"text": "Well, ", "hold": True}, {"text": "Again."})
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         session = await editor.new()
         prompt = editor.begin_prompt(session, "speak")
         await editor.until(editor.said)
@@ -152,7 +152,7 @@ async def test_a_cancel_while_a_tool_runs_ends_the_tool(home: Home, folder: Path
 
 async def test_a_cancel_while_a_permission_is_open_takes_the_question_back(home: Home, folder: Path) -> None:
     script(home, WRITE, {"text": "unsaid"})
-    async with Editor(home, folder, answer=lambda method, params: NEVER) as editor:
+    async with NearEditor(home, folder, answer=lambda method, params: NEVER) as editor:
         session = await editor.new()
         prompt = editor.begin_prompt(session, "write it")
         await editor.until(lambda: editor.asked)
@@ -165,7 +165,7 @@ async def test_a_cancel_while_a_permission_is_open_takes_the_question_back(home:
 
 async def test_a_request_that_is_taken_back_ends_as_a_cancelled_prompt(home: Home, folder: Path) -> None:
     script(home, {"text": "Well, ", "hold": True})
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         session = await editor.new()
         prompt = editor.begin_prompt(session, "speak")
         await editor.until(editor.said)
@@ -175,7 +175,7 @@ async def test_a_request_that_is_taken_back_ends_as_a_cancelled_prompt(home: Hom
 
 async def test_a_second_prompt_cancels_the_first_and_then_runs(home: Home, folder: Path) -> None:
     script(home, {"text": "First. ", "hold": True}, {"text": "Second."})
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         session = await editor.new()
         first = editor.begin_prompt(session, "one")
         await editor.until(editor.said)
@@ -186,7 +186,7 @@ async def test_a_second_prompt_cancels_the_first_and_then_runs(home: Home, folde
 
 async def test_a_model_that_fails_is_an_error_with_its_sentence(home: Home, folder: Path) -> None:
     script(home, {"error": "The vendor is closed."})
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         session = await editor.new()
         answer = await editor.begin_prompt(session, "hello")
         assert answer["error"] == {"code": -32603, "message": "The vendor is closed."}
@@ -194,7 +194,7 @@ async def test_a_model_that_fails_is_an_error_with_its_sentence(home: Home, fold
 
 async def test_what_a_model_stops_by_is_told(home: Home, folder: Path) -> None:
     script(home, {"text": "so long", "stopReason": "length"}, {"text": "I will not.", "stopReason": "refused"})
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         session = await editor.new()
         assert await editor.prompt(session, "one") == "max_tokens"
         assert await editor.prompt(session, "two") == "refusal"
@@ -202,14 +202,14 @@ async def test_what_a_model_stops_by_is_told(home: Home, folder: Path) -> None:
 
 async def test_a_folder_that_is_none_is_refused(home: Home, folder: Path) -> None:
     script(home)
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         for cwd in ("relative", str(folder / "missing"), "/\0"):
             assert (await editor.refusal("session/new", cwd=cwd, mcpServers=[]))["code"] == -32602
 
 
 async def test_without_a_model_a_session_needs_authentication(home: Home, folder: Path) -> None:
     home.save({"models": {"mode": "replace"}})
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         error = await editor.refusal("session/new", cwd=str(folder), mcpServers=[])
         assert error["code"] == -32000
         assert [one["id"] for one in editor.greeting["authMethods"]] == ["openclaw-setup"]
@@ -233,12 +233,11 @@ async def test_a_loaded_session_is_told_in_its_order_with_every_call_settled(hom
     read = {"toolCalls": [{"name": "read", "arguments": {"path": "notes.txt"}, "id": "r1"}]}
     missing = {"toolCalls": [{"name": "read", "arguments": {"path": "missing"}, "id": "r2"}]}
     script(home, {"reasoning": "Hm.", "text": "Looking.", **read}, missing, {"text": "Milk."}, {"text": "Bye."})
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         session = await editor.new()
         await editor.prompt(session, "what do I need?")
         await editor.request("session/set_mode", sessionId=session, modeId="read-only")
-        assert await editor.end() == 0
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         opened = await editor.request("session/load", sessionId=session, cwd=str(folder), mcpServers=[])
         assert opened["modes"]["currentModeId"] == "read-only"
         told = [
@@ -259,17 +258,17 @@ async def test_a_loaded_session_is_told_in_its_order_with_every_call_settled(hom
 
 async def test_a_session_is_resumed_by_a_process_that_never_saw_it(home: Home, folder: Path) -> None:
     script(home, {"text": "Hello."})
-    async with Editor(home, folder) as editor:
-        session = await editor.new()
-        await editor.prompt(session, "hello")
-        assert await editor.end() == 0
+    async with NearEditor(home, folder) as near:
+        session = await near.new()
+        await near.prompt(session, "hello")
     async with Editor(home, folder) as editor:
         assert "sessionId" not in await editor.request("session/resume", sessionId=session, cwd=str(folder))
         assert editor.of("user_message_chunk") == []
         assert await editor.prompt(session, "and again") == "end_turn"
-        shown = home.run("sessions", "show", f"agent:main:{session}", "--json")
+        async with NearEditor(home, folder) as near:
+            kept = await near.kept(session)
         # What was said first is its title too.
-        assert (shown.stdout.count("hello"), shown.stdout.count("and again")) == (2, 1)
+        assert (kept.count("hello"), kept.count("and again")) == (2, 1)
         error = await editor.refusal("session/resume", sessionId="acp:nobody:1", cwd=str(folder))
         assert error["code"] == -32002
 
@@ -278,7 +277,7 @@ async def test_sessions_are_listed_by_folder_closed_and_deleted(home: Home, fold
     script(home, *({"text": "Yes."} for _ in range(3)))
     other = tmp_path / "other"
     other.mkdir()
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         first, second, third = await editor.new(), await editor.new(), await editor.new(cwd=other)
         for session in (first, second, third):
             await editor.prompt(session, f"in {session}")
@@ -298,7 +297,7 @@ async def test_sessions_are_listed_by_folder_closed_and_deleted(home: Home, fold
 async def test_the_modes_say_what_is_asked_about_and_what_is_refused(home: Home, folder: Path) -> None:
     again = {"toolCalls": [{"name": "write", "arguments": {"path": "b.txt", "content": "no"}, "id": "w2"}]}
     script(home, WRITE, {"text": "Done."}, again, {"text": "Refused."})
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         session = await editor.new()
         assert await editor.request("session/set_mode", sessionId=session, modeId="accept-edits") == {}
         await editor.until(lambda: editor.of("config_option_update"))
@@ -327,7 +326,7 @@ async def test_another_model_may_be_chosen_for_a_session(home: Home, folder: Pat
         "models": ["two"],
     }
     home.save(config)
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         session = await editor.new()
         await editor.request("session/set_config_option", sessionId=session, configId="model", value="other/two")
         await editor.prompt(session, "who are you?")
@@ -343,7 +342,7 @@ async def test_a_folder_besides_the_first_may_be_used_and_no_other(home: Home, f
         {"name": "read", "arguments": {"path": str(place / "a.txt")}, "id": place.name} for place in (more, secret)
     ]
     script(home, {"toolCalls": calls}, {"text": "Done."})
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         await editor.prompt(await editor.new(more=[more]), "read them")
         ended = {one["toolCallId"]: one["status"] for one in editor.of("tool_call_update")}
         assert ended == {"more": "completed", "secret": "failed"}
@@ -351,7 +350,7 @@ async def test_a_folder_besides_the_first_may_be_used_and_no_other(home: Home, f
 
 async def test_commands_after_a_slash_are_told_of_and_run_before_the_model(home: Home, folder: Path) -> None:
     script(home, {"text": "Nobody knows."})
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         session = await editor.new()
         await editor.until(lambda: editor.of("available_commands_update"))
         names = [one["name"] for one in editor.of("available_commands_update")[0]["availableCommands"]]
@@ -369,7 +368,7 @@ async def test_a_change_is_shown_with_the_text_before_and_after(home: Home, fold
     edit = {"name": "edit", "arguments": {"path": "a.txt", "old_text": "two", "new_text": "three"}, "id": "e1"}
     new = {"name": "write", "arguments": {"path": "new.txt", "content": "fresh"}, "id": "w1"}
     script(home, {"toolCalls": [edit]}, {"toolCalls": [new]}, {"text": "Done."})
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         await editor.prompt(await editor.new(), "change them")
         assert editor.call("edit")["content"] == [
             {"type": "diff", "path": str(folder / "a.txt"), "oldText": "one\ntwo\n", "newText": "one\nthree\n"}
@@ -407,7 +406,7 @@ async def test_files_are_read_and_written_where_the_editor_has_them(home: Home, 
             return None
         return choose("allow_once")(method, params)
 
-    async with Editor(home, folder, capabilities=FILES, answer=answer) as editor:
+    async with NearEditor(home, folder, capabilities=FILES, answer=answer) as editor:
         assert await editor.prompt(await editor.new(), "do it") == "end_turn"
         assert editor.of("tool_call_update")[0]["content"][0]["content"]["text"] == "unsaved\nwords\n"
         assert buffers == {str(folder / "a.txt"): "changed\nwords\n", str(folder / "b.txt"): "new"}
@@ -434,7 +433,7 @@ async def test_a_program_runs_in_a_terminal_of_the_editor_which_is_released(home
             case _:
                 return {}
 
-    async with Editor(home, folder, capabilities={"terminal": True}, answer=answer) as editor:
+    async with NearEditor(home, folder, capabilities={"terminal": True}, answer=answer) as editor:
         session = await editor.new()
         assert await editor.prompt(session, "test it") == "end_turn"
         assert editor.said() == "It says: 2 failed\n[Exit code 3.]"
@@ -456,23 +455,22 @@ async def test_a_link_that_is_no_address_reaches_the_model_and_the_connection_st
     script(home, {"text": "Seen."}, {"text": "Still here."})
     link = {"type": "resource_link", "name": "odd", "uri": "http://[odd"}
     text = {"type": "resource", "resource": {"uri": "http://[odd", "text": "its words"}}
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         session = await editor.new()
         assert await editor.prompt(session, "look", link, text) == "end_turn"
         assert await editor.prompt(session, "and now?") == "end_turn"
-        said = home.run("sessions", "show", f"agent:main:{session}", "--json").stdout
+        said = await editor.kept(session)
         assert "[odd: http://[odd]" in said
         assert "its words" in said
 
 
 async def test_what_was_taken_back_is_not_told_again(home: Home, folder: Path) -> None:
     script(home, {"text": "First answer."}, {"text": "Second answer."})
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         session = await editor.new()
         for line in ("one", "two", "/undo"):
             assert await editor.prompt(session, line) == "end_turn"
-        assert await editor.end() == 0
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         await editor.request("session/load", sessionId=session, cwd=str(folder), mcpServers=[])
         assert editor.said(session) == "First answer."
 
@@ -482,10 +480,10 @@ async def test_a_picture_and_a_file_reach_the_model_and_a_recording_is_refused(h
     picture = {"type": "image", "mimeType": "image/png", "data": PNG}
     file = {"type": "resource", "resource": {"uri": (folder / "a.py").as_uri(), "text": "print(1)"}}
     link = {"type": "resource_link", "name": "b.py", "uri": (folder / "b.py").as_uri()}
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         session = await editor.new()
         assert await editor.prompt(session, "look", picture, file, link) == "end_turn"
-        said = home.run("sessions", "show", f"agent:main:{session}", "--json").stdout
+        said = await editor.kept(session)
         assert "print(1)" in said
         assert f"[b.py: {folder}/b.py]" in said
         refused = await editor.begin_prompt(session, {"type": "audio", "mimeType": "audio/wav", "data": ""})

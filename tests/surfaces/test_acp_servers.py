@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from parts.editor import NEVER, Editor, choose
+from parts.editor import NEVER, Editor, NearEditor, Talk, choose
 from parts.gateways import Home
 from parts.gateways import home as made_home
 from parts.processes import server_command
@@ -36,7 +36,7 @@ def server(name: str, *options: str, **env: str) -> dict[str, Any]:
     return {"name": name, "command": command, "args": args, "env": pairs}
 
 
-def notices(editor: Editor) -> list[str]:
+def notices(editor: Talk) -> list[str]:
     return [update["title"] for update in editor.of("notice")]
 
 
@@ -73,12 +73,11 @@ async def test_a_server_that_is_rejected_is_not_started_and_the_session_goes_on(
     home.save(home.script({"text": "Without it."}))
     started = folder / "started"
     wrong = {"name": "db", "command": "/usr/bin/touch", "args": [str(started)], "env": []}
-    async with Editor(home, folder, capabilities=NOTICES, answer=choose("reject_once")) as editor:
+    async with NearEditor(home, folder, capabilities=NOTICES, answer=choose("reject_once")) as editor:
         session = await editor.new(wrong)
         assert await editor.prompt(session, "hello") == "end_turn"
         assert editor.said() == "Without it."
         assert notices(editor) == ["MCP server 'db' of the editor is not started: nobody allowed it."]
-        assert await editor.end() == 0
     assert not started.exists()
     noted = [json.loads(line) for line in (home.paths.audit_dir / "calls.jsonl").read_text().splitlines()]
     [told] = [line for line in noted if line.get("event") == "server"]
@@ -94,7 +93,7 @@ async def test_a_server_that_was_allowed_starts_though_the_turn_was_cancelled_ov
     def answer(method: str, params: dict[str, Any]) -> Any:
         return NEVER if "other" in params["toolCall"]["title"] else choose("allow_once")(method, params)
 
-    async with Editor(home, folder, answer=answer) as editor:
+    async with NearEditor(home, folder, answer=answer) as editor:
         session = await editor.new(server("db"), other)
         prompt = editor.begin_prompt(session, "how many?")
         await editor.until(lambda: len(editor.asked) == 2)
@@ -108,16 +107,15 @@ async def test_a_server_that_was_allowed_starts_though_the_turn_was_cancelled_ov
 
 async def test_always_holds_for_exactly_this_command_in_another_process(home: Home, folder: Path) -> None:
     home.save(home.script(CALL, SAID), tools=UNASKED)
-    async with Editor(home, folder, answer=choose("allow_always")) as editor:
+    async with NearEditor(home, folder, answer=choose("allow_always")) as editor:
         await editor.prompt(await editor.new(server("db")), "how many?")
         assert len(editor.asked) == 1
-        assert await editor.end() == 0
-    async with Editor(home, folder) as editor:
-        assert await editor.prompt(await editor.new(server("db")), "how many?") == "end_turn"
-        assert "ten orders" in editor.said()
-        assert editor.asked == []
+    async with Editor(home, folder) as other:
+        assert await other.prompt(await other.new(server("db")), "how many?") == "end_turn"
+        assert "ten orders" in other.said()
+        assert other.asked == []
     home.save(home.script({"text": "Hm."}))
-    async with Editor(home, folder, answer=choose("reject_once")) as editor:
+    async with NearEditor(home, folder, answer=choose("reject_once")) as editor:
         await editor.prompt(await editor.new(server("db", MORE="1")), "how many?")
         assert len(editor.asked) == 1
     assert "db" in home.run("approvals", "grants").stdout
@@ -126,7 +124,7 @@ async def test_always_holds_for_exactly_this_command_in_another_process(home: Ho
 async def test_two_sessions_see_only_their_own_servers(home: Home, folder: Path) -> None:
     other = {"toolCalls": [{"name": "web__echo", "arguments": {"text": "ten orders"}, "id": "c2"}]}
     home.save(home.script(CALL, SAID, other, SAID), tools=UNASKED)
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         first, _ = await editor.new(server("db")), await editor.new(server("web"))
         assert await editor.prompt(first, "how many?") == "end_turn"
         assert "ten orders" in editor.said(first)
@@ -147,19 +145,18 @@ async def test_a_server_that_hangs_or_crashes_is_told_of_and_does_not_hold_up_th
         "url": "https://example.com/mcp",
         "headers": [{"name": "Authorization", "value": "Bearer secret://env/HOME"}],
     }
-    async with Editor(home, folder, capabilities=NOTICES) as editor:
+    async with NearEditor(home, folder, capabilities=NOTICES) as editor:
         session = await editor.new(hanging, crashing, missing, secret)
         assert await editor.prompt(session, "hello") == "end_turn"
         assert editor.said() == "Fine."
         told = "\n".join(notices(editor))
         assert all(f"'{name}'" in told for name in ("hanging", "crashing", "missing", "thief")), told
-        assert await editor.end() == 0
 
 
 @pytest.mark.parametrize("setting", ["allow", "deny"])
 async def test_the_config_may_say_that_nobody_is_asked(home: Home, folder: Path, setting: str) -> None:
     home.save(home.script(CALL, SAID), acp={"clientServers": setting}, tools=UNASKED)
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         assert await editor.prompt(await editor.new(server("db")), "how many?") == "end_turn"
         assert editor.asked == []
         assert editor.call("db__echo")["status"] == ("completed" if setting == "allow" else "failed")
@@ -169,7 +166,7 @@ async def test_a_server_that_the_config_has_anyway_is_not_asked_about(home: Home
     command, *args = server_command()
     configured = {"db": {"command": command, "args": args}}
     home.save(home.script(CALL, SAID), mcp={"servers": configured}, tools=UNASKED)
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         assert await editor.prompt(await editor.new(server("mine")), "how many?") == "end_turn"
         assert editor.asked == []
         assert "ten orders" in editor.said()
@@ -179,7 +176,7 @@ async def test_a_server_that_the_config_has_anyway_is_not_asked_about(home: Home
 async def test_an_editor_that_hands_over_no_servers_changes_nothing(home: Home, folder: Path) -> None:
     command, *args = server_command()
     home.save(home.script(CALL, SAID), mcp={"servers": {"db": {"command": command, "args": args, "approval": "allow"}}})
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         assert await editor.prompt(await editor.new(), "how many?") == "end_turn"
         assert "ten orders" in editor.said()
         assert editor.asked == []
@@ -191,7 +188,7 @@ async def test_a_name_of_a_configured_server_is_never_taken_over(home: Home, fol
         home.script(CALL, SAID),
         mcp={"servers": {"db": {"command": command, "args": args, "approval": "allow"}}},
     )
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         session = await editor.new(server("db", ANOTHER="1"))
         assert await editor.prompt(session, "how many?") == "end_turn"
         assert [one["title"] for one in editor.of("tool_call")] == ['Start MCP server "db"', "db: echo"]
@@ -201,7 +198,7 @@ async def test_a_name_of_a_configured_server_is_never_taken_over(home: Home, fol
 async def test_what_a_tool_says_after_its_turn_was_cancelled_is_not_told(home: Home, folder: Path) -> None:
     slow = {"toolCalls": [{"name": "db__slow", "arguments": {"seconds": 0.3}, "id": "late"}]}
     home.save(home.script(slow, CALL, SAID), acp={"clientServers": "allow"}, tools=UNASKED)
-    async with Editor(home, folder) as editor:
+    async with NearEditor(home, folder) as editor:
         session = await editor.new(server("db"))
         prompt = editor.begin_prompt(session, "take your time")
         await editor.until(lambda: editor.of("tool_call"))
