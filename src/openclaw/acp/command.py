@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from openclaw.acp import greeting
+from openclaw.control import plain_options
 
 # A plain name instead of typing.TYPE_CHECKING: type checkers know it, and importing typing costs milliseconds.
 TYPE_CHECKING = False
@@ -20,24 +21,17 @@ if TYPE_CHECKING:
     from openclaw.commands.parse import Parsed
 
 _FLAGS = {
-    "-v": "verbose",
-    "--verbose": "verbose",
-    "--local": "local",
-    "--log-json": "log_json",
+    **plain_options.FLAGS,
     "--reset-session": "reset_session",
     "--require-existing": "require_existing",
     "--allow-client-servers": "allow_client_servers",
 }
-_VALUES = {
-    "--agent": "agent",
-    "--config": "config",
-    "--log-level": "log_level",
-    "--session": "session",
-}
-_LEVELS = ("debug", "info", "warning", "error")
+_VALUES = {**plain_options.VALUES, "--session": "session"}
 # What another OpenClaw takes for its own gateway, and what says how it writes prompts: taken, and of no effect here.
-_NOT_OURS_FLAGS = ("--no-prefix-cwd",)
-_NOT_OURS = ("--url", "--token", "--token-file", "--password", "--password-file", "--session-label", "--provenance")
+_NOT_OURS_FLAGS = {"--no-prefix-cwd": ""}
+_NOT_OURS = dict.fromkeys(
+    ("--url", "--token", "--token-file", "--password", "--password-file", "--session-label", "--provenance"), ""
+)
 
 _AT_A_TERMINAL = (
     "openclaw acp waits for messages of the Agent Client Protocol on standard input; an editor usually starts it. Ctrl-D ends it.\n"
@@ -49,7 +43,7 @@ _READ_BYTES = 65_536
 
 def main(words: Sequence[str]) -> int | None:
     """Serve with these options (the words after `acp`); None when there is more to them, and the command table should see to it."""
-    options = read(words)
+    options = plain_options.read(words, {**_FLAGS, **_NOT_OURS_FLAGS}, {**_VALUES, **_NOT_OURS})
     if options is None:
         return None
     try:
@@ -70,26 +64,6 @@ def main(words: Sequence[str]) -> int | None:
     from openclaw.control.standard_streams import take_over
 
     return serve.main(serve.ServeOptions(**options), take_over(), greeted, rest)
-
-
-def read(words: Sequence[str]) -> "dict[str, Any] | None":
-    """The options as `serve.ServeOptions` takes them; None unless all of them are plain."""
-    options: dict[str, Any] = {}
-    rest = list(words)
-    while rest:
-        word = rest.pop(0)
-        name, equals, value = word.partition("=")
-        if word in _FLAGS:
-            options[_FLAGS[word]] = True
-        elif word in _NOT_OURS_FLAGS:
-            continue
-        elif name in (*_VALUES, *_NOT_OURS) and (equals or rest):
-            given = value if equals else rest.pop(0)
-            if name in _VALUES:
-                options[_VALUES[name]] = given
-        else:
-            return None
-    return options if options.get("log_level", _LEVELS[0]) in _LEVELS else None
 
 
 def _greet() -> tuple[bytes, bytes] | None:

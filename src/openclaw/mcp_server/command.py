@@ -7,6 +7,7 @@ command table like any other command, and ends in `run`.
 import os
 from collections.abc import Sequence
 
+from openclaw.control import plain_options
 from openclaw.version import __version__
 
 # A plain name instead of typing.TYPE_CHECKING: type checkers know it, and importing typing costs milliseconds.
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
     from openclaw.commands.parse import Parsed
     from openclaw.mcp_server.order import Order
 
-_FLAGS = {"-v": "verbose", "--verbose": "verbose", "--local": "local", "--log-json": "log_json"}
-_VALUES = {"--agent": "agent", "--config": "config", "--log-level": "log_level"}
-_LEVELS = ("debug", "info", "warning", "error")
-
 
 def main(words: Sequence[str]) -> int | None:
     """Serve with these options (the words after `mcp-server`); None when there is more to them, and the command table should see to it."""
@@ -32,28 +29,12 @@ def main(words: Sequence[str]) -> int | None:
         except OSError:
             # Nobody takes it. The command table knows what to say then.
             return None
-    options = read(words)
+    options = plain_options.read(words, plain_options.FLAGS, plain_options.VALUES)
     if options is None:
         return None
     from openclaw.mcp_server import serve
 
     return serve.main(serve.Options(**options))
-
-
-def read(words: Sequence[str]) -> "dict[str, Any] | None":
-    """The options as `serve.Options` takes them; None unless all of them are plain."""
-    options: dict[str, Any] = {}
-    rest = list(words)
-    while rest:
-        word = rest.pop(0)
-        name, equals, value = word.partition("=")
-        if word in _FLAGS:
-            options[_FLAGS[word]] = True
-        elif name in _VALUES and (equals or rest):
-            options[_VALUES[name]] = value if equals else rest.pop(0)
-        else:
-            return None
-    return options if options.get("log_level", _LEVELS[0]) in _LEVELS else None
 
 
 async def run(context: "Context", parsed: "Parsed") -> int:
