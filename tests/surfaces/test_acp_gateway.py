@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from parts.editor import Editor, choose
+from parts.editor import NEVER, Editor, choose
 from parts.gateways import Home, gateway_process
 from parts.gateways import home as made_home
 from parts.processes import STDIO_SERVER, handle_of, server_command, wait_until_gone
@@ -77,14 +77,17 @@ async def test_the_gateway_answers_asks_and_starts_servers_as_this_process_would
 
 
 async def test_when_the_gateway_leaves_the_prompt_fails_and_the_session_goes_on_here(home: Home, folder: Path) -> None:
-    home.save(home.script({"text": "Well, ", "hold": True}))
+    home.save(home.script({"text": "Well, ", **WRITE}))
     with gateway_process(home) as gateway:
-        async with Editor(home, folder) as editor:
+        async with Editor(home, folder, answer=lambda method, params: NEVER) as editor:
             session = await editor.new()
-            prompt = editor.begin_prompt(session, "speak")
-            await editor.until(editor.said)
+            prompt = editor.begin_prompt(session, "write it")
+            await editor.until(lambda: editor.asked)
             gateway.process.kill()
             assert "gateway" in (await prompt)["error"]["message"]
+            # Nothing of it stays open.
+            assert editor.call("write")["status"] == "failed"
+            assert [one["method"] for one in editor.notified] == ["$/cancel_request"]
             (home.state / "turns.json").write_text('[{"text": "Here."}]')
             assert await editor.prompt(session, "and now?") == "end_turn"
             assert editor.said().endswith("Here.")

@@ -1,8 +1,8 @@
 """The agent of an editor in a running gateway of the same config: this process hands its lines on, and the gateway's back.
 
 Owns our end of that (`control/wire.py`): the gateway runs `openclaw acp host`, whose input are the client's lines and whose output are the
-agent's. What it does is what this process would do, by the same code. When the gateway leaves, requests that wait are answered with an
-error, and the agent goes on here: sessions are found again by their ids.
+agent's. What it does is what this process would do, by the same code. When the gateway leaves, its calls are told to have failed, what it
+asked is taken back, requests that wait are answered with an error, and the agent goes on here: sessions are found again by their ids.
 """
 
 import asyncio
@@ -13,11 +13,12 @@ from pathlib import Path
 
 import msgspec
 
+from openclaw.acp import wire
 from openclaw.config import plain_paths
 from openclaw.control import wire as control
 from openclaw.control.socket_client import connect, read_frame
 from openclaw.protocol.framing import LineFramer, Oversized
-from openclaw.protocol.jsonrpc import INTERNAL_ERROR, RequestId, encode_error
+from openclaw.protocol.jsonrpc import INTERNAL_ERROR, RequestId, encode_error, encode_notification
 from openclaw.protocol.strict_lines import known_id
 from openclaw.version import __version__
 
@@ -25,6 +26,8 @@ _log = logging.getLogger(__name__)
 
 _WIDTH = b"80"
 _GONE = "The gateway ended while it worked on this. `openclaw gateway status` says more; ask again to go on without it."
+
+_GONE_CALL = "The gateway ended before this was done. It may have been done all the same."
 
 
 class _Seen(msgspec.Struct):
@@ -34,7 +37,25 @@ class _Seen(msgspec.Struct):
     method: str = ""
 
 
+class _SeenUpdate(msgspec.Struct, rename="camel"):
+    session_update: str = ""
+    tool_call_id: str = ""
+    status: str = ""
+
+
+class _SeenParams(msgspec.Struct, rename="camel"):
+    session_id: str = ""
+    update: _SeenUpdate = msgspec.field(default_factory=_SeenUpdate)
+
+
+class _SeenNotification(msgspec.Struct):
+    """As much of an update as tells how a call stands."""
+
+    params: _SeenParams = msgspec.field(default_factory=_SeenParams)
+
+
 _seen = msgspec.json.Decoder(_Seen)
+_seen_update = msgspec.json.Decoder(_SeenNotification)
 
 
 class Forwarded:
@@ -55,12 +76,18 @@ class Forwarded:
         self._framer = LineFramer(limit)
         # Requests of the client that the gateway has not answered.
         self._waiting: set[RequestId] = set()
+        # What the gateway asked the client, and calls that it told of, by session: neither is settled.
+        self._asked: set[RequestId] = set()
+        self._calls: set[tuple[str, str]] = set()
         self._is_closed = False
         self._task = asyncio.get_running_loop().create_task(self._listen())
 
     def receive(self, line: bytes) -> None:
-        if (seen := _read(line)) is not None and seen.method and (id := known_id(seen.id)) is not None:
-            self._waiting.add(id)
+        if (seen := _read(line)) is not None and (id := known_id(seen.id)) is not None:
+            if seen.method:
+                self._waiting.add(id)
+            else:
+                self._asked.discard(id)
         data = line + b"\n"
         for start in range(0, len(data), control.PIECE_BYTES):
             self._writer.write(control.frame(control.INPUT, data[start : start + control.PIECE_BYTES]))
@@ -96,15 +123,42 @@ class Forwarded:
     def _told(self, line: bytes | Oversized) -> None:
         if isinstance(line, Oversized):
             return
-        if (seen := _read(line)) is not None and not seen.method and (id := known_id(seen.id)) is not None:
-            self._waiting.discard(id)
+        if (seen := _read(line)) is not None:
+            self._note(seen, line)
         self._write(line)
+
+    def _note(self, seen: _Seen, line: bytes) -> None:
+        id = known_id(seen.id)
+        if not seen.method:
+            if id is not None:
+                self._waiting.discard(id)
+        elif id is not None:
+            self._asked.add(id)
+        elif seen.method == wire.UPDATE:
+            self._note_call(line)
+
+    def _note_call(self, line: bytes) -> None:
+        try:
+            params = _seen_update.decode(line).params
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return
+        call = params.session_id, params.update.tool_call_id
+        if params.update.status in ("completed", "failed"):
+            self._calls.discard(call)
+        elif params.update.session_update == "tool_call":
+            self._calls.add(call)
 
     def _lose(self) -> None:
         self._writer.close()
+        for asked in self._asked:
+            self._write(encode_notification(wire.CANCEL_REQUEST, {"requestId": asked}))
+        for session, call in self._calls:
+            failed = wire.ToolCallUpdate(call, status="failed", content=[wire.Shown(wire.Text(_GONE_CALL))])
+            self._write(encode_notification(wire.UPDATE, {"sessionId": session, "update": failed}))
         for id in self._waiting:
             self._write(encode_error(id, INTERNAL_ERROR, _GONE))
-        self._waiting.clear()
+        for settled in (self._asked, self._calls, self._waiting):
+            settled.clear()
         self._on_lost()
 
 
