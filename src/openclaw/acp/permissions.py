@@ -5,7 +5,7 @@ something unreadable and a client that leaves are all a no. A question that belo
 """
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from msgspec import UNSET
 
 from openclaw.acp import wire
 from openclaw.acp.connection import Connection, RequestError
+from openclaw.acp.planned import planned
 from openclaw.acp.updates import NATIVE_KINDS, locations_of, title_of
 from openclaw.content import to_json
 from openclaw.control.shown_text import quoted, value_text
@@ -43,7 +44,7 @@ class ClientAsker:
         connection: Connection,
         session: str,
         client: wire.ClientCapabilities,
-        workspace: Path,
+        folders: Sequence[Path],
         *,
         show: Callable[[wire.Update], None],
         knows: Callable[[str], bool],
@@ -51,7 +52,7 @@ class ClientAsker:
         self._connection = connection
         self._session = session
         self._client = client
-        self._workspace = workspace
+        self._folders = folders
         self._show = show
         self._knows = knows
 
@@ -89,7 +90,7 @@ class ClientAsker:
         return next((one for one in options if one.option_id == outcome.option_id), None)
 
     async def _permission(self, question: Question) -> Answer:
-        call = _call_of(question, self._workspace)
+        call = _call_of(question, self._folders)
         is_own = not self._knows(call.tool_call_id)
         if is_own:
             # A call that is only asked about is not to be seen for longer than the question.
@@ -137,7 +138,7 @@ def form_of(schema: Any) -> dict[str, Any]:
     return {**schema, "properties": fields}
 
 
-def _call_of(question: Question, workspace: Path) -> wire.ToolCallFields:
+def _call_of(question: Question, folders: Sequence[Path]) -> wire.ToolCallFields:
     call = question.approval
     if call is None:
         text = redact(clean_text(question.text or _FINISHED, _LONGEST_CALL))
@@ -152,24 +153,22 @@ def _call_of(question: Question, workspace: Path) -> wire.ToolCallFields:
     return wire.ToolCallFields(
         question.call,
         title=title_of(
-            call.tool, call.arguments, f"MCP: {call.server}/{call.title or call.tool}" if call.server else ""
+            call.tool,
+            call.arguments,
+            f"MCP: {call.server}/{call.title or call.tool}" if call.server else "",
+            # All of it: some editors show nothing but the title.
+            room=_LONGEST_SENTENCE,
         ),
         # Some clients answer by the kind, and guess one from the title where there is none: a server's tool is none that they may know.
         kind="other" if call.server else NATIVE_KINDS.get(call.tool, "other"),
         status="pending",
-        content=[*_change(call, workspace), wire.Shown(wire.Text(asked_text(call)))],
-        locations=locations_of(call.tool, call.arguments, workspace),
+        content=[
+            *([] if call.server else planned(call.tool, call.arguments, folders)),
+            wire.Shown(wire.Text(asked_text(call))),
+        ],
+        locations=locations_of(call.tool, call.arguments, folders[0]),
         raw_input=call.arguments,
     )
-
-
-def _change(call: AskedCall, workspace: Path) -> list[wire.ToolContent]:
-    """What an edit would change."""
-    match call.tool, call.arguments:
-        case "edit", {"path": str(), "old_text": str(old), "new_text": str(new)} if not call.server:
-            return [wire.Diff(one.path, old, new) for one in locations_of("edit", call.arguments, workspace)]
-        case _:
-            return []
 
 
 def asked_text(call: AskedCall) -> str:

@@ -45,7 +45,7 @@ def _part(
             yield wire.ThoughtChunk(wire.Text(clean_terminal(text)), f"{id}-thought")
         case ToolCall():
             result = results.get((number, part.id), _UNKNOWN)
-            told = started(part, "", workspace, None)
+            told = started(part, "", (workspace,), None)
             end = ended(part, result, 0.0)
             yield wire.ToolCall(
                 told.tool_call_id,

@@ -1,11 +1,11 @@
-"""What happens in a turn, as version 1 of the protocol tells a client. Pure: events in, updates out.
+"""What happens in a turn, as version 1 of the protocol tells a client: events in, updates out. Does nothing, and sees nothing but what a
+call will change (`planned.py`).
 
 The one place that knows how our events look there: another version of the protocol gets a module of its own beside it. Words of models and
 servers are shown as they are to people, without our frames and cleaned; what a call is given is told whole (`rawInput`).
 """
 
 import base64
-import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +15,7 @@ from msgspec import UNSET
 
 from openclaw import content
 from openclaw.acp import wire
+from openclaw.acp.planned import absolute, planned
 from openclaw.agent.events import (
     Compacted,
     Event,
@@ -28,7 +29,7 @@ from openclaw.agent.events import (
     TurnStart,
 )
 from openclaw.content import ToolCall
-from openclaw.control.shown_text import cut, value_text
+from openclaw.control.shown_text import cut, shell_word
 from openclaw.reply import Reply
 from openclaw.security.external import clean_label, clean_terminal
 from openclaw.security.unframe import Unframer, without_frames
@@ -63,14 +64,14 @@ class TurnUpdates:
 
     def __init__(
         self,
-        workspace: Path,
+        folders: Sequence[Path],
         client: wire.ClientCapabilities,
         *,
         tool: Callable[[str], Tool | None],
         window: int,
         clock: Callable[[], float],
     ) -> None:
-        self._workspace = workspace
+        self._folders = folders
         self._client = client
         self._tool = tool
         self._window = window
@@ -95,7 +96,15 @@ class TurnUpdates:
                 return [*self._said(self._unframer.end()), *self._usage(message.usage)]
             case ToolStart(call=call, label=label):
                 self._open[call.id] = float("-inf")
-                return [started(call, label, self._workspace, self._tool(call.name))]
+                return [
+                    started(
+                        call,
+                        label,
+                        self._folders,
+                        self._tool(call.name),
+                        planned(call.name, call.arguments, self._folders),
+                    )
+                ]
             case ToolProgress(call_id=id, text=text):
                 return self._progress(id, text)
             case ToolEnd(call=call, result=result, seconds=seconds):
@@ -163,15 +172,22 @@ class TurnUpdates:
         return [wire.CompactionUpdate(_new_id(), "completed", told)]
 
 
-def started(call: ToolCall, label: str, workspace: Path, tool: Tool | None) -> wire.ToolCall:
+def started(
+    call: ToolCall,
+    label: str,
+    folders: Sequence[Path],
+    tool: Tool | None,
+    change: "list[wire.ToolContent] | None" = None,
+) -> wire.ToolCall:
+    """`change` is what it will do to a file, where that is known."""
     return wire.ToolCall(
         call.id,
         title=title_of(call.name, call.arguments, label),
         name=clean_label(call.name, _LONGEST_NAME),
         kind=kind_of(call.name, tool),
         status="in_progress",
-        content=_planned(call, workspace),
-        locations=locations_of(call.name, call.arguments, workspace),
+        content=change or UNSET,
+        locations=locations_of(call.name, call.arguments, folders[0]),
         raw_input=call.arguments,
     )
 
@@ -201,16 +217,17 @@ def diffs_of(result: ToolResult) -> list[wire.ToolContent]:
             return []
 
 
-def title_of(name: str, arguments: Mapping[str, Any], label: str = "") -> str:
-    """What a person reads of a call: of a native tool what it does to what, of a server's where it comes from."""
+def title_of(name: str, arguments: Mapping[str, Any], label: str = "", *, room: int = _LONGEST_TITLE) -> str:
+    """What a person reads of a call: of a native tool what it does to what, of a server's where it comes from. A program's words stand as a
+    shell would need them."""
     server, slash, tool = label.removeprefix(_MCP).partition("/")
     if label.startswith(_MCP) and slash:
         return clean_label(f"{server}: {tool}", _LONGEST_TITLE)
-    if name == "exec" and isinstance(arguments.get("command"), Sequence):
-        return cut(clean_label("Run " + " ".join(map(value_text, arguments["command"])), 10_000), _LONGEST_TITLE)
+    if name == "exec" and isinstance(command := arguments.get("command"), list):
+        return cut(f"Run {' '.join(map(shell_word, command))}", room)
     if name in _VERBS:
         about = arguments.get("pattern") or arguments.get("url") or arguments.get("path") or "."
-        return cut(clean_label(f"{_VERBS[name]} {about}", 10_000), _LONGEST_TITLE)
+        return cut(clean_label(f"{_VERBS[name]} {about}", 10_000), room)
     return clean_label(name, _LONGEST_TITLE)
 
 
@@ -230,20 +247,7 @@ def locations_of(name: str, arguments: Mapping[str, Any], workspace: Path) -> li
     if name not in ("read", "write", "edit", "ls", "grep") or not isinstance(path, str) or not path or "\0" in path:
         return []
     line = arguments.get("offset") if name == "read" else None
-    return [wire.Location(_absolute(path, workspace), line if isinstance(line, int) and line > 0 else None)]
-
-
-def _planned(call: ToolCall, workspace: Path) -> Any:
-    """What an edit will change, known before it is made."""
-    match call.name, call.arguments:
-        case "edit", {"path": str(path), "old_text": str(old), "new_text": str(new)} if path and "\0" not in path:
-            return [wire.Diff(_absolute(path, workspace), old, new)]
-        case _:
-            return UNSET
-
-
-def _absolute(path: str, workspace: Path) -> str:
-    return os.path.abspath(os.path.join(workspace, os.path.expanduser(path)))
+    return [wire.Location(absolute(path, workspace), line if isinstance(line, int) and line > 0 else None)]
 
 
 def _failed(id: str, why: str) -> wire.ToolCallUpdate:

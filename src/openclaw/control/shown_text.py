@@ -6,6 +6,7 @@ Lines are measured in columns: letters of some scripts take two.
 
 import json
 import re
+import shlex
 import unicodedata
 from collections.abc import Sequence
 from typing import Any
@@ -32,6 +33,11 @@ def value_text(value: Any) -> str:
         is_plain = is_seen(value) and value == value.strip() and value and not _OTHER_KIND.fullmatch(value)
         return value if is_plain else quoted(value)
     return quoted(value)
+
+
+def shell_word(value: Any) -> str:
+    """A word of a command line as a shell would take it, so that it is seen where it ends."""
+    return shlex.quote(value) if isinstance(value, str) and is_seen(value) else quoted(value)
 
 
 def quoted(value: Any) -> str:

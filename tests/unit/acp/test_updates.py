@@ -30,7 +30,7 @@ ALL = wire.ClientCapabilities(session=wire.ClientSession(compaction={}, notices=
 
 
 def updates(client: wire.ClientCapabilities | None = None, clock: Any = lambda: 0.0) -> TurnUpdates:
-    return TurnUpdates(HERE, client or wire.ClientCapabilities(), tool=lambda name: None, window=1_000, clock=clock)
+    return TurnUpdates((HERE,), client or wire.ClientCapabilities(), tool=lambda name: None, window=1_000, clock=clock)
 
 
 def told(turn: TurnUpdates, *events: Event) -> list[Any]:
@@ -109,7 +109,7 @@ def test_why_a_turn_stopped(reason: RunReason, stopped_by: str, expected: str | 
     [
         ("read", {"path": "a b.txt"}, "Read", "Read a b.txt"),
         ("ls", {}, "List", "List ."),
-        ("exec", {"command": ["ls", "a b"]}, "Run", "Run ls a b"),
+        ("exec", {"command": ["ls", "a b"]}, "Run", "Run ls 'a b'"),
         ("grep", {"pattern": "x", "path": "src"}, "Search", "Search x"),
         ("db__query", {"sql": "…"}, "MCP: db/query", "db: query"),
         ("other", {}, "", "other"),
