@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from parts.editor import FILES, NEVER, Editor, NearEditor, choose
-from parts.gateways import Home
+from parts.gateways import Home, stdio_server
 from parts.gateways import home as made_home
 
 WRITE = {"toolCalls": [{"name": "write", "arguments": {"path": "a.txt", "content": "hello"}, "id": "w1"}]}
@@ -363,6 +363,46 @@ async def test_commands_after_a_slash_are_told_of_and_run_before_the_model(home:
         assert editor.said().endswith("Nobody knows.")
 
 
+async def test_help_lists_what_there_is_here_and_a_wrong_line_is_answered_with_a_sentence(
+    home: Home, folder: Path
+) -> None:
+    script(home, {"text": "Hello."})
+    async with NearEditor(home, folder) as editor:
+        session = await editor.new()
+        await editor.until(lambda: editor.of("available_commands_update"))
+        names = [one["name"] for one in editor.of("available_commands_update")[0]["availableCommands"]]
+        assert await editor.prompt(session, "/help") == "end_turn"
+        listed = [line.split()[0] for line in editor.said().splitlines() if line.startswith("/")]
+        assert listed == [f"/{name}" for name in names]
+        for line in ("/title Orders", "/last nine", "/approve"):
+            before = editor.said()
+            assert await editor.prompt(session, line) == "end_turn"
+            assert editor.said() != before
+        assert await editor.prompt(session, "hello") == "end_turn"
+        assert await editor.prompt(session, "/title Orders") == "end_turn"
+        assert {"title": "Orders"} in editor.of("session_info_update")
+        assert [one["title"] for one in (await editor.request("session/list"))["sessions"]] == ["Orders"]
+
+
+async def test_the_tool_of_a_skill_may_change_nothing_in_the_mode_that_only_reads(home: Home, folder: Path) -> None:
+    skill = home.state / "skills" / "note" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: note\ndescription: d\ncommand-dispatch: tool\ncommand-tool: db__echo\n---\nGo.\n")
+    script(home, {"text": "Hello."}, mcp={"servers": {"db": stdio_server()}, "startupGraceMs": 60_000})
+    async with NearEditor(home, folder) as editor:
+        session = await editor.new()
+        assert await editor.prompt(session, "hello") == "end_turn"
+        assert await editor.prompt(session, "/note in any mode") == "end_turn"
+        assert "only read" not in editor.said()
+        await editor.request("session/set_mode", sessionId=session, modeId="read-only")
+        assert await editor.prompt(session, "/note in this one") == "end_turn"
+        assert "only read" in editor.said()
+        before = editor.said()
+        # What the person types about servers is no call of the agent's.
+        assert await editor.prompt(session, "/mcp servers") == "end_turn"
+        assert "only read" not in editor.said().removeprefix(before)
+
+
 async def test_a_change_is_shown_with_the_text_before_and_after(home: Home, folder: Path) -> None:
     (folder / "a.txt").write_text("one\ntwo\n")
     edit = {"name": "edit", "arguments": {"path": "a.txt", "old_text": "two", "new_text": "three"}, "id": "e1"}
@@ -376,13 +416,13 @@ async def test_a_change_is_shown_with_the_text_before_and_after(home: Home, fold
         assert editor.call("write")["content"] == [
             {"type": "diff", "path": str(folder / "new.txt"), "oldText": None, "newText": "fresh"}
         ]
-        shown = editor.asked[0][1]["toolCall"]
-        assert shown["content"][0] == {
-            "type": "diff",
-            "path": str(folder / "a.txt"),
-            "oldText": "two",
-            "newText": "three",
-        }
+        # And before it is done: where it is asked about, and where the call begins.
+        asked = [params["toolCall"]["content"][0] for _, params in editor.asked]
+        assert asked == [
+            {"type": "diff", "path": str(folder / "a.txt"), "oldText": "two", "newText": "three"},
+            {"type": "diff", "path": str(folder / "new.txt"), "oldText": None, "newText": "fresh"},
+        ]
+        assert [one["content"] for one in editor.of("tool_call")] == [[change] for change in asked]
 
 
 async def test_files_are_read_and_written_where_the_editor_has_them(home: Home, folder: Path) -> None:

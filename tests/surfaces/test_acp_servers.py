@@ -151,6 +151,8 @@ async def test_a_server_that_hangs_or_crashes_is_told_of_and_does_not_hold_up_th
         assert editor.said() == "Fine."
         told = "\n".join(notices(editor))
         assert all(f"'{name}'" in told for name in ("hanging", "crashing", "missing", "thief")), told
+        # No command of ours knows any of them.
+        assert "openclaw mcp" not in told
 
 
 @pytest.mark.parametrize("setting", ["allow", "deny"])
@@ -191,7 +193,7 @@ async def test_a_name_of_a_configured_server_is_never_taken_over(home: Home, fol
     async with NearEditor(home, folder) as editor:
         session = await editor.new(server("db", ANOTHER="1"))
         assert await editor.prompt(session, "how many?") == "end_turn"
-        assert [one["title"] for one in editor.of("tool_call")] == ['Start MCP server "db"', "db: echo"]
+        assert [one["title"] for one in editor.of("tool_call")] == ['Start MCP server "db-2"', "db: echo"]
         assert "ten orders" in editor.said()
 
 

@@ -10,17 +10,18 @@ import hmac
 import logging
 import os
 import secrets
-import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import structs
 
 from openclaw.acp import wire
 from openclaw.acp.connection import RequestError
 from openclaw.config.servers import ServerSpec, read_server
 from openclaw.content import to_json
+from openclaw.control.shown_text import shell_word
 from openclaw.errors import ConfigError, ProcessError, StoreError
 from openclaw.files import make_directory
 from openclaw.grant import Grant
@@ -54,11 +55,13 @@ class Given(msgspec.Struct, frozen=True):
     fault: str = ""
 
 
-def given_servers(servers: Sequence[wire.McpServer], cwd: str) -> list[Given]:
-    """Raises RequestError for a list that is too long to be one."""
+def given_servers(servers: Sequence[wire.McpServer], cwd: str, configured: Sequence[ServerSpec] = ()) -> list[Given]:
+    """Each under a name that no other has, a configured one least of all: it is asked about and shown as what its tools are called.
+
+    Raises RequestError for a list that is too long to be one."""
     if len(servers) > MOST_SERVERS:
         raise RequestError(INVALID_PARAMS, f"A session has {MOST_SERVERS} MCP servers at most.")
-    taken: set[str] = set()
+    taken = {spec.name.casefold() for spec in configured}
     found = []
     for server in servers:
         name = _free_name(clean_label(server.name, _LONGEST_NAME) or "server", taken)
@@ -89,7 +92,7 @@ def _given(name: str, server: wire.McpServer, cwd: str) -> Given:
     else:
         return Given(name, fault=f"there is no transport {clean_label(server.type, _LONGEST_NAME)}")
     try:
-        return Given(name, read_server(name, entry))
+        return Given(name, structs.replace(read_server(name, entry), commands="editor"))
     except ConfigError as error:
         return Given(name, fault="; ".join(clean_terminal(problem.message).rstrip(".") for problem in error.problems))
 
@@ -146,24 +149,19 @@ def _told(spec: ServerSpec, search_path: str) -> str:
             "Your editor sent this server. OpenClaw would connect to it, and the model would get its tools:",
             f"  {_address(spec.url)}",
         ]
-        named = [f"  {_shown(name)}: {MASK}" for name, _ in spec.headers]
+        named = [f"  {shell_word(name)}: {MASK}" for name, _ in spec.headers]
         return "\n".join([*lines, *(["headers:", *named] if named else [])])
-    words = " ".join(_shown(word) for word in (spec.command, *spec.args))
+    words = " ".join(shell_word(word) for word in (spec.command, *spec.args))
     lines = [
         "Your editor sent this server. It would run on this computer with your rights, and the model would get its tools:",
         f"  {words}",
     ]
     program = program_of(spec, search_path)
     if program != spec.command:
-        lines.append(f"program: {_shown(program)}")
+        lines.append(f"program: {shell_word(program)}")
     if spec.env:
-        lines.append("environment: " + " ".join(f"{_shown(name)}={MASK}" for name, _ in spec.env))
-    return "\n".join([*lines, f"directory: {_shown(spec.cwd)}"])
-
-
-def _shown(word: str) -> str:
-    """A word as a shell would need it, with what cannot be seen written as an escape."""
-    return shlex.quote("".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in word))
+        lines.append("environment: " + " ".join(f"{shell_word(name)}={MASK}" for name, _ in spec.env))
+    return "\n".join([*lines, f"directory: {shell_word(spec.cwd)}"])
 
 
 def _address(url: str) -> str:

@@ -6,6 +6,8 @@ the session store's. Nothing that a client gave its servers is kept: neither com
 
 import hashlib
 import logging
+import time
+from collections.abc import Container
 from pathlib import Path
 
 import msgspec
@@ -15,6 +17,9 @@ from openclaw.errors import StoreError
 from openclaw.files import reason, replace
 
 _log = logging.getLogger(__name__)
+
+# Seconds for which a session is kept in which nothing was said, or whose conversation is gone: a client may open it again.
+KEPT = 30 * 24 * 3600.0
 
 
 class Record(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -51,14 +56,29 @@ class Records:
         except OSError as error:
             raise StoreError(f"A session cannot be forgotten: {reason(error)}.") from None
 
+    def prune(self, conversations: Container[str]) -> int:
+        """Forget sessions of which nothing is left: their conversation is not among these, and nobody opened them for a month. How many."""
+        gone = 0
+        for path in self._paths():
+            try:
+                is_old = time.time() - path.stat().st_mtime > KEPT
+                if is_old and ((record := _read(path)) is None or record.key not in conversations):
+                    path.unlink(missing_ok=True)
+                    gone += 1
+            except OSError as error:
+                _log.info("%s is not forgotten: %s", path.name, reason(error))
+        return gone
+
     def all(self) -> list[Record]:
         """The newest first."""
+        found = (_read(path) for path in self._paths())
+        return sorted((one for one in found if one is not None), key=lambda one: one.updated, reverse=True)
+
+    def _paths(self) -> list[Path]:
         try:
-            paths = [path for path in self._folder.iterdir() if path.suffix == ".json"]
+            return [path for path in self._folder.iterdir() if path.suffix == ".json"]
         except OSError:
             return []
-        found = (_read(path) for path in paths)
-        return sorted((one for one in found if one is not None), key=lambda one: one.updated, reverse=True)
 
     def _path(self, id: str) -> Path:
         # An id is a word of anybody's: it never becomes a path.

@@ -34,13 +34,13 @@ from openclaw.plugins.loader import Plugins
 from openclaw.protocol.jsonrpc import INTERNAL_ERROR
 from openclaw.redact import redact
 from openclaw.security.external import clean_label, clean_terminal
+from openclaw.sessions.title import MOST_CHARACTERS, shortened
 from openclaw.tool import Tool
 
 _log = logging.getLogger(__name__)
 
 # Seconds in which a cancelled turn may settle before it is answered without it.
 SETTLING = 5.0
-_LONGEST_TITLE = 80
 
 
 class _Turn:
@@ -115,7 +115,9 @@ class Session:
         self._given = given
         self._turn: _Turn | None = None
         self._beside: set[asyncio.Task[None]] = set()
-        self._commands = SlashCommands(app, record.agent, record.key, self.folders)
+        self._commands = SlashCommands(
+            app, record.agent, record.key, self.folders, lambda: self.mode == settings.READ_ONLY
+        )
 
     @property
     def id(self) -> str:
@@ -203,6 +205,7 @@ class Session:
             if message.text.startswith("/") and (command := await self._commands.find(message.text)):
                 said = await command(lambda text: self._say(turn, text), self._asker(turn))
                 if said is None:
+                    await self._take_title()
                     self._touch()
                     return "end_turn"
                 message = msgspec.structs.replace(
@@ -220,7 +223,7 @@ class Session:
         selection = await self.app.selection(spec, record.model)
         window = spec.context_tokens or selection.context_window
         updates = turn.told_by(
-            TurnUpdates(self.folders[0], self._client, tool=self._tool, window=window, clock=time.monotonic)
+            TurnUpdates(self.folders, self._client, tool=self._tool, window=window, clock=time.monotonic)
         )
         self._name(message.text)
         asker = self._asker(turn)
@@ -275,7 +278,7 @@ class Session:
             self._connection,
             self.id,
             self._client,
-            self.folders[0],
+            self.folders,
             show=partial(self._show_in, turn),
             knows=turn.calls.__contains__,
         )
@@ -294,7 +297,18 @@ class Session:
 
     def _name(self, text: str) -> None:
         """A session is called by what was first said in it."""
-        if not self.record.title and (title := clean_label(text, _LONGEST_TITLE)):
+        if not self.record.title and (title := clean_label(shortened(text), MOST_CHARACTERS)):
+            self.keep(title=title)
+            self.show(wire.InfoUpdate(title=title))
+
+    async def _take_title(self) -> None:
+        """A command may have named the conversation."""
+        try:
+            title = (await self.app.store.show(self.record.key)).info.title
+        except OpenClawError:
+            # Nothing was said in it yet, or it cannot be read: the next prompt will say so.
+            return
+        if self.record.title and title and title != self.record.title:
             self.keep(title=title)
             self.show(wire.InfoUpdate(title=title))
 

@@ -24,6 +24,7 @@ from openclaw.acp.replay import replayed
 from openclaw.acp.session import Session
 from openclaw.app import App
 from openclaw.config.paths import Paths
+from openclaw.config.servers import server_specs
 from openclaw.errors import ConfigError, ModelError, OpenClawError
 from openclaw.log import iso_time, short_hash
 from openclaw.models.catalog import OFFLINE
@@ -71,6 +72,7 @@ class Sessions:
         self._records = Records(paths.data_dir / "acp" / "sessions")
         self._open: dict[str, Session] = {}
         self._opening = asyncio.Lock()
+        self._was_pruned = False
         # Which session a prompt is of, by the id of its request.
         self._prompts: dict[RequestId, Session] = {}
 
@@ -120,6 +122,9 @@ class Sessions:
         record = Record(id, key, agent, cwd, directories, self._client)
         session = await self._opened(record, params.mcp_servers)
         session.keep()
+        if not self._was_pruned:
+            self._was_pruned = True
+            session.beside(self._prune(app))
         modes, options = await session.opened()
         return Replied(wire.OpenedSession(id, modes, options), lambda: self._tell_commands(session))
 
@@ -187,6 +192,16 @@ class Sessions:
 
     # How
 
+    async def _prune(self, app: App) -> None:
+        """Once in the life of a client, while nobody waits."""
+        try:
+            kept = {info.key for info in await app.store.list()}
+        except OpenClawError as error:
+            _log.info("old sessions are not forgotten: %s", error)
+            return
+        if gone := await asyncio.to_thread(self._records.prune, kept):
+            _log.info("%d sessions of which nothing is left are forgotten", gone)
+
     async def _ready(self) -> App:
         """The App, once a model is there to answer. Raises RequestError."""
         app = await self._app()
@@ -249,7 +264,11 @@ class Sessions:
 
     async def _opened(self, record: Record, servers: Sequence[wire.McpServer] | None = None) -> Session:
         app = await self._app()
-        found = given_servers(servers or (), record.cwd)
+        try:
+            configured = server_specs(app.config, app.engine.agent(record.agent).id) if servers else ()
+        except OpenClawError as error:
+            raise _internal(error) from None
+        found = given_servers(servers or (), record.cwd, configured)
         if found:
             _log.info("session %s: configuring %d MCP servers", short_hash(record.key), len(found))
         allows_all = self._options.allow_client_servers
@@ -262,6 +281,8 @@ class Sessions:
             try:
                 app.engine.agent(record.agent)
                 plugins = await app.plugins()
+                # They come up while the person types.
+                (await app.engine.manager()).start(record.agent)
             except OpenClawError as error:
                 raise _internal(error) from None
             session = Session(app, plugins, self._connection, self._capabilities, self._records, record, given)

@@ -1,7 +1,8 @@
 """What a person types after a slash in a client: which commands there are, and how one runs there.
 
-The commands are those of every conversation (`commands/slash.py`): what they print becomes part of the answer. A word that names none
-goes to the model as text. Leaving is the client's business, and so is starting over where the client has sessions.
+The commands are those of every conversation (`commands/slash.py`): what they print becomes part of the answer, and so does what they
+refuse. `/help` lists those that there are here. A word that names none goes to the model as text. Leaving is the client's business, and so
+is starting over where the client has sessions.
 """
 
 import asyncio
@@ -18,12 +19,14 @@ from openclaw.commands.references import FullMessage, is_prompt
 from openclaw.commands.slash import BUILT_IN, run
 from openclaw.commands.table import tree
 from openclaw.conversation import Asker
+from openclaw.errors import OpenClawError
 from openclaw.log import one_line
 from openclaw.workplace import SLASH_WORDS
 
 # They are about a terminal, or about what its next lines go to: sessions, models and attachments are chosen in the client.
 _NOT_HERE = ("quit", "exit", "sessions", "resume", "model", "attach", "copy")
 _HINTS = {"skill": "NAME [words]", "approve": "ID allow-once, allow-always or deny"}
+_HELP = "help"
 _WIDTH = 100
 _LONGEST_DESCRIPTION = 200
 
@@ -33,11 +36,16 @@ Command = Callable[[Say, Asker], Awaitable[FullMessage | None]]
 
 
 class SlashCommands:
-    def __init__(self, app: App, agent: str, key: str, folders: tuple[Path, ...]) -> None:
+    """`reads_only` says whether a command's tool may change something now."""
+
+    def __init__(
+        self, app: App, agent: str, key: str, folders: tuple[Path, ...], reads_only: Callable[[], bool]
+    ) -> None:
         self._app = app
         self._agent = agent
         self._key = key
         self._folders = folders
+        self._reads_only = reads_only
 
     async def available(self) -> list[wire.AvailableCommand]:
         skills = await asyncio.to_thread(self._chat(Console(_unseen, _unseen)).skills)
@@ -65,7 +73,16 @@ class SlashCommands:
 
         async def command(say: Say, asker: Asker) -> FullMessage | None:
             console = Console(out=say, err=say, width=_WIDTH, asker=asker)
-            return (await run(self._chat(console), line)).said
+            if name.lower() == _HELP:
+                rows = [(f"/{one.name}", one.description) for one in await self.available()]
+                console.table(("command", "what it does"), rows)
+                return None
+            try:
+                return (await run(self._chat(console), line)).said
+            except OpenClawError as error:
+                # Nothing failed but what was typed: a client would show an error of the protocol as a broken agent.
+                console.line(str(error))
+                return None
 
         return command
 
@@ -81,7 +98,7 @@ class SlashCommands:
             root=tree(),
             surface="chat",
         )
-        return Chat(app, context, self._agent, self._key, folders=self._folders)
+        return Chat(app, context, self._agent, self._key, folders=self._folders, reads_only=self._reads_only())
 
 
 def _unseen(text: str) -> None:

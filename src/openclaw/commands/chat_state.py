@@ -29,7 +29,7 @@ class ChatState(msgspec.Struct, frozen=True):
 
 class Chat(msgspec.Struct):
     """`context` is what its commands run in. `told` is what its terminal has been told of servers; `folders` are where it works, if it
-    says so itself (`Conversation.folders`)."""
+    says so itself (`Conversation.folders`), and with `reads_only` nothing that it calls may change anything."""
 
     app: App
     context: Context
@@ -39,6 +39,7 @@ class Chat(msgspec.Struct):
     model: str = ""
     attached: tuple[str, ...] = ()
     folders: tuple[Path, ...] = ()
+    reads_only: bool = False
 
     @property
     def console(self) -> Console:
@@ -71,6 +72,7 @@ class Chat(msgspec.Struct):
             asker=self.console.asker,
             surface="chat",
             folders=self.folders,
+            reads_only=self.reads_only,
         )
 
     def skills(self) -> Skills:

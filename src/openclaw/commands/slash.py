@@ -64,9 +64,13 @@ async def _use_skill(chat: Chat, name: str, words: str) -> Outcome:
             f"There is no command /{one_line(name, 40)}.", hint=nearest(f"/{name}", known) or "Type /help."
         )
     if command.tool:
-        tool = mcp_manage(chat.context) if command.tool == MCP_MANAGE else command.tool
-        # They typed it themselves.
-        conversation = msgspec.structs.replace(chat.conversation(), says_yes=True)
+        is_ours = command.tool == MCP_MANAGE
+        tool = mcp_manage(chat.context) if is_ours else command.tool
+        conversation = chat.conversation()
+        # They typed it themselves. A command of ours is theirs whatever the agent may do; a tool of a skill is one of the agent's.
+        conversation = msgspec.structs.replace(
+            conversation, says_yes=True, reads_only=conversation.reads_only and not is_ours
+        )
         result = await chat.app.call(tool, command.arguments(words.strip()), conversation)
         if said := text_of(result.content):
             chat.console.line(clean_terminal(without_frames(said)))

@@ -92,8 +92,9 @@ class ServerSpec(msgspec.Struct, frozen=True, eq=False):
     fault: str = ""
     # Whether the fault says where in the file it is.
     fault_has_place: bool = False
-    # How a person, or the program they wrote, does something about it: with our commands, or with the manager it was given to.
-    commands: Literal["openclaw mcp", "manager"] = "openclaw mcp"
+    # How a person, or the program they wrote, does something about it: with our commands, with the manager it was given to, or in the
+    # editor that gave it to a session.
+    commands: Literal["openclaw mcp", "manager", "editor"] = "openclaw mcp"
 
     # The first to try.
     transport: TransportName = "stdio"

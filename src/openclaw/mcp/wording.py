@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.events import LeftOut
-from openclaw.mcp.remedies import PYTHON, SHELL, CommandPrefix, command, with_remedy
+from openclaw.mcp.remedies import EDITOR, PYTHON, SHELL, CommandPrefix, command, try_again, with_remedy
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.pins import Change, Upgrade
 from openclaw.protocol.lifecycle import TELL_AFTER_ATTEMPTS, LifecycleEvent, LifecycleStatus
@@ -65,7 +65,7 @@ def refusal(spec: ServerSpec, status: LifecycleStatus, next_attempt: float | Non
         case "needs-auth":
             return f"MCP server '{name}' needs a sign-in. {why}"
         case "failed":
-            return f"MCP server '{name}' has failed: {_sentence(why)} {_again(name, prefix=spec.commands)}"
+            return f"MCP server '{name}' has failed: {_sentence(why)} {try_again(name, prefix=spec.commands)}"
     if not tried:
         return ""
     return _sentence(f"MCP server '{name}' is not available: {why or STILL_STARTING}") + _when(next_attempt)
@@ -123,12 +123,12 @@ def next_step(status: ServerStatus, prefix: CommandPrefix = SHELL) -> str:
     """What a person can do about that, with the command; empty when what is wrong says so already, or nothing is."""
     if status.is_refused:
         return correction(status.commands)
-    return "" if not trouble(status) or status.remedy else _again(status.name, status.owner, prefix)
+    return "" if not trouble(status) or status.remedy else try_again(status.name, status.owner, prefix=prefix)
 
 
 def correction(prefix: CommandPrefix) -> str:
     """What to do about an entry that is refused, for who has these commands."""
-    return "Correct it." if prefix == PYTHON else CORRECT
+    return "Correct it." if prefix in (PYTHON, EDITOR) else CORRECT
 
 
 def no_such_tool(name: str, tools: Sequence[str]) -> str:
@@ -156,7 +156,7 @@ def not_started(name: str, fault: str, where: str = "") -> str:
 def going_on_without(left_out: LeftOut, owner: str = "", prefix: CommandPrefix = SHELL) -> str:
     """What a person is told when a turn goes on without a server that did not come up in time."""
     said = f"Without {left_out.server}: {left_out.reason}."
-    return said if left_out.is_starting else f"{said} {_again(left_out.server, owner, prefix)}"
+    return said if left_out.is_starting else f"{said} {try_again(left_out.server, owner, prefix=prefix)}"
 
 
 def trust_command(server: str, owner: str = "", prefix: CommandPrefix = SHELL) -> str:
@@ -208,10 +208,6 @@ def _state_words(status: ServerStatus) -> str:
             return "is down"
         case state:
             return f"is {state}"
-
-
-def _again(name: str, owner: str = "", prefix: CommandPrefix = SHELL) -> str:
-    return f"`{command('refresh', name, owner, prefix=prefix)}` tries it again."
 
 
 def _tools(names: Sequence[str]) -> str:

@@ -1,6 +1,5 @@
 """Servers that a client hands over: how they are read, shown and recognised again."""
 
-import shlex
 from pathlib import Path
 
 import pytest
@@ -30,7 +29,8 @@ def shown(server: wire.McpServer) -> str:
 
 def test_a_command_is_shown_whole_and_its_values_are_not() -> None:
     text = shown(STDIO)
-    assert shlex.join(["/bin/sh", "-c", "echo 'a\\tb'"]) in text
+    # What cannot be seen is written as an escape, in quotes of another kind.
+    assert """/bin/sh -c "echo 'a\\tb'\"""" in text
     assert "directory: /work" in text
     assert "TOKEN=" in text
     assert "hunter2" not in text
@@ -66,6 +66,8 @@ def test_what_cannot_be_started_says_why_and_spoils_no_other(server: wire.McpSer
 
 def test_two_of_one_name_are_told_apart_and_too_many_are_refused() -> None:
     assert [one.name for one in given_servers([STDIO, STDIO], "/work")] == ["db", "db-2"]
+    configured = [read_server("DB", {"command": "/bin/true"})]
+    assert [one.name for one in given_servers([STDIO, STDIO], "/work", configured)] == ["db-2", "db-3"]
     with pytest.raises(RequestError):
         given_servers([STDIO] * 33, "/work")
 
