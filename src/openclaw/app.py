@@ -17,15 +17,17 @@ from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from msgspec import structs
 
 from openclaw.agent.agent import Agent, AgentDependencies, Settings
 from openclaw.agent.attachments import Attachment, Transcribe, discard, incoming
+from openclaw.agent.deferral import SearchSettings
 from openclaw.agent.draft import Draft
 from openclaw.agent.events import Compacted
 from openclaw.agent.loop import RunOutcome
+from openclaw.agent.tool_search import ToolSearch
 from openclaw.asking.samples import Sample, SampleRequest
 from openclaw.config.agents import AgentSpec
 from openclaw.config.load import Config
@@ -53,7 +55,7 @@ from openclaw.sessions.memory import MemoryStore
 from openclaw.sessions.retention import Keep
 from openclaw.sessions.sqlite import SqliteStore
 from openclaw.sessions.store import Store
-from openclaw.tool import Invocation, Tool, ToolResult
+from openclaw.tool import SEARCH_TOOLS, Invocation, Tool, ToolResult
 from openclaw.tools.invoke import Approve, Trace
 from openclaw.workplace import Workplace, workspace_of
 
@@ -98,6 +100,9 @@ class App:
         self._plugins: Plugins | None = None
         self._loading = asyncio.Lock()
         self._selections: dict[str, Selection] = {}
+        # What is known for searching, by agent, and of a session with servers of its own.
+        self._searches: dict[str, ToolSearch] = {}
+        self._given_searches: WeakKeyDictionary[SessionServers, ToolSearch] = WeakKeyDictionary()
         self._models_from: object = None
         # The one in use, and those that turns still use from before a reload.
         self._catalogs: WeakSet[Models] = WeakSet()
@@ -243,6 +248,7 @@ class App:
         workplace = self.workplace(spec, workspace, folders)
         # In a thread: there may be hundreds of files to read.
         skills = await asyncio.to_thread(workplace.skills)
+        search = self.config.root.tools.search
         return Agent(
             Settings(
                 id=spec.id,
@@ -255,6 +261,7 @@ class App:
                 max_turns=spec.max_turns,
                 parallel_calls=spec.max_concurrent,
                 summaries=selection.name != OFFLINE,
+                search=SearchSettings(search.mode, search.keep),
             ),
             AgentDependencies(
                 provider_stream=selection.provider.stream,
@@ -266,8 +273,14 @@ class App:
                 today=date.today,
                 contexts=(plugins, *given),
                 skills=skills.prompt,
+                search=self._search(spec.id, given),
             ),
         )
+
+    def _search(self, agent: str, given: Sequence[SessionServers]) -> ToolSearch:
+        for servers in given:
+            return self._given_searches.setdefault(servers, ToolSearch())
+        return self._searches.setdefault(agent, ToolSearch())
 
     async def _given_servers(self, session: str) -> tuple[SessionServers, ...]:
         """The servers that a session was given: none where the plugin for servers is switched off."""
@@ -414,7 +427,7 @@ class App:
                         await plugin_rules(self.config, self.engine.resolve),
                         LoaderDependencies(self.paths.data_dir / "plugins"),
                         built_in=self._built_in,
-                        reserved=(*NATIVE_NAMES, MCP_MANAGE),
+                        reserved=(*NATIVE_NAMES, *SEARCH_TOOLS, MCP_MANAGE),
                         reserved_for=manager.reserved_for,
                     )
                     self._exit.push_async_callback(self._plugins.close)

@@ -46,7 +46,7 @@ from openclaw.security.audit import AuditLog
 from openclaw.security.grants import GrantStore
 from openclaw.security.own_places import OwnPlaces
 from openclaw.security.policy import Decision, Named, Policy, PolicyLayer, layer_of
-from openclaw.tool import Invocation
+from openclaw.tool import SEARCH_TOOLS, Invocation
 from openclaw.tools.invoke import Approve, Invoke, Trace
 from openclaw.tools.running import RunningCalls
 
@@ -135,7 +135,7 @@ class Engine:
             ),
             state=self.paths.data_dir / "mcp",
             media=self.media,
-            reserved=NATIVE_NAMES,
+            reserved=(*NATIVE_NAMES, *SEARCH_TOOLS),
             revoke=self.running.revoke,
             events=self.events,
             # A gateway starts its servers at once and waits for none; a command starts those it needs.

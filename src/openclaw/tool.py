@@ -61,6 +61,8 @@ class Invocation(msgspec.Struct, frozen=True):
     call_id: str = ""
     progress: Callable[[str], None] = _ignore
     notes: list[str] = msgspec.field(default_factory=list)
+    # False for a tool whose definition the model was not shown: when its arguments are wrong, the answer has their schema.
+    is_shown: bool = True
 
     @property
     def agent(self) -> str:
@@ -174,6 +176,15 @@ class ToolSource(Protocol):
 
     async def settle(self, agent: str, patience: float) -> None:
         """Wait at most `patience` seconds for tools that are still being discovered. Ends at once when none are."""
+        ...
+
+
+@runtime_checkable
+class OriginSource(Protocol):
+    """A source of tools that knows what the servers behind them say of themselves."""
+
+    def origins(self, agent: str) -> Mapping[str, str]:
+        """The first words of each, clean and not framed, by `Tool.origin`. One that says nothing may be missing."""
         ...
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from openclaw.agent.deferral import Offer
 from openclaw.agent.events import (
     Compacted,
     MessageEnd,
@@ -658,7 +659,7 @@ async def test_a_run_needs_nobody_to_write_it_down(stage: Stage) -> None:
     outcome = await run(
         request,
         provider_stream=Script([says("Hello.")]).stream,
-        tools=tuple,
+        offer=lambda: Offer(()),
         call_tool=stage.invoke,
         sink=stage.sink,
         clock=lambda: 0.0,

@@ -1,4 +1,7 @@
-"""A stdio server with as many tools as its argument says, and nothing else to it: python many_tools.py 50"""
+"""A stdio server with as many tools as its argument says, and nothing else to it: python many_tools.py 50
+
+With `turning` behind that, no two lists are in the same order.
+"""
 
 import json
 import sys
@@ -31,6 +34,8 @@ def main() -> None:
             continue
         answer = {"jsonrpc": "2.0", "id": message["id"]}
         found = result(message["method"], tools)
+        if message["method"] == "tools/list" and "turning" in sys.argv:
+            tools = tools[::-1]
         failed = {"error": {"code": -32601, "message": "Method not found"}}
         print(json.dumps(answer | (failed if found is None else {"result": found})), flush=True)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from openclaw.agent.deferral import Offer
 from openclaw.agent.events import Event, ToolEnd
 from openclaw.agent.loop import Prepare, RunOutcome, RunRequest, run
 from openclaw.content import Message, Text, ToolCall, Usage, UserMessage
@@ -67,7 +68,15 @@ class Script:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         # A request shares the loop's list of messages; what it held at the time is what counts.
-        self.requests.append(ModelRequest(request.model, request.system, tuple(request.messages), tuple(request.tools)))
+        self.requests.append(
+            ModelRequest(
+                request.model,
+                request.system,
+                tuple(request.messages),
+                tuple(request.tools),
+                deferred=request.deferred,
+            )
+        )
         try:
             for event in self.turns[len(self.requests) - 1]:
                 if isinstance(event, asyncio.Event):
@@ -152,7 +161,7 @@ class Stage:
         return await run(
             request,
             provider_stream=model.stream,
-            tools=lambda: self.tools,
+            offer=lambda: Offer(tuple(self.tools)),
             call_tool=self.invoke,
             sink=self.sink,
             clock=lambda: 0.0,

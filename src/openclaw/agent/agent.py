@@ -18,15 +18,18 @@ from openclaw.agent.compaction import (
     SMALLEST_WINDOW,
     WINDOW,
     Budget,
+    Compaction,
     compact,
     compact_now,
     estimate,
     overhead,
     written_summary,
 )
+from openclaw.agent.deferral import Offer, SearchSettings, left_behind, most_used
 from openclaw.agent.events import Compacted, Event, Notice, Sink
 from openclaw.agent.loop import MAX_TURNS, PARALLEL_CALLS, RunOutcome, RunRequest, run
 from openclaw.agent.prompt import PromptParts, system_prompt
+from openclaw.agent.tool_search import SearchTools, ToolSearch
 from openclaw.content import Message, ToolCall, UserMessage
 from openclaw.conversation import Conversation, Declined, ask_to_sign_in
 from openclaw.errors import SessionBusyError
@@ -35,8 +38,17 @@ from openclaw.models.transcript import paired
 from openclaw.security.policy import Decision, ToolRef
 from openclaw.sessions.lock import FOREVER
 from openclaw.sessions.store import Store
-from openclaw.sessions.turn import ANSWER, Turn
-from openclaw.tool import Absence, ContextSource, Invocation, OwnWords, Tool, ToolResult, ToolSource
+from openclaw.sessions.turn import ANSWER, USED, Turn
+from openclaw.tool import (
+    Absence,
+    ContextSource,
+    Invocation,
+    OriginSource,
+    OwnWords,
+    Tool,
+    ToolResult,
+    ToolSource,
+)
 from openclaw.tools.invoke import Invoke, PolicyDecide
 
 # Seconds after which somebody who waits for a session wants to know why nothing happens.
@@ -61,11 +73,12 @@ class Settings(msgspec.Struct, frozen=True):
     max_turns: int = MAX_TURNS
     parallel_calls: int = PARALLEL_CALLS
     summaries: bool = True
+    search: SearchSettings = SearchSettings()
 
 
 class AgentDependencies(msgspec.Struct, frozen=True):
     """What an agent works with. `invoke` makes every call. `skills` is the skills section of the prompt; sources come in the order models
-    see them."""
+    see them. `search` keeps what is known of them for searching, from one turn to the next."""
 
     provider_stream: ProviderStream
     store: Store
@@ -76,6 +89,7 @@ class AgentDependencies(msgspec.Struct, frozen=True):
     today: Callable[[], date]
     contexts: Sequence[ContextSource] = ()
     skills: str = ""
+    search: ToolSearch = msgspec.field(default_factory=ToolSearch)
 
 
 class Agent(msgspec.Struct, frozen=True):
@@ -90,6 +104,15 @@ class Agent(msgspec.Struct, frozen=True):
                 if tool.name not in found and self.dependencies.policy_decide(tool, self.settings.id).allowed:
                     found[tool.name] = tool
         return tuple(found.values())
+
+    def offer(self, used: Sequence[str] = ()) -> Offer:
+        """What of its tools the model is shown now, and what it has to find. `used` are those that the conversation used most."""
+        return self.dependencies.search.offer(self.tools(), self.settings.search, self.settings.window, used)
+
+    def origins(self) -> dict[str, str]:
+        """The first words of what servers say of themselves."""
+        sources = [source for source in self.dependencies.sources if isinstance(source, OriginSource)]
+        return {name: words for source in sources for name, words in source.origins(self.settings.id).items()}
 
     def absences(self) -> tuple[Absence, ...]:
         """Why a tool is missing: what the sources say, and what policy hides."""
@@ -146,10 +169,12 @@ class Agent(msgspec.Struct, frozen=True):
             known = min(patience, left())
             await asyncio.gather(*(source.settle(agent, known) for source in self.dependencies.sources))
             settled()
-            system = self.system_prompt()
+            used = most_used(_used(stored))
+            offer = self.offer(used)
+            system = self.system_prompt(offer)
             of_prompt = [told for part in self.dependencies.contexts for told in part.foreign(agent)]
             _recall(conversation, stored, message, of_prompt)
-            turn = _TurnHost(self, conversation, stored, message, system, sink, self.settings.window)
+            turn = _TurnHost(self, conversation, stored, message, system, sink, self.settings.window, used, offer)
             outcome = await run(
                 RunRequest(
                     conversation,
@@ -164,7 +189,7 @@ class Agent(msgspec.Struct, frozen=True):
                     window=self.settings.window,
                 ),
                 provider_stream=self.dependencies.provider_stream,
-                tools=turn.offer,
+                offer=turn.offer,
                 call_tool=turn.call,
                 sink=sink,
                 clock=self.dependencies.clock,
@@ -183,8 +208,19 @@ class Agent(msgspec.Struct, frozen=True):
             done = await compact_now(messages, budget, self.summarise)
             if done is None:
                 return None
-            stored.compact(done.summary, done.kept)
+            self.shorten(stored, messages, done)
             return Compacted(done.dropped, done.summary)
+
+    def shorten(self, stored: Turn, messages: Sequence[Message], done: Compaction) -> Compaction:
+        """Keep a shortened conversation. Which tools were called in the part that is gone stays known, when tools have to be found."""
+        counts = left_behind(_used(stored), messages, done.kept)
+        named = self.dependencies.search.used_line(counts)
+        if named and done.summary:
+            done = msgspec.structs.replace(done, summary=f"{done.summary}\n\n{named}")
+        stored.compact(done.summary, done.kept)
+        if counts:
+            stored.note(USED, counts)
+        return done
 
     async def summarise(self, messages: Sequence[Message]) -> str:
         settings = self.settings
@@ -208,8 +244,10 @@ class Agent(msgspec.Struct, frozen=True):
                 told.cancel()
             yield stored
 
-    def system_prompt(self) -> str:
+    def system_prompt(self, offer: Offer | None = None) -> str:
         contexts = [source.context(self.settings.id) for source in self.dependencies.contexts]
+        if offer is not None and offer.deferred:
+            contexts.append(self.dependencies.search.prompt(offer, self.origins()))
         return system_prompt(
             PromptParts(
                 name=self.settings.name or self.settings.id,
@@ -241,6 +279,12 @@ def _recall(
     conversation.granted.extend(stored.granted)
 
 
+def _used(stored: Turn) -> dict[str, int]:
+    """How often tools were called in the part of a conversation that was left out."""
+    noted = stored.noted(USED)
+    return {name: times for name, times in noted.items() if isinstance(times, int)} if isinstance(noted, dict) else {}
+
+
 def _denied(name: str, decision: Decision) -> Absence:
     return Absence(name, OwnWords(decision.rule), decision.where)
 
@@ -255,18 +299,32 @@ class _TurnHost(msgspec.Struct):
     system: str
     sink: Sink
     window: int
-    offered: dict[str, Tool] = msgspec.field(default_factory=dict)
+    used: Sequence[str]
+    # Without the tools for searching: what is shown of the agent's own, and what has to be found.
+    given: Offer
+    shown: dict[str, Tool] = msgspec.field(default_factory=dict)
+    finder: SearchTools | None = None
     begun: bool = False
 
-    def offer(self) -> tuple[Tool, ...]:
-        tools = self.agent.tools()
-        self.offered = {tool.name: tool for tool in tools}
-        return tools
+    def offer(self) -> Offer:
+        self.given = self.agent.offer(self.used)
+        if not self.given.deferred:
+            self.finder, shown = None, self.given.shown
+        else:
+            self.finder = SearchTools(self.agent.dependencies.search, self.given, self.agent.origins())
+            shown = (*self.given.shown, *self.finder.tools())
+        self.shown = {tool.name: tool for tool in shown}
+        return Offer(shown, self.given.deferred)
 
     async def call(self, call: ToolCall, invocation: Invocation) -> ToolResult:
-        tool = self.offered.get(call.name) or await self.behind_sign_in(call.name, invocation)
+        tool = self.shown.get(call.name)
         if tool is None:
-            return self.agent.dependencies.invoke.unknown(call, invocation, self.offered, self.agent.absence(call.name))
+            # A model may know its name from before, or from a search.
+            tool = self.given.deferred.get(call.name) or await self.behind_sign_in(call.name, invocation)
+            invocation = msgspec.structs.replace(invocation, is_shown=False)
+        if tool is None:
+            likely = self.shown if self.finder is None else self.finder.nearest(call.name)
+            return self.agent.dependencies.invoke.unknown(call, invocation, likely, self.agent.absence(call.name))
         return await self.agent.dependencies.invoke(tool, call, invocation)
 
     async def behind_sign_in(self, name: str, invocation: Invocation) -> Tool | None:
@@ -292,7 +350,7 @@ class _TurnHost(msgspec.Struct):
             self.begun = True
 
     def budget(self) -> Budget:
-        return Budget(self.window, overhead(self.system, self.agent.tools()))
+        return Budget(self.window, overhead(self.system, self.given.shown))
 
     async def shorten(self, messages: Sequence[Message]) -> Sequence[Message]:
         """The vendor counts more tokens than we do: for the rest of the turn the window is smaller by as much."""
@@ -307,7 +365,7 @@ class _TurnHost(msgspec.Struct):
         if done is None:
             return messages
         self.begin()
-        self.stored.compact(done.summary, done.kept)
+        done = self.agent.shorten(self.stored, messages, done)
         await self.stored.commit()
         self.sink(Compacted(done.dropped, done.summary))
         return done.messages

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from openclaw.agent.deferral import Offer
 from openclaw.agent.draft import Draft
 from openclaw.agent.events import (
     MessageEnd,
@@ -30,13 +31,14 @@ from openclaw.agent.events import (
     ToolStart,
     TurnStart,
 )
+from openclaw.agent.tool_search import direct_calls
 from openclaw.agent.transcript import answer, unanswered
 from openclaw.content import AssistantMessage, Message, ToolCall, Usage
 from openclaw.conversation import MOST_DECLINED, Conversation, Nobody
 from openclaw.models import provider
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, ProviderStream
 from openclaw.standstill import PausingAsker, Standstill
-from openclaw.tool import Invocation, Tool, ToolResult
+from openclaw.tool import Invocation, ToolResult
 
 _log = logging.getLogger(__name__)
 
@@ -98,7 +100,7 @@ async def run(
     request: RunRequest,
     *,
     provider_stream: ProviderStream,
-    tools: Callable[[], Sequence[Tool]],
+    offer: Callable[[], Offer],
     call_tool: CallTool,
     sink: Sink,
     clock: Callable[[], float],
@@ -106,13 +108,13 @@ async def run(
     prepare: Prepare = _unchanged,
     shorten: Prepare = _unchanged,
 ) -> RunOutcome:
-    """Run until it ends. `tools` is asked before each model call: servers come and go meanwhile.
+    """Run until it ends. `offer` is asked before each model call: servers come and go meanwhile.
 
     `prepare` sees the messages before each model call; `shorten` when the vendor says they were too long all the same.
     """
     room = asyncio.Semaphore(request.parallel_calls)
     messages = list(request.messages)
-    state = _Run(request, provider_stream, tools, call_tool, sink, clock, on_message, prepare, shorten, messages, room)
+    state = _Run(request, provider_stream, offer, call_tool, sink, clock, on_message, prepare, shorten, messages, room)
     sink(RunStart(request.conversation.agent, request.model, request.conversation.session, request.window))
     try:
         reason, error = await _within(request, state)
@@ -134,7 +136,7 @@ class _Run(msgspec.Struct):
 
     request: RunRequest
     provider_stream: ProviderStream
-    tools: Callable[[], Sequence[Tool]]
+    offer: Callable[[], Offer]
     call_tool: CallTool
     sink: Sink
     clock: Callable[[], float]
@@ -155,7 +157,7 @@ class _Run(msgspec.Struct):
         for number in range(1, self.request.max_turns + 1):
             self.messages = list(await self.prepare(self.messages))
             self.sink(TurnStart(number))
-            offered = tuple(self.tools())
+            offered = self.offer()
             message, done = await self.ask(offered)
             calls = message.tool_calls
             if message.content:
@@ -164,12 +166,12 @@ class _Run(msgspec.Struct):
                 self.sink(MessageEnd(message, final=True))
             if not calls:
                 return self.verdict(message, done)
-            await self.call_all(calls, {tool.name: tool.label for tool in offered})
+            await self.call_all(calls, offered.labels(call.name for call in calls))
             if self.request.conversation.declined.is_enough:
                 return "declined", f"The turn was ended: {MOST_DECLINED} calls in a row were declined."
         return "turn-limit", f"The run was stopped after {self.request.max_turns} model calls."
 
-    async def ask(self, offered: tuple[Tool, ...]) -> tuple[AssistantMessage, Done]:
+    async def ask(self, offered: Offer) -> tuple[AssistantMessage, Done]:
         """One answer; when the vendor says the conversation was too long after all, one more try with a shorter one."""
         message, done = await self.model_answer(offered)
         if not done.too_long or message.content:
@@ -180,12 +182,21 @@ class _Run(msgspec.Struct):
         self.messages = shorter
         return await self.model_answer(offered)
 
-    async def model_answer(self, offered: tuple[Tool, ...]) -> tuple[AssistantMessage, Done]:
+    async def model_answer(self, offered: Offer) -> tuple[AssistantMessage, Done]:
         """One answer of the model. A provider that breaks its contract counts as one that failed."""
         spoken = (m for m in self.messages if isinstance(m, AssistantMessage))
         draft = self.draft = Draft(frozenset(self.started).union(call.id for m in spoken for call in m.tool_calls))
         asked = self.request
-        stream = self.provider_stream(ModelRequest(asked.model, asked.system, self.messages, offered, asked.max_tokens))
+        stream = self.provider_stream(
+            ModelRequest(
+                asked.model,
+                asked.system,
+                self.messages,
+                offered.shown,
+                asked.max_tokens,
+                deferred=offered.deferred,
+            )
+        )
         done = Done("error", error="The model's answer ended without being complete.")
         try:
             async with aclosing(stream):
@@ -199,7 +210,9 @@ class _Run(msgspec.Struct):
             done = Done("error", error=f"The model provider failed: {error}")
         self.draft = None
         self.usage += done.usage
-        return draft.message(done, self.request.model), done
+        message = draft.message(done, self.request.model)
+        # From here on nobody sees by which way a tool was called that the model had to find.
+        return direct_calls(message) if offered.deferred else message, done
 
     def show(self, event: ModelEvent, draft: Draft) -> None:
         draft.add(event)

@@ -34,7 +34,7 @@ from openclaw.security.own_places import OwnPlaces
 from openclaw.security.patterns import Paths, Pattern, parse
 from openclaw.security.risk import has_many_values, hosts_of, is_plain, risk_of
 from openclaw.standstill import paused
-from openclaw.tool import Tool, ToolFacts
+from openclaw.tool import SEARCH_TOOLS, Tool, ToolFacts
 from openclaw.tools.invoke import Call
 
 _log = logging.getLogger(__name__)
@@ -132,6 +132,9 @@ class Approver:
 
     def __call__(self, call: Call) -> Awaitable[str | None] | None:
         """None at once for a call that is known to need nothing."""
+        if call.tool.kind == "native" and call.tool.name in SEARCH_TOOLS:
+            # Who looks for a tool has done nothing yet: the call of what is found comes here by itself.
+            return None
         conversation = call.invocation.conversation
         agent, is_tainted, declined = conversation.agent, conversation.foreign.was_read, conversation.declined
         kept = self._kept.get((id(call.tool), agent, is_tainted))

@@ -90,6 +90,24 @@ class ToolRules(Part, frozen=True):
     ] = None
 
 
+class ToolSearch(Part, frozen=True):
+    """When tools are not shown to a model but found by it. Built-in tools are always shown."""
+
+    mode: Annotated[
+        Literal["auto", "on", "off"],
+        about(
+            "`auto`: when their definitions take more than 5 % of the model's window or 20,000 tokens, or are more than 40."
+        ),
+    ] = "auto"
+    keep: Annotated[Names, about("Tools that are always shown, such as `github__*`.")] = ()
+
+
+class ToolsSection(ToolRules, frozen=True):
+    """The same for every agent, and how tools are shown to a model."""
+
+    search: Annotated[ToolSearch, about("When tools are searched for instead of shown.")] = ToolSearch()
+
+
 class ModelChoice(Part, frozen=True):
     """The model of an agent, and what to try when it fails."""
 
@@ -504,7 +522,7 @@ class Root(Part, frozen=True, forbid_unknown_fields=False):
     schema: Annotated[str | None, about("Address of the schema, for editors.")] = field(default=None, name="$schema")
     agents: Annotated[AgentsSection, about("Agents and what they share.")] = AgentsSection()
     models: Annotated[ModelsSection, about("Where models come from.")] = ModelsSection()
-    tools: Annotated[ToolRules, about("Which tools any agent may use.")] = ToolRules()
+    tools: Annotated[ToolsSection, about("Which tools any agent may use, and which it is shown.")] = ToolsSection()
     mcp: Annotated[McpSection, about("The MCP client and the servers that every agent has.")] = McpSection()
     mcp_servers: Annotated[
         dict[str, ServerEntry],

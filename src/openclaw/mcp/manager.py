@@ -241,6 +241,9 @@ class Manager:
     def foreign(self, agent: str) -> Sequence[tuple[str, str]]:
         return foreign_of(list(self._view(agent).servers.values()))
 
+    def origins(self, agent: str) -> Mapping[str, str]:
+        return self._view(agent).origins()
+
     # For programs and people
 
     def start(self, agent: str = ANY_AGENT, *, first: str = "") -> None:

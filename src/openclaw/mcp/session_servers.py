@@ -5,7 +5,7 @@ others (manager.py), and their tools pass the policy of the session's agent; no 
 and by entry, is not shown twice; a server whose name another one of the agent's has gets a suffix in the names of its tools.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
@@ -50,6 +50,9 @@ class SessionServers:
 
     def foreign(self, agent: str) -> Sequence[tuple[str, str]]:
         return foreign_of(list(self.view.servers.values())) if self.view is not None else ()
+
+    def origins(self, agent: str) -> Mapping[str, str]:
+        return self.view.origins() if self.view is not None else {}
 
     def status(self) -> list[ServerStatus]:
         """Those that the agent does not have anyway."""

@@ -120,6 +120,10 @@ class View:
             self._list = [self.tool(entry) for entry in self.registry.entries()]
         return self._list
 
+    def origins(self) -> dict[str, str]:
+        """What servers say of themselves, in their first words."""
+        return {name: words for name, server in self.servers.items() if (words := server.opening)}
+
     # From a name to a call
 
     async def find(self, name: str) -> ToolEntry | None:

@@ -25,7 +25,7 @@ from openclaw.plugins.discover import Found, in_paths, installed
 from openclaw.plugins.fitness import check_config, check_host
 from openclaw.plugins.own_thread import in_own_thread
 from openclaw.plugins.thread import PluginThread, within
-from openclaw.tool import Absence, ContextSource, Tool, ToolSource
+from openclaw.tool import Absence, ContextSource, OriginSource, Tool, ToolSource
 from openclaw.version import __version__
 
 # Seconds for a plugin to be imported, and again to be initialised, unless the config says otherwise: a turn does not wait for longer.
@@ -484,6 +484,15 @@ class Plugins:
             # A plugin's own list may change under our hands.
             offers.append(Offer(name, tools if built_in else tuple(tools), built_in))
         return offers
+
+    def origins(self, agent: str) -> Mapping[str, str]:
+        """What servers say of themselves: of our own sources alone, since a plugin says what its tools do in each of them."""
+        return {
+            origin: words
+            for _, _, source in self._sources()
+            if isinstance(source, OriginSource)
+            for origin, words in source.origins(agent).items()
+        }
 
     def _sources(self) -> list[tuple[str, _Running, ToolSource]]:
         return [(name, one, one.handle.source) for name, one in self._running.items() if one.handle.source is not None]

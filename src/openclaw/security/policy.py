@@ -13,7 +13,7 @@ import msgspec
 
 from openclaw.config.agents import ToolLayer
 from openclaw.errors import Problem
-from openclaw.tool import Absence, Kind, Tool
+from openclaw.tool import SEARCH_TOOLS, Absence, Kind, Tool
 from openclaw.wildcard import matches
 
 # What several names are short for. A tool of a server or a plugin never belongs to a group of native ones, whatever it calls itself. Every
@@ -170,6 +170,8 @@ class Policy:
         return admitted, hidden
 
     def _decide(self, tool: "ToolKey") -> Decision:
+        if tool.kind == "native" and tool.name in SEARCH_TOOLS:
+            return Decision(True, "it finds and calls nothing but tools that may be used")
         for layer in self._layers:
             if (pattern := layer.deny.match(tool)) is not None:
                 return Decision(False, f'deny "{pattern}"', layer.written.place("deny"))

@@ -32,6 +32,8 @@ from openclaw.sessions.event import (
 
 # The name of the note behind an answer that a surface wants to find again.
 ANSWER = "answer"
+# The name of the note that says how often tools were called in what was left out.
+USED = "toolsUsed"
 # The name of the note that follows one which somebody goes on from: whoever goes on from it too gets a branch of their own.
 CONTINUED = "continued"
 
@@ -105,6 +107,11 @@ class Turn:
     def note(self, name: str, data: Any = None) -> None:
         """Keep something beside the conversation. `data` is anything JSON can hold; no model sees it."""
         self._stage(Custom(name, data))
+
+    def noted(self, name: str) -> Any:
+        """What was kept last under a name; None when nothing was."""
+        events = [*self._stored, *(packed.event for packed in self._staged)]
+        return next((one.data for one in reversed(events) if isinstance(one, Custom) and one.name == name), None)
 
     async def commit(self) -> None:
         """Make everything added so far durable.

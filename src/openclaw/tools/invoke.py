@@ -207,6 +207,8 @@ def arguments(step: Step, checkers: CheckerCache) -> Step:
 
     async def make(call: Call) -> CallEnd:
         if fault := call.request.fault or checkers.check(call.tool.parameters, call.request.arguments):
+            if not call.invocation.is_shown:
+                fault = f"{fault} Its arguments are of this schema: {bytes(call.tool.parameters).decode()}"
             return CallEnd(_told(f"{call.tool.name} was not called:", fault, call.tool), "invalid")
         return await step(call)
 

@@ -441,6 +441,11 @@ class LiveServer:
         return [refusal.name for refusal in self._catalog.toolset.refusals]
 
     @property
+    def opening(self) -> str:
+        """The first words of what it says about itself, clean and not framed; empty when it says nothing."""
+        return self._instructions.opening
+
+    @property
     def context(self) -> list[str]:
         """What it wants to stand in the system prompt, framed: its instructions, and injected resources."""
         return [text for text in (self._instructions.text, self._injection.text) if text]

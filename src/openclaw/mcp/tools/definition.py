@@ -36,6 +36,7 @@ class Details(msgspec.Struct, frozen=True, rename="camel"):
     output_schema: Raw = NOTHING
     annotations: Raw = NOTHING
     execution: Raw = NOTHING
+    meta: Raw = msgspec.field(default=NOTHING, name="_meta")
 
 
 class Definition(msgspec.Struct, frozen=True, gc=False):
@@ -69,6 +70,10 @@ class _Named(msgspec.Struct):
 
 class _Execution(msgspec.Struct, rename="camel"):
     task_support: str = ""
+
+
+class _Meta(msgspec.Struct):
+    ui: Any = None
 
 
 class _Schema(msgspec.Struct):
@@ -155,6 +160,8 @@ def _fault(name: str, item: Raw) -> str:
         details = parse(item, Details)
         if not is_null(details.execution) and parse(details.execution, _Execution).task_support == "required":
             return "it can only run as a task, which is not supported"
+        if _is_hidden(details.meta):
+            return "it is for the pages of its server alone, not for a model (_meta.ui.visibility)"
         if not is_null(details.annotations):
             parse(details.annotations, dict[str, Any])
         schema = schema_of(details)
@@ -166,6 +173,16 @@ def _fault(name: str, item: Raw) -> str:
         return _lowered(problems_of_schema(schema))
     except ProtocolError as error:
         return f"its description is malformed: {error.message.rstrip('.')}"
+
+
+def _is_hidden(meta: Raw) -> bool:
+    """Whether a tool says who may see it, and does not name a model."""
+    try:
+        ui = None if is_null(meta) else msgspec.json.decode(meta, type=_Meta).ui
+    except msgspec.DecodeError:
+        return False
+    visibility = ui.get("visibility") if isinstance(ui, dict) else None
+    return isinstance(visibility, list) and "model" not in visibility
 
 
 def _lowered(sentence: str | None) -> str:

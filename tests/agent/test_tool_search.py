@@ -1,0 +1,181 @@
+"""Tools that a model has to find: whole turns over both vendors' wires, through the neutral door and Anthropic's own."""
+
+import json
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.agent.events import Event, ToolEnd, ToolStart
+from openclaw.app import App
+from openclaw.config.load import load_config
+from openclaw.content import AssistantMessage
+from openclaw.conversation import Conversation
+from parts.command_line import Home, local_model
+from parts.model_servers import Answer, Call, ChatServer, MessagesServer, ModelServer, Reply
+
+SCRIPT = Path(__file__).parent.parent / "parts" / "many_tools.py"
+SESSION = "search"
+
+FIND = Answer(calls=(Call("c1", "tool_search", {"query": "thing number 37", "limit": 3}),))
+BY_CALL = Answer(calls=(Call("c2", "tool_call", {"id": "many__tool_37", "arguments": {"path": "a"}}),))
+BY_NAME = Answer(calls=(Call("c2", "many__tool_37", {"path": "a"}),))
+
+
+def many(count: int = 50) -> dict[str, Any]:
+    return {"command": sys.executable, "args": ["-I", "-S", str(SCRIPT), str(count), "turning"]}
+
+
+def home_of(folder: Path, api: str, server: ModelServer, *, own_door: bool = False, **config: Any) -> Home:
+    sections = local_model(server.url, server.key, api)
+    if own_door:
+        sections["models"]["providers"]["local"]["models"] = [{"id": "local-model", "toolSearch": True}]
+    return Home(folder, **sections, **{"mcp": {"servers": {"many": many()}}, **config})
+
+
+def app_of(home: Home) -> App:
+    return App(home.config(), paths=home.paths, env=home.environ)
+
+
+def shown_tools(request: dict[str, Any]) -> list[str]:
+    """The names of the tools that cost the model tokens from the beginning."""
+    tools = [tool for tool in request["tools"] if not tool.get("defer_loading")]
+    return [tool.get("name") or tool["function"]["name"] for tool in tools]
+
+
+def prefix(request: dict[str, Any]) -> tuple[str, list[str]]:
+    """What a vendor may cache of a request: everything before the messages, and each message. Marks for the cache are no part of it."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, list):
+            return [plain(item) for item in value]
+        if isinstance(value, dict):
+            return {key: plain(item) for key, item in value.items() if key != "cache_control"}
+        return value
+
+    tools = [tool for tool in request["tools"] if not tool.get("defer_loading")]
+    return json.dumps([tools, request.get("system")]), [json.dumps(plain(one)) for one in request["messages"]]
+
+
+def hold_their_beginnings(requests: list[dict[str, Any]]) -> None:
+    for earlier, later in pairwise(requests):
+        (head, said), (next_head, next_said) = prefix(earlier), prefix(later)
+        assert next_head == head
+        assert next_said[: len(said)] == said
+
+
+DOORS = {
+    "chat, neutral": ("openai-completions", ChatServer, False, BY_CALL),
+    "messages, neutral": ("anthropic-messages", MessagesServer, False, BY_CALL),
+    "messages, their own": ("anthropic-messages", MessagesServer, True, BY_NAME),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+async def test_a_tool_is_found_and_called_again_in_the_next_turn_and_after_a_restart(tmp_path: Path, door: str) -> None:
+    api, kind, own_door, calling = DOORS[door]
+    again = Answer(calls=(Call("c3", calling.calls[0].name, calling.calls[0].arguments),))
+    late = Answer(calls=(Call("c4", "many__tool_3", {"path": "b"}),))
+    replies: list[Reply] = [FIND, calling, Answer("Done."), again, Answer("Again."), late, Answer("By its name.")]
+    events: list[Event] = []
+    async with kind(replies) as server:
+        home = home_of(tmp_path, api, server, own_door=own_door)
+        async with app_of(home) as app:
+            first = await app.reply("Do thing 37.", Conversation(session=SESSION, sink=events.append))
+            second = await app.reply("And again.", Conversation(session=SESSION))
+        in_one_process = len(server.requests)
+        async with app_of(home) as app:
+            third = await app.reply("And thing 3.", Conversation(session=SESSION))
+            async with app.store.turn(first.session_key, "main") as turn:
+                kept = [call for m in turn.history() if isinstance(m, AssistantMessage) for call in m.tool_calls]
+
+    assert [first.text, second.text, third.text] == ["Done.", "Again.", "By its name."]
+    assert server.refused == []
+    # Whoever looks at calls sees the tool itself: events, the reply, the conversation on disk.
+    started = [event.call.name for event in events if isinstance(event, ToolStart)]
+    assert started == ["tool_search", "many__tool_37"]
+    assert [event.result.is_error for event in events if isinstance(event, ToolEnd)] == [False, False]
+    assert [event.label for event in events if isinstance(event, ToolStart)][1] == "MCP: many/tool_37"
+    assert [call.name for call in kept] == ["tool_search", "many__tool_37", "many__tool_37", "many__tool_3"]
+    assert kept[1].arguments == {"path": "a"}
+    # The first request shows the native tools and those for searching, and no server's.
+    assert [name for name in shown_tools(server.requests[0]) if name.startswith("many")] == []
+    assert ("tool_call" in shown_tools(server.requests[0])) is not own_door
+    assert ("tool_reference" in json.dumps(server.requests[1])) is own_door
+    hold_their_beginnings(server.requests[:in_one_process])
+    hold_their_beginnings(server.requests[in_one_process:])
+
+
+async def test_a_model_that_refuses_the_vendors_form_goes_on_through_the_neutral_door(tmp_path: Path) -> None:
+    async with MessagesServer([FIND, BY_CALL, Answer("Done.")], searches=False) as server:
+        async with app_of(home_of(tmp_path, "anthropic-messages", server, own_door=True)) as app:
+            reply = await app.reply("Do thing 37.")
+
+    assert (reply.text, reply.error) == ("Done.", "")
+    assert len(server.refused) == 1
+    assert "tool_call" in shown_tools(server.requests[-1])
+
+
+async def test_prompts_keep_their_beginning_while_a_server_comes_back_and_lists_in_another_order(
+    tmp_path: Path,
+) -> None:
+    async with ChatServer([FIND, Answer("Found."), Answer("Still there.")]) as server:
+        async with app_of(home_of(tmp_path, "openai-completions", server)) as app:
+            await app.reply("Find thing 37.", Conversation(session=SESSION))
+            manager = await app.engine.manager()
+            many_server = manager.server("many", "main")
+            await many_server.restart()
+            await many_server.refresh()
+            await app.reply("Is it there?", Conversation(session=SESSION))
+
+    assert len(server.requests) == 3
+    hold_their_beginnings(server.requests)
+
+
+async def test_what_is_denied_is_in_no_answer_and_what_is_wrong_is_told_with_the_schema(tmp_path: Path) -> None:
+    replies: list[Reply] = [
+        FIND,
+        Answer(calls=(Call("c2", "tool_describe", {"ids": ["many__tool_37"]}),)),
+        Answer(calls=(Call("c3", "tool_call", {"id": "many__tool_37", "arguments": {"path": "a"}}),)),
+        Answer(calls=(Call("c4", "tool_call", {"id": "many__tool_5", "arguments": {"path": 5}}),)),
+        Answer(calls=(Call("c5", "tool_call", {"id": "many__tol_12", "arguments": {}}),)),
+        Answer(calls=(Call("c6", "tool_call", {"arguments": {}}),)),
+        Answer("Enough."),
+    ]
+    events: list[Event] = []
+    async with ChatServer(replies) as server:
+        home = home_of(tmp_path, "openai-completions", server, tools={"deny": ["many__tool_37"]})
+        async with app_of(home) as app:
+            await app.reply("Do thing 37.", Conversation(sink=events.append))
+
+    ended = [(event.call.name, str(event.result.content)) for event in events if isinstance(event, ToolEnd)]
+    assert [name for name, _ in ended] == [
+        *("tool_search", "tool_describe", "many__tool_37", "many__tool_5", "many__tol_12", "tool_call"),
+    ]
+    search, describe, denied, wrong, unknown, empty = [text for _, text in ended]
+    assert "tool_37" not in search
+    assert "There is no tool named many__tool_37" in describe
+    assert 'deny "many__tool_37"' in denied
+    assert '"required": ["path"]' in wrong
+    assert "Did you mean many__tool_12" in unknown
+    assert "tool_call was not called" in empty
+
+
+async def test_of_a_thousand_tools_the_first_request_carries_a_twentieth_of_the_tokens(tmp_path: Path) -> None:
+    servers = {f"server{number}": many() for number in range(20)}
+    async with MessagesServer([Answer("All."), FIND, Answer("Found.")]) as server:
+        home = home_of(
+            tmp_path, "anthropic-messages", server, mcp={"servers": servers}, tools={"search": {"mode": "off"}}
+        )
+        async with app_of(home) as app:
+            await app.reply("Hello.", Conversation(patience=None))
+            sections = json.loads((home.state / "openclaw.json").read_text())
+            home.write(**{**sections, "tools": {}})
+            await app.reload(load_config(home.paths, home.environ))
+            await app.reply("Hello again.")
+
+    everything, first, _ = [len(json.dumps(request)) for request in server.requests]
+    assert [len(request["tools"]) > 1_000 for request in server.requests] == [True, False, False]
+    assert first <= everything * 0.05
