@@ -64,7 +64,7 @@ def inspect(wheel: Path) -> None:
     strangers = [name for name in names if not name.startswith(("openclaw/", "openclaw_host-"))]
     if strangers:
         raise DistError(f"The wheel would install beside our package: {', '.join(strangers)}.")
-    missing = {"openclaw/py.typed", "openclaw/__main__.py"} - set(names)
+    missing = {"openclaw/py.typed", "openclaw/__main__.py", "openclaw/config/openclaw.schema.json"} - set(names)
     if missing:
         raise DistError(f"The wheel lacks {', '.join(sorted(missing))}.")
 
@@ -127,6 +127,13 @@ def try_out(wheel: Path, folder: Path) -> None:
     bare = place.environment("pip", wheel)
     not_from_the_checkout(bare / "python", place.env, folder)
     place.use([bare / "openclaw"], "pip", version)
+    # The MCP client alone, with its three libraries.
+    core = place.environment("core", "msgspec", "jsonschema-rs", "uvloop")
+    run([core / "python", "-m", "pip", "install", "--no-deps", wheel], place.env, folder, INSTALL_SECONDS)
+    for name in ("embed_engine.py", SERVER.name):
+        (core / name).write_bytes((ROOT / "docs" / "examples" / name).read_bytes())
+    expect(run([core / "python", core / "embed_engine.py"], place.env, folder, RUN_SECONDS), "answer: 2")
+    print("pip: the MCP client works with its three libraries alone")
     tools = place.environment("tools", "--require-hashes", "-r", ROOT / "requirements" / "dist.lock")
     run([tools / "pipx", "install", wheel], place.env, folder, INSTALL_SECONDS)
     not_from_the_checkout(folder / "pipx" / "venvs" / NAME / "bin" / "python", place.env, folder)

@@ -1,4 +1,5 @@
-"""Write the parts of the documentation that the code knows best: settings, commands, errors, events, requirements, and two pictures.
+"""Write the parts of the documentation that the code knows best: settings, commands, errors, events, requirements,
+and two pictures; and the JSON Schema of the config, which is a file of the package.
 
     python scripts/docs.py            write them
     python scripts/docs.py --check    exit with 1 and name what is stale
@@ -9,6 +10,7 @@ is left alone. A new part is a function in PARTS; a new picture is a row of PICT
 
 import inspect
 import itertools
+import json
 import re
 import sys
 from collections import Counter
@@ -25,7 +27,7 @@ from openclaw import errors
 from openclaw.agent import events
 from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Argument, Command, Option, Parsed, usage
-from openclaw.config.schema import Field, Table, tables
+from openclaw.config.schema import Field, Table, json_schema, tables
 from openclaw.mcp import events as server_events
 from openclaw.program import ROOT
 from parts.requirement_marks import read
@@ -308,6 +310,10 @@ PICTURES: dict[str, Callable[[], str]] = {
 }
 
 
+# In the package, for editors.
+SCHEMA = SOURCE / "config" / "openclaw.schema.json"
+
+
 def fresh() -> Iterator[tuple[Path, str]]:
     """Every file with something generated in it, and what it should hold."""
     used: set[str] = set()
@@ -320,6 +326,7 @@ def fresh() -> Iterator[tuple[Path, str]]:
     assert used == set(PARTS), f"no page holds {sorted(set(PARTS) - used)}"
     for name, draw in PICTURES.items():
         yield DOCS / name, draw()
+    yield SCHEMA, json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n"
 
 
 def main() -> int:

@@ -20,6 +20,7 @@ ROWS: list[list[str]] = [
     [
         "version",
         "errors",
+        "libraries",
         "files",
         "lock",
         "daemon_thread",
@@ -75,6 +76,7 @@ LATE: dict[str, str] = {
     "openclaw.__main__": "a command that the gateway runs loads the standard library alone",
     "openclaw.acp.command": "an editor waits while we start",
     "openclaw.acp.serve": "`initialize` is answered before the agent is loaded",
+    "openclaw.agent.pdf_text": "where its library is missing, that is said",
     "openclaw.app": "a recording is rare",
     "openclaw.auth.signing": "most servers need no signature, and cryptography is large",
     "openclaw.auth.tokens": "cryptography is large",

@@ -10,9 +10,7 @@ import io
 import json
 import sys
 
-from pypdf import PdfReader
-from pypdf.errors import PyPdfError
-
+from openclaw.libraries import missing
 from openclaw.process.limits import limit_this_process
 
 # A document with more pages is a book: its beginning tells what it is.
@@ -23,6 +21,11 @@ MOST_SECONDS = 25
 
 
 def extract(data: bytes, most_characters: int) -> dict[str, object]:
+    try:
+        from pypdf import PdfReader
+        from pypdf.errors import PyPdfError
+    except ModuleNotFoundError as error:
+        return {"error": f"it cannot be read here. {missing(error)}"}
     try:
         reader = PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):

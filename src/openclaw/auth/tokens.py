@@ -24,6 +24,7 @@ from openclaw.auth.store_key import StoreKey
 from openclaw.content import to_json
 from openclaw.errors import StoreError
 from openclaw.files import reason, replace
+from openclaw.libraries import missing
 from openclaw.redact import remember
 
 R = TypeVar("R", bound=AuthRecord)
@@ -113,7 +114,10 @@ class TokenStore:
         return self.directory / _name(kind, identity)
 
     async def _cipher(self) -> Any:
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+        try:
+            from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+        except ModuleNotFoundError as error:
+            raise missing(error) or error from error
 
         return AESGCM(await self.key.get())
 

@@ -21,6 +21,7 @@ from openclaw.commands.parse import Command, Option, Parsed, help_text, parse
 from openclaw.config.paths import Paths
 from openclaw.content import to_json
 from openclaw.errors import ConfigError, OpenClawError
+from openclaw.libraries import missing
 from openclaw.security.external import escape_json
 from openclaw.version import __version__
 
@@ -95,6 +96,8 @@ async def run_command(words: Sequence[str], context: Context, shared: Sequence[O
     except (OpenClawError, asyncio.CancelledError, BrokenPipeError):
         raise
     except Exception as error:
+        if told := missing(error):
+            raise told from error
         # A fault of ours: the traceback is for the log, one sentence for the person.
         _log.debug("command failed", exc_info=error)
         said = f"{type(error).__name__}: {error} (run with --log-level debug for details)"

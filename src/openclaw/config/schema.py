@@ -66,7 +66,7 @@ def json_schema() -> dict[str, Any]:
         if cls.__name__ in definitions:
             # Another program's keys and `$include` may stand beside ours.
             properties = definitions[cls.__name__]["properties"]
-            properties.update({name: {} for name in cls.foreign})
+            properties.update({name: {} for name in sorted(cls.foreign)})
             properties[INCLUDE] = {"type": ["string", "array"], "items": {"type": "string"}}
     _close_servers(definitions)
     definitions["Root"]["properties"].update({name: {} for name in sorted(FOREIGN_SECTIONS)})

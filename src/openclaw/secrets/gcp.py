@@ -9,8 +9,9 @@ import binascii
 import re
 
 from openclaw.errors import OpenClawError, SecretError
+from openclaw.libraries import install
 from openclaw.secrets.google_token import default_token
-from openclaw.secrets.helper_program import ask_vendor, find_vendor, install, missing, text_of
+from openclaw.secrets.helper_program import ask_vendor, find_vendor, missing, text_of
 from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.reference import split_fragment
 from openclaw.secrets.rest import StoreAnswer, StoreApi, explain

@@ -5,11 +5,10 @@ Owns how vendors' command lines (`gcloud`, `aws`, `az`) are found and how their 
 """
 
 import math
-import shlex
-import sys
 from collections.abc import Mapping, Sequence
 
 from openclaw.errors import ProcessError, SecretError
+from openclaw.libraries import install
 from openclaw.log import one_line
 from openclaw.process.environment import child_environment
 from openclaw.process.find_program import find_program
@@ -86,8 +85,3 @@ def missing(program: str, library: str, place: str) -> SecretError:
         f"neither the library for {place} nor {program} is installed",
         hint=f"Run: {install(library)}, or install {program} and sign in.",
     )
-
-
-def install(library: str) -> str:
-    """The command that adds a library to the environment we run in."""
-    return f"{shlex.quote(sys.executable)} -m pip install {library}"

@@ -3,15 +3,22 @@
 import json
 from typing import Any
 
+import jsonschema
 import jsonschema_rs
 import msgspec
 import pytest
 
+from openclaw.config import json5
 from openclaw.config.entry import ServerEntry
 from openclaw.config.load import parse_config
 from openclaw.config.schema import Field, fields, json_schema, tables
 from openclaw.config.sections import Root
 from openclaw.errors import ConfigError
+from parts.pages import ROOT, blocks_of, name_of, pages
+
+# The file that is in the package, read by a library that nobody here wrote.
+PUBLISHED = json.loads((ROOT / "src" / "openclaw" / "config" / "openclaw.schema.json").read_text(encoding="utf-8"))
+OTHER = jsonschema.Draft202012Validator(PUBLISHED)
 
 # Every name that the documents give to a server's settings.
 DOCUMENTED = [
@@ -162,3 +169,21 @@ def test_the_json_schema_is_a_schema_with_descriptions() -> None:
 def test_the_defaults_themselves_are_a_valid_config() -> None:
     data = msgspec.to_builtins(Root())
     assert loads(data)
+
+
+@pytest.mark.parametrize("data", VALID)
+def test_what_loads_is_valid_to_a_library_that_editors_use_the_like_of(data: dict[str, Any]) -> None:
+    assert OTHER.is_valid(data)
+
+
+@pytest.mark.parametrize("data", INVALID)
+def test_what_does_not_load_is_not_valid_to_that_library_either(data: dict[str, Any]) -> None:
+    assert not OTHER.is_valid(data)
+
+
+def test_every_config_of_the_documentation_is_valid_by_the_schema_in_the_package() -> None:
+    shown = [block for page in pages() for block in blocks_of(page.read_text(encoding="utf-8"), name_of(page))]
+    configs = [block for block in shown if block.language == "json5" and not {"in", "refused"} & set(block.notes)]
+    wrong = {block.place: [fault.message for fault in OTHER.iter_errors(json5.loads(block.text))] for block in configs}
+    assert len(configs) > 10
+    assert {place: faults for place, faults in wrong.items() if faults} == {}
